@@ -57,7 +57,9 @@ def ours(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
         "4 paths": lambda: four(pair),
         "sgm": lambda: whole(pair),
         "cross_based": lambda: cross_based(volume, left, right, iterations=1),
-        "census 9x9, winners": lambda: Pipeline([step(census, width=9, height=9), winner_take_all])(pair),
+        "census 9x9, winners": lambda: Pipeline([step(census, width=9, height=9), winner_take_all])(
+            pair
+        ),
     }
 
 
@@ -71,14 +73,18 @@ def opencv(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
     """StereoSGBM's."""
     eight = sgbm(left, right, cv2.STEREO_SGBM_MODE_HH)
     # Its check takes the other view's winners from the same sums.
-    checked = cv2.StereoSGBM_create(0, LEVELS, 3, 72, 288, disp12MaxDiff=1, mode=cv2.STEREO_SGBM_MODE_HH)
+    checked = cv2.StereoSGBM_create(
+        0, LEVELS, 3, 72, 288, disp12MaxDiff=1, mode=cv2.STEREO_SGBM_MODE_HH
+    )
 
     def whole() -> None:
         found = checked.compute(left, right)
         cv2.filterSpeckles(found, -16, 100, 16)
         cv2.medianBlur(found, 3)
 
-    four = [sgbm(left, right, mode) for mode in (cv2.STEREO_SGBM_MODE_SGBM, cv2.STEREO_SGBM_MODE_HH4)]
+    four = [
+        sgbm(left, right, mode) for mode in (cv2.STEREO_SGBM_MODE_SGBM, cv2.STEREO_SGBM_MODE_HH4)
+    ]
     return {"8 paths": eight, "4 paths": min(four, key=lambda call: best(call, 0.2)), "sgm": whole}
 
 
@@ -93,9 +99,16 @@ def pandora(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
     def dataset(image: np.ndarray) -> xr.Dataset:
         rows, columns = image.shape
         found = xr.Dataset(
-            {"im": (["row", "col"], image.astype(np.float32))}, coords={"row": np.arange(rows), "col": np.arange(columns)}
+            {"im": (["row", "col"], image.astype(np.float32))},
+            coords={"row": np.arange(rows), "col": np.arange(columns)},
         )
-        found.attrs = {"no_data_img": -9999, "valid_pixels": 0, "no_data_mask": 1, "crs": None, "transform": None}
+        found.attrs = {
+            "no_data_img": -9999,
+            "valid_pixels": 0,
+            "no_data_mask": 1,
+            "crs": None,
+            "transform": None,
+        }
         return found
 
     reference, match = dataset(left), dataset(right)
@@ -103,14 +116,18 @@ def pandora(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
     ends = tuple(np.full(left.shape, end) for end in (1 - LEVELS, 0))
 
     def volume() -> xr.Dataset:
-        return cost.compute_cost_volume(reference, match, cost.allocate_cost_volume(reference, ends))
+        return cost.compute_cost_volume(
+            reference, match, cost.allocate_cost_volume(reference, ends)
+        )
 
     costs = volume()
     regions = AbstractAggregation(aggregation_method="cbca", cbca_intensity=20.0, cbca_distance=34)
     # It works in place; what it works on does not change its time.
     return {
         "cross_based": lambda: regions.cost_volume_aggregation(reference, match, costs),
-        "census 9x9, winners": lambda: np.nanargmin(np.nan_to_num(volume()["cost_volume"].data, nan=255), axis=2),
+        "census 9x9, winners": lambda: np.nanargmin(
+            np.nan_to_num(volume()["cost_volume"].data, nan=255), axis=2
+        ),
     }
 
 
@@ -121,7 +138,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     scene = load_scene(arguments.scene, data=arguments.data)
-    left, right = (np.rint(image.astype(float).mean(axis=2)).astype(np.uint8) for image in (scene.reference, scene.match))
+    left, right = (
+        np.rint(image.astype(float).mean(axis=2)).astype(np.uint8)
+        for image in (scene.reference, scene.match)
+    )
     header = (
         "chain",
         "threads",
@@ -150,10 +170,18 @@ def main() -> None:
             for peer, chains in theirs.items():
                 if name in chains:
                     other, processor = timed(chains[name])
-                    limits = (str(goals.get(name, "")) if "," not in peer else "" for goals in (REQUIRED, WANTED))
+                    limits = (
+                        str(goals.get(name, "")) if "," not in peer else ""
+                        for goals in (REQUIRED, WANTED)
+                    )
                     ratios = f"{own / other:.2f}", f"{own_processor / processor:.2f}"
                     table.add_row(
-                        name, str(count), *(f"{ms:.1f}" for ms in (own, own_processor, other, processor)), peer, *ratios, *limits
+                        name,
+                        str(count),
+                        *(f"{ms:.1f}" for ms in (own, own_processor, other, processor)),
+                        peer,
+                        *ratios,
+                        *limits,
                     )
     Console(width=140).print(table)
 

@@ -54,20 +54,36 @@ def chains(scene: Scene, table: Table, slow: bool) -> None:
             continue
         method = load(name).pipeline
         with threads(2):
-            wall, processor = best(lambda method=method: method(scene), 1 if name == "patch_match" else 5)  # type: ignore[misc]
+            wall, processor = best(
+                lambda method=method: method(scene), 1 if name == "patch_match" else 5
+            )  # type: ignore[misc]
         table.add_row(f"{name}, s", f"{wall:.2f}", f"{processor:.2f}", f"{limit:g}")
 
 
 def photographs(data: Path | None, table: Table) -> None:
     """Whole methods on two threads, in the median of ten scenes, each matched once."""
-    names = ["Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage"]
+    names = [
+        "Adirondack",
+        "ArtL",
+        "Jadeplant",
+        "Motorcycle",
+        "Piano",
+        "Pipes",
+        "Playroom",
+        "PlaytableP",
+        "Recycle",
+        "Vintage",
+    ]
     scenes = [load_scene(f"middlebury-v3/trainingQ/{name}", data=data) for name in names]
     for name, limit in QUARTER.items():
         method = load(name).pipeline
         # The first scene's kernels compile.
         method(scenes[0])
         with threads(2):
-            taken = [best(lambda scene=scene, method=method: method(scene), 1, warm=False) for scene in scenes]  # type: ignore[misc]
+            taken = [
+                best(lambda scene=scene, method=method: method(scene), 1, warm=False)
+                for scene in scenes
+            ]  # type: ignore[misc]
         wall, processor = (statistics.median(times) for times in zip(*taken, strict=True))
         table.add_row(f"{name}, v3, s", f"{wall:.2f}", f"{processor:.2f}", f"{limit:g}")
 
@@ -88,7 +104,9 @@ def measures(scene: Scene, table: Table) -> None:
             if name in FREE or name == "left_right_consistency":
                 continue
             given = (match.confidence,) if name == "learned" else (match.volume, None)
-            _, taken = best(lambda function=function, given=given: function(match.disparity, *given), 9)  # type: ignore[misc]
+            _, taken = best(
+                lambda function=function, given=given: function(match.disparity, *given), 9
+            )  # type: ignore[misc]
             table.add_row(f"{name}, share of sgm", "", f"{taken / whole:.3f}", f"{SHARE:g}")
 
 
@@ -98,16 +116,28 @@ def second_match(scene: Scene, table: Table) -> None:
     Python keeps its bytecode, as it does of whatever is installed; the first run makes it.
     """
     with tempfile.TemporaryDirectory() as folder:
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = {
+            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+        }
         environment["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "bytecode")
         files = [str(Path(folder) / name) for name in ("left.png", "right.png")]
         for file, image in zip(files, (scene.reference, scene.match), strict=True):
             cv2.imwrite(file, image[..., ::-1])
-        command = [sys.executable, "-m", "stereo_framework", "match", *files, "-o", str(Path(folder) / "out")]
+        command = [
+            sys.executable,
+            "-m",
+            "stereo_framework",
+            "match",
+            *files,
+            "-o",
+            str(Path(folder) / "out"),
+        ]
         found = []
         for _ in range(4):
             start = time.perf_counter()
-            told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+            told = subprocess.run(
+                command, capture_output=True, text=True, check=True, env=environment
+            )
             wall = time.perf_counter() - start
             matching = re.search(r"([0-9.]+) s of matching", told.stdout + told.stderr)
             assert matching is not None, "the summary tells it"

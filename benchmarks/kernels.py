@@ -19,14 +19,30 @@ from stereo_framework import CostVolume, Search, threads
 from stereo_framework.aggregation import box, cross_based, guided_filter, min_filter
 from stereo_framework.aggregation.cross_based import arms_of
 from stereo_framework.engine.walk import STRIP_ROWS
-from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank, squared_difference
+from stereo_framework.matching_cost import (
+    absolute_difference,
+    ad_census,
+    census,
+    gradient_difference,
+    rank,
+    squared_difference,
+)
 from stereo_framework.matching_cost._bit_strings import bit_strings
 from stereo_framework.optimization import semi_global, winner_take_all
 from stereo_framework.refinement import median
 
 SIZES = {"tsukuba": (288, 384, 16), "cones": (375, 450, 64), "large": (1100, 1400, 192)}
 WINDOW = 21
-REQUIRED = {"AD": 2.5, "SD": 2.5, "box": 0.8, "min": 1.2, "8 paths": 0.8, "4 paths": 1.0, "census, 4 paths": 1.0, "median": 1.5}
+REQUIRED = {
+    "AD": 2.5,
+    "SD": 2.5,
+    "box": 0.8,
+    "min": 1.2,
+    "8 paths": 0.8,
+    "4 paths": 1.0,
+    "census, 4 paths": 1.0,
+    "median": 1.5,
+}
 WANTED = {"AD": 1.1, "SD": 1.1, "box": 0.4, "min": 0.85, "8 paths": 0.5}
 
 
@@ -51,7 +67,9 @@ def darker(image: np.ndarray) -> Iterator[np.ndarray]:
     grey = image.sum(axis=2, dtype=np.int16)
     rows, columns = grey.shape
     wide = np.pad(grey, ((3, 3), (4, 4)), mode="edge")
-    yield from (wide[y : y + rows, x : x + columns] < grey for y, x in np.ndindex(7, 9) if (y, x) != (3, 4))
+    yield from (
+        wide[y : y + rows, x : x + columns] < grey for y, x in np.ndindex(7, 9) if (y, x) != (3, 4)
+    )
 
 
 def numpy_strings(image: np.ndarray) -> np.ndarray:
@@ -105,7 +123,9 @@ def numpy_cross(left: np.ndarray, right: np.ndarray, costs: np.ndarray) -> np.nd
         edge = [(1 if i == axis else 0, 0) for i in range(3)]
         for values in (sums, counts):
             running = np.pad(values.cumsum(axis=axis), edge)
-            values[:] = np.take_along_axis(running, at + after + 1, axis) - np.take_along_axis(running, at - before, axis)
+            values[:] = np.take_along_axis(running, at + after + 1, axis) - np.take_along_axis(
+                running, at - before, axis
+            )
     return (sums / counts).astype(np.float32)
 
 
@@ -117,14 +137,20 @@ def cv2_guided(image: np.ndarray, slices: list[np.ndarray]) -> list[np.ndarray]:
         return cv2.blur(values, (19, 19))
 
     middle = mean(guide)
-    squares = mean((guide[..., :, None] * guide[..., None, :]).reshape(*guide.shape[:2], 9)).reshape(*guide.shape, 3)
+    squares = mean(
+        (guide[..., :, None] * guide[..., None, :]).reshape(*guide.shape[:2], 9)
+    ).reshape(*guide.shape, 3)
     inverse = np.linalg.inv(
-        squares - middle[..., :, None] * middle[..., None, :] + np.float32(1e-4 * 255**2) * np.eye(3, dtype=np.float32)
+        squares
+        - middle[..., :, None] * middle[..., None, :]
+        + np.float32(1e-4 * 255**2) * np.eye(3, dtype=np.float32)
     )
     found = []
     for costs in slices:
         cost = mean(costs)
-        slope = np.einsum("yxij,yxj->yxi", inverse, mean(guide * costs[..., None]) - middle * cost[..., None])
+        slope = np.einsum(
+            "yxij,yxj->yxi", inverse, mean(guide * costs[..., None]) - middle * cost[..., None]
+        )
         found.append((mean(slope) * guide).sum(axis=2) + mean(cost - (slope * middle).sum(axis=2)))
     return found
 
@@ -134,7 +160,11 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
     slices = [np.ascontiguousarray(costs[..., k]) for k in range(costs.shape[2])]
     outs = [np.empty_like(s) for s in slices]
     left, right = images(*costs.shape[:2])
-    kernel, copy, whole = np.ones((WINDOW, WINDOW), np.uint8), np.empty_like(costs), costs[..., 0].copy()
+    kernel, copy, whole = (
+        np.ones((WINDOW, WINDOW), np.uint8),
+        np.empty_like(costs),
+        costs[..., 0].copy(),
+    )
 
     def boxes() -> None:
         for source, out in zip(slices, outs, strict=True):
@@ -164,7 +194,10 @@ def peers(costs: np.ndarray) -> dict[str, Callable[[], object]]:
         "winners": lambda: costs.argmin(axis=2),
         "8 paths": sgbm(costs.shape, cv2.STEREO_SGBM_MODE_HH),
         "4 paths": min(
-            (sgbm(costs.shape, mode) for mode in (cv2.STEREO_SGBM_MODE_SGBM, cv2.STEREO_SGBM_MODE_HH4)),
+            (
+                sgbm(costs.shape, mode)
+                for mode in (cv2.STEREO_SGBM_MODE_SGBM, cv2.STEREO_SGBM_MODE_HH4)
+            ),
             key=lambda call: best(call, 0.2),
         ),
         "census, 4 paths": sgbm(costs.shape, cv2.STEREO_SGBM_MODE_SGBM_3WAY),
@@ -186,7 +219,9 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
     rows, columns, levels = shape
     left, right = images(rows, columns)
     search = Search(0, levels - 1)
-    volume = CostVolume(np.random.default_rng(1).integers(0, 256, shape).astype(np.float32), search, 255.0)
+    volume = CostVolume(
+        np.random.default_rng(1).integers(0, 256, shape).astype(np.float32), search, 255.0
+    )
     whole = volume.costs[..., 0].copy()
     holes = np.where(np.random.default_rng(3).random(whole.shape) < 0.01, np.float32(np.nan), whole)
     # Of the range of a census of 9x7.
@@ -217,10 +252,24 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--large", action="store_true", help="the 1400x1100 pair too, in strips as the pipeline runs it")
+    parser.add_argument(
+        "--large",
+        action="store_true",
+        help="the 1400x1100 pair too, in strips as the pipeline runs it",
+    )
     arguments = parser.parse_args()
     cv2.setNumThreads(1)
-    table = Table("size", "stage", "1 thread, ms", "2 threads, ms", "peer, ms", "ratio", "required", "wanted", title="Kernels")
+    table = Table(
+        "size",
+        "stage",
+        "1 thread, ms",
+        "2 threads, ms",
+        "peer, ms",
+        "ratio",
+        "required",
+        "wanted",
+        title="Kernels",
+    )
     for name, shape in SIZES.items():
         if name == "large":
             if not arguments.large:

@@ -49,7 +49,10 @@ def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | 
 
 def _beside(matcher: cv2.StereoSGBM, pair: Pair, wide: int) -> np.ndarray:
     """OpenCV's map of images extended to the left, since it leaves out as many columns there as there are disparities."""
-    images = [cv2.copyMakeBorder(image, 0, 0, wide, 0, cv2.BORDER_REPLICATE) for image in (pair.reference, pair.match)]
+    images = [
+        cv2.copyMakeBorder(image, 0, 0, wide, 0, cv2.BORDER_REPLICATE)
+        for image in (pair.reference, pair.match)
+    ]
     return np.asarray(matcher.compute(*images)[:, wide:].astype(np.float32) / 16)
 
 
@@ -81,7 +84,10 @@ def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, 
 def _grey(size: str) -> tuple[Pair, np.ndarray, np.ndarray]:
     scene = load_scene(f"synthetic/large-{size}")
     pair = Pair.of(scene)
-    grey = (np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)) for image in (pair.reference, pair.match))
+    grey = (
+        np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
+        for image in (pair.reference, pair.match)
+    )
     return Pair(*grey, pair.search), scene.truth, ~scene.mask("occluded")
 
 
@@ -90,20 +96,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", nargs="*", help="default: all")
     parser.add_argument("--sizes", nargs="+", default=SIZES)
-    parser.add_argument("--memory", type=float, default=4, help="GiB that a method of ours may take")
+    parser.add_argument(
+        "--memory", type=float, default=4, help="GiB that a method of ours may take"
+    )
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     table = Table("size", "method", "tiles", "seconds", "memory, GiB", "bad, %")
     for size in arguments.sizes:
-        for name in arguments.methods or [name for name in METHODS if name != "pandora" or "PANDORA" in os.environ]:
+        for name in arguments.methods or [
+            name for name in METHODS if name != "pandora" or "PANDORA" in os.environ
+        ]:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                asked = pool.apply_async(measure, (name, size, arguments.memory * 2**30, arguments.threads))
+                asked = pool.apply_async(
+                    measure, (name, size, arguments.memory * 2**30, arguments.threads)
+                )
                 try:
                     seconds, taken, bad, parts = asked.get(SECONDS)
-                except (MemoryError, StereoFrameworkError, cv2.error, multiprocessing.TimeoutError) as error:
+                except (
+                    MemoryError,
+                    StereoFrameworkError,
+                    cv2.error,
+                    multiprocessing.TimeoutError,
+                ) as error:
                     row = [size, name, "", "", "", f"{type(error).__name__}"]
                 else:
-                    row = [size, name, str(parts or ""), f"{seconds:.2f}", f"{taken / 2**30:.2f}", f"{bad:.1f}"]
+                    row = [
+                        size,
+                        name,
+                        str(parts or ""),
+                        f"{seconds:.2f}",
+                        f"{taken / 2**30:.2f}",
+                        f"{bad:.1f}",
+                    ]
             table.add_row(*row)
             print(*row, sep="\t", flush=True)
     Console(width=110).print(table)

@@ -20,9 +20,14 @@ from stereo_framework.core.scene import Scene
 
 REPEAT, SECONDS = 3, 2.0
 """Least repetitions, and how long short methods are repeated."""
-METHODS: dict[str, Any] = {name: name for name in ("ssd", "window", "csm", "stratified", "cox", "bp", "gc", "gco")}
+METHODS: dict[str, Any] = {
+    name: name for name in ("ssd", "window", "csm", "stratified", "cox", "bp", "gc", "gco")
+}
 METHODS |= {name: name for name in ("census", "sgm", "cost_filter", "ad_census", "support_weights")}
-METHODS["ncc"] = {"matching_cost": "normalized_cross_correlation", "optimization": "winner_take_all"}
+METHODS["ncc"] = {
+    "matching_cost": "normalized_cross_correlation",
+    "optimization": "winner_take_all",
+}
 
 
 def seconds(method: str, scene: Scene) -> float:
@@ -44,7 +49,9 @@ def best(method: str, scene: Scene) -> float:
 
 def held(what: str) -> int:
     """Bytes that this process holds: ``VmRSS`` now, ``VmHWM`` at most."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
+    line = next(
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what)
+    )
     return int(line.split()[1]) * 1024
 
 
@@ -80,7 +87,13 @@ def main() -> None:
         for name in arguments.scenes:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 times, taken, volume = pool.apply(measure, (method, name, arguments.data))
-            table.add_row(method, name, *(f"{t * 1e3:.1f}" for t in times), f"{taken / 1e6:.0f}", f"{taken / volume:.1f}")
+            table.add_row(
+                method,
+                name,
+                *(f"{t * 1e3:.1f}" for t in times),
+                f"{taken / 1e6:.0f}",
+                f"{taken / volume:.1f}",
+            )
     Console(width=110).print(table)
 
 

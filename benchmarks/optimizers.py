@@ -48,7 +48,9 @@ def seconds(call: Callable[[], object], repeat: int = 2) -> tuple[float, object]
     return min(times), result
 
 
-def gco(costs: np.ndarray, smoothness: Smoothness, algorithm: str, cycles: int = -1) -> np.ndarray | None:
+def gco(
+    costs: np.ndarray, smoothness: Smoothness, algorithm: str, cycles: int = -1
+) -> np.ndarray | None:
     """Levels of gco's swap or expansion for Potts weights, after some cycles or at the end; None where gco is not installed."""
     try:
         from gco import cut_grid_graph
@@ -56,8 +58,13 @@ def gco(costs: np.ndarray, smoothness: Smoothness, algorithm: str, cycles: int =
         return None
     # Absolute differences and the weight are whole numbers; gco would scale floats until they overflow.
     pairwise = 1 - np.eye(costs.shape[2], dtype=np.int32)
-    vertical, horizontal = smoothness.down[:-1].astype(np.int32), smoothness.right[:, :-1].astype(np.int32)
-    labels = cut_grid_graph(costs.astype(np.int32), pairwise, vertical, horizontal, n_iter=cycles, algorithm=algorithm)
+    vertical, horizontal = (
+        smoothness.down[:-1].astype(np.int32),
+        smoothness.right[:, :-1].astype(np.int32),
+    )
+    labels = cut_grid_graph(
+        costs.astype(np.int32), pairwise, vertical, horizontal, n_iter=cycles, algorithm=algorithm
+    )
     return labels.reshape(costs.shape[:2]).astype(np.int16)
 
 
@@ -77,7 +84,10 @@ def near(energy: Energy, name: str, result: object, limit: float) -> str:
 def box_here() -> float:
     """`BOX_THERE` on this machine."""
     cv2.setNumThreads(1)
-    image, out = np.random.default_rng(0).random((288, 384), np.float32), np.empty((288, 384), np.float32)
+    image, out = (
+        np.random.default_rng(0).random((288, 384), np.float32),
+        np.empty((288, 384), np.float32),
+    )
 
     def boxes() -> None:
         for _ in range(16):
@@ -100,20 +110,34 @@ def main() -> None:
         "Bayesian, 10 steps": lambda: bayesian_diffusion(volume, iterations=10),
         "SO": lambda: scanline_optimization(energy.volume, energy.smoothness),
         "DP": lambda: dynamic_programming(energy.volume, energy.smoothness),
-        "SA, 10 sweeps": lambda: simulated_annealing(energy.volume, energy.smoothness, iterations=10, start_temperature=200.0),
-        "SA, checkerboard": lambda: simulated_annealing(
-            energy.volume, energy.smoothness, iterations=10, start_temperature=200.0, visiting="checkerboard"
+        "SA, 10 sweeps": lambda: simulated_annealing(
+            energy.volume, energy.smoothness, iterations=10, start_temperature=200.0
         ),
-        "BP, 10 sweeps": lambda: belief_propagation(energy.volume, energy.smoothness, iterations=10),
-        "BP, 10 exchanges": lambda: belief_propagation(energy.volume, energy.smoothness, schedule="synchronous", iterations=10),
+        "SA, checkerboard": lambda: simulated_annealing(
+            energy.volume,
+            energy.smoothness,
+            iterations=10,
+            start_temperature=200.0,
+            visiting="checkerboard",
+        ),
+        "BP, 10 sweeps": lambda: belief_propagation(
+            energy.volume, energy.smoothness, iterations=10
+        ),
+        "BP, 10 exchanges": lambda: belief_propagation(
+            energy.volume, energy.smoothness, schedule="synchronous", iterations=10
+        ),
         "BP, 10 there and back": lambda: belief_propagation(
             energy.volume, energy.smoothness, schedule="sequential", iterations=10
         ),
         "TRW-S, 10 there and back": lambda: trw_s(energy.volume, energy.smoothness, iterations=10),
         "ICM": lambda: icm(energy.volume, energy.smoothness),
         "swap": lambda: graph_cut(energy.volume, energy.smoothness, move="swap", order="fixed"),
-        "expansion": lambda: graph_cut(energy.volume, energy.smoothness, move="expansion", order="fixed"),
-        "GC + occlusions": lambda: graph_cut_occlusion(volume, scene.reference, scene.match, order="fixed"),
+        "expansion": lambda: graph_cut(
+            energy.volume, energy.smoothness, move="expansion", order="fixed"
+        ),
+        "GC + occlusions": lambda: graph_cut_occlusion(
+            volume, scene.reference, scene.match, order="fixed"
+        ),
         "gco swap": lambda: gco(volume.costs, energy.smoothness, "swap"),
         "gco expansion": lambda: gco(volume.costs, energy.smoothness, "expansion"),
     }
@@ -134,14 +158,22 @@ def main() -> None:
                 best, result = seconds(call)
                 times.insert(0, f"{best * 1e3:.1f}")
         times.append(near(energy, name, result, limit))
-        labels = result.levels if isinstance(result, Labeling) else result if name.startswith("gco") else None
+        labels = (
+            result.levels
+            if isinstance(result, Labeling)
+            else result
+            if name.startswith("gco")
+            else None
+        )
         if name.startswith("gco") and labels is None:
             times = ["not installed", "", ""]
         value = "" if labels is None else f"{energy.of(labels):.0f}"
         table.add_row(name, *times, f"{ORIGINAL[name]:g}" if name in ORIGINAL else "", value)
     console = Console(width=110)
     console.print(table)
-    console.print(f"cv2.boxFilter: {box_here():.2f} ms here, {BOX_THERE} ms on the machine of the original's times")
+    console.print(
+        f"cv2.boxFilter: {box_here():.2f} ms here, {BOX_THERE} ms on the machine of the original's times"
+    )
 
 
 if __name__ == "__main__":

@@ -60,7 +60,10 @@ def pandora_sgm(reference: Image, match: Image, search: Search) -> Disparity:
             grey = np.rint(image if image.ndim == 2 else image.mean(axis=2)).astype(np.uint8)
             write_image(folder / f"{stem}.png", grey)
         # What we call d it calls -d, and looks for it to the other side.
-        ends = sorted(-search.direction * end for end in (math.floor(search.minimum), math.ceil(search.maximum)))
+        ends = sorted(
+            -search.direction * end
+            for end in (math.floor(search.minimum), math.ceil(search.maximum))
+        )
         left = {"img": str(folder / "left.png"), "nodata": -9999, "disp": ends}
         sides = {"left": left, "right": {"img": str(folder / "right.png"), "nodata": -9999}}
         given = {"input": sides, "pipeline": PIPELINE}
@@ -68,13 +71,20 @@ def pandora_sgm(reference: Image, match: Image, search: Search) -> Disparity:
         program = os.environ.get("PANDORA", "pandora")
         try:
             done = subprocess.run(
-                [program, str(folder / "config.json"), str(folder / "out")], capture_output=True, text=True, check=False
+                [program, str(folder / "config.json"), str(folder / "out")],
+                capture_output=True,
+                text=True,
+                check=False,
             )
         except OSError as error:
-            raise StereoFrameworkError(f"{program}: {error.strerror}; set PANDORA to Pandora's program") from None
+            raise StereoFrameworkError(
+                f"{program}: {error.strerror}; set PANDORA to Pandora's program"
+            ) from None
         found = cv2.imread(str(folder / "out" / "left_disparity.tif"), cv2.IMREAD_UNCHANGED)
         if done.returncode or found is None:
-            raise StereoFrameworkError(f"{program} failed: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
+            raise StereoFrameworkError(
+                f"{program} failed: {(done.stderr.strip() or 'no message').splitlines()[-1]}"
+            )
     # Its windows leave the outermost rows without any estimate, where filling along rows finds nothing: they take those of the row next to them.
     some = np.flatnonzero(~np.isnan(found).all(axis=1))
     nearest = np.clip(np.arange(len(found)), some[0], some[-1]) if some.size else slice(None)

@@ -59,14 +59,27 @@ PEERS: dict[str, Any] = {
     },
 }
 METHODS = ("fine", "fast", "sgm", "hh")
-_PHOTOGRAPHS = ("Piano", "Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage")
+_PHOTOGRAPHS = (
+    "Piano",
+    "Adirondack",
+    "ArtL",
+    "Jadeplant",
+    "Motorcycle",
+    "Pipes",
+    "Playroom",
+    "PlaytableP",
+    "Recycle",
+    "Vintage",
+)
 SETS = {
     "A": ["middlebury2001/" + name for name in ("tsukuba", "sawtooth", "venus", "map")],
     "B": ["middlebury-v2/" + name for name in ("tsukuba", "venus", "teddy", "cones")],
     "C": ["middlebury-v3/trainingQ/" + name for name in _PHOTOGRAPHS],
     "indoors": ["middlebury2005/Moebius", "middlebury2006/Aloe", "middlebury2006/Baby1"],
     "kitti2012": ["kitti/training2012"],
-    "roads": [f"kitti2015/000{n}_10" for n in ("017", "021", "024", "062", "066", "069", "114", "118")],
+    "roads": [
+        f"kitti2015/000{n}_10" for n in ("017", "021", "024", "062", "066", "069", "114", "118")
+    ],
 }
 THRESHOLDS = (0.5, 1.0, 2.0, 3.0)
 Errors = dict[str, list[float]]
@@ -113,14 +126,19 @@ def errors(kind: str, scene: Scene, disparity: Disparity) -> list[float]:
     """Of A the percentages of the scene's columns in Table 5, of B those of three regions, else those above the thresholds."""
     if kind == "A":
         found = evaluate(disparity, scene, "taxonomy2002")
-        return [float(found[f"bad_pixels_{region}"]) for region in ("nonocc", "textureless", "discont")]
+        return [
+            float(found[f"bad_pixels_{region}"]) for region in ("nonocc", "textureless", "discont")
+        ]
     truth = scene.truth
     assert truth is not None, "all scenes of the sets have one"
     known = np.isfinite(truth)
     # What has no estimate is wrong.
     right = [np.abs(disparity - truth) <= threshold for threshold in THRESHOLDS]
     if kind == "B":
-        return [100 * float(np.mean(~right[1][known & scene.mask(name)])) for name in ("nonocc", "all", "disc")]
+        return [
+            100 * float(np.mean(~right[1][known & scene.mask(name)]))
+            for name in ("nonocc", "all", "disc")
+        ]
     known = known & scene.mask("nonocc") if "nonocc" in scene.masks else known
     return [100 * float(np.mean(~fits[known])) for fits in right]
 
@@ -146,14 +164,18 @@ def measure(job: Job) -> Run:
         seconds = 0.0
         for name in SETS[kind]:
             scene = load_scene(name, data=job.data)
-            assert scene.match.shape == scene.reference.shape, "images are read before the clock starts"
+            assert scene.match.shape == scene.reference.shape, (
+                "images are read before the clock starts"
+            )
             bytes_before = _forget_peak_memory()
             start = sum(os.times()[:4])
             disparity = matched(job.method, job.seed, scene)
             seconds += sum(os.times()[:4]) - start
             if job.times and name.endswith("/Piano"):
                 run.piano["memory_mib"] = _peak_memory(bytes_before)
-                run.piano["seconds"] = min(timeit.repeat(partial(matched, job.method, job.seed, scene), number=1, repeat=3))
+                run.piano["seconds"] = min(
+                    timeit.repeat(partial(matched, job.method, job.seed, scene), number=1, repeat=3)
+                )
             run.errors[kind][name] = errors(kind, scene, disparity)
         if job.times:
             run.processor_seconds[kind] = seconds / len(SETS[kind])
@@ -179,7 +201,9 @@ def set_cell(kind: str, by_seed: Iterable[Errors]) -> str:
     runs = list(by_seed)
     if kind == "A":
         return f"{np.mean([rank(errors_by_scene) for errors_by_scene in runs]):.2f}"
-    means = np.mean([np.mean(list(errors_by_scene.values()), axis=0) for errors_by_scene in runs], axis=0)
+    means = np.mean(
+        [np.mean(list(errors_by_scene.values()), axis=0) for errors_by_scene in runs], axis=0
+    )
     parts = " / ".join(f"{value:.2f}" for value in means)
     return f"{means.mean():.2f} ({parts})" if kind == "B" else parts
 
@@ -199,7 +223,9 @@ def print_tables(runs: dict[str, list[Run]], sets: Sequence[str], *, by_scene: b
     scenes = Table("method", "scene", "errors")
     for method, seeds in runs.items():
         cells = [set_cell(kind, (run.errors[kind] for run in seeds)) for kind in sets]
-        processor = " ".join(f"{kind} {seconds:.1f}" for kind, seconds in seeds[0].processor_seconds.items())
+        processor = " ".join(
+            f"{kind} {seconds:.1f}" for kind, seconds in seeds[0].processor_seconds.items()
+        )
         piano = ", ".join(f"{value:.2f} {name}" for name, value in seeds[-1].piano.items())
         table.add_row(method, *cells, processor, piano)
         for kind in sets:
@@ -222,7 +248,12 @@ def write_figures(method: str, runs: list[Run], *, times: bool, start: dict[str,
         add_counts("quality_times", command, method, {**start, **measured})
     else:
         errors_by_seed = [run.errors for run in runs]
-        add_counts("quality", command, method, {**start, "thresholds": THRESHOLDS, "errors_by_seed": errors_by_seed})
+        add_counts(
+            "quality",
+            command,
+            method,
+            {**start, "thresholds": THRESHOLDS, "errors_by_seed": errors_by_seed},
+        )
 
 
 def _command_without_paths() -> str:
@@ -242,7 +273,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--by-scene", action="store_true")
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--times", action="store_true", help="measure times and memory, of an otherwise idle machine")
+    parser.add_argument(
+        "--times",
+        action="store_true",
+        help="measure times and memory, of an otherwise idle machine",
+    )
     parser.add_argument("--counts", action="store_true", help="store the figures in docs/counts")
     arguments = parser.parse_args()
     sys.path.append(str(Path(__file__).parents[1] / "scripts"))

@@ -22,7 +22,9 @@ method = Pipeline(
 )
 match = method(scene)
 print(method)
-print(f"{evaluate(match.disparity, scene)['bad_pixels_all']:.1f} % bad pixels, {sum(match.seconds.values()):.2f} s")
+print(
+    f"{evaluate(match.disparity, scene)['bad_pixels_all']:.1f} % bad pixels, {sum(match.seconds.values()):.2f} s"
+)
 
 # The same as a script; the check's settings share everything before it, so each view is matched once.
 script = {

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework import CostVolume, Fraction01, Pipeline, Scene, Search, Unit, load_scene, stage, step
+from stereo_framework import (
+    CostVolume,
+    Fraction01,
+    Pipeline,
+    Scene,
+    Search,
+    Unit,
+    load_scene,
+    stage,
+    step,
+)
 from stereo_framework.aggregation import box
 from stereo_framework.core.volume import Status, restore_outside
 from stereo_framework.matching_cost import absolute_difference
@@ -27,7 +37,9 @@ assert np.array_equal(method(planes).disparity, by_hand)
 
 
 @stage("aggregation", source="this example", halo=lambda: 0)
-def sharpen(volume: CostVolume, *, share: Annotated[Fraction01, Unit("of the lowest cost")] = 0.5) -> CostVolume:
+def sharpen(
+    volume: CostVolume, *, share: Annotated[Fraction01, Unit("of the lowest cost")] = 0.5
+) -> CostVolume:
     """Take a share of each pixel's lowest cost from all of its costs."""
     lowest = volume.costs.min(axis=2, keepdims=True)
     return replace(volume, costs=volume.costs - np.float32(share) * lowest)
@@ -36,8 +48,12 @@ def sharpen(volume: CostVolume, *, share: Annotated[Fraction01, Unit("of the low
 # Pixels that hold no data take part in nothing, whatever the stages are.
 mask = np.ones(planes.reference.shape[:2], bool)
 mask[60:90, 100:140] = False
-holes = Scene.from_images(planes.reference, planes.match, (planes.search.minimum, planes.search.maximum), left_mask=mask)
-match = method.having(aggregation=[step(box, size=9), sharpen])(holes, Search(0, planes.search.maximum))
+holes = Scene.from_images(
+    planes.reference, planes.match, (planes.search.minimum, planes.search.maximum), left_mask=mask
+)
+match = method.having(aggregation=[step(box, size=9), sharpen])(
+    holes, Search(0, planes.search.maximum)
+)
 assert np.array_equal(match.status == Status.INVALID, ~mask)
 assert np.isnan(match.disparity[~mask]).all()
 print(f"{np.isnan(match.disparity).mean():.1%} of the pixels without an estimate")

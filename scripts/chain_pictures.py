@@ -46,7 +46,9 @@ PARTS = {
 }
 
 
-def cut(scene: Scene, place: tuple[int, int, int, int]) -> tuple[tuple[slice, slice], Disparity, tuple[float, float]]:
+def cut(
+    scene: Scene, place: tuple[int, int, int, int]
+) -> tuple[tuple[slice, slice], Disparity, tuple[float, float]]:
     """A part of a scene, the truth of it, and the disparities that colours run between."""
     left, top, width, height = place
     part = np.s_[top : top + height, left : left + width]
@@ -56,7 +58,9 @@ def cut(scene: Scene, place: tuple[int, int, int, int]) -> tuple[tuple[slice, sl
     return part, truth, (float(low), float(high))
 
 
-def coloured(values: np.ndarray, ends: tuple[float, float], colours: int = cv2.COLORMAP_VIRIDIS) -> np.ndarray:
+def coloured(
+    values: np.ndarray, ends: tuple[float, float], colours: int = cv2.COLORMAP_VIRIDIS
+) -> np.ndarray:
     """A map in colours, grey where it knows nothing."""
     share = np.clip((np.nan_to_num(values, posinf=0) - ends[0]) / (ends[1] - ends[0]), 0, 1)
     drawn = cv2.applyColorMap(np.rint(255 * share).astype(np.uint8), colours)[..., ::-1].copy()
@@ -76,7 +80,12 @@ def stacked(lines: list[list[np.ndarray]]) -> np.ndarray:
     height, width = lines[0][0].shape[:2]
     size = WIDTH, round(WIDTH * height / width)
     made = [
-        [np.pad(cv2.resize(p, size, interpolation=cv2.INTER_NEAREST), AROUND, constant_values=255) for p in line]
+        [
+            np.pad(
+                cv2.resize(p, size, interpolation=cv2.INTER_NEAREST), AROUND, constant_values=255
+            )
+            for p in line
+        ]
         for line in lines
     ]
     return np.concatenate([np.concatenate(line, axis=1) for line in made])
@@ -85,7 +94,10 @@ def stacked(lines: list[list[np.ndarray]]) -> np.ndarray:
 def beside_sgbm(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     """The maps of `fine` and of StereoSGBM, and how much of them is wrong."""
     place, truth, ends = cut(scene, part.place)
-    sgbm = {"include": str(OUT.parents[2] / "configs" / "methods" / "sgbm.yaml"), "refinement": ["fill_occlusions"]}
+    sgbm = {
+        "include": str(OUT.parents[2] / "configs" / "methods" / "sgbm.yaml"),
+        "refinement": ["fill_occlusions"],
+    }
     maps = [matched(script, scene)[place] for script in ("fine", sgbm)]
     lines = [[coloured(m, ends), errors(m, truth)] for m in maps]
     wrong = [100 * np.mean(np.abs(m - truth)[np.isfinite(truth)] > 1) for m in maps]
@@ -112,18 +124,31 @@ def rows(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     """The rows of a pair, and `sgm` before and after they are aligned."""
     place, truth, _ = cut(scene, part.place)
     initial, (height, width) = initial_map(scene)["first"], scene.match.shape[:2]
-    field = _field(scene.reference, scene.match, 1, np.where(initial.status == 0, initial.disparity, np.float32(np.nan)))
+    field = _field(
+        scene.reference,
+        scene.match,
+        1,
+        np.where(initial.status == 0, initial.disparity, np.float32(np.nan)),
+    )
     lower = _terms(*np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))) @ field
-    aligned = {"include": "sgm", "alternatives": {"first": {"include": "initial_map"}}, "preprocessing": ["row_alignment"]}
+    aligned = {
+        "include": "sgm",
+        "alternatives": {"first": {"include": "initial_map"}},
+        "preprocessing": ["row_alignment"],
+    }
     maps = [matched(script, scene)[place] for script in ("sgm", aligned)]
     wrong = [100 * np.mean(np.abs(m - truth)[np.isfinite(truth)] > 1) for m in maps]
     drawn = [
-        [scene.reference[place], coloured(lower[place], (-0.5, 0.5), cv2.COLORMAP_TWILIGHT_SHIFTED)],
+        [
+            scene.reference[place],
+            coloured(lower[place], (-0.5, 0.5), cv2.COLORMAP_TWILIGHT_SHIFTED),
+        ],
         [errors(m, truth) for m in maps],
     ]
-    return stacked(
-        drawn
-    ), f"off by more than a pixel, before {wrong[0]:.1f} %, after {wrong[1]:.1f} %; field {lower.min():.2f} to {lower.max():.2f}"
+    return (
+        stacked(drawn),
+        f"off by more than a pixel, before {wrong[0]:.1f} %, after {wrong[1]:.1f} %; field {lower.min():.2f} to {lower.max():.2f}",
+    )
 
 
 def light(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
@@ -132,14 +157,21 @@ def light(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     initial = initial_map(scene)
     assert scene.search is not None, "all of these scenes have a range"
     pair = row_alignment(scene.reference, scene.match, scene.search, initial)
-    seen = View(np.nan_to_num(scene.truth, posinf=np.nan), np.zeros(scene.truth.shape, np.uint8), scene.search)
+    seen = View(
+        np.nan_to_num(scene.truth, posinf=np.nan),
+        np.zeros(scene.truth.shape, np.uint8),
+        scene.search,
+    )
     panels, means = [], []
     for images in (pair, radiometric_field(*pair, scene.search, initial)):
         known, apart = differences(*images, scene.search, seen)
         unlike = np.where(known & (scene.mask("nonocc")), apart.mean(axis=2), np.nan)[place]
         panels.append(coloured(unlike, (-30, 30), cv2.COLORMAP_TWILIGHT_SHIFTED))
         means.append(np.nanmedian(np.abs(unlike)))
-    maps = [matched("fine", scene, *change)[place] for change in (["preprocessing=[{use: row_alignment, initial: first}]"], [])]
+    maps = [
+        matched("fine", scene, *change)[place]
+        for change in (["preprocessing=[{use: row_alignment, initial: first}]"], [])
+    ]
     wrong = [100 * np.mean(np.abs(m - truth)[np.isfinite(truth)] > 1) for m in maps]
     said = f"grey levels apart {means[0]:.1f}, {means[1]:.1f}; off by more than a pixel {wrong[0]:.1f} %, {wrong[1]:.1f} %"
     return stacked([panels, [errors(m, truth) for m in maps]]), said
@@ -149,7 +181,14 @@ def planes(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     """The start, by paths over levels, then the map after one round and after all."""
     place, truth, ends = cut(scene, part.place)
     start = {"include": "fine", "search": {"step": 1}, "refinement": ["parabola"]}
-    start["optimization"] = {"use": "semi_global", "paths": 8, "p1": 85, "p2": 340, "penalties": "edges", "edge_threshold": 15}
+    start["optimization"] = {
+        "use": "semi_global",
+        "paths": 8,
+        "p1": 85,
+        "p2": 340,
+        "penalties": "edges",
+        "edge_threshold": 15,
+    }
     bare = {"include": "fine", "refinement": []}
     maps = [
         matched(start, scene),
@@ -159,7 +198,9 @@ def planes(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     ]
     wrong = [100 * np.mean(~(np.abs(m[place] - truth)[np.isfinite(truth)] <= 1)) for m in maps]
     lines = [[coloured(m[place], ends), errors(m[place], truth)] for m in maps]
-    said = "off by more than a pixel: start {:.1f}, one round {:.1f}, all {:.1f}, finished {:.1f} %".format(*wrong)
+    said = "off by more than a pixel: start {:.1f}, one round {:.1f}, all {:.1f}, finished {:.1f} %".format(
+        *wrong
+    )
     return stacked([[scene.reference[place], coloured(truth, ends)], *lines]), said
 
 

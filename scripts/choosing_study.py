@@ -24,10 +24,19 @@ from stereo_framework.tables.words import setting_name
 
 SCENES = [
     f"{folder}/*"
-    for folder in ("middlebury2001", "middlebury2003", "middlebury2005", "middlebury2006", "middlebury-v3/trainingQ")
+    for folder in (
+        "middlebury2001",
+        "middlebury2003",
+        "middlebury2005",
+        "middlebury2006",
+        "middlebury-v3/trainingQ",
+    )
 ]
 SCENES += ["motorcycle/motorcycle", "kitti/training2012", "kitti2015/*"]
-SAME = [{"middlebury2005/Art", "middlebury-v3/trainingQ/ArtL"}, {"middlebury-v3/trainingQ/Motorcycle", "motorcycle/motorcycle"}]
+SAME = [
+    {"middlebury2005/Art", "middlebury-v3/trainingQ/ArtL"},
+    {"middlebury-v3/trainingQ/Motorcycle", "motorcycle/motorcycle"},
+]
 """Pairs of one scene: none of them is judged by what was learned from the other."""
 
 SCRIPTS = Path(__file__).with_name("choosing")
@@ -37,7 +46,13 @@ DEFAULTS = {
     "fine": "fine (optimization.p1=80, optimization.p2=340)",
 }
 
-TRUE = {"base": "taxonomy2002", "measures": ["bad_pixels"], "regions": ["nonocc"], "prediction": "none", "border": 0}
+TRUE = {
+    "base": "taxonomy2002",
+    "measures": ["bad_pixels"],
+    "regions": ["nonocc"],
+    "prediction": "none",
+    "border": 0,
+}
 FILE = Path(__file__).parents[1] / "stereo_framework/own_pair/choosing.yaml"
 POWERS, NOMINAL, GAIN, BAD = (0.5, 0.75, 1.0), 0.9, 0.9, 3.0
 Numbers = NDArray[np.float64]
@@ -61,11 +76,15 @@ def measured(script: Path, out: Path, folder: str, *, pairs: bool = True) -> lis
         assert r.disparity is not None, f"{r.scene}, {setting_name(r)}: {r.error}"
         by_scene.setdefault(r.scene, {})[setting_name(r)] = r.disparity
     found = [_measured(name, maps, out, folder, pairs) for name, maps in by_scene.items()]
-    assert all(m.names == found[0].names for m in found), "every scene has the same maps in the same order"
+    assert all(m.names == found[0].names for m in found), (
+        "every scene has the same maps in the same order"
+    )
     return found
 
 
-def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str, pairs: bool) -> Measured:
+def _measured(
+    name: str, maps: dict[str, Disparity], out: Path, folder: str, pairs: bool
+) -> Measured:
     kept = out / f"{folder}_measured" / f"{name.replace('/', '-')}.npz"
     if not kept.is_file():
         scene, file = load_scene(name), out / "references" / f"{name.replace('/', '-')}.pfm"
@@ -74,7 +93,11 @@ def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str, pai
             write_disparity(file, reference(replace(scene, truths={})))
         reference_map = read_disparity(file)
         known, found = np.isfinite(reference_map), list(maps.values())
-        apart = np.array([[_far(a, b) for b in found] for a in found]) if pairs else np.zeros((0, 0, *known.shape))
+        apart = (
+            np.array([[_far(a, b) for b in found] for a in found])
+            if pairs
+            else np.zeros((0, 0, *known.shape))
+        )
         kept.parent.mkdir(exist_ok=True)
         np.savez(
             kept,
@@ -86,7 +109,9 @@ def _measured(name: str, maps: dict[str, Disparity], out: Path, folder: str, pai
         )
     with np.load(kept) as held:
         shares = {"known": held["known"], "all": held["every"]}
-        return Measured(name, [str(n) for n in held["names"]], held["errors"], held["distances"], shares)
+        return Measured(
+            name, [str(n) for n in held["names"]], held["errors"], held["distances"], shares
+        )
 
 
 def _far(a: Disparity, b: Disparity) -> NDArray[np.bool_]:
@@ -112,13 +137,19 @@ class Rule:
     def interval(self, case: Case) -> tuple[Numbers, Numbers]:
         """Estimates and half the widths of their intervals."""
         share = case[2][self.share]
-        return self.slope * case[1] + self.prior * self.ratios * share, self.quantile * share**self.power
+        return self.slope * case[
+            1
+        ] + self.prior * self.ratios * share, self.quantile * share**self.power
 
 
 def learned(cases: list[Case], *, known: bool) -> Rule:
     """The rule of the narrowest mean interval that covers the nominal share of the cases; with what is known of methods before if that makes it narrower by a tenth."""
-    plain, *with_prior = (_narrowest(cases, prior=prior) for prior in ((False, True) if known else (False,)))
-    return min([plain, *((width / GAIN, rule) for width, rule in with_prior)], key=lambda pair: pair[0])[1]
+    plain, *with_prior = (
+        _narrowest(cases, prior=prior) for prior in ((False, True) if known else (False,))
+    )
+    return min(
+        [plain, *((width / GAIN, rule) for width, rule in with_prior)], key=lambda pair: pair[0]
+    )[1]
 
 
 def _narrowest(cases: list[Case], *, prior: bool) -> tuple[float, Rule]:
@@ -127,12 +158,20 @@ def _narrowest(cases: list[Case], *, prior: bool) -> tuple[float, Rule]:
     for share, power in product(cases[0][2], POWERS):
         s = np.maximum(np.stack([case[2][share] for case in cases]), 1e-9)
         total = (t / s).sum(axis=0)
-        seen = [x, (total - t / s) / (len(cases) - 1) * s] if prior else [x]  # a scene's own part is no knowledge from before
+        seen = (
+            [x, (total - t / s) / (len(cases) - 1) * s] if prior else [x]
+        )  # a scene's own part is no knowledge from before
         weighted = np.stack([(column / s**power).ravel() for column in seen], axis=1)
         slope, *rest = np.linalg.lstsq(weighted, (t / s**power).ravel(), rcond=None)[0]
         apart = np.abs((t / s**power).ravel() - weighted @ [slope, *rest])
         quantile = float(np.quantile(apart, NOMINAL))
-        rule = Rule(share, power, float(slope), quantile, *(float(rest[0]), total / len(cases)) if prior else ())
+        rule = Rule(
+            share,
+            power,
+            float(slope),
+            quantile,
+            *(float(rest[0]), total / len(cases)) if prior else (),
+        )
         found.append((float(np.mean(quantile * s**power)), rule))
     return min(found, key=lambda pair: pair[0])
 
@@ -153,7 +192,11 @@ def all_pairs(m: Measured, family: str = "", *, within: bool = False) -> Case:
     of = np.array([_family(name) == family for name in m.names])
     kept = of[a] ^ of[b] if within else ~(of[a] | of[b])
     a, b = a[kept], b[kept]
-    return m.errors[a] - m.errors[b], m.distances[a] - m.distances[b], {k: s[a, b] for k, s in m.shares.items()}
+    return (
+        m.errors[a] - m.errors[b],
+        m.distances[a] - m.distances[b],
+        {k: s[a, b] for k, s in m.shares.items()},
+    )
 
 
 def _family(name: str) -> str:
@@ -221,7 +264,10 @@ def print_choices(judged: list[Judged]) -> None:
         t = j.case[0]
         groups = [
             f"{n} ({right})"
-            for n, right in ((int(g.sum()), int((g & ok).sum())) for g, ok in ((j.high < 0, t < 0), (j.low > 0, t > 0)))
+            for n, right in (
+                (int(g.sum()), int((g & ok).sum()))
+                for g, ok in ((j.high < 0, t < 0), (j.low > 0, t > 0))
+            )
         ]
         rows.append(
             [
@@ -244,7 +290,9 @@ def print_choices(judged: list[Judged]) -> None:
                 "",
                 "",
                 "",
-                f"{100 * np.mean([j.covered.mean() for j in judged]):.1f}" if name == "mean" else "",
+                f"{100 * np.mean([j.covered.mean() for j in judged]):.1f}"
+                if name == "mean"
+                else "",
             ]
         )
     table(
@@ -264,7 +312,9 @@ def print_choices(judged: list[Judged]) -> None:
     )
     bad = np.concatenate([j.low[j.case[0] >= BAD] > 0 for j in judged])
     width = np.mean([(j.high - j.low).mean() / 2 for j in judged])
-    print(f"bad maps called worse: {100 * bad.mean():.1f} % of {bad.size}; mean half width {width:.2f} points\n")
+    print(
+        f"bad maps called worse: {100 * bad.mean():.1f} % of {bad.size}; mean half width {width:.2f} points\n"
+    )
 
 
 def main() -> None:
@@ -284,17 +334,26 @@ def main() -> None:
     print("## Tuned without truth\n")
     print_tuned(measured(SCRIPTS / "tuned.yaml", out, "tuned", pairs=False))
     write(scenes)
-    add_counts("choosing", "python scripts/choosing_study.py --out DIR", "choices", {**start, **counts_of_choices(judged_scenes)})
+    add_counts(
+        "choosing",
+        "python scripts/choosing_study.py --out DIR",
+        "choices",
+        {**start, **counts_of_choices(judged_scenes)},
+    )
 
 
 def counts_of_choices(judged_scenes: list[Judged]) -> dict[str, int]:
     """Count pairs, choices of the default, and the verdicts on all other maps."""
     default_is_best = [int(scene.scene.errors.argmin()) == scene.default for scene in judged_scenes]
     worse_maps = [scene.low > 0 for scene in judged_scenes]
-    right_verdicts = [worse & (scene.case[0] > 0) for worse, scene in zip(worse_maps, judged_scenes, strict=True)]
+    right_verdicts = [
+        worse & (scene.case[0] > 0) for worse, scene in zip(worse_maps, judged_scenes, strict=True)
+    ]
     return {
         "pairs": len(judged_scenes),
-        "pairs_with_the_default_chosen": sum(scene.chosen == scene.default for scene in judged_scenes),
+        "pairs_with_the_default_chosen": sum(
+            scene.chosen == scene.default for scene in judged_scenes
+        ),
         "pairs_with_the_default_best": sum(default_is_best),
         "maps_called_better": int(sum((scene.high < 0).sum() for scene in judged_scenes)),
         "maps_called_worse": int(sum(worse.sum() for worse in worse_maps)),
@@ -305,11 +364,21 @@ def counts_of_choices(judged_scenes: list[Judged]) -> dict[str, int]:
 def write(scenes: list[Measured]) -> None:
     """The rules of all scenes, which the package uses: for shipped methods, known before, and for maps of one's own."""
     names, default = scenes[0].names, int(np.mean([m.errors for m in scenes], axis=0).argmin())
-    known, own = learned([against(m, default) for m in scenes], known=True), learned([all_pairs(m) for m in scenes], known=False)
-    assert names[default] == DEFAULT, f"the default is {DEFAULT}, and {names[default]} is better on scenes with truth"
-    assert known.share == own.share == "known", "the package counts the pixels that the reference map knows"
+    known, own = (
+        learned([against(m, default) for m in scenes], known=True),
+        learned([all_pairs(m) for m in scenes], known=False),
+    )
+    assert names[default] == DEFAULT, (
+        f"the default is {DEFAULT}, and {names[default]} is better on scenes with truth"
+    )
+    assert known.share == own.share == "known", (
+        "the package counts the pixels that the reference map knows"
+    )
     found = {
-        kind: {key: round(float(getattr(rule, key)), 3) for key in ("slope", "prior", "quantile", "power")}
+        kind: {
+            key: round(float(getattr(rule, key)), 3)
+            for key in ("slope", "prior", "quantile", "power")
+        }
         for kind, rule in (("known", known), ("own", own))
     }
     others = [n for n in names if n != DEFAULT]
@@ -325,15 +394,32 @@ def print_tuned(scenes: list[Measured]) -> None:
     rows = []
     for method, default in DEFAULTS.items():
         errors, distances = (
-            np.array([[v for n, v in zip(m.names, getattr(m, what), strict=True) if n.startswith(method)] for m in scenes])
+            np.array(
+                [
+                    [
+                        v
+                        for n, v in zip(m.names, getattr(m, what), strict=True)
+                        if n.startswith(method)
+                    ]
+                    for m in scenes
+                ]
+            )
             for what in ("errors", "distances")
         )
         at = [n for n in scenes[0].names if n.startswith(method)].index(default)
-        constant = [np.mean([e for e, o in zip(errors, scenes, strict=True) if not _same(o, m)], axis=0).argmin() for m in scenes]
+        constant = [
+            np.mean(
+                [e for e, o in zip(errors, scenes, strict=True) if not _same(o, m)], axis=0
+            ).argmin()
+            for m in scenes
+        ]
         found = np.stack(
             [
                 errors[:, at],
-                *(errors[np.arange(len(scenes)), i] for i in (constant, distances.argmin(axis=1), errors.argmin(axis=1))),
+                *(
+                    errors[np.arange(len(scenes)), i]
+                    for i in (constant, distances.argmin(axis=1), errors.argmin(axis=1))
+                ),
             ]
         )
         lost = found[2] - found[1]
@@ -363,9 +449,15 @@ def print_pairs(scenes: list[Measured]) -> None:
     """How often the intervals of two maps of which nothing is known before hold, scene by scene, and for maps of a family that was not learned from."""
     header = ["covered %", "told apart %", "of these rightly %", "of 3 points and more, rightly %"]
     rows = [[m.scene, *_pairs(m, scenes)] for m in scenes]
-    table(["scene", *header], [*rows, ["**mean**", *np.mean([row[1:] for row in rows], axis=0).tolist()]])
+    table(
+        ["scene", *header],
+        [*rows, ["**mean**", *np.mean([row[1:] for row in rows], axis=0).tolist()]],
+    )
     families = dict.fromkeys(map(_family, scenes[0].names))
-    table(["left out", *header], [[f, *np.mean([_pairs(m, scenes, f) for m in scenes], axis=0).tolist()] for f in families])
+    table(
+        ["left out", *header],
+        [[f, *np.mean([_pairs(m, scenes, f) for m in scenes], axis=0).tolist()] for f in families],
+    )
 
 
 def _pairs(m: Measured, scenes: list[Measured], family: str = "") -> list[float]:

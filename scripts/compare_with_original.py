@@ -50,14 +50,24 @@ def exception(setting: Mapping[str, Any]) -> str | None:
 def differences(setting: Mapping[str, Any], scene: Scene) -> dict[str, float]:
     """Our statistics minus the original's, by name: fractions of bad pixels, RMS in pixels, prediction errors in grey levels."""
     # One map, measured with both kinds of prediction.
-    forward, inverse = (translate({**setting["params"], **further}) for further in ({}, {"eval_predict_type": 2}))
-    protocols = [script.get("evaluation", {}).get("protocol", "taxonomy2002") for script in (forward, inverse)]
+    forward, inverse = (
+        translate({**setting["params"], **further}) for further in ({}, {"eval_predict_type": 2})
+    )
+    protocols = [
+        script.get("evaluation", {}).get("protocol", "taxonomy2002")
+        for script in (forward, inverse)
+    ]
     results = run({**forward, "evaluation": {"protocol": protocols}}, scenes=scene)
     found = _differences(setting, results[0], setting["exact"])
-    return found | {f"inverse_{k}": v for k, v in _differences(setting, results[1], setting["exact_inverse_prediction"]).items()}
+    return found | {
+        f"inverse_{k}": v
+        for k, v in _differences(setting, results[1], setting["exact_inverse_prediction"]).items()
+    }
 
 
-def _differences(setting: Mapping[str, Any], result: Result, expected: Mapping[str, float]) -> dict[str, float]:
+def _differences(
+    setting: Mapping[str, Any], result: Result, expected: Mapping[str, float]
+) -> dict[str, float]:
     if result.error:
         raise RuntimeError(f"{setting['name']} on {result.scene}: {result.error}")
     # The original has -1 for an empty region or a missing frame, we have NaN or nothing.
@@ -82,7 +92,9 @@ def agrees(bad: float, rms: float, prediction: float) -> bool:
     return bad <= BAD_TOLERANCE and rms <= RMS_TOLERANCE and prediction <= PREDICTION_TOLERANCE
 
 
-def rows(settings: list[Mapping[str, Any]], scenes: Mapping[str, Scene]) -> Iterator[tuple[str, ...]]:
+def rows(
+    settings: list[Mapping[str, Any]], scenes: Mapping[str, Scene]
+) -> Iterator[tuple[str, ...]]:
     """Name, scene, the largest differences and a verdict for each run."""
     for setting in settings:
         why = exception(setting)
@@ -101,7 +113,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     settings = json.loads(arguments.runs.read_text())["runs"]
-    scenes = {name: load_scene(name, data=arguments.data) for name in {s["dataset"] for s in settings}}
+    scenes = {
+        name: load_scene(name, data=arguments.data) for name in {s["dataset"] for s in settings}
+    }
     count: dict[str, int] = {}
     print(f"{'run':36} {'scene':9} {'bad':>8} {'rms':>8} {'predict':>8}  verdict")
     for name, scene, bad, rms, prediction, verdict in rows(settings, scenes):

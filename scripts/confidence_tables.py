@@ -23,7 +23,14 @@ POINTS = Path(__file__).parents[1] / "docs" / "images" / "points_sure.jpg"
 LEARNED = Path(__file__).parents[1] / "stereo_framework" / "confidence" / "learned.yaml"
 MARKS = {"learned": "`learned`\\*"}
 """Cells of measures whose weights were learned from scenes of the table."""
-SHOWN_LEFT_OUT = ("learned", "ambiguity", "matching_score", "peak_ratio", "maximum_likelihood", "left_right_consistency")
+SHOWN_LEFT_OUT = (
+    "learned",
+    "ambiguity",
+    "matching_score",
+    "peak_ratio",
+    "maximum_likelihood",
+    "left_right_consistency",
+)
 _RATIO = "auc_ratio_"
 
 
@@ -37,14 +44,23 @@ def measures(found: Sequence[Result]) -> list[str]:
     return [name.removeprefix(_RATIO) for name in found[0].statistics if name.startswith(_RATIO)]
 
 
-def ratios(found: Sequence[Result], names: Sequence[str], methods: Sequence[str]) -> dict[str, np.ndarray]:
+def ratios(
+    found: Sequence[Result], names: Sequence[str], methods: Sequence[str]
+) -> dict[str, np.ndarray]:
     """By method the areas over the optimal ones, (scenes, measures)."""
-    return {m: np.array([[r.statistics[_RATIO + n] for n in names] for r in found if r.method == m]) for m in methods}
+    return {
+        m: np.array([[r.statistics[_RATIO + n] for n in names] for r in found if r.method == m])
+        for m in methods
+    }
 
 
 def ranks(table: np.ndarray) -> np.ndarray:
     """The rank of each measure on each scene, 1 = best; ties count half."""
-    return (table[:, None, :] < table[:, :, None]).sum(axis=2) + (table[:, None, :] == table[:, :, None]).sum(axis=2) / 2 + 0.5
+    return (
+        (table[:, None, :] < table[:, :, None]).sum(axis=2)
+        + (table[:, None, :] == table[:, :, None]).sum(axis=2) / 2
+        + 0.5
+    )
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -56,13 +72,20 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def from_the_side(path: Path, rows: int = 520, columns: int = 720) -> np.ndarray:
     """A picture of Adirondack's points, seen from the right and a little from above, uint8 (rows, columns, 3)."""
-    vertices = np.frombuffer(path.read_bytes().partition(b"end_header\n")[2], [("place", "<f4", 3), ("colour", "u1", 3)])
+    vertices = np.frombuffer(
+        path.read_bytes().partition(b"end_header\n")[2], [("place", "<f4", 3), ("colour", "u1", 3)]
+    )
     turn, tilt = np.radians([-50, 25])
-    around = np.array([[np.cos(turn), 0, -np.sin(turn)], [0, 1, 0], [np.sin(turn), 0, np.cos(turn)]])
+    around = np.array(
+        [[np.cos(turn), 0, -np.sin(turn)], [0, 1, 0], [np.sin(turn), 0, np.cos(turn)]]
+    )
     above = np.array([[1, 0, 0], [0, np.cos(tilt), np.sin(tilt)], [0, -np.sin(tilt), np.cos(tilt)]])
     x, y, z = above @ around @ (vertices["place"] - [0, 0, 2300]).T
     order = np.argsort(-z)  # the nearest last
-    column, row = (np.rint(along[order] * 0.36 + size / 2).astype(int) for along, size in ((x, columns), (y, rows)))
+    column, row = (
+        np.rint(along[order] * 0.36 + size / 2).astype(int)
+        for along, size in ((x, columns), (y, rows))
+    )
     seen = (row >= 0) & (row < rows - 1) & (column >= 0) & (column < columns - 1)
     picture = np.full((rows, columns, 3), 255, np.uint8)
     for down, right in np.ndindex(2, 2):
@@ -101,7 +124,10 @@ class RatioTable:
             areas = [f"{mean:.2f}" for mean in self.means[:, i]]
             rows.append([marks.get(name, f"`{name}`"), *areas, f"{self.ranks[i]:.1f}"])
         rows.append(["(none: the error rate)", *(f"{ratio:.2f}" for ratio in self.without), "-"])
-        print_table(["area over optimal area", *(f"`{method}`" for method in self.methods), "mean rank"], rows)
+        print_table(
+            ["area over optimal area", *(f"`{method}`" for method in self.methods), "mean rank"],
+            rows,
+        )
 
     def counts(self) -> dict[str, Any]:
         """Return the table as a mapping: the scenes, and for each measure its areas and its mean rank."""
@@ -116,7 +142,9 @@ class RatioTable:
 def mean_error_ratio(results: Sequence[Result], method: str) -> float:
     """Return the mean over the scenes of a method's error rate over its optimal area."""
     statistics = [r.statistics for r in results if r.method == method]
-    return float(np.mean([values["bad_pixels_all"] / values["auc_optimal"] for values in statistics]))
+    return float(
+        np.mean([values["bad_pixels_all"] / values["auc_optimal"] for values in statistics])
+    )
 
 
 def left_out_rows(record: dict[str, Any]) -> list[list[str]]:
@@ -132,7 +160,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--points", action="store_true")
-    parser.add_argument("--counts", action="store_true", help="write the table of scenes that were not learned from, too")
+    parser.add_argument(
+        "--counts",
+        action="store_true",
+        help="write the table of scenes that were not learned from, too",
+    )
     arguments = parser.parse_args()
     if arguments.points:
         pictures = [from_the_side(path) for path in arguments.folders]
@@ -150,7 +182,10 @@ def main() -> None:
         if arguments.counts:
             command = "python scripts/confidence_tables.py FOLDER --counts, from results of confidence/measures"
             write_counts("confidence", command, {"not learned from": unseen.counts()})
-    print_table([f"area over optimal area, {len(record['left_out'])} scenes", "`census_sgm`"], left_out_rows(record))
+    print_table(
+        [f"area over optimal area, {len(record['left_out'])} scenes", "`census_sgm`"],
+        left_out_rows(record),
+    )
 
 
 if __name__ == "__main__":

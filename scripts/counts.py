@@ -86,11 +86,20 @@ def current_commit() -> str:
     """Return the commit of the checkout, followed by "+" if files were changed since."""
     commit = run_git("rev-parse", "HEAD")
     changed_files = run_git(
-        "status", "--porcelain", "--untracked-files=no", "--", "stereo_framework", "configs", "benchmarks", "scripts"
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+        "--",
+        "stereo_framework",
+        "configs",
+        "benchmarks",
+        "scripts",
     )
     return f"{commit}+" if changed_files else commit
 
 
 def run_git(*arguments: str) -> str:
     """Run git in the checkout and return its output without the last line break."""
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()

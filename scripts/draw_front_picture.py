@@ -20,7 +20,9 @@ TURN, TILT, HEIGHT, SPLAT = 30, -14, 560, 5
 BACKGROUND = (18, 20, 28)
 
 
-def from_the_side(points: NDArray[np.float32], colours: NDArray[np.uint8], rows: int, columns: int) -> NDArray[np.uint8]:
+def from_the_side(
+    points: NDArray[np.float32], colours: NDArray[np.uint8], rows: int, columns: int
+) -> NDArray[np.uint8]:
     """Points as seen by a camera that has moved around their centre.
 
     Parameters
@@ -36,7 +38,9 @@ def from_the_side(points: NDArray[np.float32], colours: NDArray[np.uint8], rows:
     points, colours = points[kept].astype(np.float64), colours[kept]
     middle = np.median(points, axis=0)
     turn, tilt = np.radians([TURN, TILT])
-    around = np.array([[np.cos(turn), 0, -np.sin(turn)], [0, 1, 0], [np.sin(turn), 0, np.cos(turn)]])
+    around = np.array(
+        [[np.cos(turn), 0, -np.sin(turn)], [0, 1, 0], [np.sin(turn), 0, np.cos(turn)]]
+    )
     above = np.array([[1, 0, 0], [0, np.cos(tilt), np.sin(tilt)], [0, -np.sin(tilt), np.cos(tilt)]])
     x, y, z = above @ around @ (points - middle).T
     z += middle[2]
@@ -57,22 +61,37 @@ def from_the_side(points: NDArray[np.float32], colours: NDArray[np.uint8], rows:
 def draw(scene: Scene) -> NDArray[np.uint8]:
     """The photograph above its map, and the points beside them, uint8 (HEIGHT, columns, 3)."""
     assert scene.search is not None, "scenes of the data sets have a range"
-    found = match(scene.reference, scene.match, (scene.search.minimum, scene.search.maximum), calibration=scene.calibration)
+    found = match(
+        scene.reference,
+        scene.match,
+        (scene.search.minimum, scene.search.maximum),
+        calibration=scene.calibration,
+    )
     low, high = np.nanpercentile(found.disparity, [1, 99])
     shares = np.clip((found.disparity - low) / (high - low), 0, 1)
     disparity = np.rint(colormaps["viridis"](np.nan_to_num(shares))[..., :3] * 255).astype(np.uint8)
     small = round(HEIGHT / 2 * scene.reference.shape[1] / scene.reference.shape[0]), HEIGHT // 2
-    left = [np.asarray(Image.fromarray(part).resize(small, Image.Resampling.LANCZOS)) for part in (scene.reference, disparity)]
+    left = [
+        np.asarray(Image.fromarray(part).resize(small, Image.Resampling.LANCZOS))
+        for part in (scene.reference, disparity)
+    ]
     # Drawn at twice the size and reduced, so that edges are not jagged.
     points = Image.fromarray(from_the_side(*found.points(), rows=2 * HEIGHT, columns=4 * small[0]))
-    return np.hstack([np.vstack(left), np.asarray(points.resize((2 * small[0], HEIGHT), Image.Resampling.LANCZOS))])
+    return np.hstack(
+        [
+            np.vstack(left),
+            np.asarray(points.resize((2 * small[0], HEIGHT), Image.Resampling.LANCZOS)),
+        ]
+    )
 
 
 def main() -> None:
     """Match and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
-    Image.fromarray(draw(load_scene("motorcycle", data=parser.parse_args().data))).save(PICTURE, quality=88, optimize=True)
+    Image.fromarray(draw(load_scene("motorcycle", data=parser.parse_args().data))).save(
+        PICTURE, quality=88, optimize=True
+    )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ WIDTH = 1200
 def main() -> None:
     """Run the methods and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "images" / "hci")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).parents[1] / "docs" / "images" / "hci"
+    )
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     protocol = {"base": "taxonomy2002", "measures": "hci", "name": "taxonomy2002, HCI metrics"}
@@ -41,8 +43,12 @@ def main() -> None:
     assert map_ is not None
     subsets = hci_subsets(scene)
     save_picture(out / "subsets.png", subsets_figure(scene.reference, subsets))
-    scores = {name: metric.measure(map_, scene.truth, subsets) for name, metric in HCI_METRICS.items()}
-    save_picture(out / "metrics.png", metrics_figure(scene.reference, scores, f"{scene.name}, {SHOWN}"))
+    scores = {
+        name: metric.measure(map_, scene.truth, subsets) for name, metric in HCI_METRICS.items()
+    }
+    save_picture(
+        out / "metrics.png", metrics_figure(scene.reference, scores, f"{scene.name}, {SHOWN}")
+    )
     for path in out.glob("*.png"):
         _shrink(path)
 
@@ -50,8 +56,12 @@ def main() -> None:
 def _shrink(path: Path) -> None:
     """Reduce a picture to the width of a page of text and to 256 colours."""
     with Image.open(path) as picture:
-        smaller = picture.convert("RGB").resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
-    smaller.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(path, optimize=True)
+        smaller = picture.convert("RGB").resize(
+            (WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS
+        )
+    smaller.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ OUT = DOCS / "images" / "howto"
 
 def files_of(page: str) -> None:
     """Write the scripts that a page shows to the working directory."""
-    for name, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL):
+    for name, text in re.findall(
+        r"```yaml\n# (\S+)\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL
+    ):
         Path(name).write_text(text, encoding="utf-8")
 
 
@@ -76,7 +78,9 @@ def tune() -> None:
             marker=marker,
             label={"pruned": "given up after the first scene"}.get(state, "on both scenes"),
         )
-    complete = [(trial.number + 1, trial.value) for trial in found.trials if trial.value is not None]
+    complete = [
+        (trial.number + 1, trial.value) for trial in found.trials if trial.value is not None
+    ]
     axes.step(
         [n for n, _ in complete],
         np.minimum.accumulate([value for _, value in complete]),
@@ -84,7 +88,9 @@ def tune() -> None:
         color="0.5",
         label="best so far",
     )
-    axes.set(xlabel="trial", ylabel="bad visible pixels (%)", xticks=range(1, len(found.trials) + 1, 2))
+    axes.set(
+        xlabel="trial", ylabel="bad visible pixels (%)", xticks=range(1, len(found.trials) + 1, 2)
+    )
     axes.legend()
     keep(figure, "tune")
 
@@ -104,7 +110,10 @@ def extend() -> None:
     command("stages --new my_cost --slot matching_cost")
     found = sf.run("mine.yaml", maps=True)
     scene = sf.load_scene("synthetic/planes")
-    keep(sf.show(scene, truth=scene.truth, **{r.axes["matching_cost"]: r.disparity for r in found}), "extend")
+    keep(
+        sf.show(scene, truth=scene.truth, **{r.axes["matching_cost"]: r.disparity for r in found}),
+        "extend",
+    )
 
 
 def large_images() -> None:
@@ -113,14 +122,20 @@ def large_images() -> None:
     match, scene = sf.load(tiled).pipeline(sf.load_scene("teddy")), sf.load_scene("teddy")
     figure = Figure((9, 2.9), layout="constrained")
     panels = figure.subplots(1, 3)
-    drawn = (scene.reference, "gray"), (match.disparity, "viridis"), (-np.asarray(match.confidence["tiles"]), "magma")
+    drawn = (
+        (scene.reference, "gray"),
+        (match.disparity, "viridis"),
+        (-np.asarray(match.confidence["tiles"]), "magma"),
+    )
     titles = "image, and where tiles meet", "disparity (px)", "overlapping tiles differ by (px)"
     for axes, (picture, colours), title in zip(panels, drawn, titles, strict=True):
         image = axes.imshow(picture, colours)
         axes.set(title=title, xticks=[], yticks=[])
         if picture.ndim == 2:
             figure.colorbar(image, ax=axes)
-    for length, line in zip(scene.reference.shape[:2], (panels[0].axhline, panels[0].axvline), strict=True):
+    for length, line in zip(
+        scene.reference.shape[:2], (panels[0].axhline, panels[0].axvline), strict=True
+    ):
         parts = round(length / 128)
         for i in range(1, parts):
             line(length * i // parts, color="w", linewidth=0.7)
@@ -136,7 +151,9 @@ def images() -> None:
     straight = rectified_by_points(sf.Scene.from_images(scene.reference, turned, (0, 64)))
     figure = Figure((9, 1.9), layout="constrained")
     pairs = (scene.reference, turned), (straight.reference, straight.match)
-    for axes, pair, title in zip(figure.subplots(1, 2), pairs, ("as they are", "rectified"), strict=True):
+    for axes, pair, title in zip(
+        figure.subplots(1, 2), pairs, ("as they are", "rectified"), strict=True
+    ):
         both = np.concatenate(pair, axis=1)
         axes.imshow(both)
         for row in range(60, both.shape[0], 90):
@@ -148,7 +165,10 @@ def images() -> None:
 def performance() -> None:
     """The page's table of large images as a chart."""
     text = (DOCS / "performance.md").read_text(encoding="utf-8")
-    rows = [line[2:-2].split(" | ") for line in text[text.index("| size, levels |") :].split("\n\n")[0].splitlines()[2:]]
+    rows = [
+        line[2:-2].split(" | ")
+        for line in text[text.index("| size, levels |") :].split("\n\n")[0].splitlines()[2:]
+    ]
     sizes: dict[str, list[tuple[str, float]]] = {}
     for size, method, tiles, seconds, *_ in rows:
         if size.strip():
@@ -157,7 +177,9 @@ def performance() -> None:
             tiled = ", tiles" * tiles.strip()[:1].isdigit()
             sizes[list(sizes)[-1]].append((method.strip("` ") + tiled, float(seconds)))
     figure = Figure((9, 4), layout="constrained")
-    for axes, (size, own) in zip(figure.subplots(2, len(sizes) // 2).flat, sizes.items(), strict=True):
+    for axes, (size, own) in zip(
+        figure.subplots(2, len(sizes) // 2).flat, sizes.items(), strict=True
+    ):
         bars = axes.barh([method for method, _ in own][::-1], [value for _, value in own][::-1])
         axes.bar_label(bars, fmt="%.3g", padding=2)
         axes.margins(x=0.2)
@@ -182,14 +204,26 @@ def tutorials() -> None:
 
 PICTURES = {
     function.__name__: function
-    for function in (sweep, tune, measure, extend, large_images, images, performance, truth_free, tutorials)
+    for function in (
+        sweep,
+        tune,
+        measure,
+        extend,
+        large_images,
+        images,
+        performance,
+        truth_free,
+        tutorials,
+    )
 }
 
 
 def main() -> None:
     """Draw all pictures, or some."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(PICTURES)}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(PICTURES)}; default: all"
+    )
     OUT.mkdir(exist_ok=True)
     for name in parser.parse_args().names or PICTURES:
         with tempfile.TemporaryDirectory() as folder:

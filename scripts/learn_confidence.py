@@ -67,7 +67,9 @@ def measured(name):
     known = ~np.isnan(match.disparity)
     ranks = np.zeros((*known.shape, len(MEASURES)), np.float32)
     for i, measure in enumerate(MEASURES):
-        ranks[known, i] = (rankdata(match.confidence[measure][known]) - 0.5) / np.count_nonzero(known)
+        ranks[known, i] = (rankdata(match.confidence[measure][known]) - 0.5) / np.count_nonzero(
+            known
+        )
     counted = known & np.isfinite(scene.truth)
     bad = np.abs(match.disparity - scene.truth)[counted] > 1
     return ranks[counted].astype(np.float64), bad
@@ -78,13 +80,17 @@ def learn(scenes):
     rng = np.random.default_rng(0)
     chosen = [rng.choice(len(bad), min(SAMPLE, len(bad)), replace=False) for _, bad in scenes]
     ranks = np.concatenate([ranks[own] for (ranks, _), own in zip(scenes, chosen, strict=True)])
-    right = np.concatenate([~bad[own] for (_, bad), own in zip(scenes, chosen, strict=True)]).astype(float)
+    right = np.concatenate(
+        [~bad[own] for (_, bad), own in zip(scenes, chosen, strict=True)]
+    ).astype(float)
 
     def loss(values):
         score = ranks @ values[1:] + values[0]
         error = 1 / (1 + np.exp(-score)) - right
         value = np.mean(np.logaddexp(0, score) - right * score) + PENALTY * np.mean(values[1:] ** 2)
-        slope = np.append(error.mean(), ranks.T @ error / len(right) + 2 * PENALTY * values[1:] / len(MEASURES))
+        slope = np.append(
+            error.mean(), ranks.T @ error / len(right) + 2 * PENALTY * values[1:] / len(MEASURES)
+        )
         return value, slope
 
     return minimize(loss, np.zeros(len(MEASURES) + 1), jac=True, method="L-BFGS-B").x
@@ -104,7 +110,11 @@ def main():
         single = {measure: area(ranks[:, k], bad) for k, measure in enumerate(MEASURES)}
         best = min(single, key=single.get)
         optimal = round(100 * optimal_area(float(bad.mean())), 2)
-        found = {"bad": round(100 * float(bad.mean()), 2), "auc_optimal": optimal, "auc_learned": area(ranks @ values[1:], bad)}
+        found = {
+            "bad": round(100 * float(bad.mean()), 2),
+            "auc_optimal": optimal,
+            "auc_learned": area(ranks @ values[1:], bad),
+        }
         left_out[name] = {**found, "auc_best_single": single[best], "best_single": best}
         for measure, value in {"learned": found["auc_learned"], **single}.items():
             ratios[measure].append(value / optimal)
@@ -114,8 +124,12 @@ def main():
         "method": METHOD,
         "wrong": "error above 1 pixel, occluded pixels included, before any refinement",
         "intercept": round(float(values[0]), 4),
-        "weights": {name: round(float(value), 4) for name, value in zip(MEASURES, values[1:], strict=True)},
-        "mean_auc_over_optimal": {name: round(math.fsum(values) / len(values), 3) for name, values in ratios.items()},
+        "weights": {
+            name: round(float(value), 4) for name, value in zip(MEASURES, values[1:], strict=True)
+        },
+        "mean_auc_over_optimal": {
+            name: round(math.fsum(values) / len(values), 3) for name, values in ratios.items()
+        },
         "left_out": left_out,
     }
     head = "# Made by scripts/learn_confidence.py. left_out: areas, in percent, on each scene with weights learned from all the others.\n"

@@ -27,9 +27,16 @@ def dataset(image: np.ndarray) -> xr.Dataset:
     """An image as Pandora takes it."""
     rows, columns = image.shape
     found = xr.Dataset(
-        {"im": (["row", "col"], image.astype(np.float32))}, coords={"row": np.arange(rows), "col": np.arange(columns)}
+        {"im": (["row", "col"], image.astype(np.float32))},
+        coords={"row": np.arange(rows), "col": np.arange(columns)},
     )
-    found.attrs = {"no_data_img": -9999, "valid_pixels": 0, "no_data_mask": 1, "crs": None, "transform": None}
+    found.attrs = {
+        "no_data_img": -9999,
+        "valid_pixels": 0,
+        "no_data_mask": 1,
+        "crs": None,
+        "transform": None,
+    }
     return found
 
 
@@ -49,10 +56,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     folder = parser.parse_args().data / "middlebury2001" / "tsukuba"
-    left, right = (np.asarray(Image.open(folder / name)).astype(int).sum(axis=2)[CROP] // 3 for name in FRAMES)
+    left, right = (
+        np.asarray(Image.open(folder / name)).astype(int).sum(axis=2)[CROP] // 3 for name in FRAMES
+    )
     costs = {f"size{size}": census(left, right, size) for size in WINDOWS}
     images = {"left": left.astype(np.uint8), "right": right.astype(np.uint8)}
-    np.savez_compressed(GOLDEN / "census.npz", **images, **costs, source=f"Pandora {version('pandora')}")
+    np.savez_compressed(
+        GOLDEN / "census.npz", **images, **costs, source=f"Pandora {version('pandora')}"
+    )
 
 
 if __name__ == "__main__":

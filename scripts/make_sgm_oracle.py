@@ -30,7 +30,16 @@ def sums(costs: np.ndarray, paths: int, p1: float, p2: float) -> np.ndarray:
     # libSGM leaves out penalties where a cost has the value for invalid cells; no cost has this value.
     small, large = (np.full((rows, columns, 8), p, np.float32) for p in (p1, p2))
     segments = np.zeros((rows, columns), np.float32)
-    found = sgm_api(costs.astype(np.float32), small, large, np.array(steps, np.int32), -1.0, segments, False, False)["cv"]
+    found = sgm_api(
+        costs.astype(np.float32),
+        small,
+        large,
+        np.array(steps, np.int32),
+        -1.0,
+        segments,
+        False,
+        False,
+    )["cv"]
     return np.asarray(found) - (8 - paths) * costs.astype(np.float32)
 
 
@@ -39,13 +48,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     scene = load_scene("tsukuba", data=parser.parse_args().data)
-    left, right = (image[ROWS, COLUMNS].mean(axis=2).astype(np.uint8) for image in (scene.reference, scene.match))
+    left, right = (
+        image[ROWS, COLUMNS].mean(axis=2).astype(np.uint8)
+        for image in (scene.reference, scene.match)
+    )
     costs = absolute_difference(left, right, SEARCH, truncation=60).costs.astype(np.uint8)
     arrays = {"costs": costs}
     for paths, (p1, p2) in PENALTIES.items():
         found = sums(costs, paths, p1, p2)
         assert (found == found.astype(np.uint16)).all()
-        arrays[f"sums{paths}"], arrays[f"penalties{paths}"] = found.astype(np.uint16), np.array([p1, p2], np.uint8)
+        arrays[f"sums{paths}"], arrays[f"penalties{paths}"] = (
+            found.astype(np.uint16),
+            np.array([p1, p2], np.uint8),
+        )
     OUT.parent.mkdir(exist_ok=True)
     np.savez_compressed(OUT, **arrays)
 

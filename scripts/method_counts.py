@@ -27,7 +27,12 @@ from stereo_framework.sweep.result import Result
 
 V2 = [f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones")]
 PHOTOGRAPHS = "middlebury-v3/trainingQ"
-SETS_OF_ROWS = {"photographs": PHOTOGRAPHS, "kitti2015": "kitti2015", "kitti2012": "kitti/training2012", "v2": "middlebury-v2"}
+SETS_OF_ROWS = {
+    "photographs": PHOTOGRAPHS,
+    "kitti2015": "kitti2015",
+    "kitti2012": "kitti/training2012",
+    "v2": "middlebury-v2",
+}
 """The sets of scenes on which row differences are measured, by their key in the file."""
 REGIONS = ("nonocc", "all", "disc")
 MARGINS = ((0, 0), (10, 0.05), (20, 0.1), (50, 0.1), (100, 0.3))
@@ -64,7 +69,9 @@ def count_matches(disparity: Disparity, scene: Scene) -> Counts:
     matches = estimated & has_truth
     return Counts(
         matched=percent(np.count_nonzero(visible_matches), np.count_nonzero(visible)),
-        wrong_of_visible=percent(np.count_nonzero(visible_matches & wrong), np.count_nonzero(visible_matches)),
+        wrong_of_visible=percent(
+            np.count_nonzero(visible_matches & wrong), np.count_nonzero(visible_matches)
+        ),
         wrong_of_all=percent(np.count_nonzero(matches & wrong), np.count_nonzero(matches)),
     )
 
@@ -74,7 +81,9 @@ def percent(part: int, whole: int) -> float:
     return round(100 * float(part) / float(whole), 4)
 
 
-def results_by_scene(script: Any, scenes: Sequence[str], overrides: Sequence[str] = ()) -> dict[str, Result]:
+def results_by_scene(
+    script: Any, scenes: Sequence[str], overrides: Sequence[str] = ()
+) -> dict[str, Result]:
     """Run a script with one setting on scenes; return the results by short scene name."""
     results: dict[str, Result] = {}
     for result in run(script, scenes=list(scenes), overrides=list(overrides), workers=1, maps=True):
@@ -99,13 +108,18 @@ def count_matches_by_margin() -> dict[str, Any]:
     for method in ("csm", "stratified"):
         for alpha, beta in MARGINS:
             overrides = [f"optimization.alpha={alpha}", f"optimization.beta={beta}"]
-            counts.setdefault(method, {})[f"alpha {alpha}, beta {beta}"] = counts_on_v2(method, overrides)
+            counts.setdefault(method, {})[f"alpha {alpha}, beta {beta}"] = counts_on_v2(
+                method, overrides
+            )
     return counts
 
 
 def count_matches_by_occlusion_cost() -> dict[str, Any]:
     """Count the matches of `cox` at two costs of an occlusion."""
-    return {f"occlusion_cost {cost}": counts_on_v2("cox", [f"optimization.occlusion_cost={cost}"]) for cost in (20, 300)}
+    return {
+        f"occlusion_cost {cost}": counts_on_v2("cox", [f"optimization.occlusion_cost={cost}"])
+        for cost in (20, 300)
+    }
 
 
 def error_rate(script: Any, scene: str) -> float:
@@ -124,8 +138,14 @@ def error_rates_of_correlation() -> dict[str, Any]:
     """
     winners = {"optimization": "winner_take_all"}
     costs = {
-        "moravec": {"matching_cost": {"use": "normalized_cross_correlation", "form": "moravec", "size": 9}, **winners},
-        "standard": {"matching_cost": {"use": "normalized_cross_correlation", "form": "standard", "size": 9}, **winners},
+        "moravec": {
+            "matching_cost": {"use": "normalized_cross_correlation", "form": "moravec", "size": 9},
+            **winners,
+        },
+        "standard": {
+            "matching_cost": {"use": "normalized_cross_correlation", "form": "standard", "size": 9},
+            **winners,
+        },
         "window": {"include": "window"},
     }
     darker = {"preprocessing": [{"use": "radiometric_change", "exposure": 0.3}]}
@@ -142,30 +162,51 @@ def error_rates_of_correlation() -> dict[str, Any]:
 def largest_row_differences() -> dict[str, Any]:
     """Return the largest row difference of each pair, in pixels."""
     stage = {"use": "row_alignment", "initial": "first", "threshold": 0}
-    script = {"include": "window", "alternatives": {"first": {"include": "initial_map"}}, "preprocessing": [stage]}
+    script = {
+        "include": "window",
+        "alternatives": {"first": {"include": "initial_map"}},
+        "preprocessing": [stage],
+    }
     differences: dict[str, Any] = {}
     for name, scenes in SETS_OF_ROWS.items():
         differences[name] = {}
         for scene, result in results_by_scene(script, [scenes]).items():
-            [difference] = re.findall(r"rows are off by up to ([\d.]+) px", " ".join(result.warnings))
+            [difference] = re.findall(
+                r"rows are off by up to ([\d.]+) px", " ".join(result.warnings)
+            )
             differences[name][scene] = float(difference)
     return differences
 
 
 def v2_percentages(script: Any, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Measure the twelve percentages of bad pixels of Middlebury v2, and their means."""
-    content = {"methods": {"method": script}, "evaluation": {"protocol": {"base": "middlebury-v2", "measures": ["bad_pixels"]}}}
+    content = {
+        "methods": {"method": script},
+        "evaluation": {"protocol": {"base": "middlebury-v2", "measures": ["bad_pixels"]}},
+    }
     results = results_by_scene(content, V2, overrides)
     percentages: dict[str, Any] = {}
     for name, result in results.items():
-        percentages[name] = {region: round(result.statistics[f"bad_pixels_{region}"], 4) for region in REGIONS}
-    means = {region: round(mean(scene[region] for scene in percentages.values()), 4) for region in REGIONS}
+        percentages[name] = {
+            region: round(result.statistics[f"bad_pixels_{region}"], 4) for region in REGIONS
+        }
+    means = {
+        region: round(mean(scene[region] for scene in percentages.values()), 4)
+        for region in REGIONS
+    }
     return {"average": round(mean(means.values()), 4), "means": means, **percentages}
 
 
 def percentages_of_ad_census() -> dict[str, Any]:
     """Measure `ad_census` on Middlebury v2, and two versions with fewer errors."""
-    both_views = {"use": "cross_based", "length": 34, "threshold": 20, "far": 17, "far_threshold": 6, "views": "both"}
+    both_views = {
+        "use": "cross_based",
+        "length": 34,
+        "threshold": 20,
+        "far": 17,
+        "far_threshold": 6,
+        "views": "both",
+    }
     aggregation = [{**both_views, "iterations": 1}]
     refinement = [
         {"use": "left_right_check", "tolerance": 0},
@@ -220,7 +261,10 @@ def percentages_of_patch_match() -> dict[str, Any]:
         scores_of_rounded = evaluate(disparity, scene, protocol)
         percentages += [scores[f"bad_pixels_{region}"] for region in REGIONS]
         percentages_rounded += [scores_of_rounded[f"bad_pixels_{region}"] for region in REGIONS]
-    return {"average": round(mean(percentages), 4), "average, tsukuba rounded": round(mean(percentages_rounded), 4)}
+    return {
+        "average": round(mean(percentages), 4),
+        "average, tsukuba rounded": round(mean(percentages_rounded), 4),
+    }
 
 
 def methods_on_v2() -> dict[str, Any]:
@@ -314,7 +358,9 @@ FILES: dict[str, dict[str, Callable[[], Any]]] = {
 def main() -> None:
     """Compute the sections of the files and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", metavar="FILE", help=f"{', '.join(FILES)}; default: all")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help=f"{', '.join(FILES)}; default: all"
+    )
     arguments = parser.parse_args()
     for name in arguments.files or FILES:
         counts = {}

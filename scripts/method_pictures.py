@@ -18,7 +18,10 @@ PICTURES = Path(__file__).parents[1] / "docs" / "images" / "methods"
 
 def name(result: Result, several: bool) -> str:
     """The title of a map: the swept parameters, preceded by the method if the script has several."""
-    swept = [v if isinstance(v, str) else f"{k.rpartition('.')[2]}={spelled(v)}" for k, v in result.axes.items()]
+    swept = [
+        v if isinstance(v, str) else f"{k.rpartition('.')[2]}={spelled(v)}"
+        for k, v in result.axes.items()
+    ]
     return ": ".join(text for text in (result.method if several else "", ", ".join(swept)) if text)
 
 
@@ -31,7 +34,11 @@ def draw(script: Path) -> None:
     path = script.with_suffix(".png")
     write_comparison(path, maps, load_scene(scene))
     # A palette takes a fifth of the space; chosen like this its colours are off by some 15 levels at most, of red, green or blue.
-    picture = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    picture = (
+        Image.open(path)
+        .convert("RGB")
+        .quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    )
     picture.save(path, optimize=True)
 
 

@@ -40,7 +40,9 @@ def measured(name: str, arguments: argparse.Namespace) -> Methods:
     script = ROOT / "configs" / "comparison" / f"{name}.yaml"
     folder = arguments.out if arguments.out and not arguments.seconds else None
     with threads(1):
-        results = list(run(script, data=arguments.data, out=folder and folder / name, workers=1, maps=False))
+        results = list(
+            run(script, data=arguments.data, out=folder and folder / name, workers=1, maps=False)
+        )
         if arguments.pandora:
             out = folder and folder / "pandora" / name
             results += run(_pandora(script), data=arguments.data, out=out, workers=1, maps=False)
@@ -65,7 +67,9 @@ def error_statistics(methods: Methods) -> dict[str, Any]:
     for method, results in methods.items():
         counts[method] = {}
         for scene, result in results.items():
-            numbers = {name: value for name, value in result.statistics.items() if name.startswith("bad")}
+            numbers = {
+                name: value for name, value in result.statistics.items() if name.startswith("bad")
+            }
             counts[method][scene] = numbers
     return counts
 
@@ -100,7 +104,12 @@ def scene_facts(name: str, data: Path | None) -> dict[str, dict[str, float]]:
         rows, columns = scene.reference.shape[:2]
         report = re.search(r"rows are off by up to ([\d.]+) px", " ".join(result.warnings))
         offset = float(report[1]) if report else 0.0
-        facts[result.scene] = {"rows": rows, "columns": columns, "levels": scene.search.levels, "row_offset": offset}
+        facts[result.scene] = {
+            "rows": rows,
+            "columns": columns,
+            "levels": scene.search.levels,
+            "row_offset": offset,
+        }
     return facts
 
 
@@ -121,12 +130,16 @@ def store(name: str, arguments: argparse.Namespace, start: dict[str, Any]) -> No
 def main() -> None:
     """Store the errors or the times of all methods and rewrite the pages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(SCRIPTS)}; default: all")
+    parser.add_argument(
+        "tables", nargs="*", metavar="TABLE", help=f"{', '.join(SCRIPTS)}; default: all"
+    )
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, help="folder in which results are stored")
     parser.add_argument("--seconds", action="store_true", help="measure and store times only")
     parser.add_argument("--scenes", action="store_true", help="store the sizes of the scenes only")
-    parser.add_argument("--pandora", action="store_true", help="with Pandora's chain: see benchmarks/pandora_sgm.py")
+    parser.add_argument(
+        "--pandora", action="store_true", help="with Pandora's chain: see benchmarks/pandora_sgm.py"
+    )
     arguments = parser.parse_args()
 
     start = start_of_run()

@@ -20,13 +20,22 @@ DOCS = Path(__file__).parents[1] / "docs"
 def main() -> None:
     """Write ``docs/images/page_*.png``."""
     text = (DOCS / "pages.md").read_text()
-    commands = "".join(re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
+    commands = "".join(
+        re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    ).splitlines()
     with tempfile.TemporaryDirectory() as folder:
         for command in commands:
             program, *arguments = shlex.split(command, comments=True)
             assert program == "stereo-framework", "the page gives no other commands"
             subprocess.run(
-                [sys.executable, "-c", "from stereo_framework.cli.main import main; main()", *arguments], cwd=folder, check=True
+                [
+                    sys.executable,
+                    "-c",
+                    "from stereo_framework.cli.main import main; main()",
+                    *arguments,
+                ],
+                cwd=folder,
+                check=True,
             )
         _photograph(next(Path(folder).rglob("report.html")))
 
@@ -34,7 +43,9 @@ def main() -> None:
 def _photograph(page: Path) -> None:
     executable = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        browser = driver.chromium.launch(
+            executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
+        )
         tab = browser.new_page(viewport={"width": 1200, "height": 780})
         tab.goto(page.as_uri())
         tab.wait_for_selector(".thumb[data-row='1'][data-cell='6'][data-drawn]")
@@ -56,7 +67,11 @@ def _keep(content: bytes, name: str) -> None:
     path = DOCS / "images" / f"page_{name}.png"
     path.write_bytes(content)
     # A palette takes a third of the space; this way of choosing it keeps the colour scales smooth.
-    picture = Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    picture = (
+        Image.open(path)
+        .convert("RGB")
+        .quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    )
     picture.save(path, optimize=True)
 
 

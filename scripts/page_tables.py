@@ -56,14 +56,18 @@ RESULT_TABLES: dict[str, Sequence[Column]] = {
         Column("0.5 px", ("bad2_nonocc",), TEN),
         Column("2 px", ("bad8_nonocc",), TEN),
     ),
-    "middlebury_v2": (Column("mean of 12", ("bad_pixels_nonocc", "bad_pixels_all", "bad_pixels_disc")),),
+    "middlebury_v2": (
+        Column("mean of 12", ("bad_pixels_nonocc", "bad_pixels_all", "bad_pixels_disc")),
+    ),
     "kept": (
         Column("mean, 1 px", ("bad1_nonocc",)),
         Column("without Art", ("bad1_nonocc",), "(?<!/Art)$"),
         Column("0.5 px", ("bad0.5_nonocc",)),
         Column("2 px", ("bad2_nonocc",)),
     ),
-    "roads": tuple(Column(f"{pixels} px", (f"bad{pixels}_all",)) for pixels in ("3", "2", "1", "0.5")),
+    "roads": tuple(
+        Column(f"{pixels} px", (f"bad{pixels}_all",)) for pixels in ("3", "2", "1", "0.5")
+    ),
 }
 """Columns of the tables of docs/results.md, by a script's name in configs/comparison."""
 
@@ -112,7 +116,10 @@ def result_values(name: str) -> dict[str, list[float]]:
         means: dict[str, list[float]] = results["means"]
         return means
     columns = RESULT_TABLES[name]
-    return {method: [column.value(statistics) for column in columns] for method, statistics in results["errors"].items()}
+    return {
+        method: [column.value(statistics) for column in columns]
+        for method, statistics in results["errors"].items()
+    }
 
 
 def result_table(name: str) -> str:
@@ -169,7 +176,10 @@ def seed_means(kind: str) -> list[float]:
         recorded: list[float] = quality["seed_means"][kind]
         return recorded
     seeds = range(len(quality["errors_by_seed"]))
-    return [mean(peer_error("fine", kind, pixels, seed) for seed in seeds) for pixels in SEED_THRESHOLDS[kind]]
+    return [
+        mean(peer_error("fine", kind, pixels, seed) for seed in seeds)
+        for pixels in SEED_THRESHOLDS[kind]
+    ]
 
 
 def chance_sentence() -> str:
@@ -222,7 +232,9 @@ def error_provenance(name: str) -> str:
     if measured:
         sentences.append(f"They were measured by scene {measured}.")
     if recorded:
-        sentences.append(f"Means that were not measured again are those that this page had {recorded}.")
+        sentences.append(
+            f"Means that were not measured again are those that this page had {recorded}."
+        )
     return f"- **Errors.** {' '.join(sentences)}"
 
 
@@ -233,7 +245,12 @@ def _by_commit(entries: Mapping[str, Mapping[str, Any]]) -> str:
         names_by_commit.setdefault(content["commit"][:8], []).append(f"`{name}`")
     if not names_by_commit:
         return ""
-    return listed([f"at commit `{commit}` ({listed(sorted(names))})" for commit, names in names_by_commit.items()])
+    return listed(
+        [
+            f"at commit `{commit}` ({listed(sorted(names))})"
+            for commit, names in names_by_commit.items()
+        ]
+    )
 
 
 def seconds_sentence() -> str:
@@ -264,7 +281,9 @@ def order_sentences() -> str:
 def _leaders_sentence() -> str:
     """Return the sentence about the methods with the fewest errors, `fine` and `fast`."""
     cases = _errors_by_case()
-    led_cases = [errors for errors in cases if sorted(errors, key=errors.__getitem__)[:2] == ["fine", "fast"]]
+    led_cases = [
+        errors for errors in cases if sorted(errors, key=errors.__getitem__)[:2] == ["fine", "fast"]
+    ]
     if len(led_cases) < len(cases):
         scope = f"In {len(led_cases)} of {len(cases)} pairs of photograph and threshold"
     elif "means" in entry("results", "photographs"):
@@ -288,11 +307,17 @@ def _errors_by_case() -> list[dict[str, float]]:
     columns = RESULT_TABLES["photographs"]
     if "means" in photographs:
         values = result_values("photographs")
-        return [{method: values[method][index] for method in values} for index in range(len(columns))]
+        return [
+            {method: values[method][index] for method in values} for index in range(len(columns))
+        ]
     errors = photographs["errors"]
     scenes = [scene for scene in errors["fine"] if re.search(TEN, scene)]
     statistics = [name for column in columns for name in column.statistics]
-    return [{method: errors[method][scene][name] for method in errors} for scene in scenes for name in statistics]
+    return [
+        {method: errors[method][scene][name] for method in errors}
+        for scene in scenes
+        for name in statistics
+    ]
 
 
 def _quick_sentence() -> str:
@@ -303,7 +328,10 @@ def _quick_sentence() -> str:
     for scope, errors in _errors_above_a_pixel().items():
         winner = min(quick_methods, key=errors.__getitem__)
         scopes_by_winner.setdefault(winner, []).append(scope)
-    winners = [f"`{winner}` has the fewest errors above 1 pixel {listed(scopes)}" for winner, scopes in scopes_by_winner.items()]
+    winners = [
+        f"`{winner}` has the fewest errors above 1 pixel {listed(scopes)}"
+        for winner, scopes in scopes_by_winner.items()
+    ]
     return f"- Among the methods that take less than {QUICK_SECONDS:g} s, {'; '.join(winners)}."
 
 
@@ -315,17 +343,29 @@ def _errors_above_a_pixel() -> dict[str, dict[str, float]]:
     """
     photographs = entry("results", "photographs")
     if "means" in photographs:
-        return {"in the mean of the photographs": {method: values[0] for method, values in photographs["means"].items()}}
+        return {
+            "in the mean of the photographs": {
+                method: values[0] for method, values in photographs["means"].items()
+            }
+        }
     errors = photographs["errors"]
     [statistic] = RESULT_TABLES["photographs"][0].statistics
     scenes = [scene for scene in errors["fine"] if re.search(TEN, scene)]
-    return {f"on {scene.rpartition('/')[2]}": {method: errors[method][scene][statistic] for method in errors} for scene in scenes}
+    return {
+        f"on {scene.rpartition('/')[2]}": {
+            method: errors[method][scene][statistic] for method in errors
+        }
+        for scene in scenes
+    }
 
 
 def _old_scenes_sentence() -> str:
     """Return the sentence about methods that have another rank on Middlebury version 2."""
     methods = METHODS_WITH_ABSOLUTE_DIFFERENCES
-    ranks = [f"rank {rank('middlebury_v2', method)} there and rank {rank('photographs', method)} here" for method in methods]
+    ranks = [
+        f"rank {rank('middlebury_v2', method)} there and rank {rank('photographs', method)} here"
+        for method in methods
+    ]
     return (
         f"- Compared with Middlebury version 2, `{methods[0]}` has {ranks[0]}, "
         f"`{methods[1]}` {ranks[1]}. Likely reasons, which were not measured apart, are unequal exposures, to which "
@@ -345,7 +385,9 @@ def kit_sentence() -> str:
     if "means" in kit:
         errors = {method: values[0] for method, values in kit["means"].items()}
     else:
-        errors = {method: scenes[KITTI_KIT_SCENE]["bad3_all"] for method, scenes in kit["errors"].items()}
+        errors = {
+            method: scenes[KITTI_KIT_SCENE]["bad3_all"] for method, scenes in kit["errors"].items()
+        }
     shown = sorted(("fine", "fast", "sgm", "sgbm", "pandora"), key=errors.__getitem__)
     figures = ", ".join(f"`{method}` {errors[method]:.1f}" for method in shown)
     return (
@@ -384,7 +426,9 @@ def peer_table(headings: Sequence[str], names: Mapping[str, str]) -> str:
         roads = f"{peer_error(method, 'roads', 3.0):.1f} %"
         seconds = piano["seconds"]
         digits = 1 if seconds >= 1 else 2
-        rows.append([name, photographs, roads, f"{seconds:.{digits}f}", f"{piano['memory_mib']:.0f}"])
+        rows.append(
+            [name, photographs, roads, f"{seconds:.{digits}f}", f"{piano['memory_mib']:.0f}"]
+        )
     return markdown(headings, rows)
 
 
@@ -411,11 +455,21 @@ def with_block(text: str, name: str, content: str) -> str:
 
 def generated_blocks() -> dict[tuple[str, str], str]:
     """Return the content of all generated blocks by page and name."""
-    readme_rows = {method: name for method, name in README_ROWS.items() if method not in ("sgm", "sgbm")}
+    readme_rows = {
+        method: name for method, name in README_ROWS.items() if method not in ("sgm", "sgbm")
+    }
     blocks = {
-        ("README.md", "peers"): peer_table(["", "ten photographs", "eight roads", "seconds", "MiB"], readme_rows),
+        ("README.md", "peers"): peer_table(
+            ["", "ten photographs", "eight roads", "seconds", "MiB"], readme_rows
+        ),
         ("docs/why.md", "peers"): peer_table(
-            ["method", "off by more than 1 px, ten photographs", "3 px, eight roads", "seconds a photograph", "MiB"],
+            [
+                "method",
+                "off by more than 1 px, ten photographs",
+                "3 px, eight roads",
+                "seconds a photograph",
+                "MiB",
+            ],
             PEERS,
         ),
     }

@@ -66,14 +66,14 @@ def gather(folder: Path) -> dict[str, Any]:
     for name in NAMES:
         path = folder / name / "counts.json"
         if not path.is_file():
-            print(f"{path}: is missing, so the page shows a dash; run `reproduce {name} --out {path.parent}`")
+            print(
+                f"{path}: is missing, so the page shows a dash; run `reproduce {name} --out {path.parent}`"
+            )
             continue
         counts = json.loads(path.read_text(encoding="utf-8"))
         fault = fault_of(counts)
         if fault:
-            message = (
-                f"{path}: {fault}; only a whole run of this version counts; run `reproduce {name} --out {path.parent}` again"
-            )
+            message = f"{path}: {fault}; only a whole run of this version counts; run `reproduce {name} --out {path.parent}` again"
             raise SystemExit(message)
         counts_by_paper[name] = without_unquoted_numbers(name, counts)
     return counts_by_paper
@@ -97,7 +97,9 @@ def without_unquoted_numbers(name: str, counts: Mapping[str, Any]) -> dict[str, 
 
     The figures of sentences and the words of earlier rules are removed too.
     """
-    quoted_comparisons = {item: counts["comparisons"][item] for item in QUOTED_NUMBERS.get(name, ())}
+    quoted_comparisons = {
+        item: counts["comparisons"][item] for item in QUOTED_NUMBERS.get(name, ())
+    }
     claims = {}
     for claim, entry in counts["claims"].items():
         claims[claim] = {"kind": entry["kind"], "verdict": entry["verdict"]}
@@ -166,7 +168,9 @@ def table_of_papers(counts: Counts) -> str:
     absent_papers = [name for name in NAMES if name not in counts]
     if absent_papers:
         earlier_runs = [sentence for name in absent_papers for sentence in _earlier_run(name)]
-        explanation = " ".join(["A dash: the whole run of this version is not gathered yet.", *earlier_runs])
+        explanation = " ".join(
+            ["A dash: the whole run of this version is not gathered yet.", *earlier_runs]
+        )
         return f"{table}\n\n{explanation}"
     return table
 
@@ -174,7 +178,9 @@ def table_of_papers(counts: Counts) -> str:
 def _cells(counts: Mapping[str, Any]) -> list[str]:
     """Return the cells of a paper in the table of papers, without the paper's name."""
     numbers, sentences, replaced = counts["numbers"], counts["sentences"], counts["replaced_rules"]
-    judged_numbers = f"{numbers['met']} / {numbers['judged']}" if numbers["judged"] else "none is judged"
+    judged_numbers = (
+        f"{numbers['met']} / {numbers['judged']}" if numbers["judged"] else "none is judged"
+    )
     undetermined = sentences["runs"]["undetermined"] + sentences["printed"]["undetermined"]
     scenes_of_ours = _share(sentences["our scenes"])
     if sentences["our scenes"]["undetermined"]:
@@ -198,7 +204,12 @@ def _share(counts: Mapping[str, int]) -> str:
 
 def replaced_rules(counts: Counts) -> str:
     """Return the number of replaced rules, and a table with the verdicts by both rules."""
-    claims = [(name, claim) for name in NAMES for claim in find_paper(name).claims.values() if claim.before]
+    claims = [
+        (name, claim)
+        for name in NAMES
+        for claim in find_paper(name).claims.values()
+        if claim.before
+    ]
     last_verdicts = [claim.before[-1].holds for _, claim in claims]
     verdicts_today = {(name, claim.name): _verdict(counts, name, claim) for name, claim in claims}
     failed = [(name, claim) for name, claim in claims if claim.before[-1].holds is False]
@@ -221,7 +232,13 @@ def replaced_rules(counts: Counts) -> str:
         for name, claim in claims
         for earlier in claim.before
     ]
-    header = ["sentence", "earlier rule", "its verdict", "verdict by today's rule", "reason for the replacement"]
+    header = [
+        "sentence",
+        "earlier rule",
+        "its verdict",
+        "verdict by today's rule",
+        "reason for the replacement",
+    ]
     return f"{text}\n\n{_markdown(header, rows)}"
 
 
@@ -277,7 +294,9 @@ def lenient_rules(counts: Counts) -> str:
     numbers = counts_of_2002["numbers"]
     comparisons = counts_of_2002["comparisons"]
     strict = numbers["met"] - numbers["one_sided_met"] + numbers["one_sided_near"]
-    cuts = [c for c in comparisons["table5"] if c["row"] == "Graph cuts (4)" and c["met"] is not None]
+    cuts = [
+        c for c in comparisons["table5"] if c["row"] == "Graph cuts (4)" and c["met"] is not None
+    ]
     best_cuts = [c for c in comparisons["table6"] if c["row"] == "GC" and c["met"] is not None]
     worse = sum(c["ours"] > c["published"] for c in cuts)
     return (
@@ -399,11 +418,18 @@ def _markdown_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Ite
 def main() -> None:
     """Gather the counts if a folder is named, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, nargs="?", help="folder with a results folder for each paper")
-    parser.add_argument("--commit", help="commit of the checkout that ran the papers; default: this one")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="folder with a results folder for each paper"
+    )
+    parser.add_argument(
+        "--commit", help="commit of the checkout that ran the papers; default: this one"
+    )
     arguments = parser.parse_args()
     if arguments.folder is not None:
-        counts: dict[str, Any] = {"papers": gather(arguments.folder), "earlier_runs": recorded_earlier_runs()}
+        counts: dict[str, Any] = {
+            "papers": gather(arguments.folder),
+            "earlier_runs": recorded_earlier_runs(),
+        }
         if arguments.commit is not None:
             counts["commit"] = run_git("rev-parse", "--verify", f"{arguments.commit}^{{commit}}")
         write_counts(NAME, COMMAND, counts)

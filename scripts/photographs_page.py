@@ -160,7 +160,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, default=Path("reproduction/photographs"))
-    parser.add_argument("--sentences", action="store_true", help="run nothing; write the sentence about grids again")
+    parser.add_argument(
+        "--sentences", action="store_true", help="run nothing; write the sentence about grids again"
+    )
     arguments = parser.parse_args()
 
     text = PAGE.read_text(encoding="utf-8")
@@ -168,7 +170,11 @@ def main() -> None:
         start = start_of_run()
         load_plugin(str(ROOT / "benchmarks" / "photographs.py"))
         study = reproduce(find_paper("photographs"), arguments.out, data=arguments.data)
-        write_counts("photographs", "python scripts/photographs_page.py", {**start, "tables": study_counts(study.outcomes)})
+        write_counts(
+            "photographs",
+            "python scripts/photographs_page.py",
+            {**start, "tables": study_counts(study.outcomes)},
+        )
         text = with_outcomes(text, study.outcomes)
         _copy_pictures(arguments.out / "figures")
     PAGE.write_text(with_block(text, "grid_ends", sentence_of_ends(text)), encoding="utf-8")

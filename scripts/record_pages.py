@@ -108,7 +108,12 @@ def result_errors(text: str) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for name, columns in page_tables.RESULT_TABLES.items():
         table = rows(page_tables.block(text, name), "`.*`")
-        tables[name] = {"means": {row[0].strip("`"): [_float(cell) for cell in row[1 : 1 + len(columns)]] for row in table}}
+        tables[name] = {
+            "means": {
+                row[0].strip("`"): [_float(cell) for cell in row[1 : 1 + len(columns)]]
+                for row in table
+            }
+        }
     sentence = re.search(r"KITTI 2012 kit.*", text)
     figures = re.findall(r"`(\w+)` (?:has )?(\d+\.\d+)", sentence[0] if sentence else "")
     tables["kept_road"] = {"means": {method: [float(error)] for method, error in figures}}
@@ -129,7 +134,9 @@ def _float(cell: str) -> float | None:
 def choices(text: str) -> dict[str, int | None]:
     """Return the counts of docs/notes/choosing.md; None if an earlier page lacks one."""
     counts = {name: _number(sentence, text) for name, sentence in CHOICES.items()}
-    counts["pairs_with_the_default_chosen"] = counts["pairs"] if "`fine` is always chosen" in text else None
+    counts["pairs_with_the_default_chosen"] = (
+        counts["pairs"] if "`fine` is always chosen" in text else None
+    )
     counts["maps_called_better"] = 0 if "none was called better" in text else None
     return counts
 
@@ -142,7 +149,11 @@ def _number(sentence: str, text: str) -> int | None:
 def sentences() -> list[dict[str, str]]:
     """Return the sentences about times, each with the oldest commit that has its words."""
     return [
-        {"page": page, "words": words, "commit": oldest_commit(page, lambda text, words=words: words in text)}
+        {
+            "page": page,
+            "words": words,
+            "commit": oldest_commit(page, lambda text, words=words: words in text),
+        }
         for page, words in SENTENCES
     ]
 
@@ -177,7 +188,12 @@ def record(name: str, page: str, value: Callable[[str], dict[str, Any]]) -> None
     commit = oldest_commit(page, value)
     for entry_name, entry in value(_git("show", f"{commit}:{page}")).items():
         if "recorded" in stored.get(entry_name, {"recorded": ""}):
-            add_counts(name, COMMAND, entry_name, {"commit": commit, "recorded": NOTE, "page": page, **entry})
+            add_counts(
+                name,
+                COMMAND,
+                entry_name,
+                {"commit": commit, "recorded": NOTE, "page": page, **entry},
+            )
 
 
 def record_seeds() -> None:
@@ -190,7 +206,9 @@ def record_seeds() -> None:
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def main() -> None:

@@ -18,7 +18,11 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-FRONT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+FRONT = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 """Files outside docs, and the pages that they become on the site."""
 FOLDERS = {"examples/stages": "howto/examples.md"}
 """The same for folders."""
@@ -37,8 +41,15 @@ def on_files(files: Files, config: Any) -> Files:
         made[f"tutorials/{path.stem}.md"] = notebook(path)
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
-    texts |= {f"docs/{path.relative_to(DOCS).as_posix()}": path.read_text() for path in DOCS.rglob("*.md")}
-    copied = {target for name, text in texts.items() for target in _targets(text, name) if not target.startswith("docs/")}
+    texts |= {
+        f"docs/{path.relative_to(DOCS).as_posix()}": path.read_text() for path in DOCS.rglob("*.md")
+    }
+    copied = {
+        target
+        for name, text in texts.items()
+        for target in _targets(text, name)
+        if not target.startswith("docs/")
+    }
     for target in sorted(copied - FRONT.keys() - FOLDERS.keys()):
         files.append(File.generated(config, f"{COPIES}/{target}", abs_src_path=str(ROOT / target)))
     pages = sorted(file.src_uri for file in files if file.src_uri.endswith(".md"))
@@ -58,7 +69,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def on_post_build(config: Any) -> None:
     """Refuse pages and styles that load something from another site."""
-    found = {str(path.relative_to(config.site_dir)): foreign(path) for path in Path(config.site_dir).rglob("*.*")}
+    found = {
+        str(path.relative_to(config.site_dir)): foreign(path)
+        for path in Path(config.site_dir).rglob("*.*")
+    }
     told = [f"{path}: {address}" for path, addresses in found.items() for address in addresses]
     if told:
         raise PluginError("the site loads from elsewhere:\n" + "\n".join(told))
@@ -71,12 +85,22 @@ def spread(nav: Any, pages: list[str]) -> Any:
     def take(item: Any) -> list[Any]:
         if isinstance(item, dict):
             [(title, below)] = item.items()
-            found = [entry for part in ([below] if isinstance(below, str) else below) for entry in take(part)]
-            return [{title: found[0] if isinstance(below, str) and "*" not in below else found}] if found else []
+            found = [
+                entry
+                for part in ([below] if isinstance(below, str) else below)
+                for entry in take(part)
+            ]
+            return (
+                [{title: found[0] if isinstance(below, str) and "*" not in below else found}]
+                if found
+                else []
+            )
         if "*" not in item:
             return [item]
         # A star does not reach into folders.
-        matching = sorted(p for p in left if fnmatch.fnmatch(p, item) and p.count("/") == item.count("/"))
+        matching = sorted(
+            p for p in left if fnmatch.fnmatch(p, item) and p.count("/") == item.count("/")
+        )
         left.difference_update(matching)
         return matching
 
@@ -86,12 +110,16 @@ def spread(nav: Any, pages: list[str]) -> Any:
 def _named(nav: Any) -> list[str]:
     if isinstance(nav, str):
         return [nav]
-    return [name for part in (nav.values() if isinstance(nav, dict) else nav) for name in _named(part)]
+    return [
+        name for part in (nav.values() if isinstance(nav, dict) else nav) for name in _named(part)
+    ]
 
 
 def _target(link: str, name: str) -> str:
     """The file that a link of a file leads to, from the root of the repository; empty for addresses."""
-    return "" if "://" in link else posixpath.normpath(posixpath.join(posixpath.dirname(name), link))
+    return (
+        "" if "://" in link else posixpath.normpath(posixpath.join(posixpath.dirname(name), link))
+    )
 
 
 def _targets(text: str, name: str) -> set[str]:
@@ -105,7 +133,9 @@ def _moved(text: str, uri: str, name: str) -> str:
         target = _target(match[1], name)
         if not target:
             return match[0]
-        place = (FRONT | FOLDERS).get(target) or (target[5:] if target.startswith("docs/") else f"{COPIES}/{target}")
+        place = (FRONT | FOLDERS).get(target) or (
+            target[5:] if target.startswith("docs/") else f"{COPIES}/{target}"
+        )
         place = re.sub(r"^(tutorials/.*)\.ipynb$", r"\1.md", place)
         return posixpath.relpath(place, posixpath.dirname(uri) or ".") + match[2]
 
@@ -134,7 +164,9 @@ def notebook(path: Path) -> str:
 def _output(output: dict[str, Any]) -> str:
     data = output.get("data", {})
     if "image/png" in data:
-        return f'<img alt="output" src="data:image/png;base64,{"".join(data["image/png"]).strip()}">'
+        return (
+            f'<img alt="output" src="data:image/png;base64,{"".join(data["image/png"]).strip()}">'
+        )
     if "text/html" in data:
         return f"<div>{''.join(data['text/html'])}</div>"
     text = "".join(output.get("text") or data.get("text/plain") or "")
@@ -150,8 +182,16 @@ class _Loads(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        names = ["src", "srcset", "data", "poster", *(["href"] if tag in {"link", "image", "use"} else [])]
-        self.found += [given[name] for name in names if name in given] + _addresses(given.get("style", ""))
+        names = [
+            "src",
+            "srcset",
+            "data",
+            "poster",
+            *(["href"] if tag in {"link", "image", "use"} else []),
+        ]
+        self.found += [given[name] for name in names if name in given] + _addresses(
+            given.get("style", "")
+        )
 
 
 def _addresses(style: str) -> list[str]:
@@ -168,5 +208,7 @@ def foreign(path: Path) -> list[str]:
     else:
         parser = _Loads()
         parser.feed(text)
-        found = parser.found + _addresses("".join(re.findall(r"<style.*?</style>", text, re.DOTALL)))
+        found = parser.found + _addresses(
+            "".join(re.findall(r"<style.*?</style>", text, re.DOTALL))
+        )
     return [address for address in found if re.match(r"(https?:)?//", address)]

@@ -47,11 +47,22 @@ ROOMS = {
 
 def pages(docs: Path) -> dict[str, str]:
     """All pages that are generated completely, by their place on the site."""
-    made = {f"methods/{name}.md": method_page(name, docs) for name in methods() if not (docs / "methods" / f"{name}.md").exists()}
+    made = {
+        f"methods/{name}.md": method_page(name, docs)
+        for name in methods()
+        if not (docs / "methods" / f"{name}.md").exists()
+    }
     made |= {f"reference/stages/{slot}.md": slot_page(slot, docs) for slot in SLOTS}
     made |= {"reference/command_line.md": commands_page(), "reference/script.md": script_page()}
-    made |= {f"reference/python/{room}.md": python_page(room) for rooms in ROOMS.values() for room in rooms}
-    return made | {"reference/python/index.md": names_page(), "howto/examples.md": examples_page(docs.parent / "examples")}
+    made |= {
+        f"reference/python/{room}.md": python_page(room)
+        for rooms in ROOMS.values()
+        for room in rooms
+    }
+    return made | {
+        "reference/python/index.md": names_page(),
+        "howto/examples.md": examples_page(docs.parent / "examples"),
+    }
 
 
 def appended(uri: str, docs: Path) -> str:
@@ -70,7 +81,11 @@ def methods() -> tuple[str, ...]:
 
 def table(header: list[str], rows: list[list[str]]) -> str:
     """A Markdown table; empty without rows."""
-    lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)]
+    lines = [
+        header,
+        ["---"] * len(header),
+        *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n" if rows else ""
 
 
@@ -80,8 +95,21 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 def method_page(name: str, docs: Path) -> str:
     """The page of a method that has no written one: the comment of its script, and the generated part."""
     said, _ = _script(name)
-    about = [page for page in sorted(docs.glob("*.md")) if name in re.findall(r"\w+", page.read_text().partition("\n")[0])]
-    return "\n\n".join([f"# {name}", said, *(f"[A page of its own](../{page.name}) tells more of it." for page in about)]) + "\n"
+    about = [
+        page
+        for page in sorted(docs.glob("*.md"))
+        if name in re.findall(r"\w+", page.read_text().partition("\n")[0])
+    ]
+    return (
+        "\n\n".join(
+            [
+                f"# {name}",
+                said,
+                *(f"[A page of its own](../{page.name}) tells more of it." for page in about),
+            ]
+        )
+        + "\n"
+    )
 
 
 def method_details(name: str, docs: Path) -> str:
@@ -102,7 +130,9 @@ def _script(name: str) -> tuple[str, str]:
     paragraphs = re.sub(r"^# ?", "", head, flags=re.MULTILINE).strip().split("\n\n")
     said = [re.sub(r"\s+", " ", p) for p in paragraphs if not p.startswith("    ")]
     commands = [p.strip() for p in paragraphs if p.startswith("    ")]
-    return "\n\n".join([*said, *(f"```sh\n{command}\n```" for command in commands)]), text[len(head) :].lstrip()
+    return "\n\n".join([*said, *(f"```sh\n{command}\n```" for command in commands)]), text[
+        len(head) :
+    ].lstrip()
 
 
 def _standings(name: str, docs: Path) -> str:
@@ -113,7 +143,10 @@ def _standings(name: str, docs: Path) -> str:
         link = f"[{heading}](../results.md#{_slug(heading)})"
         # Blocks between markers are tables, or sentences, which do not begin with a vertical bar.
         for block in re.findall(r"<!-- \w+ -->\n(\|.*?)<!-- end -->", section, re.DOTALL):
-            header, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.strip().splitlines()]
+            header, _, *lines = [
+                [cell.strip() for cell in line.strip("|").split("|")]
+                for line in block.strip().splitlines()
+            ]
             for place, cells in enumerate(lines, 1):
                 if cells[0] == f"`{name}`":
                     seconds = cells[header.index("seconds")] if "seconds" in header else ""
@@ -130,14 +163,23 @@ def _made_of(name: str, docs: Path) -> str:
     rows = []
     for place, bound in pipeline.own_stages():
         texts = parameter_texts(bound.stage.function)
-        written = f"{bound.stage.name}.md" if (docs / "methods" / f"{bound.stage.name}.md").exists() else ""
+        written = (
+            f"{bound.stage.name}.md"
+            if (docs / "methods" / f"{bound.stage.name}.md").exists()
+            else ""
+        )
         link = f"[`{bound.stage.name}`]({written or f'../reference/stages/{bound.stage.slot}.md#{bound.stage.name}'})"
-        values = [(f"`{n}`", _spelled(bound.parameters[n]), texts.get(n, "")) for n in bound.stage.parameters] or [("", "", "")]
+        values = [
+            (f"`{n}`", _spelled(bound.parameters[n]), texts.get(n, ""))
+            for n in bound.stage.parameters
+        ] or [("", "", "")]
         for i, told in enumerate(values):
             rows.append([*(("", "") if i else (place.partition(".")[0], link)), *told])
     others = ", ".join(f"`{n}`" for n, _ in pipeline.alternatives)
     before = f"\nBefore it, other methods run whose maps its stages look at: {others}. The script says which they are.\n"
-    return table(["slot", "stage", "parameter", "value here", "what it is"], rows) + (before if others else "")
+    return table(["slot", "stage", "parameter", "value here", "what it is"], rows) + (
+        before if others else ""
+    )
 
 
 def _spelled(value: Any) -> str:
@@ -151,7 +193,10 @@ def slot_page(slot: str, docs: Path) -> str:
     """All stages of a slot."""
     _, first, named, returned = slot_row(slot)
     besides = "" if named == "-" else f" They may name {_code(named)} besides."
-    parts = [f"# {slot}\n", f"Stages of this slot get {_code(first)}.{besides} They return: {returned}.\n"]
+    parts = [
+        f"# {slot}\n",
+        f"Stages of this slot get {_code(first)}.{besides} They return: {returned}.\n",
+    ]
     own = [s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")]
     return "\n".join([*parts, *(_stage(s, docs) for s in own)])
 
@@ -170,13 +215,25 @@ def _code(names: str) -> str:
 def _stage(stage: Stage, docs: Path) -> str:
     texts = parameter_texts(stage.function)
     rows = [
-        [f"`{n}`", describe(p.annotation), f"`{_spelled(p.default)}`", stage.unit(n), texts.get(n, "")]
+        [
+            f"`{n}`",
+            describe(p.annotation),
+            f"`{_spelled(p.default)}`",
+            stage.unit(n),
+            texts.get(n, ""),
+        ]
         for n, p in stage.parameters.items()
     ]
     page = docs / "methods" / f"{stage.name}.md"
     more = f" It has [a page of its own](../../methods/{stage.name}.md)." if page.exists() else ""
     lines = [f"## {stage.name}\n", f"{stage.summary} Source: {stage.source}.{more}\n"]
-    return "\n".join([*lines, table(["parameter", "legal", "default", "unit", "what it is"], rows) or "It has no parameters.\n"])
+    return "\n".join(
+        [
+            *lines,
+            table(["parameter", "legal", "default", "unit", "what it is"], rows)
+            or "It has no parameters.\n",
+        ]
+    )
 
 
 def commands_page() -> str:
@@ -185,11 +242,25 @@ def commands_page() -> str:
     said = "`stereo-framework VERB --help` prints what stands here. `python -m stereo_framework` is the same program."
     parts = ["# Command line\n", f"{said}\n"]
     for name, verb in program.commands.items():  # type: ignore[attr-defined]
-        about = [re.sub(r"\s+", " ", part) for part in (verb.help or "").replace("\b\n", "").split("\n\n")]
-        text = [f"    {p.strip().removeprefix('Example: ')}" if p.strip().startswith("Example: ") else p for p in about]
+        about = [
+            re.sub(r"\s+", " ", part)
+            for part in (verb.help or "").replace("\b\n", "").split("\n\n")
+        ]
+        text = [
+            f"    {p.strip().removeprefix('Example: ')}" if p.strip().startswith("Example: ") else p
+            for p in about
+        ]
         kinds = inspect.signature(verb.callback).parameters
-        rows = [_option(p, kinds[p.name].annotation) for p in verb.params if p.name in kinds and not p.hidden]
-        parts += [f"## {name}\n", "\n\n".join(text) + "\n", table(["argument or option", "takes", "what it is"], rows)]
+        rows = [
+            _option(p, kinds[p.name].annotation)
+            for p in verb.params
+            if p.name in kinds and not p.hidden
+        ]
+        parts += [
+            f"## {name}\n",
+            "\n\n".join(text) + "\n",
+            table(["argument or option", "takes", "what it is"], rows),
+        ]
     return "\n".join(parts)
 
 
@@ -201,8 +272,16 @@ def _option(parameter: Any, annotation: Any) -> list[str]:
         annotation = get_args(annotation)[0]
     takes = "" if annotation is bool else parameter.metavar or KINDS[annotation.__name__]
     option = parameter.param_type_name == "option"
-    names = [*parameter.opts, *parameter.secondary_opts] if option else [parameter.metavar or parameter.name]
-    default = f" Default: `{parameter.default}`." if takes and parameter.default not in (None, [], ()) else ""
+    names = (
+        [*parameter.opts, *parameter.secondary_opts]
+        if option
+        else [parameter.metavar or parameter.name]
+    )
+    default = (
+        f" Default: `{parameter.default}`."
+        if takes and parameter.default not in (None, [], ())
+        else ""
+    )
     return [", ".join(f"`{n}`" for n in names), takes, f"{parameter.help or ''}{default}"]
 
 
@@ -215,18 +294,40 @@ def script_page() -> str:
     parts += ["## Keys\n", table(["key", "takes", "what it says"], rows)]
     for name in ("search", "evaluation", "sweep"):
         parts += [f"## {name}\n", _keys(made, made["properties"][name])]
-    ranges = ", ".join(f"`{{{key}: ...}}`" for one in made["$defs"]["axis"]["anyOf"] for key in one.get("required", []))
+    ranges = ", ".join(
+        f"`{{{key}: ...}}`"
+        for one in made["$defs"]["axis"]["anyOf"]
+        for key in one.get("required", [])
+    )
     parts.append(f"An axis takes a list of values, or one of {ranges}.\n")
     for name, node in made["properties"]["report"]["properties"].items():
         below = node.get("additionalProperties", {})
-        parts += [f"## report.{name}\n", f"{_text(made, node)} {_text(made, below)}\n", _keys(made, below)]
+        parts += [
+            f"## report.{name}\n",
+            f"{_text(made, node)} {_text(made, below)}\n",
+            _keys(made, below),
+        ]
     said = "A slot takes the name of a stage, `{use: NAME, parameter: value}`, or, where it says so, a list of these."
-    rows = [[f"[{first}](stages/{slot}.md)", *rest] for slot in SLOTS for first, *rest in [slot_row(slot)]]
-    parts += ["## Slots\n", f"{said}\n", table(["slot", "its stages get", "and may name", "they return"], rows)]
+    rows = [
+        [f"[{first}](stages/{slot}.md)", *rest]
+        for slot in SLOTS
+        for first, *rest in [slot_row(slot)]
+    ]
+    parts += [
+        "## Slots\n",
+        f"{said}\n",
+        table(["slot", "its stages get", "and may name", "they return"], rows),
+    ]
     return "\n".join(parts)
 
 
-TYPES = {"string": "text", "number": "number", "integer": "whole number", "object": "mapping", "array": "list"}
+TYPES = {
+    "string": "text",
+    "number": "number",
+    "integer": "whole number",
+    "object": "mapping",
+    "array": "list",
+}
 
 
 def _resolved(made: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
@@ -239,7 +340,10 @@ def _text(made: dict[str, Any], node: dict[str, Any]) -> str:
 
 def _keys(made: dict[str, Any], node: dict[str, Any]) -> str:
     properties = _resolved(made, node)["properties"]
-    return table(["key", "takes", "what it says"], [[f"`{name}`", *_key(made, below)] for name, below in properties.items()])
+    return table(
+        ["key", "takes", "what it says"],
+        [[f"`{name}`", *_key(made, below)] for name, below in properties.items()],
+    )
 
 
 def _key(made: dict[str, Any], node: dict[str, Any]) -> list[str]:
@@ -253,9 +357,13 @@ def _kinds(made: dict[str, Any], node: dict[str, Any]) -> str:
     if "enum" in node and len(node["enum"]) <= 6:
         return ", ".join("none" if value is None else f"`{value}`" for value in node["enum"])
     if "anyOf" in node:
-        return " or ".join(dict.fromkeys(filter(None, (_kinds(made, one) for one in node["anyOf"]))))
+        return " or ".join(
+            dict.fromkeys(filter(None, (_kinds(made, one) for one in node["anyOf"])))
+        )
     kinds = node.get("type", "string")
-    return " or ".join(TYPES[k] for k in ([kinds] if isinstance(kinds, str) else kinds) if k in TYPES)
+    return " or ".join(
+        TYPES[k] for k in ([kinds] if isinstance(kinds, str) else kinds) if k in TYPES
+    )
 
 
 def python_page(room: str) -> str:
@@ -263,11 +371,17 @@ def python_page(room: str) -> str:
     module = importlib.import_module(f"stereo_framework.{room}")
     parts = [f"# {room}\n", f"{_about(module)} `from {module.__name__} import ...`\n"]
     # By their home: a function and its module may have one name.
-    return "\n".join([*parts, *(f"::: {home}\n" for name in _public(module) if (home := _home(module, name)))])
+    return "\n".join(
+        [*parts, *(f"::: {home}\n" for name in _public(module) if (home := _home(module, name)))]
+    )
 
 
 def _public(module: ModuleType) -> list[str]:
-    own = (name for name, value in vars(module).items() if str(getattr(value, "__module__", "")).startswith(module.__name__))
+    own = (
+        name
+        for name, value in vars(module).items()
+        if str(getattr(value, "__module__", "")).startswith(module.__name__)
+    )
     return sorted(getattr(module, "__all__", own), key=str.lower)
 
 
@@ -276,7 +390,11 @@ def _home(module: ModuleType, name: str) -> str:
     value = getattr(module, name)
     home = str(getattr(value, "__module__", ""))
     documented = inspect.isroutine(value) or inspect.isclass(value)
-    return f"{home}.{name}" if documented and not name.startswith("_") and home.startswith(module.__name__) else ""
+    return (
+        f"{home}.{name}"
+        if documented and not name.startswith("_") and home.startswith(module.__name__)
+        else ""
+    )
 
 
 def names_page() -> str:
@@ -291,7 +409,10 @@ def names_page() -> str:
     said = "What `import stereo_framework` gives; names load on first use."
     parts = ["# stereo_framework\n", f"{said}\n", table(["name", "what it is"], rows)]
     for title, rooms in ROOMS.items():
-        about = [[f"[`{room}`]({room}.md)", _about(importlib.import_module(f"stereo_framework.{room}"))] for room in rooms]
+        about = [
+            [f"[`{room}`]({room}.md)", _about(importlib.import_module(f"stereo_framework.{room}"))]
+            for room in rooms
+        ]
         parts += [f"## {title}\n", table(["module", "what it is"], about)]
     return "\n".join(parts)
 
@@ -305,4 +426,9 @@ def examples_page(folder: Path) -> str:
     said = "Programs at three depths, and a complete stage of each slot. `stereo-framework stages --new NAME --slot SLOT` writes one of these."
     names = ["simple", "advanced", "expert", *(f"stages/{slot}" for slot in SLOTS)]
     files = [folder / f"{name}.py" for name in names]
-    return "\n".join([f"# Examples\n\n{said}\n", *(f"## {file.stem}\n\n```python\n{file.read_text()}```\n" for file in files)])
+    return "\n".join(
+        [
+            f"# Examples\n\n{said}\n",
+            *(f"## {file.stem}\n\n```python\n{file.read_text()}```\n" for file in files),
+        ]
+    )

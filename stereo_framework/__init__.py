@@ -12,7 +12,14 @@ __version__ = "1.0.0"
 _NAMES = {
     "core.errors": ["StereoFrameworkError"],
     "core.pair": ["Pair"],
-    "core.parameters": ["Fraction01", "NonNegative", "NonNegativeInt", "Positive", "PositiveInt", "Unit"],
+    "core.parameters": [
+        "Fraction01",
+        "NonNegative",
+        "NonNegativeInt",
+        "Positive",
+        "PositiveInt",
+        "Unit",
+    ],
     "core.scene": ["Scene", "Search"],
     "core.stage": ["stage"],
     "core.volume": ["CostVolume", "Energy", "Labeling", "Smoothness", "Status"],
@@ -80,7 +87,16 @@ __all__ = [
 ]
 
 _ROOMS = (
-    *("preprocessing", "matcher", "matching_cost", "aggregation", "smoothness", "optimization", "confidence", "refinement"),
+    *(
+        "preprocessing",
+        "matcher",
+        "matching_cost",
+        "aggregation",
+        "smoothness",
+        "optimization",
+        "confidence",
+        "refinement",
+    ),
     *("scheme", "evaluation", "datasets", "io"),
 )
 """Packages whose functions are called as ``stereo_framework.matching_cost.census``; they too load on first use."""
@@ -100,7 +116,14 @@ if TYPE_CHECKING:
     from stereo_framework import smoothness as smoothness
     from stereo_framework.core.errors import StereoFrameworkError
     from stereo_framework.core.pair import Pair
-    from stereo_framework.core.parameters import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit
+    from stereo_framework.core.parameters import (
+        Fraction01,
+        NonNegative,
+        NonNegativeInt,
+        Positive,
+        PositiveInt,
+        Unit,
+    )
     from stereo_framework.core.scene import Scene, Search
     from stereo_framework.core.stage import stage
     from stereo_framework.core.threads import threads

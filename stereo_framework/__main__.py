@@ -21,7 +21,7 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # The program that started this one has closed the stream.
-            stream: Any = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115
+            stream: Any = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115  It stays open.
             setattr(sys, name, stream)
 
     # This precedes the first import of NumPy, which starts the threads.

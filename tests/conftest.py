@@ -22,7 +22,9 @@ from stereo_framework.datasets import ready_made
 # --hypothesis-profile=full. Kernels without the JIT are some hundred times slower. The first call of a kernel may compile it: no deadline.
 settings.register_profile("push", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("interpreted", settings.get_profile("push"), max_examples=3)
-settings.register_profile("planted", settings.get_profile("push"), phases=(Phase.explicit, Phase.generate))  # found is enough
+settings.register_profile(
+    "planted", settings.get_profile("push"), phases=(Phase.explicit, Phase.generate)
+)  # found is enough
 settings.register_profile("full", max_examples=300, deadline=None)
 settings.load_profile("push" if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" else "interpreted")
 
@@ -87,7 +89,9 @@ def _built_in_scenes_drawn_once() -> Iterator[None]:
     load = ready_made.load
     draw = functools.cache(lambda name, rows, columns: load(name))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ready_made, "load", lambda name: draw(name, ready_made.ROWS, ready_made.COLUMNS))
+        patch.setattr(
+            ready_made, "load", lambda name: draw(name, ready_made.ROWS, ready_made.COLUMNS)
+        )
         yield
 
 
@@ -125,7 +129,9 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         if id(one) in kept:
             one.data, one._origins = kept[id(one)]
         else:  # the test was the first to need it
-            for name in [name for name in one if (one.origin(name) or "").partition(".")[0] != Registry.OURS]:
+            for name in [
+                name for name in one if (one.origin(name) or "").partition(".")[0] != Registry.OURS
+            ]:
                 one.forget(name)
     for name in set(sys.modules) - before:
         if name.startswith("stereo_framework_plugin_"):

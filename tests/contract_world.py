@@ -24,7 +24,9 @@ def world_of(kind):
     match = texture[:, 4 : 4 + COLUMNS]
     reference = texture[:, 2 : 2 + COLUMNS].copy()
     reference[3:8, 6:12] = texture[3:8, 6:12]
-    noisy = [np.clip(image + rng.integers(-3, 4, image.shape), 0, 255) for image in (reference, match)]
+    noisy = [
+        np.clip(image + rng.integers(-3, 4, image.shape), 0, 255) for image in (reference, match)
+    ]
     if kind == "grey uint8":
         reference, match = (image[..., 0].astype(np.uint8) for image in noisy)
     else:
@@ -66,7 +68,12 @@ def world_of(kind):
 
 def _view(match):
     """What stages see of a match."""
-    return View(match.disparity, match.status, match.search, volumes={"volume": match.volume, "raw": match.volume})
+    return View(
+        match.disparity,
+        match.status,
+        match.search,
+        volumes={"volume": match.volume, "raw": match.volume},
+    )
 
 
 def arrays(value, name=""):
@@ -99,13 +106,22 @@ def rebuilt(value, change, special):
     if isinstance(value, tuple):
         return tuple(rebuilt(item, change, special) for item in value)
     if isinstance(value, PARTS):
-        return type(value)(**{f.name: rebuilt(getattr(value, f.name), change, special) for f in dataclasses.fields(value)})
+        return type(value)(
+            **{
+                f.name: rebuilt(getattr(value, f.name), change, special)
+                for f in dataclasses.fields(value)
+            }
+        )
     return value
 
 
 def with_edges(change):
     """Smoothness terms with both weights changed, which are arrays of rows and columns as the table of penalties is not."""
-    return {Smoothness: lambda term: dataclasses.replace(term, right=change(term.right), down=change(term.down))}
+    return {
+        Smoothness: lambda term: dataclasses.replace(
+            term, right=change(term.right), down=change(term.down)
+        )
+    }
 
 
 def rows_of(value, start, stop):
@@ -114,7 +130,9 @@ def rows_of(value, start, stop):
     def cut(array):
         return array[start:stop]
 
-    return rebuilt(value, cut, with_edges(cut) | {View | SearchMask: lambda part: part.rows(start, stop)})
+    return rebuilt(
+        value, cut, with_edges(cut) | {View | SearchMask: lambda part: part.rows(start, stop)}
+    )
 
 
 def every_array(value, change):
@@ -140,10 +158,18 @@ def mirrored(value):
 
 def documented(function):
     """Names under "Parameters" of a numpydoc docstring, each with (type, description)."""
-    section = re.search(r"^Parameters\n-{10}\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", inspect.getdoc(function), re.MULTILINE | re.DOTALL)
+    section = re.search(
+        r"^Parameters\n-{10}\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)",
+        inspect.getdoc(function),
+        re.MULTILINE | re.DOTALL,
+    )
     assert section, f"{function.__name__} documents no parameters"
-    entries = re.findall(r"^(\S[^\n]*?) : ([^\n]+)\n((?:[ ]{4}[^\n]*\n?|\n)*)", section[1], re.MULTILINE)
-    return {name: (kind, text.strip()) for names, kind, text in entries for name in names.split(", ")}
+    entries = re.findall(
+        r"^(\S[^\n]*?) : ([^\n]+)\n((?:[ ]{4}[^\n]*\n?|\n)*)", section[1], re.MULTILINE
+    )
+    return {
+        name: (kind, text.strip()) for names, kind, text in entries for name in names.split(", ")
+    }
 
 
 def assert_same(result, expected):

@@ -13,7 +13,11 @@ def disparity_maps(shape=shapes):
     """Small maps with jumps, slants and unknown pixels."""
     eighths = st.integers(-24, 64).map(lambda n: n / 8)
     fractions = st.floats(-3, 8, width=32)
-    return hnp.arrays(np.float32, shape, elements=st.one_of(eighths, st.integers(0, 3), fractions, st.just(np.nan)))
+    return hnp.arrays(
+        np.float32,
+        shape,
+        elements=st.one_of(eighths, st.integers(0, 3), fractions, st.just(np.nan)),
+    )
 
 
 def make_scene(truth=None, image=None, *, name="made", positions=(0, 1), **others):

@@ -69,7 +69,10 @@ def changed(*changes):
 def _moved(method, factor, *scenes):
     """All error rates of a method are multiplied on these scenes, default: on all."""
     names = scenes or AS_IN_THE_PAPER
-    return [(s, method, [(sr, min(1 - sr, er * factor)) for sr, er in AS_IN_THE_PAPER[s][method]]) for s in names]
+    return [
+        (s, method, [(sr, min(1 - sr, er * factor)) for sr, er in AS_IN_THE_PAPER[s][method]])
+        for s in names
+    ]
 
 
 ALL = " ".join(AS_IN_THE_PAPER)
@@ -89,7 +92,10 @@ SIDES = {
         ],
     ),
     "density_varies": (
-        [*_AS_SAID, changed(("venus", "gc", _FIXED), ("stripes", "bp", [(0.0, 0.95), (0.001, 0.95)]))],
+        [
+            *_AS_SAID,
+            changed(("venus", "gc", _FIXED), ("stripes", "bp", [(0.0, 0.95), (0.001, 0.95)])),
+        ],
         [
             changed(("stripes", "gc", _FIXED)),
             changed(("stripes", "dp", [(0.51, 0.3), EMPTY])),
@@ -98,10 +104,17 @@ SIDES = {
     ),
     "dp_before_gc_on_stripes": (
         [*_AS_SAID, changed(("stripes", "dp", [(0.19, 0.3), EMPTY]))],
-        [changed(("stripes", "gc", [(0.0, 0.25), EMPTY])), changed(("stripes", "dp", [(0.21, 0.3), EMPTY]))],
+        [
+            changed(("stripes", "gc", [(0.0, 0.25), EMPTY])),
+            changed(("stripes", "dp", [(0.21, 0.3), EMPTY])),
+        ],
     ),
     "sdm_halves": (
-        [*_AS_SAID, changed(*_moved("csm", 1.38, "stripes")), changed(*_moved("csm", 0.72, "stripes"))],
+        [
+            *_AS_SAID,
+            changed(*_moved("csm", 1.38, "stripes")),
+            changed(*_moved("csm", 0.72, "stripes")),
+        ],
         [changed(*_moved("csm", 1.45, "stripes")), changed(*_moved("csm", 0.7, "stripes"))],
     ),
     "bp_is_a_point": (
@@ -113,24 +126,39 @@ SIDES = {
         [
             changed(("stripes", "csm", [(0.19, 0.1), EMPTY])),
             changed(("stripes", "csm", [(0.25, 0.1)])),
-            changed(("stripes", "stratified", [(0.46, 0.05), EMPTY]), ("stripes", "dp", [(0.0, 0.09), EMPTY])),
+            changed(
+                ("stripes", "stratified", [(0.46, 0.05), EMPTY]),
+                ("stripes", "dp", [(0.0, 0.09), EMPTY]),
+            ),
         ],
     ),
     "occlusion_not_found": (
         [({"GC": [(0.1, 50.0), (0.9, 0.0)], "DP": [(0.2, 40.0), (0.3, 60.0), (0.4, 70.0)]}, 100)],
-        [({"GC": [(0.1, 49.0), (0.5, 99.0)], "DP": [(0.2, 60.0)]}, 100), ({"GC": [(0.1, 50.0)], "DP": [(0.6, 60.0)]}, 100)],
+        [
+            ({"GC": [(0.1, 49.0), (0.5, 99.0)], "DP": [(0.2, 60.0)]}, 100),
+            ({"GC": [(0.1, 50.0)], "DP": [(0.6, 60.0)]}, 100),
+        ],
     ),
     "gc_reaches_tsukuba_only": (
         _AS_SAID,
-        [changed(("venus", "gc", [(0.01, 0.01), EMPTY])), changed(("tsukuba", "gc", [(0.5, 0.09), EMPTY]))],
+        [
+            changed(("venus", "gc", [(0.01, 0.01), EMPTY])),
+            changed(("tsukuba", "gc", [(0.5, 0.09), EMPTY])),
+        ],
     ),
     "tsukuba_hardest_for_stable": (
         _AS_SAID,
-        [changed(("slits", "csm", [(0.95, 0.04), EMPTY])), changed(("venus", "stratified", [(0.95, 0.04), EMPTY]))],
+        [
+            changed(("slits", "csm", [(0.95, 0.04), EMPTY])),
+            changed(("venus", "stratified", [(0.95, 0.04), EMPTY])),
+        ],
     ),
     "gc_behind_dp": (
         [*_AS_SAID, changed((_THREE, "dp", [(0.05, 0.055), EMPTY]))],
-        [changed((_THREE, "gc", [(0.1, 0.15), EMPTY])), changed((_THREE, "dp", [(0.05, 0.005), EMPTY]))],
+        [
+            changed((_THREE, "gc", [(0.1, 0.15), EMPTY])),
+            changed((_THREE, "dp", [(0.05, 0.005), EMPTY])),
+        ],
     ),
     "gc_on_no_boundary": (
         [*_AS_SAID, changed(("slits", "gc", [(0.0, 0.0001), EMPTY]))],
@@ -138,16 +166,25 @@ SIDES = {
     ),
     "same_character": (
         _AS_SAID,
-        [changed(("teddy", "gc", [(0.01, 0.1), EMPTY])), changed(("cones", "csm", [(0.4, 0.05), EMPTY]))],
+        [
+            changed(("teddy", "gc", [(0.01, 0.1), EMPTY])),
+            changed(("cones", "csm", [(0.4, 0.05), EMPTY])),
+        ],
     ),
     "dp_is_monotonous": (
         _AS_SAID,
-        [changed(("slits", "dp", [(0.0, 0.3), (0.5, 0.9), EMPTY])), changed(("slits", "dp", [(0.0, 0.3), (0.002, 0.29), EMPTY]))],
+        [
+            changed(("slits", "dp", [(0.0, 0.3), (0.5, 0.9), EMPTY])),
+            changed(("slits", "dp", [(0.0, 0.3), (0.002, 0.29), EMPTY])),
+        ],
     ),
     "gc_not_in_mean": (_AS_SAID, [changed((ALL, "gc", [(0.01, 0.3), EMPTY]))]),
     "sdm_and_csm_alternate": (
         _AS_SAID,
-        [changed((ALL, "csm", [(0.055, 0.05), (0.056, 0.049), EMPTY])), changed((ALL, "csm", [EMPTY]))],
+        [
+            changed((ALL, "csm", [(0.055, 0.05), (0.056, 0.049), EMPTY])),
+            changed((ALL, "csm", [EMPTY])),
+        ],
     ),
     "stripes_is_worst": (
         [*_AS_SAID, changed(("slits", "stratified", [(0.95, 0.04), EMPTY]))],
@@ -155,7 +192,12 @@ SIDES = {
     ),
     "tsukuba_is_second": (
         _AS_SAID,
-        [changed(("tsukuba", "csm", [(0.1, 0.2), EMPTY]), ("tsukuba", "stratified", [(0.1, 0.2), EMPTY]))],
+        [
+            changed(
+                ("tsukuba", "csm", [(0.1, 0.2), EMPTY]),
+                ("tsukuba", "stratified", [(0.1, 0.2), EMPTY]),
+            )
+        ],
     ),
     "tsukuba_is_best_for_gc": (
         _AS_SAID,
@@ -163,16 +205,37 @@ SIDES = {
     ),
     "slits_is_best": (
         [*_AS_SAID, changed(("cones", "bp", [(0.0, 0.5)] * 2))],
-        [changed(("cones", "stratified", [(0.01, 0.0001), EMPTY])), changed(("slits", "stratified", [(0.7, 0.1)]))],
+        [
+            changed(("cones", "stratified", [(0.01, 0.0001), EMPTY])),
+            changed(("slits", "stratified", [(0.7, 0.1)])),
+        ],
     ),
     "stable_most_efficient": (_AS_SAID, [changed(("venus", "dp", _BEST))]),
     "gc_most_efficient_on_tsukuba": (_AS_SAID, [changed(("tsukuba", "dp", _BEST))]),
-    "dp_before_bp": (_AS_SAID, [changed(("venus", "bp", [(0.0, 0.05)] * 2)), changed(("tsukuba", "bp", [(0.0, 0.05)] * 2))]),
-    "dp_before_gc": ([*_AS_SAID, changed(("tsukuba", "gc", _BEST))], [changed(("slits", "gc", [(0.0, 0.29), EMPTY]))]),
-    "no_single_winner": (_AS_SAID, [changed((ALL, "csm", _BEST)), changed((ALL, "gc", [(0.5, 0.9), EMPTY]))]),
-    "which_method_when": (_AS_SAID, [changed((ALL, "csm", [(0.0, 0.01), EMPTY])), changed((ALL, "dp", [(0.02, 0.0), EMPTY]))]),
+    "dp_before_bp": (
+        _AS_SAID,
+        [
+            changed(("venus", "bp", [(0.0, 0.05)] * 2)),
+            changed(("tsukuba", "bp", [(0.0, 0.05)] * 2)),
+        ],
+    ),
+    "dp_before_gc": (
+        [*_AS_SAID, changed(("tsukuba", "gc", _BEST))],
+        [changed(("slits", "gc", [(0.0, 0.29), EMPTY]))],
+    ),
+    "no_single_winner": (
+        _AS_SAID,
+        [changed((ALL, "csm", _BEST)), changed((ALL, "gc", [(0.5, 0.9), EMPTY]))],
+    ),
+    "which_method_when": (
+        _AS_SAID,
+        [changed((ALL, "csm", [(0.0, 0.01), EMPTY])), changed((ALL, "dp", [(0.02, 0.0), EMPTY]))],
+    ),
     "only_bp_is_dense": (
         [*_AS_SAID, changed(("venus", "bp", [(0.0, 0.55), (0.001, 0.55)]))],
-        [changed(("venus", "bp", [(0.0, 0.55), (0.0015, 0.55)])), changed(("venus", "dp", [(0.0, 0.3)] * 2))],
+        [
+            changed(("venus", "bp", [(0.0, 0.55), (0.0015, 0.55)])),
+            changed(("venus", "dp", [(0.0, 0.3)] * 2)),
+        ],
     ),
 }

@@ -23,7 +23,8 @@ def _wrong(rows, name, column, value):
 def _contradicting(a, b):
     """Two methods with the same BMP, and the same SZE, in all regions."""
     return {
-        measure: DataFrame([[first] * 3, [second] * 3], ["a", "b"]) for measure, (first, second) in {"BMP": a, "SZE": b}.items()
+        measure: DataFrame([[first] * 3, [second] * 3], ["a", "b"])
+        for measure, (first, second) in {"BMP": a, "SZE": b}.items()
     }
 
 
@@ -34,7 +35,9 @@ def _teddy(*methods):
 
 def _venus(factor):
     """Five methods, of which PatchMatch has 100 in each region of venus, three have more by this factor and one less."""
-    errors = Series({"PatchMatch": 100, "a": 100 * factor, "b": 100 * factor, "c": 100 * factor, "d": 50})
+    errors = Series(
+        {"PatchMatch": 100, "a": 100 * factor, "b": 100 * factor, "c": 100 * factor, "d": 50}
+    )
     return DataFrame({f"venus_{region}": errors for region in REGIONS})
 
 
@@ -47,7 +50,10 @@ SIDES = {
     ),
     "contradict": (
         [
-            {m: DataFrame(own, REGIONS).T for m, own in raw_table("groups2012", "table1")["rows"].items()},
+            {
+                m: DataFrame(own, REGIONS).T
+                for m, own in raw_table("groups2012", "table1")["rows"].items()
+            },
             _contradicting((1, 1.02), (10.3, 10)),
         ],
         [_contradicting((1, 1.03), (10.2, 10)), _contradicting((1, 0.98), (10.3, 10))],
@@ -57,7 +63,10 @@ SIDES = {
         [(list(_FOUR.index), ("DistinctSM", "PatchMatch"))],
         [(["a", "b"], ("a", "b")), (["a", "b"], ("c",))],
     ),
-    "patch_match_teddy": ([_FOUR, _teddy("a", "PatchMatch", "c", "d", "e")], [_teddy("a", "PatchMatch", "c", "d", "e", "f")]),
+    "patch_match_teddy": (
+        [_FOUR, _teddy("a", "PatchMatch", "c", "d", "e")],
+        [_teddy("a", "PatchMatch", "c", "d", "e", "f")],
+    ),
     "patch_match_venus": ([_FOUR, _venus(1.1001)], [_venus(1.0999)]),
     "ranks_are_distant": ([[4, 11, 13], [1, 3]], [[1, 3, 4], [5]]),
     "most_in_group_two": ([_SIXTH, _groups(2, 2, 1)], [_groups(2, 2, 1, 3)]),

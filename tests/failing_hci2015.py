@@ -12,7 +12,9 @@ from stereo_framework.papers.hci2015.items import FOLDER
 
 def made(scene, method, **values):
     """A result with 0.5 in every column but those given by the paper's names."""
-    statistics = {name: values.get(column.replace(".", ""), 0.5) for column, name in COLUMNS.items()}
+    statistics = {
+        name: values.get(column.replace(".", ""), 0.5) for column, name in COLUMNS.items()
+    }
     statistics["fraction_matched"] = values.get("matched", 1.0)
     return made_results.result(FOLDER + scene, {}, statistics, method=method)
 
@@ -26,13 +28,17 @@ def ranks_as(*orders):
 def _first_in(count):
     """Method a is first by RMS, and in so many of the nine metrics."""
     first, second = {"a": 1, "b": 2}, {"a": 2, "b": 1}
-    return DataFrame({"RMS": first} | {c: first if i < count else second for i, c in enumerate(GEOMETRIC)})
+    return DataFrame(
+        {"RMS": first} | {c: first if i < count else second for i, c in enumerate(GEOMETRIC)}
+    )
 
 
 def _three(last):
     """SGBM, graph cuts and windows have one order in eight metrics, and another one perhaps in the last."""
     order = dict(zip(("sgbm", "gc", "window"), (1, 2, 3), strict=True))
-    return DataFrame(dict.fromkeys(COLUMNS, order) | {GEOMETRIC[-1]: dict(zip(order, last, strict=True))})
+    return DataFrame(
+        dict.fromkeys(COLUMNS, order) | {GEOMETRIC[-1]: dict(zip(order, last, strict=True))}
+    )
 
 
 def _pairs(*values):
@@ -48,7 +54,10 @@ _OPPOSED = (
         _pairs((0.1, 0.3), (0.2, 0.2)),
         _pairs((0.0, 0.3), (0.2, 0.0)),
     ],
-    [_pairs((0.1, 0.1), (0.2, 0.3), (0.3, 0.2), (0.4, 0.4)), _pairs((0.1, 0.2), (0.2, 0.3), (0.185, 0.4))],
+    [
+        _pairs((0.1, 0.1), (0.2, 0.3), (0.3, 0.2), (0.4, 0.4)),
+        _pairs((0.1, 0.2), (0.2, 0.3), (0.185, 0.4)),
+    ],
 )
 _FIVE = DataFrame(published_table("hci2015", "figure5").rows)
 
@@ -64,26 +73,36 @@ def r2(value, **pairs):
 
 def _low(count, value=0.19):
     """r² of which so many of the 36 pairs of the nine metrics are this low."""
-    return r2(0.9, **{f"{a}_{b}": value for a, b in list(itertools.combinations(GEOMETRIC, 2))[:count]})
+    return r2(
+        0.9, **{f"{a}_{b}": value for a, b in list(itertools.combinations(GEOMETRIC, 2))[:count]}
+    )
 
 
 def _rms(count):
     """RMS has .49 with so many of the nine metrics and .51 with the others."""
-    return r2(0.9, **{f"RMS_{name}": 0.49 if i < count else 0.51 for i, name in enumerate(GEOMETRIC)})
+    return r2(
+        0.9, **{f"RMS_{name}": 0.49 if i < count else 0.51 for i, name in enumerate(GEOMETRIC)}
+    )
 
 
 def _similar(rms, porosity):
-    return DataFrame({"RMS": [100.0, 100.0 * (1 - rms), 300.0], "F_por": [1.0, 1 - porosity, 1.0]}, list("abc"))
+    return DataFrame(
+        {"RMS": [100.0, 100.0 * (1 - rms), 300.0], "F_por": [1.0, 1 - porosity, 1.0]}, list("abc")
+    )
 
 
 def _weighted(fine):
     """Method a is better than b by .3 in six metrics, and worse by this much in the three of fine structures."""
-    return DataFrame({c: [0.7, 1.0] if c[0] != "F" else [1.0, 1 - fine] for c in GEOMETRIC}, list("ab"))
+    return DataFrame(
+        {c: [0.7, 1.0] if c[0] != "F" else [1.0, 1 - fine] for c in GEOMETRIC}, list("ab")
+    )
 
 
 def _printed(**keys):
     """What the text prints, by the names of measures."""
-    return DataFrame({column: raw_table("hci2015", "text_values")[key] for column, key in keys.items()})
+    return DataFrame(
+        {column: raw_table("hci2015", "text_values")[key] for column, key in keys.items()}
+    )
 
 
 _TABLE = [("RMS", "D_fat"), ("RMS", "F_por"), ("Bad1.0", "Bad4.0")]
@@ -100,9 +119,18 @@ SIDES = {
         ],
     ),
     "rank_differently": ([_three((2, 1, 3))], [_three((1, 2, 3))]),
-    "planes_apart": ([_printed(P_orient="Playtable_P_orient_deg", P_bump="Playtable_P_bump"), *_OPPOSED[0]], _OPPOSED[1]),
-    "order_changes": ([_printed(D_thin="Adirondack_D_thin", D_fuz="Adirondack_D_fuz"), *_OPPOSED[0]], _OPPOSED[1]),
-    "similar_rms": ([_FIVE, _similar(0.049, 0.251)], [_similar(0.051, 0.251), _similar(0.049, 0.249)]),
+    "planes_apart": (
+        [_printed(P_orient="Playtable_P_orient_deg", P_bump="Playtable_P_bump"), *_OPPOSED[0]],
+        _OPPOSED[1],
+    ),
+    "order_changes": (
+        [_printed(D_thin="Adirondack_D_thin", D_fuz="Adirondack_D_fuz"), *_OPPOSED[0]],
+        _OPPOSED[1],
+    ),
+    "similar_rms": (
+        [_FIVE, _similar(0.049, 0.251)],
+        [_similar(0.051, 0.251), _similar(0.049, 0.249)],
+    ),
     # Six times .3 against three times three times .2 or less: only with the higher weight the order changes.
     "weights_change_ranks": ([_weighted(0.21)], [_weighted(0.19), _weighted(0.61)]),
     "more_with_badpix": (

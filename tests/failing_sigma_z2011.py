@@ -34,7 +34,10 @@ SIDES = {
         ],
     ),
     # 9 % of BMP against 8 % of one of the others.
-    "bmp_alike": ([_ROWS[3]], [_ROWS[3].assign(MAPE=[2.0, 2.1, 2.16]), _ROWS[3].assign(SZE=[500, 510, 540])]),
+    "bmp_alike": (
+        [_ROWS[3]],
+        [_ROWS[3].assign(MAPE=[2.0, 2.1, 2.16]), _ROWS[3].assign(SZE=[500, 510, 540])],
+    ),
     "consistent": (
         [_ROWS[4]],
         [
@@ -47,7 +50,10 @@ SIDES = {
     ),
     "views_alike": ([_ROWS[4]], [_wrong(4, "OutlierConf", "MSSIM", 1.06)]),
     "ranks_differ": (
-        [({"SZE": _ORDER, "BMP": ranks}, {"SZE": _BEST, "BMP": _BEST[::-1]}) for ranks in (_ORDER[::-1], _HARDLY)],
+        [
+            ({"SZE": _ORDER, "BMP": ranks}, {"SZE": _BEST, "BMP": _BEST[::-1]})
+            for ranks in (_ORDER[::-1], _HARDLY)
+        ],
         [
             ({"SZE": _ORDER, "BMP": _JUST}, {"SZE": _BEST, "BMP": _BEST[::-1]}),
             ({"SZE": _ORDER, "BMP": _ORDER[::-1]}, {"SZE": _BEST, "BMP": _BEST}),

@@ -16,7 +16,11 @@ def sha(content):
 
 def files(root):
     """All files below the root but the records."""
-    return {p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file() and p.suffix != ".files"}
+    return {
+        p.relative_to(root).as_posix()
+        for p in root.rglob("*")
+        if p.is_file() and p.suffix != ".files"
+    }
 
 
 class FileServer:

@@ -144,7 +144,9 @@ def _(folder):
         text = PROGRAM.format(rows=ROWS, columns=COLUMNS, value=value, imports="")
         program.write_text(f"#!{sys.executable}\n{text}")
         program.chmod(0o755)
-        yield Run({"matcher": {"use": "command", "run": f"{program} {{output}}", "format": "npy"}}, dots())
+        yield Run(
+            {"matcher": {"use": "command", "run": f"{program} {{output}}", "format": "npy"}}, dots()
+        )
 
 
 @case("files: matcher.command, a script among the words")
@@ -191,7 +193,12 @@ def _(folder):
         text = PROGRAM.format(rows=ROWS, columns=COLUMNS, value=value, imports="")
         program.write_text(f"#!{sys.executable}\n{text}")
         program.chmod(0o755)
-        matcher = {"use": "command", "run": f"true;{program} {{output}}", "format": "npy", "shell": True}
+        matcher = {
+            "use": "command",
+            "run": f"true;{program} {{output}}",
+            "format": "npy",
+            "shell": True,
+        }
         yield Run({"matcher": matcher}, dots())
 
 
@@ -227,7 +234,9 @@ def _function(folder, value, imports="", **options):
 def _(folder):
     run = _function(folder, "2")
     yield run
-    rewrite(folder / "function.py", (folder / "function.py").read_text().replace("[:2], 2", "[:2], 3"))
+    rewrite(
+        folder / "function.py", (folder / "function.py").read_text().replace("[:2], 2", "[:2], 3")
+    )
     yield run
 
 
@@ -328,7 +337,10 @@ def from_files(reference, match, search, *, place: str = ""):
 def _(folder):
     (folder / "stage.py").write_text(STAGE_WITH_FILES)
     (folder / "limit").write_text("2")
-    script = {"matcher": {"use": "from_files", "place": str(folder / "limit")}, "plugins": [str(folder / "stage.py")]}
+    script = {
+        "matcher": {"use": "from_files", "place": str(folder / "limit")},
+        "plugins": [str(folder / "stage.py")],
+    }
     yield Run(script, dots())
     rewrite(folder / "limit", "3")
     yield Run(script, dots())
@@ -340,7 +352,10 @@ def _(folder):
     (folder / "weights").mkdir()
     (folder / "weights" / "limit").write_text("2")
     (folder / "weights" / "other").write_text("3")
-    script = {"matcher": {"use": "from_files", "place": str(folder / "weights")}, "plugins": [str(folder / "stage.py")]}
+    script = {
+        "matcher": {"use": "from_files", "place": str(folder / "weights")},
+        "plugins": [str(folder / "stage.py")],
+    }
     yield Run(script, dots())
     # The contents stay the same, and the names change places.
     (folder / "weights" / "limit").write_text("3")
@@ -373,14 +388,18 @@ maker({bound})
 
 
 def _typed_stage(changed):
-    numbers = dict.fromkeys(("limit", "table", "array", "method", "function", "bound", "partial"), 0)
+    numbers = dict.fromkeys(
+        ("limit", "table", "array", "method", "function", "bound", "partial"), 0
+    )
     for value in (1, 2):
         typed_in_a_notebook(CELL.format(**{**numbers, changed: value}))
         yield Run({"matcher": "typed"}, dots())
 
 
 for _part in ("limit", "table", "array", "method", "function", "bound", "partial"):
-    case(f"program: {_part} of a stage in a notebook")(lambda folder, part=_part: _typed_stage(part))
+    case(f"program: {_part} of a stage in a notebook")(
+        lambda folder, part=_part: _typed_stage(part)
+    )
 
 
 @case("program: a measure in a notebook")
@@ -416,7 +435,13 @@ def _(folder):
     file = folder / "stages_of_identities.py"
     sys.path.insert(0, str(folder))
     try:
-        file.write_text(CELL.format(**dict.fromkeys(("limit", "table", "array", "method", "function", "bound", "partial"), 1)))
+        file.write_text(
+            CELL.format(
+                **dict.fromkeys(
+                    ("limit", "table", "array", "method", "function", "bound", "partial"), 1
+                )
+            )
+        )
         module = importlib.import_module(file.stem)
         yield Run({"matcher": "typed"}, dots())
         file.write_text(file.read_text().replace("return 1", "return 22"))
@@ -474,8 +499,16 @@ SCRIPTS = {
         {**WINDOW, "aggregation": "box", "sweep": {"grid": {"aggregation.box.size": [5]}}},
     ),
     "methods": (
-        {**WINDOW, "aggregation": "box", "methods": {"a": {"aggregation": {"use": "box", "size": 3}}}},
-        {**WINDOW, "aggregation": "box", "methods": {"a": {"aggregation": {"use": "box", "size": 5}}}},
+        {
+            **WINDOW,
+            "aggregation": "box",
+            "methods": {"a": {"aggregation": {"use": "box", "size": 3}}},
+        },
+        {
+            **WINDOW,
+            "aggregation": "box",
+            "methods": {"a": {"aggregation": {"use": "box", "size": 5}}},
+        },
     ),
     "preprocessing": (WINDOW, {**WINDOW, "preprocessing": "binomial_blur"}),
     "matcher": ({"matcher": "patch_match"}, {"matcher": {"use": "patch_match", "iterations": 1}}),
@@ -504,12 +537,20 @@ _registered_scripts()
 @case("key: evaluation")
 def _(folder):
     for threshold in (1, 2):
-        yield Run({**WINDOW, "evaluation": {"protocol": {"base": "taxonomy2002", "threshold": threshold}}}, dots())
+        yield Run(
+            {
+                **WINDOW,
+                "evaluation": {"protocol": {"base": "taxonomy2002", "threshold": threshold}},
+            },
+            dots(),
+        )
 
 
 @case("key: confidence")
 def _(folder):
-    yield from _scripts({**WINDOW, "confidence": ["curvature"]}, {**WINDOW, "confidence": ["entropy"]})
+    yield from _scripts(
+        {**WINDOW, "confidence": ["curvature"]}, {**WINDOW, "confidence": ["entropy"]}
+    )
 
 
 @case("key: scheme")
@@ -519,7 +560,11 @@ def _(folder):
 
 @case("key: alternatives")
 def _(folder):
-    alternatives = {"alternatives": {"other": {"include": "window"}}, "refinement": ["blend"], **WINDOW}
+    alternatives = {
+        "alternatives": {"other": {"include": "window"}},
+        "refinement": ["blend"],
+        **WINDOW,
+    }
     typed_in_a_notebook("""
         import numpy as np
         from stereo_framework import stage
@@ -528,7 +573,9 @@ def _(folder):
             return np.float32(alternatives["other"].disparity)
         """)
     for size in (3, 9):
-        yield Run(alternatives, dots(), {"overrides": [f"alternatives.other.aggregation.box.size={size}"]})
+        yield Run(
+            alternatives, dots(), {"overrides": [f"alternatives.other.aggregation.box.size={size}"]}
+        )
 
 
 @case("key: include")
@@ -559,7 +606,11 @@ def _(folder):
 @case("option: overrides")
 def _(folder):
     for size in (3, 9):
-        yield Run({**WINDOW, "aggregation": "box"}, dots(), {"overrides": [f"aggregation.box.size={size}"]})
+        yield Run(
+            {**WINDOW, "aggregation": "box"},
+            dots(),
+            {"overrides": [f"aggregation.box.size={size}"]},
+        )
 
 
 # --- files of scenes --------------------------------------------------------------------------------------------------
@@ -596,7 +647,13 @@ ENTRY = {
     ],
     "reference": 0,
     "match": 1,
-    "search": {"minimum": 0, "maximum": 5, "step": 1, "low": {"file": "low.pfm"}, "high": {"file": "high.pfm"}},
+    "search": {
+        "minimum": 0,
+        "maximum": 5,
+        "step": 1,
+        "low": {"file": "low.pfm"},
+        "high": {"file": "high.pfm"},
+    },
     "truth": {"file": "truth.pfm"},
     "match_truth": {"file": "match_truth.pfm"},
     "masks": {"nonocc": "nonocc.png", "evaluated": "evaluated.png"},
@@ -620,7 +677,9 @@ def _write_scene(folder):
 
 SCRIPT_OF_SCENES = {
     **WINDOW,
-    "evaluation": {"protocol": {"base": "taxonomy2002", "masks": "scene", "regions": ["all", "nonocc"]}},
+    "evaluation": {
+        "protocol": {"base": "taxonomy2002", "masks": "scene", "regions": ["all", "nonocc"]}
+    },
 }
 
 SCENE_FILES = {
@@ -692,9 +751,13 @@ def _scene_value(folder, name):
 
 def _register_scenes():
     for name in SCENE_FILES:
-        case(f"scene: {name}", name not in WITHOUT_EFFECT)(lambda folder, name=name: _scene_file(folder, name))
+        case(f"scene: {name}", name not in WITHOUT_EFFECT)(
+            lambda folder, name=name: _scene_file(folder, name)
+        )
     for name in SCENE_VALUES:
-        case(f"scene: {name}", name not in WITHOUT_EFFECT)(lambda folder, name=name: _scene_value(folder, name))
+        case(f"scene: {name}", name not in WITHOUT_EFFECT)(
+            lambda folder, name=name: _scene_value(folder, name)
+        )
 
 
 _register_scenes()

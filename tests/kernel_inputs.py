@@ -59,18 +59,24 @@ def image_pairs(draw, dtypes=(np.uint8, np.float32)):
 
 
 @st.composite
-def volumes(draw, searches=searches()):  # noqa: B008
+def volumes(draw, searches=searches()):  # noqa: B008  A strategy is immutable.
     """Volumes of costs with some of the large ones that cells out of view have; sums of them are exact in float64."""
     search = draw(searches)
     outside = draw(st.sampled_from([1020, 260100, 255]))
     values = np.append(np.arange(256) / draw(st.sampled_from([16, 1])), [outside] * 30)
-    return CostVolume(draw(filled((*draw(shapes), search.levels), values)).astype(np.float32), search, float(outside))
+    return CostVolume(
+        draw(filled((*draw(shapes), search.levels), values)).astype(np.float32),
+        search,
+        float(outside),
+    )
 
 
 @st.composite
 def priors(draw, rows, columns, levels):
     """Edge weights and a penalty table."""
-    right, down = (draw(filled((rows, columns), np.arange(40))).astype(np.float32) for _ in range(2))
+    right, down = (
+        draw(filled((rows, columns), np.arange(40))).astype(np.float32) for _ in range(2)
+    )
     right[:, -1] = down[-1] = 0
     rho = draw(filled(levels, np.arange(10))).astype(np.float32)
     rho[0] = 0
@@ -96,9 +102,13 @@ def problems(draw, shapes, levels=(4, 5, 3, 2), rhos=tuple(RHOS)):
     rows, columns = draw(st.sampled_from(shapes))
     levels = draw(st.sampled_from(levels))
     costs = draw(filled((rows, columns, levels), np.arange(60))).astype(np.float32)
-    right, down = (draw(filled((rows, columns), np.arange(12))).astype(np.float32) for _ in range(2))
+    right, down = (
+        draw(filled((rows, columns), np.arange(12))).astype(np.float32) for _ in range(2)
+    )
     right[:, -1] = down[-1] = 0
-    return costs, Smoothness(right, down, RHOS[draw(st.sampled_from(rhos))](np.arange(levels)).astype(np.float32))
+    return costs, Smoothness(
+        right, down, RHOS[draw(st.sampled_from(rhos))](np.arange(levels)).astype(np.float32)
+    )
 
 
 def labellings(rows, columns, levels, lowest=0):

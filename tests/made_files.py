@@ -14,8 +14,12 @@ def write(folder, files):
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         if content is None or isinstance(content, str | bytes):
-            place.write_bytes(content.encode() if isinstance(content, str) else content or b"nothing")
+            place.write_bytes(
+                content.encode() if isinstance(content, str) else content or b"nothing"
+            )
         elif isinstance(content, int) or content.dtype == np.uint8:
-            write_image(place, np.full((4, 6), content, np.uint8) if isinstance(content, int) else content)
+            write_image(
+                place, np.full((4, 6), content, np.uint8) if isinstance(content, int) else content
+            )
         else:
             write_disparity(place, content.astype(np.float32))

@@ -10,12 +10,16 @@ from stereo_framework.sweep import Result, Store
 SCENES = ("middlebury2001/tsukuba", "middlebury2001/venus")
 
 
-def result(scene: str, axes: Mapping[str, Any], statistics: Mapping[str, float], **changes: Any) -> Result:
+def result(
+    scene: str, axes: Mapping[str, Any], statistics: Mapping[str, float], **changes: Any
+) -> Result:
     values = {
         "id": "0",
         "scene": scene,
         "method": "m",
-        "parameters": {name: value for name, value in axes.items() if "." in name or name == "seed"},
+        "parameters": {
+            name: value for name, value in axes.items() if "." in name or name == "seed"
+        },
         "axes": axes,
         "protocol": "p",
         "protocol_text": "p: as one likes",

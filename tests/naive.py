@@ -63,13 +63,24 @@ def intervals(line, whole, up=True):
     return found
 
 
-def difference(reference, match, search, *, squared=False, truncation=None, interval=False, interpolation="cubic"):
+def difference(
+    reference,
+    match,
+    search,
+    *,
+    squared=False,
+    truncation=None,
+    interval=False,
+    interpolation="cubic",
+):
     """Absolute or squared differences: costs float32 (rows, columns, levels) and the cost of cells out of view."""
     rows, columns = reference.shape[:2]
     whole, power = reference.dtype == np.uint8, 2 if squared else 1
     denominator = round(1 / search.step) if search.step < 1 else 1
     # In steps of the fine row.
-    disparities = [round((search.minimum + k * search.step) * denominator) for k in range(search.levels)]
+    disparities = [
+        round((search.minimum + k * search.step) * denominator) for k in range(search.levels)
+    ]
     cutoff = math.inf if truncation is None else truncation**power
     # The channels of a colour image count as four: the fourth is an alpha channel without differences.
     outside = min(255**power * (4 if reference.ndim == 3 else 1), cutoff)
@@ -79,7 +90,10 @@ def difference(reference, match, search, *, squared=False, truncation=None, inte
         ranges, own = [], []
         symmetric = interval == "symmetric"
         for c in range(right.shape[2]):
-            line, left_line = (fine_row(image[y, :, c], denominator, interpolation == "cubic", whole) for image in (right, left))
+            line, left_line = (
+                fine_row(image[y, :, c], denominator, interpolation == "cubic", whole)
+                for image in (right, left)
+            )
             points = [(v, v) for v in line]
             ranges.append((points, intervals(line, whole, not symmetric) if interval else points))
             own.append(intervals(left_line, whole, up=False)[::denominator])
@@ -91,7 +105,9 @@ def difference(reference, match, search, *, squared=False, truncation=None, inte
                     costs[y, x, k] = outside
                     continue
                 total = 0
-                for value, (points, spread), (least, most) in zip(pixel, ranges, (line[x] for line in own), strict=True):
+                for value, (points, spread), (least, most) in zip(
+                    pixel, ranges, (line[x] for line in own), strict=True
+                ):
                     (low, high), (point, _) = spread[position], points[position]
                     gap = max(low - value, value - high, 0)
                     if symmetric:
@@ -105,7 +121,11 @@ def box(costs, size, iterations=1):
     for _ in range(iterations):
         result = np.empty_like(costs)
         for y, x, k in np.ndindex(costs.shape):
-            values = [float(costs[j, i, k]) for j in window(y, size, costs.shape[0]) for i in window(x, size, costs.shape[1])]
+            values = [
+                float(costs[j, i, k])
+                for j in window(y, size, costs.shape[0])
+                for i in window(x, size, costs.shape[1])
+            ]
             result[y, x, k] = math.fsum(values) / size**2
         costs = result
     return costs
@@ -114,7 +134,11 @@ def box(costs, size, iterations=1):
 def min_filter(costs, size):
     result = np.empty_like(costs)
     for y, x, k in np.ndindex(costs.shape):
-        result[y, x, k] = min(costs[j, i, k] for j in window(y, size, costs.shape[0]) for i in window(x, size, costs.shape[1]))
+        result[y, x, k] = min(
+            costs[j, i, k]
+            for j in window(y, size, costs.shape[0])
+            for i in window(x, size, costs.shape[1])
+        )
     return result
 
 
@@ -123,7 +147,9 @@ def inside(columns, search):
     found = np.zeros((columns, search.levels), bool)
     for x in range(columns):
         for k in range(search.levels):
-            found[x, k] = 0 <= x - search.direction * (search.minimum + k * search.step) <= columns - 1
+            found[x, k] = (
+                0 <= x - search.direction * (search.minimum + k * search.step) <= columns - 1
+            )
     return found
 
 
@@ -160,7 +186,11 @@ def parabola(disparity, costs, search, limit):
         return result
     for y, x in np.ndindex(disparity.shape):
         level = (float(disparity[y, x]) - search.minimum) / search.step
-        if math.isnan(level) or abs(level - round(level)) > 1e-3 or not 0 <= round(level) < search.levels:
+        if (
+            math.isnan(level)
+            or abs(level - round(level)) > 1e-3
+            or not 0 <= round(level) < search.levels
+        ):
             continue
         centre = min(max(round(level), 1), search.levels - 2)
         below, middle, above = (Fraction(float(costs[y, x, centre + u])) for u in (-1, 0, 1))
@@ -176,14 +206,20 @@ def equiangular(disparity, costs, search):
     result = disparity.astype(float)
     for y, x in np.ndindex(disparity.shape):
         level = (float(disparity[y, x]) - search.minimum) / search.step
-        if math.isnan(level) or abs(level - round(level)) > 1e-3 or not 0 < round(level) < search.levels - 1:
+        if (
+            math.isnan(level)
+            or abs(level - round(level)) > 1e-3
+            or not 0 < round(level) < search.levels - 1
+        ):
             continue
         below, middle, above = (Fraction(float(costs[y, x, round(level) + u])) for u in (-1, 0, 1))
         if middle > min(below, above) or below == middle == above:
             continue
         # The steeper side's line and its mirror image through the other neighbour: slope * (offset + 1) - slope * (1 - offset) = below - above.
         slope = max(below, above) - middle
-        result[y, x] = search.minimum + (round(level) + float((below - above) / (2 * slope))) * search.step
+        result[y, x] = (
+            search.minimum + (round(level) + float((below - above) / (2 * slope))) * search.step
+        )
     return result
 
 
@@ -195,10 +231,14 @@ def smoothness_of(smoothness, labels):
         for x in range(columns):
             if x + 1 < columns:
                 terms.append(
-                    float(smoothness.right[y, x]) * float(smoothness.rho[abs(int(labels[y, x]) - int(labels[y, x + 1]))])
+                    float(smoothness.right[y, x])
+                    * float(smoothness.rho[abs(int(labels[y, x]) - int(labels[y, x + 1]))])
                 )
             if y + 1 < rows:
-                terms.append(float(smoothness.down[y, x]) * float(smoothness.rho[abs(int(labels[y, x]) - int(labels[y + 1, x]))]))
+                terms.append(
+                    float(smoothness.down[y, x])
+                    * float(smoothness.rho[abs(int(labels[y, x]) - int(labels[y + 1, x]))])
+                )
     return math.fsum(terms)
 
 
@@ -233,12 +273,17 @@ def left_right_check(disparity, other, status, direction, tolerance):
         if math.isnan(disparity[y, x]):
             continue
         target = x - direction * round_half_away(disparity[y, x])
-        if 0 <= target < columns and abs(float(other[y, target]) - float(disparity[y, x])) <= tolerance:
+        if (
+            0 <= target < columns
+            and abs(float(other[y, target]) - float(disparity[y, x])) <= tolerance
+        ):
             continue
         checked[y, x] = math.nan
         # The other frame's pixels are on the line of this one's disparities at the column x - direction * d.
         seen = (q for q in range(columns) if not math.isnan(other[y, q]))
-        judged[y, x] = 2 if any(round_half_away(other[y, q]) == direction * (x - q) for q in seen) else 1
+        judged[y, x] = (
+            2 if any(round_half_away(other[y, q]) == direction * (x - q) for q in seen) else 1
+        )
     return checked, judged
 
 
@@ -264,7 +309,9 @@ def median(disparity, size):
     rows, columns = disparity.shape
     for y, x in np.ndindex(disparity.shape):
         if not math.isnan(disparity[y, x]):
-            values = [disparity[j, i] for j in window(y, size, rows) for i in window(x, size, columns)]
+            values = [
+                disparity[j, i] for j in window(y, size, rows) for i in window(x, size, columns)
+            ]
             known = sorted(v for v in values if not math.isnan(v))
             filtered[y, x] = known[(len(known) - 1) // 2]
     return filtered
@@ -274,10 +321,14 @@ def open_cells(mask, search, shape):
     """The cells that may be chosen: both pixels valid, the disparity within the pixel's range; bool (rows, columns, levels)."""
     found = np.zeros((*shape, search.levels), bool)
     for y, x, k in np.ndindex(found.shape):
-        d = Fraction(round((search.minimum + k * search.step) * search.denominator), search.denominator)
+        d = Fraction(
+            round((search.minimum + k * search.step) * search.denominator), search.denominator
+        )
         position = x - search.direction * d
         # A position between two pixels needs both; out of the image there is no pixel to be masked.
-        seen = {math.floor(position), math.ceil(position)} if 0 <= position <= shape[1] - 1 else set()
+        seen = (
+            {math.floor(position), math.ceil(position)} if 0 <= position <= shape[1] - 1 else set()
+        )
         found[y, x, k] = (
             (mask.valid is None or mask.valid[y, x])
             and (mask.match_valid is None or all(mask.match_valid[y, q] for q in seen))
@@ -291,11 +342,19 @@ def open_cells(mask, search, shape):
 def reached(is_open, search):
     """Smallest and largest disparity with which an open cell reaches each match pixel; inf and -inf where none does."""
     rows, columns = is_open.shape[:2]
-    low, high = np.full((rows, columns), np.inf, np.float32), np.full((rows, columns), -np.inf, np.float32)
+    low, high = (
+        np.full((rows, columns), np.inf, np.float32),
+        np.full((rows, columns), -np.inf, np.float32),
+    )
     for y, x, k in np.argwhere(is_open):
-        d = Fraction(round((search.minimum + int(k) * search.step) * search.denominator), search.denominator)
+        d = Fraction(
+            round((search.minimum + int(k) * search.step) * search.denominator), search.denominator
+        )
         position = int(x) - search.direction * d
         if 0 <= position <= columns - 1:
             for q in {math.floor(position), math.ceil(position)}:
-                low[y, q], high[y, q] = min(low[y, q], np.float32(float(d))), max(high[y, q], np.float32(float(d)))
+                low[y, q], high[y, q] = (
+                    min(low[y, q], np.float32(float(d))),
+                    max(high[y, q], np.float32(float(d))),
+                )
     return low, high

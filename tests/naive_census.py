@@ -12,7 +12,10 @@ def grey_lines(image, denominator, cubic):
     rows, columns = image.shape[:2]
     found = []
     for row in image.reshape(rows, columns, -1):
-        channels = [naive.fine_row(row[:, c], denominator, cubic, image.dtype == np.uint8) for c in range(row.shape[1])]
+        channels = [
+            naive.fine_row(row[:, c], denominator, cubic, image.dtype == np.uint8)
+            for c in range(row.shape[1])
+        ]
         sums = np.zeros(len(channels[0]), np.float32)
         for channel in channels:
             sums += np.array([float(v) for v in channel], np.float32)
@@ -33,7 +36,10 @@ def census_string(lines, y, i, width, height, form, denominator):
             if form == "plain" and (dy, dx) != (0, 0):
                 found.append(neighbour(lines, y, i, dy, dx, denominator) < lines[y][i])
             if form == "centre_symmetric" and (dy, dx) < (0, 0):
-                found.append(neighbour(lines, y, i, dy, dx, denominator) < neighbour(lines, y, i, -dy, -dx, denominator))
+                found.append(
+                    neighbour(lines, y, i, dy, dx, denominator)
+                    < neighbour(lines, y, i, -dy, -dx, denominator)
+                )
     return found
 
 
@@ -50,21 +56,36 @@ def over_cells(reference, match, search, outside, cost):
 
 def luma(image):
     """Grey values of a colour image; whole numbers, halves rounded up, of uint8."""
-    values = np.array([float(np.dot(colour, (0.299, 0.587, 0.114))) for colour in image.reshape(-1, 3).astype(float)])
+    values = np.array(
+        [
+            float(np.dot(colour, (0.299, 0.587, 0.114)))
+            for colour in image.reshape(-1, 3).astype(float)
+        ]
+    )
     # A thousandth is the least difference of two values of whole channels.
     whole = np.floor(values + 0.5 + 1e-6) if image.dtype == np.uint8 else values
     return whole.astype(image.dtype).reshape(image.shape[:2])
 
 
-def census(reference, match, search, *, width=9, height=7, form="plain", grey="mean", interpolation="cubic"):
+def census(
+    reference, match, search, *, width=9, height=7, form="plain", grey="mean", interpolation="cubic"
+):
     """Costs and the cost of cells out of view."""
     if grey == "luma" and reference.ndim == 3:
         reference, match = luma(reference), luma(match)
     bits = (width * height - 1) // (1 if form == "plain" else 2)
     n = search.denominator
     left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
-    ours = {(y, x): census_string(left, y, x, width, height, form, 1) for y in range(len(left)) for x in range(len(left[0]))}
-    theirs = {(y, i): census_string(right, y, i, width, height, form, n) for y in range(len(right)) for i in range(len(right[0]))}
+    ours = {
+        (y, x): census_string(left, y, x, width, height, form, 1)
+        for y in range(len(left))
+        for x in range(len(left[0]))
+    }
+    theirs = {
+        (y, i): census_string(right, y, i, width, height, form, n)
+        for y in range(len(right))
+        for i in range(len(right[0]))
+    }
 
     def cost(y, x, i):
         return sum(a != b for a, b in zip(ours[y, x], theirs[y, i], strict=True))
@@ -79,7 +100,8 @@ def rank(reference, match, search, *, width=9, height=7, interpolation="cubic"):
 
     def cost(y, x, i):
         return abs(
-            sum(census_string(left, y, x, width, height, "plain", 1)) - sum(census_string(right, y, i, width, height, "plain", n))
+            sum(census_string(left, y, x, width, height, "plain", 1))
+            - sum(census_string(right, y, i, width, height, "plain", n))
         )
 
     outside = (width * height - 1) // 2
@@ -91,7 +113,11 @@ def slope(row, i, denominator, channels):
     before, after = max(i - denominator, 0), min(i + denominator, len(row) - 1)
     if before == after:
         return Fraction(0)
-    return (Fraction(row[after]) - Fraction(row[before])) / channels / Fraction(after - before, denominator)
+    return (
+        (Fraction(row[after]) - Fraction(row[before]))
+        / channels
+        / Fraction(after - before, denominator)
+    )
 
 
 def colour_difference(reference, match, denominator, cubic):
@@ -99,11 +125,25 @@ def colour_difference(reference, match, denominator, cubic):
     rows, columns = reference.shape[:2]
     left, right = (image.reshape(rows, columns, -1) for image in (reference, match))
     channels, whole = left.shape[2], reference.dtype == np.uint8
-    fine = [[naive.fine_row(right[y, :, c], denominator, cubic, whole) for c in range(channels)] for y in range(rows)]
-    return lambda y, x, i: sum(abs(Fraction(float(left[y, x, c])) - fine[y][c][i]) for c in range(channels)) / channels
+    fine = [
+        [naive.fine_row(right[y, :, c], denominator, cubic, whole) for c in range(channels)]
+        for y in range(rows)
+    ]
+    return lambda y, x, i: (
+        sum(abs(Fraction(float(left[y, x, c])) - fine[y][c][i]) for c in range(channels)) / channels
+    )
 
 
-def gradient_difference(reference, match, search, *, share=0.89, truncation=7.0, gradient_truncation=2.0, interpolation="cubic"):
+def gradient_difference(
+    reference,
+    match,
+    search,
+    *,
+    share=0.89,
+    truncation=7.0,
+    gradient_truncation=2.0,
+    interpolation="cubic",
+):
     """Costs and the cost of cells out of view."""
     n, channels = search.denominator, 1 if reference.ndim == 2 else 3
     left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
@@ -111,7 +151,9 @@ def gradient_difference(reference, match, search, *, share=0.89, truncation=7.0,
 
     def cost(y, x, i):
         gradient = abs(slope(left[y], x, 1, channels) - slope(right[y], i, n, channels))
-        return (1 - share) * min(float(colour(y, x, i)), truncation) + share * min(float(gradient), gradient_truncation)
+        return (1 - share) * min(float(colour(y, x, i)), truncation) + share * min(
+            float(gradient), gradient_truncation
+        )
 
     outside = (1 - share) * min(truncation, 255) + share * min(gradient_truncation, 255)
     return over_cells(reference, match, search, outside, cost), outside
@@ -134,13 +176,17 @@ def ad_census(
 ):
     """Costs, not rounded, and the cost of cells out of view."""
     colour = colour_difference(reference, match, search.denominator, interpolation == "cubic")
-    bits, _ = census(reference, match, search, width=width, height=height, grey=grey, interpolation=interpolation)
+    bits, _ = census(
+        reference, match, search, width=width, height=height, grey=grey, interpolation=interpolation
+    )
     unit = steps or 1
 
     def cost(y, x, i):
         return difference_weight * (1 - math.exp(-float(colour(y, x, i)) / difference_scale))
 
-    result = over_cells(reference, match, search, 0, cost) + census_weight * (1 - np.exp(-bits / census_scale))
+    result = over_cells(reference, match, search, 0, cost) + census_weight * (
+        1 - np.exp(-bits / census_scale)
+    )
     columns, half = reference.shape[1], (difference_weight + census_weight) / 2
     outside = unit * half if steps is None else round(unit * half)
     result[:, ~naive.inside(columns, search)] = outside / unit

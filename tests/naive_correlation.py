@@ -17,13 +17,17 @@ def rounded(value):
 
 def grid(pixels, y, x, size):
     """The pixels of a window of an image of lists, each a list of channels."""
-    return [pixels[j][i] for j in window(y, size, len(pixels)) for i in window(x, size, len(pixels[0]))]
+    return [
+        pixels[j][i] for j in window(y, size, len(pixels)) for i in window(x, size, len(pixels[0]))
+    ]
 
 
 def whole_numbers(image):
     """An image as rows of pixels of channels, rounded."""
     rows, columns = image.shape[:2]
-    return [[[rounded(v) for v in pixel] for pixel in row] for row in image.reshape(rows, columns, -1)]
+    return [
+        [[rounded(v) for v in pixel] for pixel in row] for row in image.reshape(rows, columns, -1)
+    ]
 
 
 def centred(pixels):
@@ -41,14 +45,18 @@ def variance(image, y, x, size):
 def correlation(a, b, form):
     """Of two windows, each a list of pixels; 0 where one is flat in the standard form, or both are in Moravec's."""
     a, b = centred(a), centred(b)
-    product, left, right = (sum(p * q for p, q in zip(u, v, strict=True)) for u, v in ((a, b), (a, a), (b, b)))
+    product, left, right = (
+        sum(p * q for p, q in zip(u, v, strict=True)) for u, v in ((a, b), (a, a), (b, b))
+    )
     if form == "moravec":
         return 2 * product / (left + right) if left + right else 0.0
     # The root of the product, not the product of roots, so that equal windows correlate with exactly 1.
     return product / math.sqrt(left * right) if left * right else 0.0
 
 
-def normalized_cross_correlation(reference, match, search, *, size=5, form="moravec", interpolation="cubic"):
+def normalized_cross_correlation(
+    reference, match, search, *, size=5, form="moravec", interpolation="cubic"
+):
     """Costs, float32 (rows, columns, levels)."""
     rows, columns = reference.shape[:2]
     pixels = match.reshape(rows, columns, -1).astype(np.float32)
@@ -57,7 +65,10 @@ def normalized_cross_correlation(reference, match, search, *, size=5, form="mora
     before, after = (size - 1) // 2, size // 2
     lines, own = [], whole_numbers(reference)
     for y in range(rows):
-        channels = [fine_row(pixels[y][:, c], n, interpolation == "cubic", False) for c in range(pixels.shape[2])]
+        channels = [
+            fine_row(pixels[y][:, c], n, interpolation == "cubic", False)
+            for c in range(pixels.shape[2])
+        ]
         samples = [[rounded(v) for v in sample] for sample in zip(*channels, strict=True)]
         # The row is sampled as every cost samples it; then its outermost pixels repeat.
         lines.append([samples[0]] * (before * n) + samples + [samples[-1]] * (after * n))

@@ -23,7 +23,10 @@ def _filter(costs, taps, along_rows):
 
     def rule(y, x):
         shifts = range(-reach, reach + 1)
-        return sum(t * (_at(costs, y, x + s) if along_rows else _at(costs, y + s, x)) for t, s in zip(taps, shifts, strict=True))
+        return sum(
+            t * (_at(costs, y, x + s) if along_rows else _at(costs, y + s, x))
+            for t, s in zip(taps, shifts, strict=True)
+        )
 
     return _each_pixel(costs, rule)
 
@@ -43,7 +46,9 @@ def membrane(costs, iterations, rate, beta):
 
         def rule(y, x, c=costs):
             neighbours = _at(c, y - 1, x) + _at(c, y + 1, x) + _at(c, y, x - 1) + _at(c, y, x + 1)
-            return (1 - rate * (beta + 4)) * c[y, x] + rate * neighbours + rate * beta * original[y, x]
+            return (
+                (1 - rate * (beta + 4)) * c[y, x] + rate * neighbours + rate * beta * original[y, x]
+            )
 
         costs = _each_pixel(costs, rule)
     return costs
@@ -54,7 +59,13 @@ def bayesian(costs, iterations, scale, mu, sigma, epsilon):
     data = scale * costs.astype(np.float64)
     levels = costs.shape[2]
     prior = np.array(
-        [[(1 - epsilon) * math.exp(-((a - b) ** 2) / (2 * sigma**2)) + epsilon for b in range(levels)] for a in range(levels)]
+        [
+            [
+                (1 - epsilon) * math.exp(-((a - b) ** 2) / (2 * sigma**2)) + epsilon
+                for b in range(levels)
+            ]
+            for a in range(levels)
+        ]
     )
     prior /= prior.sum(axis=1, keepdims=True)
     energy = data
@@ -64,7 +75,9 @@ def bayesian(costs, iterations, scale, mu, sigma, epsilon):
         support = -np.log(np.maximum(likelihood @ prior.T, 1e-16))
 
         def rule(y, x, s=support):
-            return data[y, x] + mu * (s[y, x] + _at(s, y - 1, x) + _at(s, y + 1, x) + _at(s, y, x - 1) + _at(s, y, x + 1))
+            return data[y, x] + mu * (
+                s[y, x] + _at(s, y - 1, x) + _at(s, y + 1, x) + _at(s, y, x - 1) + _at(s, y, x + 1)
+            )
 
         energy = _each_pixel(data, rule)
     return energy

@@ -14,7 +14,12 @@ def samples(path):
 
 
 def chunk(kind, content):
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    return (
+        struct.pack(">I", len(content))
+        + kind
+        + content
+        + struct.pack(">I", zlib.crc32(kind + content))
+    )
 
 
 def png_bytes(samples, *, colour, depth=8, extra=(), drop=0):
@@ -24,7 +29,9 @@ def png_bytes(samples, *, colour, depth=8, extra=(), drop=0):
     raw = b"".join(b"\0" + line.tobytes() for line in lines)
     header = struct.pack(">IIBBBBB", columns, rows, depth, colour, 0, 0, 0)
     data = zlib.compress(raw[: len(raw) - drop])
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*c) for c in [(b"IHDR", header), *extra, (b"IDAT", data), (b"IEND", b"")])
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        chunk(*c) for c in [(b"IHDR", header), *extra, (b"IDAT", data), (b"IEND", b"")]
+    )
 
 
 def read_ply(path):

@@ -47,7 +47,10 @@ def bands(truth, jump, width, side, nearest_foreground, nearest_background):
     foreground, background = np.zeros(truth.shape, bool), np.zeros(truth.shape, bool)
     for y, x in np.ndindex(truth.shape):
         if squared_distance(near | far, y, x) <= width**2:
-            to_near, to_far = abs(truth[y, x] - nearest_foreground[y, x]), abs(truth[y, x] - nearest_background[y, x])
+            to_near, to_far = (
+                abs(truth[y, x] - nearest_foreground[y, x]),
+                abs(truth[y, x] - nearest_background[y, x]),
+            )
             foreground[y, x], background[y, x] = to_near < to_far, to_far < to_near
     return foreground & median(foreground, side), background & median(background, side)
 
@@ -56,7 +59,11 @@ def runs(truth, jump, widest):
     found = np.zeros(truth.shape, bool)
     for y, row in enumerate(truth):
         known = [x for x in range(len(row)) if not np.isnan(row[x])]
-        steps = [(b, row[b] - row[a], a) for a, b in itertools.pairwise(known) if abs(row[b] - row[a]) > jump]
+        steps = [
+            (b, row[b] - row[a], a)
+            for a, b in itertools.pairwise(known)
+            if abs(row[b] - row[a]) > jump
+        ]
         for (start, up, _), (_, down, end) in itertools.pairwise(steps):
             if up > 0 > down and end - start + 1 <= widest:
                 found[y, start : end + 1] = True
@@ -88,7 +95,11 @@ def neighbourhood(truth, labels, jump, least):
             between = truth[y, min(x, p) : max(x, p) + 1]
             between = between[1:] if p < x else between[:-1]
             further = all(truth[y, p] - value > jump for value in between if not np.isnan(value))
-            if abs(x - p) <= math.ceil(max(least, abs(end - p))) and further and not np.isnan(truth[y, x]):
+            if (
+                abs(x - p) <= math.ceil(max(least, abs(end - p)))
+                and further
+                and not np.isnan(truth[y, x])
+            ):
                 candidates.append((abs(x - p), truth[y, p]))
         if candidates:
             disparity[y, x] = min(candidates, key=lambda c: c[0])[1]
@@ -96,7 +107,11 @@ def neighbourhood(truth, labels, jump, least):
 
 
 def share_nearer(disparity, truth, other, mask):
-    wrong = [abs(truth[p] - disparity[p]) > abs(other[p] - disparity[p]) for p in pixels(mask) if np.isfinite(disparity[p])]
+    wrong = [
+        abs(truth[p] - disparity[p]) > abs(other[p] - disparity[p])
+        for p in pixels(mask)
+        if np.isfinite(disparity[p])
+    ]
     return np.mean(wrong) if wrong else math.nan
 
 
@@ -118,7 +133,9 @@ def fuzziness(disparity, truth, edges, near, evaluated):
     for y, x in pixels(near & evaluated):
         difference = gradient(truth, y, x) - gradient(disparity, y, x)
         target = edges if difference < 0 else ~near
-        distance = math.sqrt(squared_distance(target, y, x)) if target.any() else math.hypot(*truth.shape)
+        distance = (
+            math.sqrt(squared_distance(target, y, x)) if target.any() else math.hypot(*truth.shape)
+        )
         terms.append(abs(difference) * distance)
     return np.mean(terms) if terms else math.nan
 

@@ -37,8 +37,14 @@ def structural_similarity(a, b, valid, largest):
             w = weights[inside] / weights[inside].sum()
             p, q = a[window][inside].astype(float), b[window][inside].astype(float)
             mp, mq = (w * p).sum(), (w * q).sum()
-            vp, vq, cov = (w * (p - mp) ** 2).sum(), (w * (q - mq) ** 2).sum(), (w * (p - mp) * (q - mq)).sum()
-            found.append((2 * mp * mq + c1) * (2 * cov + c2) / ((mp**2 + mq**2 + c1) * (vp + vq + c2)))
+            vp, vq, cov = (
+                (w * (p - mp) ** 2).sum(),
+                (w * (q - mq) ** 2).sum(),
+                (w * (p - mp) * (q - mq)).sum(),
+            )
+            found.append(
+                (2 * mp * mq + c1) * (2 * cov + c2) / ((mp**2 + mq**2 + c1) * (vp + vq + c2))
+            )
     return np.mean(found) if found else math.nan
 
 

@@ -28,7 +28,11 @@ def swap(costs, smoothness, labels, a, b):
     """The best labelling of the pixels of a and b with these two, and its energy; of equals the one with fewest a."""
     pixels = [tuple(p) for p in np.argwhere((labels == a) | (labels == b))]
     low = np.where(labels == a, b, labels).astype(labels.dtype)
-    return best_change(costs, smoothness, low, pixels, [a] * len(pixels)) if pixels else (low, energy_of(costs, smoothness, low))
+    return (
+        best_change(costs, smoothness, low, pixels, [a] * len(pixels))
+        if pixels
+        else (low, energy_of(costs, smoothness, low))
+    )
 
 
 def expansion(costs, smoothness, labels, a):
@@ -66,9 +70,12 @@ def local_energies(costs, smoothness, labels, y, x):
     for dy, dx in ((0, 1), (0, -1), (1, 0), (-1, 0)):
         if 0 <= y + dy < rows and 0 <= x + dx < columns:
             weights = smoothness.right if dx else smoothness.down
-            edges.append((float(weights[y + min(dy, 0), x + min(dx, 0)]), int(labels[y + dy, x + dx])))
+            edges.append(
+                (float(weights[y + min(dy, 0), x + min(dx, 0)]), int(labels[y + dy, x + dx]))
+            )
     return [
-        float(costs[y, x, k]) + sum(weight * float(smoothness.rho[abs(k - other)]) for weight, other in edges)
+        float(costs[y, x, k])
+        + sum(weight * float(smoothness.rho[abs(k - other)]) for weight, other in edges)
         for k in range(levels)
     ]
 

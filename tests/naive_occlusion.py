@@ -17,14 +17,21 @@ class Occlusion:
         self.costs, self.search, self.occlusion_cost = costs, search, occlusion_cost
         self.rows, self.columns, self.levels = costs.shape
         self.pixels = [(y, x) for y in range(self.rows) for x in range(self.columns)]
-        self.all = {(*pixel, k) for pixel in self.pixels for k in range(self.levels) if self.partner((*pixel, k)) in self.pixels}
+        self.all = {
+            (*pixel, k)
+            for pixel in self.pixels
+            for k in range(self.levels)
+            if self.partner((*pixel, k)) in self.pixels
+        }
         self.edges = {}
         for one in self.all:
             for other in ((one[0], one[1] + 1, one[2]), (one[0] + 1, *one[1:])):
                 if other in self.all:
                     here = distance(reference, one[:2], other[:2])
                     there = distance(match, self.partner(one), self.partner(other))
-                    self.edges[one, other] = weight * penalty if threshold and max(here, there) < threshold else weight
+                    self.edges[one, other] = (
+                        weight * penalty if threshold and max(here, there) < threshold else weight
+                    )
 
     def partner(self, one):
         """The pixel of the match image."""
@@ -33,16 +40,33 @@ class Occlusion:
 
     def unique(self, matches):
         """Whether no pixel of either image occurs twice."""
-        return len({one[:2] for one in matches}) == len({self.partner(one) for one in matches}) == len(matches)
+        return (
+            len({one[:2] for one in matches})
+            == len({self.partner(one) for one in matches})
+            == len(matches)
+        )
 
     def energy(self, matches):
-        occluded = 2 * len(self.pixels) - len({one[:2] for one in matches}) - len({self.partner(one) for one in matches})
-        edges = [weight for (one, other), weight in self.edges.items() if (one in matches) != (other in matches)]
-        return math.fsum([*(float(self.costs[one]) for one in matches), occluded * self.occlusion_cost, *edges])
+        occluded = (
+            2 * len(self.pixels)
+            - len({one[:2] for one in matches})
+            - len({self.partner(one) for one in matches})
+        )
+        edges = [
+            weight
+            for (one, other), weight in self.edges.items()
+            if (one in matches) != (other in matches)
+        ]
+        return math.fsum(
+            [*(float(self.costs[one]) for one in matches), occluded * self.occlusion_cost, *edges]
+        )
 
     def expansions(self, matches, level):
         """All sets within one expansion, with their energies."""
-        kept, new = [one for one in matches if one[2] != level], [one for one in self.all if one[2] == level]
+        kept, new = (
+            [one for one in matches if one[2] != level],
+            [one for one in self.all if one[2] == level],
+        )
         for flags in itertools.product((False, True), repeat=len(kept) + len(new)):
             chosen = {one for one, flag in zip(kept + new, flags, strict=True) if flag}
             if self.unique(chosen):

@@ -45,7 +45,10 @@ def candidates(sources, shifts, labels, regions, moves, low, high, best):
         planes = []
         for source, down, right in shifts:
             v, u = abs(y + down), abs(x + right)
-            v, u = (2 * rows - 2 - v if v >= rows else v), (2 * columns - 2 - u if u >= columns else u)
+            v, u = (
+                (2 * rows - 2 - v if v >= rows else v),
+                (2 * columns - 2 - u if u >= columns else u),
+            )
             own = sources[source, :, v, u]
             planes.append((at(own, y - v, x - u), own[1], own[2]))
         for label in labels[:, y, x]:
@@ -65,7 +68,9 @@ def plane_costs(volume, minimum, step, outside, closed, other, direction, terms,
     costs = np.empty((rows, columns, candidates.shape[3]))
     for y, x, i in np.ndindex(costs.shape):
         disparity = float(candidates[y, x, 0, i])
-        cost = spline([float(c) for c in volume[y, x]], (disparity - minimum) / step, outside, closed)
+        cost = spline(
+            [float(c) for c in volume[y, x]], (disparity - minimum) / step, outside, closed
+        )
         target = int(np.floor(x - direction * disparity + 0.5))
         if 0 <= target < columns and not np.isnan(other[y, target]):
             if disparity > other[y, target] + tolerance:
@@ -112,7 +117,10 @@ def region_pixels(labels, colours, alike, keys, numbers, most, drawn):
     """For each region its random pixel, and the pixels drawn that are coloured like that."""
     for region in range(labels.max() + 1):
         inside = [(int(y), int(x)) for y, x in np.argwhere(labels == region)]
-        draws = [inside[random_number(region * numbers + n, *keys) % len(inside)] for n in range(drawn + 1)]
+        draws = [
+            inside[random_number(region * numbers + n, *keys) % len(inside)]
+            for n in range(drawn + 1)
+        ]
         own = colours[draws[0]].astype(float)
         like = [pixel for pixel in draws[1:] if np.abs(colours[pixel] - own).max() < alike]
         yield draws[0], like[:most]

@@ -39,7 +39,9 @@ def shuffled_gap(a, b, factor):
     def interval(image, y, x):
         window = image[max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2].astype(float)
         value = float(image[y, x])
-        return math.trunc(value + factor * (window.min() - value)), math.trunc(value + factor * (window.max() - value) + 0.99)
+        return math.trunc(value + factor * (window.min() - value)), math.trunc(
+            value + factor * (window.max() - value) + 0.99
+        )
 
     result = np.zeros(a.shape)
     for y in range(a.shape[0]):

@@ -6,7 +6,9 @@ def ranks(column):
 
 
 def dominates(p, q):
-    return all(a <= b for a, b in zip(p, q, strict=True)) and any(a < b for a, b in zip(p, q, strict=True))
+    return all(a <= b for a, b in zip(p, q, strict=True)) and any(
+        a < b for a, b in zip(p, q, strict=True)
+    )
 
 
 def groups(table):

@@ -28,7 +28,11 @@ def reach(starts, shape, connected):
 def remove_speckles(disparity, size, difference):
     kept = disparity.copy()
     for p in np.ndindex(disparity.shape):
-        surface = reach([p], disparity.shape, lambda a, b: abs(float(disparity[a]) - float(disparity[b])) <= difference)
+        surface = reach(
+            [p],
+            disparity.shape,
+            lambda a, b: abs(float(disparity[a]) - float(disparity[b])) <= difference,
+        )
         if len(surface) <= size:
             kept[p] = math.nan
     return kept
@@ -56,8 +60,12 @@ def interpolate(disparity, image, status, rule):
     halves = [(s * a, t * b) for a, b in ((1, 0.5), (0.5, 1)) for s in (-1, 1) for t in (-1, 1)]
     colours = image.reshape(*disparity.shape, -1).astype(float)
     for p in holes:
-        found = [nearest(disparity, *p, *step) for step in eight + (halves if rule == "mei" else [])]
-        found = sorted((float(disparity[q]), max(abs(colours[q] - colours[p]))) for q in found if q is not None)
+        found = [
+            nearest(disparity, *p, *step) for step in eight + (halves if rule == "mei" else [])
+        ]
+        found = sorted(
+            (float(disparity[q]), max(abs(colours[q] - colours[p]))) for q in found if q is not None
+        )
         if not found:
             continue
         if p in occluded:
@@ -79,9 +87,13 @@ def weighted_median(disparity, image, chosen, radius, sigma_colour, sigma_space)
         for j, i in np.ndindex(disparity.shape):
             if max(abs(j - y), abs(i - x)) <= radius and not math.isnan(disparity[j, i]):
                 space = ((j - y) ** 2 + (i - x) ** 2) / (2 * sigma_space**2)
-                colour = sum((a - b) ** 2 for a, b in zip(colours[j, i], colours[y, x], strict=True)) / (2 * sigma_colour**2)
+                colour = sum(
+                    (a - b) ** 2 for a, b in zip(colours[j, i], colours[y, x], strict=True)
+                ) / (2 * sigma_colour**2)
                 value = float(disparity[j, i])
-                weight_of[value] = weight_of.get(value, 0) + round(math.exp(-space - colour) * 2**20)
+                weight_of[value] = weight_of.get(value, 0) + round(
+                    math.exp(-space - colour) * 2**20
+                )
         upto = 0
         for value in sorted(weight_of):
             upto += weight_of[value]
@@ -102,7 +114,10 @@ def discontinuity_adjustment(disparity, costs, search, difference):
                 candidates += values
         cost = {}
         for value in (own, *candidates):
-            if not math.isnan(value) and 0 <= round((value - search.minimum) / search.step) < search.levels:
+            if (
+                not math.isnan(value)
+                and 0 <= round((value - search.minimum) / search.step) < search.levels
+            ):
                 cost[value] = costs[y, x, round((value - search.minimum) / search.step)]
         if own in cost and min(cost.values()) < cost[own]:
             adjusted[y, x] = min(value for value in cost if cost[value] == min(cost.values()))
@@ -116,11 +131,16 @@ def local_plane(disparity, image, y, x, radii, gate, colour_scale, ridge):
     fits = [(radii[0], gate + 0.2), (radii[0], gate), *((radius, gate) for radius in radii[1:])]
     for radius, tolerance in fits:
         step = max(1, radius // 4)
-        normal, right_side = np.diag([ridge * radius**2, ridge * radius**2, 1e-3]), np.append(ridge * radius**2 * slopes, 0)
+        normal, right_side = (
+            np.diag([ridge * radius**2, ridge * radius**2, 1e-3]),
+            np.append(ridge * radius**2 * slopes, 0),
+        )
         places = range(-(radius // step) * step, radius + 1, step)
         for dy, dx in ((dy, dx) for dy in places for dx in places):
             p = y + dy, x + dx
-            if not (0 <= p[0] < disparity.shape[0] and 0 <= p[1] < disparity.shape[1]) or math.isnan(disparity[p]):
+            if not (
+                0 <= p[0] < disparity.shape[0] and 0 <= p[1] < disparity.shape[1]
+            ) or math.isnan(disparity[p]):
                 continue
             height = float(disparity[p]) - value
             off = (height - slopes @ (dx, dy)) / tolerance
@@ -137,11 +157,15 @@ def local_plane(disparity, image, y, x, radii, gate, colour_scale, ridge):
 def plane_smooth(disparity, image, size, far_size, gate, colour_scale, ridge):
     smooth = disparity.astype(float)
     for y, x in np.argwhere(~np.isnan(disparity)):
-        smooth[y, x] = local_plane(disparity, image, y, x, (size // 2, far_size // 2), gate, colour_scale, ridge)[2]
+        smooth[y, x] = local_plane(
+            disparity, image, y, x, (size // 2, far_size // 2), gate, colour_scale, ridge
+        )[2]
     return smooth
 
 
-def region_voting(disparity, image, search, status, minimum_count, minimum_share, iterations, limits):
+def region_voting(
+    disparity, image, search, status, minimum_count, minimum_share, iterations, limits
+):
     """`limits`: of the arms, as `naive_support.arms` takes them."""
     arms = naive_support.arms(image, *limits)
     filled, told = disparity.copy(), status.copy()
@@ -158,7 +182,11 @@ def region_voting(disparity, image, search, status, minimum_count, minimum_share
                         votes.update([level] if 0 <= level < search.levels else [])
             total = votes.total()
             for level in sorted(votes):
-                if votes[level] == max(votes.values()) and total > minimum_count and votes[level] > minimum_share * total:
+                if (
+                    votes[level] == max(votes.values())
+                    and total > minimum_count
+                    and votes[level] > minimum_share * total
+                ):
                     filled[y, x], told[y, x] = search.minimum + level * search.step, 3
                     break
     return filled, told
@@ -166,14 +194,25 @@ def region_voting(disparity, image, search, status, minimum_count, minimum_share
 
 def segments(image, sigma, scale, minimum):
     """Sets of pixels, joined one by one in the order of the differences between neighbours, and numbered in reading order."""
-    smooth = scipy.ndimage.gaussian_filter(image.reshape(*image.shape[:2], -1).astype(float), (sigma, sigma, 0))
+    smooth = scipy.ndimage.gaussian_filter(
+        image.reshape(*image.shape[:2], -1).astype(float), (sigma, sigma, 0)
+    )
     edges = []
     for y, x in np.ndindex(image.shape[:2]):
         for v, u in ((y, x + 1), (y + 1, x), (y + 1, x + 1), (y + 1, x - 1)):
             if v < image.shape[0] and 0 <= u < image.shape[1]:
                 # The channels' squares are added in their order, since equal sums are ties.
                 edges.append(
-                    (math.sqrt(sum((a - b) ** 2 for a, b in zip(smooth[v, u], smooth[y, x], strict=True))), (y, x), (v, u))
+                    (
+                        math.sqrt(
+                            sum(
+                                (a - b) ** 2
+                                for a, b in zip(smooth[v, u], smooth[y, x], strict=True)
+                            )
+                        ),
+                        (y, x),
+                        (v, u),
+                    )
                 )
     edges.sort(key=lambda edge: edge[0])
     segment_of = {p: frozenset([p]) for p in np.ndindex(image.shape[:2])}
@@ -211,7 +250,10 @@ def segment_plane(points, triples, tolerance, minimum_count, minimum_share):
     """The plane of a segment's points (row, column, disparity), of which `triples` are tried; None where they have none."""
 
     def off(plane):
-        return np.array([abs(plane[0] + plane[1] * y + plane[2] * x - d) for y, x, d in points]) / tolerance
+        return (
+            np.array([abs(plane[0] + plane[1] * y + plane[2] * x - d) for y, x, d in points])
+            / tolerance
+        )
 
     def rating(plane):
         return math.fsum(1 - e * e for e in off(plane) if e < 1)
@@ -235,7 +277,10 @@ def border_fill(disparity, image, search, status, radius, gate, steepest):
     if search.direction < 0:
         mirrored = (np.flip(array, axis=1) for array in (disparity, image))
         turned = dataclasses.replace(search, direction=1)
-        return tuple(np.flip(a, axis=1) for a in border_fill(*mirrored, turned, np.flip(status, axis=1), radius, gate, steepest))
+        return tuple(
+            np.flip(a, axis=1)
+            for a in border_fill(*mirrored, turned, np.flip(status, axis=1), radius, gate, steepest)
+        )
     filled, told = disparity.copy(), status.copy()
     colours = image.reshape(*disparity.shape, -1).astype(float)
     rows, columns = disparity.shape

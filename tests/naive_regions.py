@@ -17,7 +17,12 @@ def strokes(disparity, shift, gap):
             # On the way to the left the original exchanges the disparities of the ends.
             left = min(x, other)
             drawn.append(
-                (left, left + 1, np.float32(left) - shift * disparity[x], np.float32(left + 1) - shift * disparity[other])
+                (
+                    left,
+                    left + 1,
+                    np.float32(left) - shift * disparity[x],
+                    np.float32(left + 1) - shift * disparity[other],
+                )
             )
         else:
             place = x - round_half_away(shift * disparity[x])
@@ -90,6 +95,9 @@ def discontinuities(truth, gap, width, border):
     for y in range(rows):
         for x in range(columns):
             near[y, x] = any(
-                marked[v, u] for v in window(y, width) for u in window(x, width) if 0 <= v < rows and 0 <= u < columns
+                marked[v, u]
+                for v in window(y, width)
+                for u in window(x, width)
+                if 0 <= v < rows and 0 <= u < columns
             )
     return near

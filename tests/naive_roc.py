@@ -60,7 +60,10 @@ def map_errors(disparity, truth, match_truth=None, direction=1, evaluated=None, 
         evaluated = np.ones(truth.shape, bool)
     totals = [0, 0, 0, 0, truth.size]
     for y in range(len(truth)):
-        rows = [None if a is None else a[y, ::direction] for a in (disparity, truth, match_truth, evaluated)]
+        rows = [
+            None if a is None else a[y, ::direction]
+            for a in (disparity, truth, match_truth, evaluated)
+        ]
         for i, count in enumerate(_row(*rows, radius)):
             totals[i] += count
     return tuple(totals)
@@ -68,14 +71,21 @@ def map_errors(disparity, truth, match_truth=None, direction=1, evaluated=None, 
 
 def _row(disparity, truth, match_truth, evaluated, radius):
     columns = len(truth)
-    visible, hit, unknown = from_one(truth) if match_truth is None else from_both(truth, match_truth)
+    visible, hit, unknown = (
+        from_one(truth) if match_truth is None else from_both(truth, match_truth)
+    )
     dont_care = {x for x in range(columns) if not (np.isfinite(truth[x]) and evaluated[x])}
     ends = set()
     for x, j in visible.items():
         joined = [k in visible and abs(truth[k] - truth[x]) <= TOLERANCE for k in (x - 1, x + 1)]
         if not all(joined):
             ends.add((x, j))
-    boundary = {(x + a, j + b) for x, j in ends for a in range(-radius, radius + 1) for b in range(-radius, radius + 1)}
+    boundary = {
+        (x + a, j + b)
+        for x, j in ends
+        for a in range(-radius, radius + 1)
+        for b in range(-radius, radius + 1)
+    }
     result = {x: column(x, disparity[x]) for x in range(columns) if np.isfinite(disparity[x])}
     mismatches = false_positives = false_negatives = correspondences = 0
     for x, j in result.items():

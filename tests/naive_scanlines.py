@@ -9,7 +9,9 @@ import numpy as np
 
 def edge_weight(a, b, weight, threshold, penalty):
     """Weight of the edge between two pixels, each a list of channels."""
-    gradient = math.sqrt(sum((float(p) - float(q)) ** 2 for p, q in zip(a, b, strict=True)) / len(a))
+    gradient = math.sqrt(
+        sum((float(p) - float(q)) ** 2 for p, q in zip(a, b, strict=True)) / len(a)
+    )
     return weight * penalty if threshold and gradient < threshold else weight
 
 
@@ -35,7 +37,10 @@ def scanline(costs, weights, rho):
         paths.append([])
         previous.append([])
         for k in range(levels):
-            options = [paths[x - 1][j] + float(weights[x - 1]) * float(rho[abs(j - k)]) for j in range(levels)]
+            options = [
+                paths[x - 1][j] + float(weights[x - 1]) * float(rho[abs(j - k)])
+                for j in range(levels)
+            ]
             previous[x].append(options.index(min(options)))
             paths[x].append(min(options) + float(costs[x, k]))
     labels = [paths[-1].index(min(paths[-1]))]
@@ -57,7 +62,11 @@ class OcclusionRow:
         turn = slice(None, None, search.direction)
         self.costs = costs[turn]
         self.weights = weights[:-1][turn]
-        self.occlusion, self.step, self.direction = occlusion, Fraction(search.step).limit_denominator(100), search.direction
+        self.occlusion, self.step, self.direction = (
+            occlusion,
+            Fraction(search.step).limit_denominator(100),
+            search.direction,
+        )
         self.columns, self.levels = costs.shape
 
     def data(self, column, level):
@@ -122,7 +131,10 @@ def best_ordered_matching(costs, search, occlusion):
     Tries all sets of cells in view.
     """
     columns, levels = costs.shape
-    cells = [(x, x - search.direction * round(search.minimum + k * search.step), k) for x, k in np.ndindex(columns, levels)]
+    cells = [
+        (x, x - search.direction * round(search.minimum + k * search.step), k)
+        for x, k in np.ndindex(columns, levels)
+    ]
     cells = [cell for cell in cells if 0 <= cell[1] < columns]
 
     def extensions(matched):
@@ -132,7 +144,10 @@ def best_ordered_matching(costs, search, occlusion):
                 yield from extensions([*matched, (x, u, k)])
 
     def price(matched):
-        return sum(float(costs[x, k]) for x, _, k in matched) + 2 * (columns - len(matched)) * occlusion
+        return (
+            sum(float(costs[x, k]) for x, _, k in matched)
+            + 2 * (columns - len(matched)) * occlusion
+        )
 
     best = min(extensions([]), key=price)
     labels = {x: k for x, _, k in best}

@@ -24,8 +24,13 @@ def path_sums(costs, reference, match, search, paths, p1, p2, penalties, thresho
             if 0 <= y - down < rows and 0 <= x - right < columns:
                 before = path(y - down, x - right)
                 for k in range(levels):
-                    small, large = prices(reference, match, search, y, x, down, right, k, p1, p2, penalties, threshold)
-                    changes = [before[j] + (0 if j == k else small if abs(j - k) == 1 else large) for j in range(levels)]
+                    small, large = prices(
+                        reference, match, search, y, x, down, right, k, p1, p2, penalties, threshold
+                    )
+                    changes = [
+                        before[j] + (0 if j == k else small if abs(j - k) == 1 else large)
+                        for j in range(levels)
+                    ]
                     own[k] += min(min(changes), min(before) + large) - min(before)
             known[y, x] = own
             return own
@@ -49,12 +54,15 @@ def prices(reference, match, search, y, x, down, right, level, p1, p2, penalties
         return p1, max(p1, divided)
     edges = is_edge(here, there, threshold)
     position = x - search.direction * (
-        Fraction(search.first, search.denominator) + level * Fraction(search.stride, search.denominator)
+        Fraction(search.first, search.denominator)
+        + level * Fraction(search.stride, search.denominator)
     )
     if 0 <= position <= match.shape[1] - 1:
         column = math.floor(position + Fraction(1, 2))
         if 0 <= column - right < match.shape[1]:
-            edges += is_edge(channels(match, y, column), channels(match, y - down, column - right), threshold)
+            edges += is_edge(
+                channels(match, y, column), channels(match, y - down, column - right), threshold
+            )
     share = (Fraction(1), Fraction(1, 4), Fraction(1, 10))[edges]
     return p1 * share, p2 * share
 

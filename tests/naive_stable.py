@@ -31,7 +31,10 @@ class Table:
                     margin += alpha / total if total else math.inf
                 self.low[x, u] = similarity - margin
                 self.high[x, u] = similarity + margin if two_sided else similarity
-        self.levels = {(x, u): round((search.direction * (x - u) - search.minimum) / search.step) for x, u in self.low}
+        self.levels = {
+            (x, u): round((search.direction * (x - u) - search.minimum) / search.step)
+            for x, u in self.low
+        }
 
     def compete(self, p, q):
         if p == q:
@@ -50,7 +53,11 @@ class Table:
         """Match one candidate at a time that beats all its remaining competitors."""
         left, matched = set(self.low), set()
         while True:
-            sure = [p for p in left if self.counts(p) and all(self.beats(p, q) for q in left if self.compete(p, q))]
+            sure = [
+                p
+                for p in left
+                if self.counts(p) and all(self.beats(p, q) for q in left if self.compete(p, q))
+            ]
             if not sure:
                 return matched
             p = min(sure)
@@ -87,12 +94,21 @@ def within_components(volume, reference, match, threshold, size):
     rows, columns, _ = volume.costs.shape
     search = volume.search
     cells = np.ndindex(volume.costs.shape)
-    member = components({(y, x, k) for y, x, k in cells if volume.inside[x, k] and volume.costs[y, x, k] < 1 - threshold})
+    member = components(
+        {
+            (y, x, k)
+            for y, x, k in cells
+            if volume.inside[x, k] and volume.costs[y, x, k] < 1 - threshold
+        }
+    )
     costs = np.full_like(volume.costs, np.inf)
     images = [image.reshape(rows, columns, -1) for image in (reference, match)]
     for (y, x, k), own in member.items():
         shift = search.direction * round(search.minimum + k * search.step)
-        around = itertools.product(range(y - (size - 1) // 2, y + size // 2 + 1), range(x - (size - 1) // 2, x + size // 2 + 1))
+        around = itertools.product(
+            range(y - (size - 1) // 2, y + size // 2 + 1),
+            range(x - (size - 1) // 2, x + size // 2 + 1),
+        )
         pixels = [(j, i) for j, i in around if (j, i, k) in own]
         windows = [
             [[rounded(v) for v in image[j, i - offset]] for j, i in pixels]

@@ -32,10 +32,27 @@ STEPS = {"left": (0, -1), "right": (0, 1), "up": (-1, 0), "down": (1, 0)}
 
 def arms(image, *limits):
     """Of each pixel, by direction."""
-    return {(y, x): {name: arm(image, y, x, s, *limits) for name, s in STEPS.items()} for y, x in np.ndindex(image.shape[:2])}
+    return {
+        (y, x): {name: arm(image, y, x, s, *limits) for name, s in STEPS.items()}
+        for y, x in np.ndindex(image.shape[:2])
+    }
 
 
-def cross_based(costs, search, outside, reference, match, is_open, *, length, threshold, far, far_threshold, views, iterations):
+def cross_based(
+    costs,
+    search,
+    outside,
+    reference,
+    match,
+    is_open,
+    *,
+    length,
+    threshold,
+    far,
+    far_threshold,
+    views,
+    iterations,
+):
     """Costs; `is_open`: the cells that no mask closes."""
     limits = (length, threshold, far, far_threshold)
     ours, theirs = arms(reference, *limits), arms(match, *limits)
@@ -45,7 +62,9 @@ def cross_based(costs, search, outside, reference, match, is_open, *, length, th
     def reach(y, x, k, name):
         if views == "reference":
             return ours[y, x][name]
-        position = x - search.direction * Fraction(search.first + k * search.stride, search.denominator)
+        position = x - search.direction * Fraction(
+            search.first + k * search.stride, search.denominator
+        )
         met = {math.floor(position), math.ceil(position)}
         return min([ours[y, x][name], *(theirs[y, q][name] for q in met)])
 
@@ -79,12 +98,16 @@ def guided_filter(costs, image, *, radius, epsilon):
 
     def around(y, x):
         return np.ix_(
-            range(max(y - radius, 0), min(y + radius + 1, rows)), range(max(x - radius, 0), min(x + radius + 1, columns))
+            range(max(y - radius, 0), min(y + radius + 1, rows)),
+            range(max(x - radius, 0), min(x + radius + 1, columns)),
         )
 
     slopes, values = np.empty((rows, columns, channels, levels)), np.empty((rows, columns, levels))
     for y, x in np.ndindex(rows, columns):
-        colours, p = guide[around(y, x)].reshape(-1, channels), costs[around(y, x)].reshape(-1, levels).astype(float)
+        colours, p = (
+            guide[around(y, x)].reshape(-1, channels),
+            costs[around(y, x)].reshape(-1, levels).astype(float),
+        )
         centred = colours - colours.mean(axis=0)
         covariance = centred.T @ (p - p.mean(axis=0)) / len(p)
         spread = centred.T @ centred / len(p) + epsilon * 255**2 * np.eye(channels)
@@ -101,19 +124,26 @@ def lab(image):
     """CIELab of sRGB in 0..255, D65, pixel by pixel; grey is as much of each colour."""
     result = np.empty((*image.shape[:2], 3))
     for y, x in np.ndindex(image.shape[:2]):
-        shares = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colour(image, y, x) / 255] * 3
+        shares = [
+            v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
+            for v in colour(image, y, x) / 255
+        ] * 3
         red, green, blue = shares[:3]
         ratios = (
             (0.4124564 * red + 0.3575761 * green + 0.1804375 * blue) / 0.95047,
             0.2126729 * red + 0.7151522 * green + 0.0721750 * blue,
             (0.0193339 * red + 0.1191920 * green + 0.9503041 * blue) / 1.0888300,
         )
-        a, b, c = (t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29 for t in ratios)
+        a, b, c = (
+            t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29 for t in ratios
+        )
         result[y, x] = 116 * b - 16, 500 * (a - b), 200 * (b - c)
     return result
 
 
-def support_weights(costs, search, outside, reference, match, is_open, *, size, colour_scale, space_scale, views):
+def support_weights(
+    costs, search, outside, reference, match, is_open, *, size, colour_scale, space_scale, views
+):
     """Costs; `is_open`: the cells that no mask closes."""
     left, right = lab(reference), lab(match)
     (rows, columns), radius = costs.shape[:2], size // 2
@@ -122,7 +152,11 @@ def support_weights(costs, search, outside, reference, match, is_open, *, size, 
     def at(y, position):
         """The colour between two pixels."""
         before, part = math.floor(position), float(position % 1)
-        return right[y, before] if part == 0 else (1 - part) * right[y, before] + part * right[y, before + 1]
+        return (
+            right[y, before]
+            if part == 0
+            else (1 - part) * right[y, before] + part * right[y, before + 1]
+        )
 
     result = np.full(costs.shape, outside, float)
     for y, x, k in np.ndindex(costs.shape):
@@ -136,7 +170,9 @@ def support_weights(costs, search, outside, reference, match, is_open, *, size, 
                     far = math.hypot(v - y, u - x) / space_scale
                     weight = math.exp(-math.dist(left[y, x], left[v, u]) / colour_scale - far)
                     if views == "both":
-                        weight *= math.exp(-math.dist(at(y, x - shift), at(v, u - shift)) / colour_scale - far)
+                        weight *= math.exp(
+                            -math.dist(at(y, x - shift), at(v, u - shift)) / colour_scale - far
+                        )
                     totals.append(weight)
                     sums.append(weight * float(costs[v, u, k]))
         result[y, x, k] = math.fsum(sums) / math.fsum(totals)
@@ -150,7 +186,9 @@ def spanning_tree(image):
     for y, x in np.ndindex(rows, columns):
         for q in ((y, x + 1), (y + 1, x)):
             if q[0] < rows and q[1] < columns:
-                far[(y, x), q] = far[q, (y, x)] = np.abs(colour(image, y, x) - colour(image, *q)).max()
+                far[(y, x), q] = far[q, (y, x)] = np.abs(
+                    colour(image, y, x) - colour(image, *q)
+                ).max()
     tree = {(0, 0): {}}
     while len(tree) < rows * columns:
         p, q = min((pair for pair in far if pair[0] in tree and pair[1] not in tree), key=far.get)

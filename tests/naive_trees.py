@@ -11,9 +11,14 @@ def trw_s(costs, smoothness, iterations):
     """
     rows, columns, levels = costs.shape
     pixels = list(np.ndindex(rows, columns))
-    near = {p: [q for q in neighbours(rows, columns, p) if edge_weight(smoothness, p, q) > 0] for p in pixels}
+    near = {
+        p: [q for q in neighbours(rows, columns, p) if edge_weight(smoothness, p, q) > 0]
+        for p in pixels
+    }
     messages = {(p, q): np.zeros(levels) for p in pixels for q in near[p]}
-    changes = np.array([[float(smoothness.rho[abs(j - k)]) for k in range(levels)] for j in range(levels)])
+    changes = np.array(
+        [[float(smoothness.rho[abs(j - k)]) for k in range(levels)] for j in range(levels)]
+    )
     found = []
     for _ in range(iterations):
         for order in (pixels, pixels[::-1]):
@@ -25,7 +30,9 @@ def trw_s(costs, smoothness, iterations):
                 after = [q for q in near[p] if place[q] > place[p]]
                 for q in after:
                     share = bears / max(len(after), len(near[p]) - len(after))
-                    new = ((share - messages[q, p])[:, None] + edge_weight(smoothness, p, q) * changes).min(axis=0)
+                    new = (
+                        (share - messages[q, p])[:, None] + edge_weight(smoothness, p, q) * changes
+                    ).min(axis=0)
                     bound += new.min()
                     messages[p, q] = new - new.min()
         found.append((_decided(costs, smoothness, near, messages, changes), bound))
@@ -38,7 +45,11 @@ def _decided(costs, smoothness, near, messages, changes):
     for p in np.ndindex(*labels.shape):
         value = costs[p].astype(float)
         for q in near[p]:
-            value += messages[q, p] if labels[q] < 0 else edge_weight(smoothness, p, q) * changes[labels[q]]
+            value += (
+                messages[q, p]
+                if labels[q] < 0
+                else edge_weight(smoothness, p, q) * changes[labels[q]]
+            )
         labels[p] = value.argmin()
     return labels
 
@@ -52,7 +63,11 @@ def icm(costs, smoothness, sweeps):
         for p in np.ndindex(rows, columns):
             value = costs[p].astype(float)
             for q in neighbours(rows, columns, p):
-                value = value + edge_weight(smoothness, p, q) * smoothness.rho[abs(np.arange(len(value)) - labels[q])]
+                value = (
+                    value
+                    + edge_weight(smoothness, p, q)
+                    * smoothness.rho[abs(np.arange(len(value)) - labels[q])]
+                )
             if value.min() < value[labels[p]]:
                 labels[p] = value.argmin()
         found.append(labels.copy())

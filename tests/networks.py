@@ -6,7 +6,15 @@ from onnx import TensorProto, helper
 
 
 def write_network(
-    path, *, size=("rows", "columns"), channels=3, joined=False, output_channels=1, factor=1.0, halved=False, output="disparity"
+    path,
+    *,
+    size=("rows", "columns"),
+    channels=3,
+    joined=False,
+    output_channels=1,
+    factor=1.0,
+    halved=False,
+    output="disparity",
 ):
     """A network whose output is the mean over the channels of left minus right, times a factor.
 
@@ -40,7 +48,9 @@ def write_network(
     nodes += [
         helper.make_node("Sub", ["left", "right"], ["apart"]),
         helper.make_node("ReduceMean", ["apart", "axes"], ["mean"], keepdims=1),
-        helper.make_node("Mul", ["mean", "factor"], ["coarse" if halved or output_channels > 1 else output]),
+        helper.make_node(
+            "Mul", ["mean", "factor"], ["coarse" if halved or output_channels > 1 else output]
+        ),
     ]
     if output_channels > 1:
         nodes += [
@@ -48,8 +58,12 @@ def write_network(
             helper.make_node("Concat", ["coarse", "turned"], [output], axis=1),
         ]
     if halved:
-        nodes.append(helper.make_node("MaxPool", ["coarse"], [output], kernel_shape=[2, 2], strides=[2, 2]))
-    made = helper.make_tensor_value_info(output, TensorProto.FLOAT, [1, output_channels, None, None])
+        nodes.append(
+            helper.make_node("MaxPool", ["coarse"], [output], kernel_shape=[2, 2], strides=[2, 2])
+        )
+    made = helper.make_tensor_value_info(
+        output, TensorProto.FLOAT, [1, output_channels, None, None]
+    )
     graph = helper.make_graph(nodes, "apart", inputs, [made], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
     model.ir_version = 8
@@ -58,7 +72,9 @@ def write_network(
 
 def external_tensor(location, name="factor"):
     """A tensor of one float32 that lies at the beginning of another file."""
-    tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    tensor = TensorProto(
+        name=name, data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL
+    )
     for key, value in (("location", str(location)), ("offset", "0"), ("length", "4")):
         tensor.external_data.add(key=key, value=value)
     return tensor
@@ -84,31 +100,45 @@ def _branch(location):
 
 def _add_constant(model, location):
     node = helper.make_node("Constant", [], ["unused"])
-    node.attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t.CopyFrom(external_tensor(location))
+    node.attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t.CopyFrom(
+        external_tensor(location)
+    )
     model.graph.node.append(node)
 
 
 def _add_list_of_tensors(model, location):
     node = helper.make_node("Constant", [], ["unused"])
-    node.attribute.add(name="values", type=onnx.AttributeProto.TENSORS).tensors.append(external_tensor(location))
+    node.attribute.add(name="values", type=onnx.AttributeProto.TENSORS).tensors.append(
+        external_tensor(location)
+    )
     model.graph.node.append(node)
 
 
 def _add_branches(model, location):
-    node = helper.make_node("If", ["left"], ["unused"], else_branch=helper.make_graph([], "empty", [], []))
+    node = helper.make_node(
+        "If", ["left"], ["unused"], else_branch=helper.make_graph([], "empty", [], [])
+    )
     node.attribute.append(helper.make_attribute("then_branch", _branch(location)))
     model.graph.node.append(node)
 
 
 def _add_loop_in_a_loop(model, location):
     inner = helper.make_node("Loop", ["left"], ["unused"], body=_branch(location))
-    model.graph.node.append(helper.make_node("Loop", ["left"], ["unused"], body=helper.make_graph([inner], "outer", [], [])))
+    model.graph.node.append(
+        helper.make_node(
+            "Loop", ["left"], ["unused"], body=helper.make_graph([inner], "outer", [], [])
+        )
+    )
 
 
 def _add_function(model, location):
     node = helper.make_node("Constant", [], ["y"])
-    node.attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t.CopyFrom(external_tensor(location))
-    model.functions.append(helper.make_function("made", "f", [], ["y"], [node], [helper.make_opsetid("", 18)]))
+    node.attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t.CopyFrom(
+        external_tensor(location)
+    )
+    model.functions.append(
+        helper.make_function("made", "f", [], ["y"], [node], [helper.make_opsetid("", 18)])
+    )
 
 
 def _add_sparse_values(model, location):

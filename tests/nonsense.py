@@ -88,9 +88,14 @@ SCENE = sf.Scene.from_images(LEFT, RIGHT, (0, 3), truth=MAP)
 PAIR = sf.Pair(LEFT, RIGHT, SEARCH)
 LEVEL_MAP = np.zeros((ROWS, COLUMNS), np.int16)
 METHOD = sf.Pipeline(["absolute_difference", "winner_take_all"])
-SCRIPT = {"matching_cost": {"use": "absolute_difference"}, "optimization": {"use": "winner_take_all"}}
+SCRIPT = {
+    "matching_cost": {"use": "absolute_difference"},
+    "optimization": {"use": "winner_take_all"},
+}
 METHOD_SETTING = sf.load(SCRIPT).only
-FRAME = pandas.DataFrame({"scene": list("aabb"), "method": ["x", "y"] * 2, "bad_pixels_all": [1.0, 2.0, 3.0, 3.0]})
+FRAME = pandas.DataFrame(
+    {"scene": list("aabb"), "method": ["x", "y"] * 2, "bad_pixels_all": [1.0, 2.0, 3.0, 3.0]}
+)
 RESULTS = sf.run(SCRIPT, SCENE, workers=1)
 
 
@@ -100,7 +105,16 @@ def _names(folder):
 
 CALLS = {
     # The constructors of public classes.
-    "Pair": (sf.Pair, {"reference": LEFT, "match": RIGHT, "search": SEARCH, "mask": SearchMask(MASK), "scene": SCENE}),
+    "Pair": (
+        sf.Pair,
+        {
+            "reference": LEFT,
+            "match": RIGHT,
+            "search": SEARCH,
+            "mask": SearchMask(MASK),
+            "scene": SCENE,
+        },
+    ),
     "Scene": (
         sf.Scene,
         {
@@ -125,7 +139,13 @@ CALLS = {
     "Frame": (Frame, {"name": "a", "load": lambda: LEFT, "position": 0, "valid": None}),
     "Calibration": (
         Calibration,
-        {"focal_length": 9.0, "baseline": 1.0, "doffs": 0.0, "center": (2.0, 3.0), "size": (COLUMNS, ROWS)},
+        {
+            "focal_length": 9.0,
+            "baseline": 1.0,
+            "doffs": 0.0,
+            "center": (2.0, 3.0),
+            "size": (COLUMNS, ROWS),
+        },
     ),
     "Search": (sf.Search, {"minimum": 0, "maximum": 3, "step": 1, "direction": 1}),
     "CostVolume": (sf.CostVolume, {"costs": VOLUME.costs, "search": SEARCH, "outside": 1.0}),
@@ -145,7 +165,14 @@ CALLS = {
     ),
     "SearchMask": (
         SearchMask,
-        {"valid": MASK, "match_valid": MASK, "low": MAP, "high": MAP, "match_low": MAP, "match_high": MAP},
+        {
+            "valid": MASK,
+            "match_valid": MASK,
+            "low": MAP,
+            "high": MAP,
+            "match_low": MAP,
+            "match_high": MAP,
+        },
     ),
     "Unit": (sf.Unit, {"text": "pixels"}),
     "Pipeline": (sf.Pipeline, {"steps": METHOD.steps, "alternatives": {}}),
@@ -173,7 +200,10 @@ CALLS = {
     "Scene.mask": (SCENE.within(MASK).mask, {"name": "evaluated"}),
     "Scene.within": (lambda **named: SCENE.within(**named).evaluated, {"mask": MASK}),
     "Scene.pair": (SCENE.pair, {"reference_index": 1, "match_index": 0, "search": SEARCH}),
-    "Search.covering": (sf.Search.covering, {"minimum": 0, "maximum": 3, "step": 1, "direction": 1}),
+    "Search.covering": (
+        sf.Search.covering,
+        {"minimum": 0, "maximum": 3, "step": 1, "direction": 1},
+    ),
     "Search.of": (sf.Search.of, {"given": SEARCH}),
     "Search.disparity_of": (SEARCH.disparity_of, {"levels": LEVEL_MAP}),
     "Search.levels_of": (SEARCH.levels_of, {"disparity": MAP}),
@@ -187,7 +217,10 @@ CALLS = {
     "Smoothness.of": (SMOOTHNESS.of, {"levels": LEVEL_MAP}),
     "Energy.of": (sf.Energy(VOLUME, SMOOTHNESS).of, {"levels": LEVEL_MAP}),
     "Pipeline.__call__": (METHOD, {"scene": PAIR, "search": SEARCH, "keep_volume": False}),
-    "Pipeline.having": (METHOD.having, {"optimization": "winner_take_all", "alternatives": {}, "truncation": 5}),
+    "Pipeline.having": (
+        METHOD.having,
+        {"optimization": "winner_take_all", "alternatives": {}, "truncation": 5},
+    ),
     "Pipeline.stages": (METHOD.stages, {"home": ""}),
     "Pipeline.in_slot": (METHOD.in_slot, {"slot": "optimization"}),
     "Pipeline.check_step": (METHOD.check_step, {"step": 1}),
@@ -247,10 +280,24 @@ CALLS = {
             "upright": False,
         },
     ),
-    "plot": (sf.plot, {"results": RESULTS, "x": "scene", "y": None, "series": (), "panels": (), "title": "a", "labels": {}}),
+    "plot": (
+        sf.plot,
+        {
+            "results": RESULTS,
+            "x": "scene",
+            "y": None,
+            "series": (),
+            "panels": (),
+            "title": "a",
+            "labels": {},
+        },
+    ),
     "protocol": (sf.protocol, {"name": "a", "base": "taxonomy2002", "thresholds": [1]}),
     "rank": (sf.rank, {"frame": FRAME, "by": "method"}),
-    "rank, statistics": (lambda statistic: sf.rank(FRAME, statistic), {"statistic": "bad_pixels_all"}),
+    "rank, statistics": (
+        lambda statistic: sf.rank(FRAME, statistic),
+        {"statistic": "bad_pixels_all"},
+    ),
     "reader": (sf.reader, {"suffix": ".own", "kind": "image"}),
     "results": (sf.results, {"folder": "results", "every": False}),
     "run": (
@@ -270,24 +317,40 @@ CALLS = {
     ),
     "show": (sf.show, {"disparities": (0.0, 3.0), "map": MAP}),
     "show, things": (lambda thing: sf.show(thing), {"thing": SCENE}),
-    "stage": (sf.stage, {"slot": "refinement", "source": "a", "halo": None, "integer": False, "resume": None}),
+    "stage": (
+        sf.stage,
+        {"slot": "refinement", "source": "a", "halo": None, "integer": False, "resume": None},
+    ),
     "step": (lambda which, **named: sf.step(which, **named), {"which": "box", "size": 9}),
     "threads": (sf.threads, {"count": 1}),
     "Status": (lambda value: sf.Status.MATCHED, {"value": 0}),
     "restore_outside": (restore_outside, {"volume": VOLUME}),
     # Functions of subpackages.
     "evaluation.resolve": (evaluation.resolve, {"spec": "taxonomy2002"}),
-    "evaluation.doubts": (evaluation.doubts, {"disparity": MAP, "scene": SCENE, "search": SEARCH, "is_external": True}),
+    "evaluation.doubts": (
+        evaluation.doubts,
+        {"disparity": MAP, "scene": SCENE, "search": SEARCH, "is_external": True},
+    ),
     "evaluation.protocols.average": (
         protocols.average,
-        {"statistics": [{"bad_pixels_all": 1.0}], "protocol": evaluation.resolve("taxonomy2002"), "weights": [1.0]},
+        {
+            "statistics": [{"bad_pixels_all": 1.0}],
+            "protocol": evaluation.resolve("taxonomy2002"),
+            "weights": [1.0],
+        },
     ),
     "datasets.data_roots": (datasets.data_roots, {"data": "."}),
     "datasets.find_scenes": (datasets.find_scenes, {"name": "synthetic", "data": "."}),
     "datasets.load_scenes": (datasets.load_scenes, {"wanted": ["synthetic/planes"], "data": "."}),
     "datasets.scene_names": (datasets.scene_names, {"data": "."}),
-    "io.read_disparity": (io.read_disparity, {"path": "map.pfm", "scale": 1.0, "unknown": 0.0, "minimum": 0.0}),
-    "io.write_disparity": (io.write_disparity, {"path": "new.pfm", "disparity": MAP, "scale": None}),
+    "io.read_disparity": (
+        io.read_disparity,
+        {"path": "map.pfm", "scale": 1.0, "unknown": 0.0, "minimum": 0.0},
+    ),
+    "io.write_disparity": (
+        io.write_disparity,
+        {"path": "new.pfm", "disparity": MAP, "scale": None},
+    ),
     "io.read_image": (io.read_image, {"path": "left.png"}),
     "io.read_grey": (io.read_grey, {"path": "left.png"}),
     "io.read_mask": (io.read_mask, {"path": "mask.png"}),

@@ -20,7 +20,9 @@ def make_scene(reference, match, search=None, **others):
 
 def textured(shift=2, rows=9, columns=20, search=None):
     """A scene with the disparity `shift` everywhere and no intensity twice in a row of pixels: no cost but the right one is 0."""
-    texture = np.random.default_rng(3).permuted(np.tile(np.arange(256, dtype=np.uint8), (rows, 1)), axis=1)[:, : columns + shift]
+    texture = np.random.default_rng(3).permuted(
+        np.tile(np.arange(256, dtype=np.uint8), (rows, 1)), axis=1
+    )[:, : columns + shift]
     return make_scene(texture[:, :columns], texture[:, shift:], search or Search(0, 4))
 
 
@@ -38,5 +40,11 @@ def in_strips(height, method, scene, **arguments):
 
 def assert_same_match(match, expected):
     for name in ("disparity", "status", "levels"):
-        np.testing.assert_array_equal(getattr(match, name), getattr(expected, name), err_msg=name, strict=True)
-    assert (match.energy, match.search, match.warnings) == (expected.energy, expected.search, expected.warnings)
+        np.testing.assert_array_equal(
+            getattr(match, name), getattr(expected, name), err_msg=name, strict=True
+        )
+    assert (match.energy, match.search, match.warnings) == (
+        expected.energy,
+        expected.search,
+        expected.warnings,
+    )

@@ -6,7 +6,11 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Frame, Scene, Search
 from stereo_framework.sweep import Store
 
-WINDOW = {"matching_cost": "absolute_difference", "aggregation": [{"use": "box", "size": 3}], "optimization": "winner_take_all"}
+WINDOW = {
+    "matching_cost": "absolute_difference",
+    "aggregation": [{"use": "box", "size": 3}],
+    "optimization": "winner_take_all",
+}
 SIZES = {**WINDOW, "name": "sizes"} | {
     "sweep": {"grid": {"matching_cost.truncation": [10, None], "aggregation.box.size": [1, 3, 5]}}
 }
@@ -39,13 +43,25 @@ def dots(name="tiny", seed=0, rows=24, **changes):
     left = np.random.default_rng(seed).integers(0, 256, (rows, 32, 3), dtype=np.uint8)
     right, truth = np.roll(left, -3, axis=1), np.full((rows, 32), 3, np.float32)
     frames = (Frame("left", lambda: left, 0), Frame("right", lambda: right, 1))
-    return Scene(name, **{"frames": frames, "search": Search(0, 7), "truths": {(0, 1): lambda: truth}} | changes)
+    return Scene(
+        name,
+        **{"frames": frames, "search": Search(0, 7), "truths": {(0, 1): lambda: truth}} | changes,
+    )
 
 
 def numbers(results):
     """Everything of results that must be the same however they were computed."""
     return [
-        (r.id, r.scene, r.method, dict(r.axes), {k: repr(v) for k, v in r.statistics.items()}, r.energy, r.warnings, r.error)
+        (
+            r.id,
+            r.scene,
+            r.method,
+            dict(r.axes),
+            {k: repr(v) for k, v in r.statistics.items()},
+            r.energy,
+            r.warnings,
+            r.error,
+        )
         for r in results
     ]
 

@@ -86,11 +86,17 @@ class Unconvertible:
 def test_objects_that_convert_to_arrays_are_taken_wherever_arrays_are():
     left, right, disparity, mask = map(ArrayLike, (LEFT, RIGHT, MAP, MASK))
     volume = census(LEFT, RIGHT, (0, 3), width=3, height=3)
-    np.testing.assert_array_equal(census(left, right, (0, 3), width=3, height=3).costs, volume.costs)
+    np.testing.assert_array_equal(
+        census(left, right, (0, 3), width=3, height=3).costs, volume.costs
+    )
     np.testing.assert_array_equal(median(disparity, size=3), median(MAP, size=3))
-    np.testing.assert_array_equal(winner_take_all(ArrayLike(volume.costs)).levels, winner_take_all(volume).levels)
+    np.testing.assert_array_equal(
+        winner_take_all(ArrayLike(volume.costs)).levels, winner_take_all(volume).levels
+    )
     np.testing.assert_array_equal(sf.Pair(left, right, (0, 3)).match, RIGHT)
-    scene = sf.Scene.from_images(left, right, (0, 3), truth=disparity, left_mask=mask, low=disparity, high=disparity)
+    scene = sf.Scene.from_images(
+        left, right, (0, 3), truth=disparity, left_mask=mask, low=disparity, high=disparity
+    )
     np.testing.assert_array_equal(scene.truth, MAP)
     assert sf.evaluate(disparity, scene, mask=mask) == sf.evaluate(MAP, scene, mask=MASK)
     assert sf.CostVolume(ArrayLike(volume.costs), sf.Search(0, 3), 1.0).shape == LEFT.shape
@@ -111,7 +117,9 @@ def test_an_object_that_refuses_the_conversion_is_named():
 def test_masks_may_be_lists():
     inside = np.arange(MASK.size).reshape(MASK.shape) % 3 > 0
     estimate = MAP + RANDOM_ERRORS
-    assert sf.evaluate(estimate, MAP, mask=inside.tolist()) == sf.evaluate(estimate, MAP, mask=inside)
+    assert sf.evaluate(estimate, MAP, mask=inside.tolist()) == sf.evaluate(
+        estimate, MAP, mask=inside
+    )
     scene = sf.Scene.from_images(LEFT, RIGHT, (0, 3), left_mask=inside.tolist())
     np.testing.assert_array_equal(scene.valid(0), inside)
 
@@ -128,7 +136,10 @@ def test_signed_whole_numbers_are_disparities_in_pixels_as_in_files(tmp_path):
         assert sf.evaluate(whole.astype(dtype), truth) == expected
     np.save(tmp_path / "map.npy", whole.astype(np.int16))
     assert sf.evaluate(io.read_disparity(tmp_path / "map.npy"), truth) == expected
-    with pytest.raises(DataError, match="holds whole numbers from 0 to 1099511627776; expected disparities in pixels"):
+    with pytest.raises(
+        DataError,
+        match="holds whole numbers from 0 to 1099511627776; expected disparities in pixels",
+    ):
         sf.evaluate(np.where(x > 0, 2**40, 0).astype(np.int64), truth)
 
 
@@ -141,7 +152,10 @@ def test_sixteenths_of_a_pixel_are_doubted_as_on_the_command_line():
 
 def test_truths_of_grey_levels_are_refused_as_maps_are():
     for arguments in ((MAP, MAP.astype(np.uint8)), (MAP.astype(np.uint8), MAP)):
-        with pytest.raises(DataError, match="uint8.*; expected float32 .*divide whole numbers by their units per pixel"):
+        with pytest.raises(
+            DataError,
+            match="uint8.*; expected float32 .*divide whole numbers by their units per pixel",
+        ):
             sf.evaluate(*arguments)
 
 
@@ -166,27 +180,60 @@ def test_levels_of_an_optimizer_may_be_the_result_of_argmin(registry):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: sf.run({}, workers="2"), "run: workers is '2'; expected a whole number >= 1 or None"),
-        (lambda: sf.run({}, memory="8G"), r"run: memory is '8G'; expected a whole number of bytes >= 1, such as 8 \* 2\*\*30"),
+        (
+            lambda: sf.run({}, workers="2"),
+            "run: workers is '2'; expected a whole number >= 1 or None",
+        ),
+        (
+            lambda: sf.run({}, memory="8G"),
+            r"run: memory is '8G'; expected a whole number of bytes >= 1, such as 8 \* 2\*\*30",
+        ),
         (
             lambda: sf.run({}, executor="process"),
             "run: executor is 'process'; expected an executor, such as a concurrent.futures",
         ),
         (lambda: sf.run({}, out=""), "run: out is '', an empty path; expected a path or None"),
         (lambda: sf.run({}, maps="yes"), "run: maps is 'yes'; expected True, False or None"),
-        (lambda: sf.run({}, overrides=5), "run: overrides is 5; expected a text or a list of texts"),
+        (
+            lambda: sf.run({}, overrides=5),
+            "run: overrides is 5; expected a text or a list of texts",
+        ),
         (lambda: sf.run({}, overrides=["a=1", 5]), r"run: overrides\[1\] is 5; expected a text"),
-        (lambda: sf.run({}, workers=True), "run: workers is True; expected a whole number >= 1 or None"),
+        (
+            lambda: sf.run({}, workers=True),
+            "run: workers is True; expected a whole number >= 1 or None",
+        ),
         (lambda: sf.threads(0), "threads: count is 0; expected a whole number >= 1"),
         (lambda: sf.reader(5, kind="image"), "reader: suffix is 5; expected a text"),
-        (lambda: sf.Search(0, 3).disparity_of([1]), r"Search.disparity_of: levels is \[1\]; expected an array of"),
-        (lambda: sf.plot(5, "scene"), "plot: results is 5; expected the folder of a run, or what run returned"),
-        (lambda: sf.Pipeline(5), "Pipeline: steps is 5; expected a list of stages: names, functions, or step"),
-        (lambda: sf.Pair([[1]], RIGHT, (0, 3)), r"Pair: reference is \[\[1\]\]; expected an array of uint8 or float32"),
+        (
+            lambda: sf.Search(0, 3).disparity_of([1]),
+            r"Search.disparity_of: levels is \[1\]; expected an array of",
+        ),
+        (
+            lambda: sf.plot(5, "scene"),
+            "plot: results is 5; expected the folder of a run, or what run returned",
+        ),
+        (
+            lambda: sf.Pipeline(5),
+            "Pipeline: steps is 5; expected a list of stages: names, functions, or step",
+        ),
+        (
+            lambda: sf.Pair([[1]], RIGHT, (0, 3)),
+            r"Pair: reference is \[\[1\]\]; expected an array of uint8 or float32",
+        ),
         (lambda: sf.Scene("a", 5), "Scene: frames is 5; expected a tuple of Frames"),
-        (lambda: sf.CostVolume([[1]], sf.Search(0, 3), 1), r"CostVolume: costs is \[\[1\]\]; expected an array of float32"),
-        (lambda: sf.Smoothness([1], MAP, MAP), r"Smoothness: right is \[1\]; expected an array of float32"),
-        (lambda: sf.match(LEFT, RIGHT, memory=float("nan")), "match: memory is nan; expected a finite number > 0 or None"),
+        (
+            lambda: sf.CostVolume([[1]], sf.Search(0, 3), 1),
+            r"CostVolume: costs is \[\[1\]\]; expected an array of float32",
+        ),
+        (
+            lambda: sf.Smoothness([1], MAP, MAP),
+            r"Smoothness: right is \[1\]; expected an array of float32",
+        ),
+        (
+            lambda: sf.match(LEFT, RIGHT, memory=float("nan")),
+            "match: memory is nan; expected a finite number > 0 or None",
+        ),
     ],
 )
 def test_a_wrong_argument_is_named_with_value_and_expected_kind(call, message):
@@ -210,7 +257,8 @@ def test_a_stage_that_builds_a_wrong_volume_is_named(registry):
     with pytest.raises(ParameterError, match="CostVolume: costs is") as caught:
         sf.Pipeline([wrong, "winner_take_all"])(sf.Pair(LEFT, RIGHT, (0, 3)))
     assert re.match(
-        r".*test_arguments.py:\d+: matching_cost stage wrong: ArgumentError: CostVolume: costs is", blame(caught.value)
+        r".*test_arguments.py:\d+: matching_cost stage wrong: ArgumentError: CostVolume: costs is",
+        blame(caught.value),
     )
 
 

@@ -39,16 +39,23 @@ def test_search_ranges_are_given_in_several_forms():
 def test_confidence_does_without_a_mask():
     volume = census(LEFT, RIGHT, (0, 9))
     disparity = winner_take_all(volume).disparity
-    np.testing.assert_array_equal(peak_ratio(disparity, volume), peak_ratio(disparity, volume, None))
+    np.testing.assert_array_equal(
+        peak_ratio(disparity, volume), peak_ratio(disparity, volume, None)
+    )
 
 
 def test_images_of_sixteen_bits_and_cropped_views():
     grey = LEFT[..., 1], RIGHT[..., 1]
     wide = [image.astype(np.uint16) * 257 for image in grey]
     floats = [image.astype(np.float32) for image in grey]
-    np.testing.assert_array_equal(absolute_difference(*wide, (0, 9)).costs, absolute_difference(*floats, (0, 9)).costs)
+    np.testing.assert_array_equal(
+        absolute_difference(*wide, (0, 9)).costs, absolute_difference(*floats, (0, 9)).costs
+    )
     cropped = absolute_difference(*(image[::-1, 7:90] for image in grey), (0, 9))
-    np.testing.assert_array_equal(cropped.costs, absolute_difference(*(image[::-1, 7:90].copy() for image in grey), (0, 9)).costs)
+    np.testing.assert_array_equal(
+        cropped.costs,
+        absolute_difference(*(image[::-1, 7:90].copy() for image in grey), (0, 9)).costs,
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +79,10 @@ def test_mistakes_are_told_in_a_line(call, error, said):
 
 
 def test_intensities_from_0_to_1_are_told():
-    with pytest.warns(ResultWarning, match="census: reference image: intensities up to 1, where 0 to 255 are expected"):
+    with pytest.warns(
+        ResultWarning,
+        match="census: reference image: intensities up to 1, where 0 to 255 are expected",
+    ):
         census(LEFT / LEFT.max(), RIGHT / LEFT.max(), (0, 9))
 
 
@@ -81,7 +91,9 @@ def test_a_cost_may_return_an_array(registry):
     def product(reference, match, search):
         costs = np.full((*reference.shape[:2], search.levels), np.nan)
         for level, (here, there) in enumerate(search.columns(reference.shape[1])):
-            costs[:, here, level] = np.abs(reference[:, here].astype(float) - match[:, there]).sum(axis=2)
+            costs[:, here, level] = np.abs(reference[:, here].astype(float) - match[:, there]).sum(
+                axis=2
+            )
         return costs
 
     expected = absolute_difference(LEFT, RIGHT, (0, 31))
@@ -92,7 +104,10 @@ def test_a_cost_may_return_an_array(registry):
     assert found.outside == found.costs.max()
     # The same from the right image, in a pipeline.
     for scene in (SCENE, SCENE.pair(SCENE.match_index, SCENE.reference_index)):
-        maps = [Pipeline([cost, "box", "winner_take_all"])(scene).disparity for cost in (product, "absolute_difference")]
+        maps = [
+            Pipeline([cost, "box", "winner_take_all"])(scene).disparity
+            for cost in (product, "absolute_difference")
+        ]
         assert (maps[0] == maps[1])[:, 32:-32].mean() > 0.99
 
 
@@ -105,7 +120,9 @@ def test_columns_that_meet():
                 inside = (met >= 0) & (met < 5)
                 np.testing.assert_array_equal(x[here], x[inside])
                 np.testing.assert_array_equal(x[there], met[inside])
-    with pytest.raises(ParameterError, match=r"search.columns: the step is 0.5 pixels; whole steps are needed"):
+    with pytest.raises(
+        ParameterError, match=r"search.columns: the step is 0.5 pixels; whole steps are needed"
+    ):
         next(Search(0, 3, 0.5).columns(5))
 
 

@@ -11,7 +11,9 @@ from stereo_framework.core.stage import find
 REFUSED = cases_in("refused_values.yaml", __file__)
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case['value']} is not {case['legal']}")
+@pytest.mark.parametrize(
+    "case", REFUSED, ids=lambda case: f"{case['value']} is not {case['legal']}"
+)
 def test_values_that_are_refused(case):
     for address in case["of"]:
         name, parameter = address.split(".")
@@ -23,8 +25,18 @@ def test_values_that_are_refused(case):
 @pytest.mark.parametrize(
     ("slot", "name", "parameters", "said"),
     [
-        ("aggregation", "diffusion", {"rate": 0.3}, "rate 0.3 with beta 0 does not converge; legal: 0 < rate <= 0.25"),
-        ("aggregation", "membrane_diffusion", {"rate": 0.2, "beta": 2.0}, "rate 0.2 with beta 2 does not converge"),
+        (
+            "aggregation",
+            "diffusion",
+            {"rate": 0.3},
+            "rate 0.3 with beta 0 does not converge; legal: 0 < rate <= 0.25",
+        ),
+        (
+            "aggregation",
+            "membrane_diffusion",
+            {"rate": 0.2, "beta": 2.0},
+            "rate 0.2 with beta 2 does not converge",
+        ),
         ("optimization", "more_global_matching", {"p1": 2, "p2": 1}, "p2 is 1, below p1, 2"),
         ("optimization", "semi_global", {"p1": 8, "p2": 5}, "p2 is 5, below p1, 8"),
     ],
@@ -40,7 +52,12 @@ def test_values_that_cannot_stand_together(slot, name, parameters, said):
         ("matcher", "opencv_sgbm", {"size": 8}, "size: 8 is not odd"),
         ("matcher", "opencv_bm", {"size": 8}, "size: 8 is not odd"),
         ("matcher", "opencv_bm", {"filter_size": 8}, "filter_size: 8 is not odd"),
-        ("matching_cost", "ad_census", {"steps": 30000, "census_weight": 1.2}, "steps: 30000 times the weights, 2.2, is above"),
+        (
+            "matching_cost",
+            "ad_census",
+            {"steps": 30000, "census_weight": 1.2},
+            "steps: 30000 times the weights, 2.2, is above",
+        ),
     ],
 )
 def test_values_that_are_refused_when_they_are_used(slot, name, parameters, said):
@@ -50,23 +67,42 @@ def test_values_that_are_refused_when_they_are_used(slot, name, parameters, said
 
 
 @pytest.mark.parametrize(
-    "name", ["belief_propagation", "graph_cut", "icm", "scanline_optimization", "simulated_annealing", "trw_s"]
+    "name",
+    [
+        "belief_propagation",
+        "graph_cut",
+        "icm",
+        "scanline_optimization",
+        "simulated_annealing",
+        "trw_s",
+    ],
 )
 def test_a_smoothness_term_that_is_missing(name):
     with pytest.raises(ParameterError) as caught:
-        find("optimization", name).public(CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 1.0))
+        find("optimization", name).public(
+            CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 1.0)
+        )
     assert str(caught.value) == (
         f"{name}: the energy has no smoothness term, so every pixel would stand alone; "
         "give one (smoothness: potts, linear, truncated_linear or truncated_quadratic) or use winner_take_all"
     )
 
 
-@pytest.mark.parametrize("name", ["graph_cut_occlusion", "maximum_likelihood_matching", "stable_matching", "stratified_matching"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "graph_cut_occlusion",
+        "maximum_likelihood_matching",
+        "stable_matching",
+        "stratified_matching",
+    ],
+)
 def test_steps_of_half_a_pixel_are_refused(name):
     stage, search, image = find("optimization", name), Search(0, 1, 0.5), np.zeros((2, 4), np.uint8)
     volume = CostVolume(np.zeros((2, 4, 3), np.float32), search, 2.0)
     images = [image] * (len({"reference", "match"} & {*stage.data}))
     with pytest.raises(
-        ParameterError, match=f"^{name}: search.step is 1/2 pixel; .* whole steps alone: use a step of 1 and refine"
+        ParameterError,
+        match=f"^{name}: search.step is 1/2 pixel; .* whole steps alone: use a step of 1 and refine",
     ):
         stage.public(volume, *images)

@@ -47,11 +47,15 @@ def worlds():
 
 def call(stage, world):
     """Call a stage directly, as research code does."""
-    return stage.public(**{name: world[name] for name in stage.data}, **FROM_OUTSIDE.get(stage.name, {}))
+    return stage.public(
+        **{name: world[name] for name in stage.data}, **FROM_OUTSIDE.get(stage.name, {})
+    )
 
 
 def run(stage, world):
-    return step(stage.function, **FROM_OUTSIDE.get(stage.name, {}))({name: world[name] for name in stage.data})
+    return step(stage.function, **FROM_OUTSIDE.get(stage.name, {}))(
+        {name: world[name] for name in stage.data}
+    )
 
 
 FROM_OUTSIDE = {}
@@ -77,7 +81,11 @@ def _from_outside(tmp_path_factory):
 
 
 def test_the_world_holds_all_that_stages_may_name(worlds):
-    named = {name for slot in SLOTS.values() for name in (*slot.data, *(name for first in slot.first for name in first))}
+    named = {
+        name
+        for slot in SLOTS.values()
+        for name in (*slot.data, *(name for first in slot.first for name in first))
+    }
     assert named <= worlds["grey uint8"].keys()
 
 
@@ -91,7 +99,9 @@ def test_tells_its_use_and_its_parameters(stage):
     summary, _, rest = inspect.getdoc(stage.function).partition("\n")
     assert summary.endswith("."), "the first line is no sentence"
     assert rest.startswith("\n"), "the summary is longer than a line"
-    assert step(stage.function).parameters == {name: parameter.default for name, parameter in stage.parameters.items()}
+    assert step(stage.function).parameters == {
+        name: parameter.default for name, parameter in stage.parameters.items()
+    }
     found = documented(stage.function)
     assert set(found) == set(inspect.signature(stage.function).parameters)
     for name in stage.parameters:
@@ -100,8 +110,13 @@ def test_tells_its_use_and_its_parameters(stage):
         assert len(text.split()) >= 3, f"{name}: neither a unit nor a meaning"
         # What is said after the first sentence or clause is about something else.
         first = re.split(r"[.;:] ", " ".join(text.split()))[0]
-        told = re.search(r"\bin (pixels|(?:squared )?grey levels|levels|passes|units of the (?:matching )?cost)\b", first)
-        assert not told or stage.unit(name).startswith(told[1]), f"{name}: Annotated[..., Unit({told[1]!r})]"
+        told = re.search(
+            r"\bin (pixels|(?:squared )?grey levels|levels|passes|units of the (?:matching )?cost)\b",
+            first,
+        )
+        assert not told or stage.unit(name).startswith(told[1]), (
+            f"{name}: Annotated[..., Unit({told[1]!r})]"
+        )
 
 
 @every_stage
@@ -123,7 +138,11 @@ def test_keeps_shape_and_type_and_leaves_its_inputs_unchanged(stage, kind, world
     elif stage.slot in ("matching_cost", "aggregation"):
         assert result.costs.shape == (*shape, levels)
         # Integers are for those that say so; of float costs they make float costs.
-        legal = (np.float32, *INTEGERS) if stage.integer and stage.slot == "matching_cost" else (np.float32,)
+        legal = (
+            (np.float32, *INTEGERS)
+            if stage.integer and stage.slot == "matching_cost"
+            else (np.float32,)
+        )
         assert result.costs.dtype in legal
         assert result.costs.flags.c_contiguous
         assert result.search == world["search"]
@@ -143,7 +162,9 @@ def test_keeps_shape_and_type_and_leaves_its_inputs_unchanged(stage, kind, world
         assert (result.levels.shape, result.levels.dtype) == (shape, np.int16)
         assert (result.costs.shape, result.costs.dtype) == (shape, np.float32)
         assert ((result.levels >= -1) & (result.levels < levels)).all()
-        chosen = np.take_along_axis(world["volume"].costs, np.maximum(result.levels, 0)[..., None].astype(int), axis=2)[..., 0]
+        chosen = np.take_along_axis(
+            world["volume"].costs, np.maximum(result.levels, 0)[..., None].astype(int), axis=2
+        )[..., 0]
         np.testing.assert_array_equal(result.costs, np.where(result.levels < 0, 0, chosen))
     elif stage.slot == "confidence":
         assert (result.shape, result.dtype) == (shape, np.float32)
@@ -181,7 +202,9 @@ def test_integer_stages_never_wrap(stage, dtype, worlds):
     # The largest costs of all, so that sums would wrap.
     whole[2, 5], whole[7, 9:12] = highest, highest
     integer = dataclasses.replace(volume, costs=whole, outside=255.0)
-    found, expected = (run(stage, world | {"volume": given, "raw": given}) for given in (integer, integer.floats()))
+    found, expected = (
+        run(stage, world | {"volume": given, "raw": given}) for given in (integer, integer.floats())
+    )
     if stage.slot == "aggregation":
         assert found.costs.dtype in (np.float32, *INTEGERS)
         # What is rounded to integers is off by half of one at most.
@@ -197,7 +220,9 @@ def test_integer_stages_never_wrap(stage, dtype, worlds):
         assert_same(found, expected)
 
 
-TAKES_FLOATS = [p for p in STAGES if {"volume", "raw"} & set(p.values[0].data) and not p.values[0].integer]
+TAKES_FLOATS = [
+    p for p in STAGES if {"volume", "raw"} & set(p.values[0].data) and not p.values[0].integer
+]
 
 
 @pytest.mark.parametrize("stage", TAKES_FLOATS)
@@ -205,13 +230,17 @@ def test_takes_integer_costs_as_the_numbers_that_they_are(stage, worlds):
     world = worlds["grey uint8"]
     whole = dataclasses.replace(world["volume"], costs=np.rint(world["volume"].costs))
     narrow = dataclasses.replace(whole, costs=whole.costs.astype(np.uint16))
-    found, expected = (call(stage, world | {"volume": volume, "raw": volume}) for volume in (narrow, whole))
+    found, expected = (
+        call(stage, world | {"volume": volume, "raw": volume}) for volume in (narrow, whole)
+    )
     assert_same(found, expected)
 
 
 FORMS = {
     "in the order of Fortran": np.asfortranarray,
-    "cropped": lambda array: np.pad(array, [(1, 2), (3, 1), *[(0, 0)] * (array.ndim - 2)])[1:-2, 3:-1],
+    "cropped": lambda array: np.pad(array, [(1, 2), (3, 1), *[(0, 0)] * (array.ndim - 2)])[
+        1:-2, 3:-1
+    ],
     "reversed": lambda array: np.ascontiguousarray(array[:, ::-1])[:, ::-1],
     "float64": lambda array: array.astype(np.float64) if array.dtype == np.float32 else array,
 }
@@ -223,7 +252,11 @@ def test_arrays_in_any_form_are_taken(stage, worlds):
     world = worlds["colour float32"]
     expected = call(stage, world)
     for form, change in FORMS.items():
-        changed = {name: every_array(world[name], change) for name in stage.data if name not in ("scene", "pair", "solve")}
+        changed = {
+            name: every_array(world[name], change)
+            for name in stage.data
+            if name not in ("scene", "pair", "solve")
+        }
         assert_same(call(stage, world | changed), expected), form
 
 
@@ -239,10 +272,16 @@ CHANGES = {
 
 @every_stage
 def test_refuses_data_of_other_sizes_and_types_before_a_kernel_reads_them(stage, worlds):
-    full = SearchMask(*(np.ones((ROWS, COLUMNS), bool) for _ in range(2)), np.zeros((ROWS, COLUMNS), np.float32))
+    full = SearchMask(
+        *(np.ones((ROWS, COLUMNS), bool) for _ in range(2)), np.zeros((ROWS, COLUMNS), np.float32)
+    )
     world = worlds["grey uint8"] | {"mask": full}
     world["partial"] = world["volume"]
-    sized = [name for name in stage.data if any(True for _ in arrays(world[name])) and name not in ("scene", "pair", "solve")]
+    sized = [
+        name
+        for name in stage.data
+        if any(True for _ in arrays(world[name])) and name not in ("scene", "pair", "solve")
+    ]
     changed = 0
     for name in sized:
         for how, change in CHANGES.items():
@@ -305,7 +344,8 @@ def test_direct_calls_refuse_numbers_that_kernels_would_spread(stage, number, wo
         changed = world | {name: every_array(world[name], holding(number))}
         # Some functions refuse their smoothness term themselves.
         with pytest.raises(
-            StereoFrameworkError, match=rf"^{stage.name}: .*(expected (an? )?(finite|intensities)|all must be finite)"
+            StereoFrameworkError,
+            match=rf"^{stage.name}: .*(expected (an? )?(finite|intensities)|all must be finite)",
         ):
             call(stage, changed)
 
@@ -323,20 +363,31 @@ def test_direct_calls_take_masks_whose_limits_are_not_known_everywhere(stage, wo
 def test_direct_calls_and_pairs_name_what_they_refuse(number, worlds):
     world = worlds["colour float32"]
     image = holding(number)(world["reference"])
-    with pytest.raises(DataError, match=r"^squared_difference: reference has .* expected (finite )?intensities in 0..255"):
+    with pytest.raises(
+        DataError,
+        match=r"^squared_difference: reference has .* expected (finite )?intensities in 0..255",
+    ):
         squared_difference(image, world["match"], (0, 5))
-    with pytest.raises(DataError, match=r"^pair: the match image has .* expected (finite )?intensities in 0..255"):
+    with pytest.raises(
+        DataError, match=r"^pair: the match image has .* expected (finite )?intensities in 0..255"
+    ):
         Pair(world["reference"], image, Search(0, 5))
 
 
 def test_direct_calls_refuse_costs_that_are_not_finite(worlds):
     volume = worlds["grey uint8"]["volume"]
-    for given in (holding(np.nan)(volume.costs), dataclasses.replace(volume, costs=holding(np.inf)(volume.costs))):
+    for given in (
+        holding(np.nan)(volume.costs),
+        dataclasses.replace(volume, costs=holding(np.inf)(volume.costs)),
+    ):
         with pytest.raises(
-            DataError, match=r"^winner_take_all: volume.costs has NaN or infinite costs \(values: 1\); expected finite costs"
+            DataError,
+            match=r"^winner_take_all: volume.costs has NaN or infinite costs \(values: 1\); expected finite costs",
         ):
             winner_take_all(given)
-    with pytest.raises(DataError, match=r"^winner_take_all: volume.outside is nan; expected a finite cost"):
+    with pytest.raises(
+        DataError, match=r"^winner_take_all: volume.outside is nan; expected a finite cost"
+    ):
         winner_take_all(dataclasses.replace(volume, outside=np.nan))
 
 
@@ -344,7 +395,9 @@ def test_direct_calls_refuse_costs_that_are_not_finite(worlds):
 def test_refuses_data_of_another_kind(stage, worlds):
     world = worlds["grey uint8"]
     for name in {*stage.data} - {"solve", "scene"}:
-        with pytest.raises(ParameterError, match=rf"^{stage.name}: {name} is 'nothing of the kind'; expected "):
+        with pytest.raises(
+            ParameterError, match=rf"^{stage.name}: {name} is 'nothing of the kind'; expected "
+        ):
             call(stage, world | {name: "nothing of the kind"})
 
 
@@ -355,7 +408,9 @@ TAKES_VOLUMES = [p for p in STAGES if {"volume", "raw"} & set(p.values[0].data)]
 def test_refuses_volumes_that_do_not_hold_the_levels_of_their_search(stage, worlds):
     world = worlds["grey uint8"]
     few = dataclasses.replace(world["volume"], costs=world["volume"].costs[..., :4].copy())
-    with pytest.raises(DataError, match=rf"^{stage.name}: \w+.costs has 4 levels; 6 fit the range 0..5 step 1$"):
+    with pytest.raises(
+        DataError, match=rf"^{stage.name}: \w+.costs has 4 levels; 6 fit the range 0..5 step 1$"
+    ):
         call(stage, world | {"volume": few, "raw": few})
 
 
@@ -390,7 +445,10 @@ SMALL = {"size": 2, "iterations": 2, "length": 2, "width": 3, "height": 3}
 @pytest.mark.parametrize("stage", [p for p in STAGES if p.values[0].halo])
 def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
     world = worlds[kind]
-    for parameters in ({}, {name: value for name, value in SMALL.items() if name in stage.parameters}):
+    for parameters in (
+        {},
+        {name: value for name, value in SMALL.items() if name in stage.parameters},
+    ):
         bound = step(stage.function, **parameters)
         if bound.halo is None:
             continue
@@ -403,14 +461,20 @@ def test_local_stages_give_the_same_on_row_slices(stage, kind, worlds):
 
 
 # All but the one that draws candidates at random, pixel by pixel.
-MIRRORED = [p for p in STAGES if p.values[0].slot not in ("preprocessing", "matcher", "smoothness", "scheme")]
+MIRRORED = [
+    p
+    for p in STAGES
+    if p.values[0].slot not in ("preprocessing", "matcher", "smoothness", "scheme")
+]
 MIRRORED = [p for p in MIRRORED if p.values[0].name != "plane_paths"]
 
 
 @both_kinds
 @pytest.mark.parametrize("stage", MIRRORED)
 def test_a_mirrored_pair_gives_the_mirrored_result(stage, kind, worlds):
-    parameters = FROM_OUTSIDE.get(stage.name, {}) | {name: 3 for name in ("size",) if name in stage.parameters}
+    parameters = FROM_OUTSIDE.get(stage.name, {}) | {
+        name: 3 for name in ("size",) if name in stage.parameters
+    }
     bound = step(stage.function, **parameters)
     data = {name: worlds[kind][name] for name in stage.data}
     expected, found = dict(arrays(mirrored(bound(data)))), dict(arrays(bound(mirrored(data))))
@@ -419,9 +483,13 @@ def test_a_mirrored_pair_gives_the_mirrored_result(stage, kind, worlds):
         np.testing.assert_allclose(array, expected[name], rtol=1e-5, atol=1e-3, err_msg=name)
 
 
-KEPT = {"cross_based": 2, "support_weights": 2, "census": 2, "rank": 2, "ad_census": 2} | dict.fromkeys(
-    ("guided_filter", "minimum_spanning_tree", "segment_planes"), 1
-)
+KEPT = {
+    "cross_based": 2,
+    "support_weights": 2,
+    "census": 2,
+    "rank": 2,
+    "ad_census": 2,
+} | dict.fromkeys(("guided_filter", "minimum_spanning_tree", "segment_planes"), 1)
 """Of how many images a stage keeps what it computes."""
 
 
@@ -430,7 +498,10 @@ def test_what_is_computed_of_an_image_serves_both_views_and_other_settings(name,
     world, found = worlds["colour float32"], {}
     bound = step(name)
     back = dataclasses.replace(world["search"], direction=-world["search"].direction)
-    exchanged = world | {"search": back, "volume": dataclasses.replace(world["volume"], search=back)}
+    exchanged = world | {
+        "search": back,
+        "volume": dataclasses.replace(world["volume"], search=back),
+    }
     if "match" in bound.stage.data:
         exchanged |= {"reference": world["match"], "match": world["reference"]}
     with keeping(found):

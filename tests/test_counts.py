@@ -145,7 +145,9 @@ def fewer_errors_than_peers() -> Sequence[str]:
     """Return "fewer errors" if fine and fast are before OpenCV and Pandora on both sets."""
     for kind, threshold in (("C", 1.0), ("roads", 3.0)):
         ours = [page_tables.peer_error(method, kind, threshold) for method in ("fine", "fast")]
-        peers = [page_tables.peer_error(method, kind, threshold) for method in ("hh", "sgbm", "pandora")]
+        peers = [
+            page_tables.peer_error(method, kind, threshold) for method in ("hh", "sgbm", "pandora")
+        ]
         if max(ours) >= min(peers):
             return ["more errors"]
     return ["fewer errors"]
@@ -160,7 +162,11 @@ def photographs_text() -> str:
 
 def study_cells(table: str) -> dict[str, list[str]]:
     """Return the cells of a table of docs/photographs.md by method."""
-    lines = [line for line in page_tables.block(photographs_text(), table).splitlines() if line.startswith("| ")]
+    lines = [
+        line
+        for line in page_tables.block(photographs_text(), table).splitlines()
+        if line.startswith("| ")
+    ]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
     return {row[0].removesuffix("\\*"): row[1:] for row in rows}
 
@@ -179,7 +185,11 @@ def study_groups() -> Sequence[str]:
 
 def least_passing(scenes: int) -> int:
     """Return on how many scenes a method must have fewer errors to pass the sign test."""
-    return next(n for n in range(scenes) if 2 * n > scenes and binomtest(n, scenes).pvalue < photographs_page.SIGNIFICANT)
+    return next(
+        n
+        for n in range(scenes)
+        if 2 * n > scenes and binomtest(n, scenes).pvalue < photographs_page.SIGNIFICANT
+    )
 
 
 def sign_tests() -> Sequence[str]:
@@ -188,10 +198,18 @@ def sign_tests() -> Sequence[str]:
     photographs = groups["middlebury-v3"]
     roads = groups["kitti2015"]
     passing_roads = next(
-        n for n in range(roads + 1) if 2 * n > roads and binomtest(n, roads).pvalue < photographs_page.SIGNIFICANT
+        n
+        for n in range(roads + 1)
+        if 2 * n > roads and binomtest(n, roads).pvalue < photographs_page.SIGNIFICANT
     )
     percent = f"{100 * photographs_page.SIGNIFICANT:g}"
-    return [percent, word_of(least_passing(photographs)), word_of(photographs), word_of(passing_roads), word_of(roads)]
+    return [
+        percent,
+        word_of(least_passing(photographs)),
+        word_of(photographs),
+        word_of(passing_roads),
+        word_of(roads),
+    ]
 
 
 def undecided_roads() -> Sequence[str]:
@@ -201,7 +219,9 @@ def undecided_roads() -> Sequence[str]:
 
 def parameters_of(script: str, method: str) -> dict[str, object]:
     """Return the parameters of a method of the study, by stage and name."""
-    setting = next(setting for setting in load(f"photographs/{script}").settings if setting.method == method)
+    setting = next(
+        setting for setting in load(f"photographs/{script}").settings if setting.method == method
+    )
     return parameters_of_setting(setting)
 
 
@@ -225,7 +245,13 @@ def fixed_parameters() -> Sequence[str]:
         "shipped": parameters_of_setting(load("ad_census").only)["cross_based.views"],
     }
     words = {"both": "both views", "reference": "the reference view"}
-    return [f"{window:g}", f"{study:g}", f"{shipped:g}", words[views["study"]], words[views["shipped"]]]
+    return [
+        f"{window:g}",
+        f"{study:g}",
+        f"{shipped:g}",
+        words[views["study"]],
+        words[views["shipped"]],
+    ]
 
 
 def iterations() -> Sequence[str]:
@@ -251,7 +277,9 @@ def word_of(number: int) -> str:
 
 def recorded_sentences(page: str) -> list[str]:
     """Return the words of a page that are recorded in docs/counts/sentences.json."""
-    return [entry["words"] for entry in read_counts("sentences")["sentences"] if entry["page"] == page]
+    return [
+        entry["words"] for entry in read_counts("sentences")["sentences"] if entry["page"] == page
+    ]
 
 
 def choices(*names: str) -> Callable[[], Sequence[str]]:
@@ -293,15 +321,27 @@ CLAIMS = (
         lambda: ["1", benchmarked_sets()[0], "3", benchmarked_sets()[1]],
     ),
     Claim("README.md", r"the photograph Piano, (\w+) pixels", lambda: [size_of_piano()]),
-    Claim("README.md", r"on the (\d+) pairs of its study it chose the default every time", kept_default_every_time),
+    Claim(
+        "README.md",
+        r"on the (\d+) pairs of its study it chose the default every time",
+        kept_default_every_time,
+    ),
     Claim("README.md", r"(\w+) \[notebooks\]", notebooks),
-    Claim("docs/start.md", r"on the (\d+) pairs of its study it called no method better", kept_default_every_time),
+    Claim(
+        "docs/start.md",
+        r"on the (\d+) pairs of its study it called no method better",
+        kept_default_every_time,
+    ),
     Claim(
         "docs/start.md",
         r"`fast` takes a (\w+) of its time on photographs",
         lambda: [fraction_of_time("fast", "fine")],
     ),
-    Claim("docs/truth_free.md", r"On the (\d+) pairs of \[its study\]\S+ no method was called better", kept_default_every_time),
+    Claim(
+        "docs/truth_free.md",
+        r"On the (\d+) pairs of \[its study\]\S+ no method was called better",
+        kept_default_every_time,
+    ),
     Claim(
         "docs/truth_free.md",
         r"maps called worse are worse \| all (\d+); none was called better",
@@ -314,7 +354,11 @@ CLAIMS = (
     ),
     Claim("docs/why.md", r"takes less than (a \w+) of the time of `fine`", speed_of_opencv),
     Claim("docs/why.md", r"What you get here: (\w+ \w+) than both", fewer_errors_than_peers),
-    Claim("docs/why.md", r"visible pixels of (\w+) photographs.* of (\w+) roads of KITTI 2015", benchmarked_sets),
+    Claim(
+        "docs/why.md",
+        r"visible pixels of (\w+) photographs.* of (\w+) roads of KITTI 2015",
+        benchmarked_sets,
+    ),
     Claim(
         "docs/results.md",
         r"(\w+) photographs of Middlebury v3 trainingQ: (\w+) have (\d+) to (\d+) columns and (\d+) to (\d+) rows, "
@@ -346,7 +390,9 @@ CLAIMS = (
     Claim(
         "docs/results.md",
         r"The authors' own maps of AD-census have ([\d.]+)",
-        lambda: re.findall(r"\| published \| ([\d.]+) \|", (ROOT / "docs/methods/ad_census.md").read_text()),
+        lambda: re.findall(
+            r"\| published \| ([\d.]+) \|", (ROOT / "docs/methods/ad_census.md").read_text()
+        ),
     ),
     Claim(
         "docs/photographs.md",
@@ -355,7 +401,9 @@ CLAIMS = (
         study_groups,
     ),
     Claim("docs/photographs.md", r"KITTI's own threshold is (\d+) pixels", threshold_of_kitti),
-    Claim("docs/photographs.md", r"The (\w+) pairs share their cameras", lambda: [study_groups()[1]]),
+    Claim(
+        "docs/photographs.md", r"The (\w+) pairs share their cameras", lambda: [study_groups()[1]]
+    ),
     Claim("docs/photographs.md", r"the truth of all (\w+) pairs", lambda: [study_groups()[1]]),
     Claim(
         "docs/photographs.md",
@@ -384,25 +432,52 @@ PLAIN_NUMBERS = (
     PlainNumber("README.md", "a method of 2002", "the year of a paper"),
     PlainNumber("README.md", "The second runs", "the second of two commands"),
     PlainNumber("README.md", "on two cores", "the machine of the measurement"),
-    PlainNumber("docs/why.md", "are those of one seed", "the command has no other seed in its table"),
-    PlainNumber("docs/results.md", "at a quarter of their size", "trainingQ is the data set of that size"),
+    PlainNumber(
+        "docs/why.md", "are those of one seed", "the command has no other seed in its table"
+    ),
+    PlainNumber(
+        "docs/results.md", "at a quarter of their size", "trainingQ is the data set of that size"
+    ),
     PlainNumber("docs/results.md", "above 1 pixel, maps rounded", "the benchmark's threshold"),
     PlainNumber("docs/results.md", "## Middlebury, version 2", "the name of a benchmark"),
     PlainNumber("docs/results.md", "## Middlebury 2005 and 2006", "the names of two data sets"),
-    PlainNumber("docs/results.md", "Baby1 in a third of their size", "the data sets' smallest size"),
+    PlainNumber(
+        "docs/results.md", "Baby1 in a third of their size", "the data sets' smallest size"
+    ),
     PlainNumber("docs/results.md", "the KITTI 2012 kit", "the name of a data set"),
     PlainNumber("docs/photographs.md", "# The questions of 2002", "the year of a paper"),
-    PlainNumber("docs/photographs.md", "on four small scenes of even light", "the scenes of the paper of 2002"),
+    PlainNumber(
+        "docs/photographs.md",
+        "on four small scenes of even light",
+        "the scenes of the paper of 2002",
+    ),
     PlainNumber("docs/photographs.md", "and those of 2002 beside them", "the year of a paper"),
-    PlainNumber("docs/photographs.md", "off by more than one pixel of the image", "the study's threshold"),
+    PlainNumber(
+        "docs/photographs.md", "off by more than one pixel of the image", "the study's threshold"
+    ),
     PlainNumber("docs/photographs.md", "At one pixel roads", "the study's threshold"),
-    PlainNumber("docs/photographs.md", "are not eight independent cases", "the pairs that the sentence counts before"),
+    PlainNumber(
+        "docs/photographs.md",
+        "are not eight independent cases",
+        "the pairs that the sentence counts before",
+    ),
     PlainNumber("docs/photographs.md", "Experiment 1 of 2002", "the name of an experiment"),
     PlainNumber("docs/photographs.md", "the picture of section 6", "a section of the page"),
-    PlainNumber("docs/photographs.md", "are those of 2002, with their section", "the year of a paper"),
-    *(PlainNumber("docs/photographs.md", f"## {number}. ", "the number of a section") for number in range(1, 7)),
-    PlainNumber("docs/photographs.md", "whether quarter pixels are better than half pixels", "names of settings"),
-    PlainNumber("docs/photographs.md", "All steps of two methods", "the methods sgm and fine of the table"),
+    PlainNumber(
+        "docs/photographs.md", "are those of 2002, with their section", "the year of a paper"
+    ),
+    *(
+        PlainNumber("docs/photographs.md", f"## {number}. ", "the number of a section")
+        for number in range(1, 7)
+    ),
+    PlainNumber(
+        "docs/photographs.md",
+        "whether quarter pixels are better than half pixels",
+        "names of settings",
+    ),
+    PlainNumber(
+        "docs/photographs.md", "All steps of two methods", "the methods sgm and fine of the table"
+    ),
 )
 
 
@@ -421,7 +496,9 @@ def searched_text(page: str) -> str:
         r"^## The papers\n.*?(?=^## )",
     ]
     for expression in excluded:
-        text = re.sub(expression, lambda match: " " * len(match[0]), text, flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(
+            expression, lambda match: " " * len(match[0]), text, flags=re.DOTALL | re.MULTILINE
+        )
     return text
 
 
@@ -455,12 +532,17 @@ def test_a_new_number_on_a_page_needs_a_claim(monkeypatch, tmp_path):
         path = tmp_path / page
         path.parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / page).read_text(encoding="utf-8")
-        path.write_text(text.replace("\n\n", "\n\nIt is four times as fast, in 98.7 % of the runs.\n\n", 1), encoding="utf-8")
+        path.write_text(
+            text.replace("\n\n", "\n\nIt is four times as fast, in 98.7 % of the runs.\n\n", 1),
+            encoding="utf-8",
+        )
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     assert [len(unchecked_numbers(page)) for page in PAGES] == [2] * len(PAGES)
 
 
-@pytest.mark.parametrize("number", PLAIN_NUMBERS, ids=lambda number: f"{number.page}: {number.words[:40]}")
+@pytest.mark.parametrize(
+    "number", PLAIN_NUMBERS, ids=lambda number: f"{number.page}: {number.words[:40]}"
+)
 def test_every_number_without_a_check_stands_on_its_page(number):
     assert number.words in (ROOT / number.page).read_text(encoding="utf-8")
     assert number.reason
@@ -488,7 +570,9 @@ def test_every_shipped_method_is_in_the_table_of_photographs_or_named_below_it()
     text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     [sentence] = re.findall(r"Not measured for their time: .*", text)
     named = set(re.findall(r"`(\w+)`", sentence))
-    shipped = {path.stem for path in (ROOT / "configs" / "methods").glob("*.yaml")} - {"initial_map"}
+    shipped = {path.stem for path in (ROOT / "configs" / "methods").glob("*.yaml")} - {
+        "initial_map"
+    }
     assert named == shipped - set(page_tables.result_values("photographs"))
 
 
@@ -501,11 +585,17 @@ def test_tables_of_two_benchmarks_have_the_same_errors_on_photographs():
 
 def test_errors_of_single_photographs_decide_a_sentence_about_all(monkeypatch):
     def errors(fast_on_pipes):
-        values = {scene: dict.fromkeys(("bad4_nonocc", "bad2_nonocc", "bad8_nonocc"), 1.0) for scene in ("Piano", "Pipes")}
+        values = {
+            scene: dict.fromkeys(("bad4_nonocc", "bad2_nonocc", "bad8_nonocc"), 1.0)
+            for scene in ("Piano", "Pipes")
+        }
         scenes = {f"{PHOTOGRAPHS}{scene}": statistics for scene, statistics in values.items()}
         scaled = {"fine": 1, "fast": 2, "sgm": 3, "sgbm": 4, "ad_census": 5, "cost_filter": 6}
         methods = {
-            method: {scene: {name: scale * value for name, value in statistics.items()} for scene, statistics in scenes.items()}
+            method: {
+                scene: {name: scale * value for name, value in statistics.items()}
+                for scene, statistics in scenes.items()
+            }
             for method, scale in scaled.items()
         }
         methods["fast"][f"{PHOTOGRAPHS}Pipes"]["bad8_nonocc"] = fast_on_pipes
@@ -515,15 +605,28 @@ def test_errors_of_single_photographs_decide_a_sentence_about_all(monkeypatch):
     original = page_tables.entry
 
     def entry_with(methods):
-        return lambda name, table: {"errors": methods} if (name, table) == ("results", "photographs") else original(name, table)
+        return lambda name, table: (
+            {"errors": methods}
+            if (name, table) == ("results", "photographs")
+            else original(name, table)
+        )
 
-    monkeypatch.setattr(page_tables, "seconds_of", lambda name: {"fine": 4.0, "fast": 0.6, "sgm": 0.2, "sgbm": 0.1})
+    monkeypatch.setattr(
+        page_tables, "seconds_of", lambda name: {"fine": 4.0, "fast": 0.6, "sgm": 0.2, "sgbm": 0.1}
+    )
     monkeypatch.setattr(page_tables, "entry", entry_with(errors(fast_on_pipes=2.0)))
     leaders, quick, _ = page_tables.order_sentences().splitlines()
-    assert leaders.startswith("- On every photograph, for each threshold, `fine` has the fewest errors")
-    assert "`sgm` has the fewest errors above 1 pixel on Piano; `sgbm` has the fewest errors above 1 pixel on Pipes." in quick
+    assert leaders.startswith(
+        "- On every photograph, for each threshold, `fine` has the fewest errors"
+    )
+    assert (
+        "`sgm` has the fewest errors above 1 pixel on Piano; `sgbm` has the fewest errors above 1 pixel on Pipes."
+        in quick
+    )
     monkeypatch.setattr(page_tables, "entry", entry_with(errors(fast_on_pipes=0.5)))
-    assert page_tables.order_sentences().startswith("- In 5 of 6 pairs of photograph and threshold `fine`")
+    assert page_tables.order_sentences().startswith(
+        "- In 5 of 6 pairs of photograph and threshold `fine`"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.json")))
@@ -535,7 +638,9 @@ def test_every_file_of_counts_names_its_command_and_commit(name):
         assert re.fullmatch(r"[0-9a-f]{40}\+?", stored["commit"])
 
 
-@pytest.mark.parametrize("name", ["quality", "quality_times", "results", "results_times", "scenes", "choosing"])
+@pytest.mark.parametrize(
+    "name", ["quality", "quality_times", "results", "results_times", "scenes", "choosing"]
+)
 def test_entries_have_the_load_of_the_machine_or_are_marked_as_recorded(name):
     for stored in read_counts(name)["entries"].values():
         if "recorded" in stored:
@@ -546,7 +651,9 @@ def test_entries_have_the_load_of_the_machine_or_are_marked_as_recorded(name):
 
 
 def test_times_of_a_busy_machine_are_refused():
-    with pytest.raises(SystemExit, match=r"^--times: the load average of the last minute is 2\.00; .*at most 0\.3;"):
+    with pytest.raises(
+        SystemExit, match=r"^--times: the load average of the last minute is 2\.00; .*at most 0\.3;"
+    ):
         refuse_busy_machine({"load_average_at_start": [2.0, 0.1, 0.1]})
     refuse_busy_machine({"load_average_at_start": [QUIET_LOAD, 3.0, 3.0]})
 
@@ -556,9 +663,13 @@ def test_an_entry_that_a_run_has_written_is_not_replaced_by_a_page(monkeypatch, 
     measured = {"entries": {"fine": {"command": "python measured.py"}}}
     replaced = []
     monkeypatch.setattr(record_pages, "read_counts", lambda name: measured)
-    monkeypatch.setattr(record_pages, "add_counts", lambda name, command, entry, content: replaced.append(entry))
+    monkeypatch.setattr(
+        record_pages, "add_counts", lambda name, command, entry, content: replaced.append(entry)
+    )
     monkeypatch.setattr(record_pages, "oldest_commit", lambda page, value: "0" * 40)
-    monkeypatch.setattr(record_pages, "_git", lambda *words: (ROOT / "docs/why.md").read_text(encoding="utf-8"))
+    monkeypatch.setattr(
+        record_pages, "_git", lambda *words: (ROOT / "docs/why.md").read_text(encoding="utf-8")
+    )
     (tmp_path / "quality_times.json").write_text("{}")
     record_pages.record("quality_times", "docs/why.md", record_pages.peer_times)
     assert set(replaced) == set(page_tables.PEERS) - {"fine"}
@@ -585,7 +696,9 @@ def test_tables_of_the_study_are_those_of_their_commit(name):
 
 
 def test_failed_comparisons_without_significance_are_not_called_against_the_sentence():
-    marked = re.findall(r"\*\*(against it|not significant):\*\* .*?p = ([\d.e-]+?)(?=; |\.?\n)", photographs_text())
+    marked = re.findall(
+        r"\*\*(against it|not significant):\*\* .*?p = ([\d.e-]+?)(?=; |\.?\n)", photographs_text()
+    )
     assert len(marked) > 10
     for mark, chance in marked:
         assert (mark == "not significant") == (float(chance) >= photographs_page.SIGNIFICANT)
@@ -597,7 +710,10 @@ def test_figures_of_answers_equal_the_tables_of_the_study():
     compared = 0
     for table in ("costs", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods"):
         answers = page_tables.block(photographs_text(), table)
-        cases = re.findall(r"(\w+) and (\w+), (photographs|roads): ([\d.]+) (?:%|px) and ([\d.]+) (?:%|px), fewer", answers)
+        cases = re.findall(
+            r"(\w+) and (\w+), (photographs|roads): ([\d.]+) (?:%|px) and ([\d.]+) (?:%|px), fewer",
+            answers,
+        )
         for method, other, group, error, other_error in cases:
             cells = study_cells(table)
             assert [cells[name][columns[group]] for name in (method, other)] == [error, other_error]

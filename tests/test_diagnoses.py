@@ -171,15 +171,27 @@ def database_of_another_program(folder):
 
 CASES = [
     (pair_of_wrong_matches, "'match --rectify auto'", "choose a pair"),
-    (rectified_pair_of_another_lens_model, "give the calibration of these images", "exchange the two images"),
+    (
+        rectified_pair_of_another_lens_model,
+        "give the calibration of these images",
+        "exchange the two images",
+    ),
     (cameras_that_converge, "exchange the two images", "give their range"),
     (repeated_texture, "try --disparities", "keep the range"),
     (small_near_object, "a narrower range", "keep the range"),
     (walls_without_texture, "choose two images", "judge the disparity map"),
     (costs_of_a_wall, "widen the range", "exchange the two images"),
-    (truth_in_another_scale, "if it is the map's, write --scale 4", "if it is the truth's, give the truth its scale"),
+    (
+        truth_in_another_scale,
+        "if it is the map's, write --scale 4",
+        "if it is the truth's, give the truth its scale",
+    ),
     (truth_in_another_scale_of_python, "divide the map by 4", "multiply the truth by 4"),
-    (truth_of_the_other_view, "give the map of the reference frame", "or the truth of the match frame"),
+    (
+        truth_of_the_other_view,
+        "give the map of the reference frame",
+        "or the truth of the match frame",
+    ),
     (text_file, "replace it by an undamaged copy", "convert it"),
     (tiff_of_an_unknown_kind, "replace it by an undamaged copy", "save it again"),
     (colours_that_code_values, "write the values themselves", "decode them with a reader"),
@@ -192,8 +204,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("diagnosis", "first_remedy", "second_remedy"), CASES, ids=lambda value: getattr(value, "__name__", ""))
-def test_a_diagnosis_that_may_be_wrong_says_so_and_offers_two_remedies(tmp_path, diagnosis, first_remedy, second_remedy):
+@pytest.mark.parametrize(
+    ("diagnosis", "first_remedy", "second_remedy"),
+    CASES,
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_diagnosis_that_may_be_wrong_says_so_and_offers_two_remedies(
+    tmp_path, diagnosis, first_remedy, second_remedy
+):
     message = diagnosis(tmp_path)
     assert " may " in message
     assert first_remedy in message
@@ -213,7 +231,9 @@ def test_a_file_system_without_locks_is_recognized_and_read_all_the_same(tmp_pat
         assert store.results() == []
     (tmp_path / "results.sqlite-wal").write_bytes(b"results")
     message = refusal(lambda: Store(tmp_path))
-    assert "holds results that cannot be read here, because this file system has no locks" in message
+    assert (
+        "holds results that cannot be read here, because this file system has no locks" in message
+    )
     assert "copy the whole folder to a local disk" in message
 
 

@@ -31,7 +31,11 @@ pytestmark = pytest.mark.docs
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The blocks of the methods' own pages run in test_method_pages.py, those of methods from outside, with what they name, in test_outside_page.py.
-FOLLOWED = [page for page in PAGES if page.parent.name != "methods" and page.stem != "outside" and "```" in page.read_text()]
+FOLLOWED = [
+    page
+    for page in PAGES
+    if page.parent.name != "methods" and page.stem != "outside" and "```" in page.read_text()
+]
 
 NOT_HERE = {
     r"^match --example": "README's first command, which .ci/run runs",
@@ -50,7 +54,9 @@ REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|^reproduce ")
 
 
 def _blocks(file, language=r"\w*"):
-    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL
+    )
 
 
 @pytest.fixture
@@ -73,10 +79,21 @@ def desk(small_scenes, tmp_path, monkeypatch):
     )
     camera, straight = [100, 0, 48, 0, 100, 24, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]
     for file, matrices in (
-        ("intrinsics.yml", {"M1": (3, 3, camera), "D1": (1, 5, [0] * 5), "M2": (3, 3, camera), "D2": (1, 5, [0] * 5)}),
+        (
+            "intrinsics.yml",
+            {
+                "M1": (3, 3, camera),
+                "D1": (1, 5, [0] * 5),
+                "M2": (3, 3, camera),
+                "D2": (1, 5, [0] * 5),
+            },
+        ),
         ("extrinsics.yml", {"R": (3, 3, straight), "T": (3, 1, [-10, 0, 0])}),
     ):
-        stored = {name: {"rows": rows, "cols": columns, "data": data} for name, (rows, columns, data) in matrices.items()}
+        stored = {
+            name: {"rows": rows, "cols": columns, "data": data}
+            for name, (rows, columns, data) in matrices.items()
+        }
         Path(file).write_text(json.dumps(stored))
     for side in ("left", "right"):
         write_image(f"{side}.tif", read_image(f"{side}.png"))
@@ -87,7 +104,9 @@ def desk(small_scenes, tmp_path, monkeypatch):
 def _follow(told, real):
     """Do what a page says from top to bottom: write its scripts, run its commands and its Python."""
     names = {}
-    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", told.read_text(), re.MULTILINE | re.DOTALL):
+    for language, block in re.findall(
+        r"^```(\w+)\n(.*?)^```", told.read_text(), re.MULTILINE | re.DOTALL
+    ):
         if language == "yaml" and not (named := re.match(r"# (\w+\.yaml)\n", block)):
             jsonschema.validate(yaml.safe_load(block), schema())
         elif language == "yaml":
@@ -100,7 +119,10 @@ def _follow(told, real):
         elif language in {"sh", "bash"}:
             commands = [shlex.split(line, comments=True) for line in block.splitlines()]
             # What follows a command on real scenes may need its results.
-            real_from = next((i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))), len(commands))
+            real_from = next(
+                (i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))),
+                len(commands),
+            )
             for i, words in enumerate(commands):
                 if words[:1] == ["stereo-framework"]:
                     ours = itertools.takewhile(lambda word: word not in ("|", ">"), words[1:])
@@ -124,12 +146,16 @@ def _command(arguments, run_it):
 def _other(words):
     text = " ".join(words)
     if extras := re.findall(r"pip install (?:-e )?\.\[(.*?)\]", text):
-        known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+            "optional-dependencies"
+        ]
         assert set(extras[0].split(",")) <= known.keys()
     elif found := re.match(r"(?:python )?((?:scripts/|benchmarks/|\.ci/)\S+)", text):
         assert (ROOT / found[1]).is_file()
     else:
-        assert re.match(r"(\.venv/bin/|python3 -m venv |pip install \.|export STEREO_DATA=)", text), text
+        assert re.match(
+            r"(\.venv/bin/|python3 -m venv |pip install \.|export STEREO_DATA=)", text
+        ), text
 
 
 def _supply(arguments):
@@ -172,7 +198,9 @@ def test_what_a_page_says_works(told, desk, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "told", [p for p in FOLLOWED if any(REAL.search(b) for b in _blocks(p))], ids=lambda p: str(p.relative_to(ROOT))
+    "told",
+    [p for p in FOLLOWED if any(REAL.search(b) for b in _blocks(p))],
+    ids=lambda p: str(p.relative_to(ROOT)),
 )
 def test_what_a_page_says_of_real_scenes_works(told, desk, data):
     _follow(told, real=True)
@@ -182,20 +210,32 @@ def test_what_a_page_says_of_real_scenes_works(told, desk, data):
 def test_the_settings_that_scripts_and_pages_of_methods_propose_are_legal(folder):
     """Their commands are run elsewhere, slowly or not at all."""
     files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".yaml", ".md")]
-    commands = [line.split() for path in files for line in re.findall(r"stereo-framework run (.+)", path.read_text())]
-    found = [(words[0], [words[i + 1] for i, word in enumerate(words) if word == "--set"]) for words in commands]
+    commands = [
+        line.split()
+        for path in files
+        for line in re.findall(r"stereo-framework run (.+)", path.read_text())
+    ]
+    found = [
+        (words[0], [words[i + 1] for i, word in enumerate(words) if word == "--set"])
+        for words in commands
+    ]
     assert found
     for script, overrides in found:
         assert load(script, overrides=overrides).settings
 
 
 def test_what_programs_of_the_repository_run_is_legal():
-    scripts = [path for folder in ("scripts", "docs/images") for path in (ROOT / folder).rglob("*.yaml")]
+    scripts = [
+        path for folder in ("scripts", "docs/images") for path in (ROOT / folder).rglob("*.yaml")
+    ]
     assert scripts
     assert [path for path in scripts if not load(path).settings] == []
     # The study names settings as tables do.
     tuned = load(ROOT / "scripts/choosing/tuned.yaml").settings
-    named = {f"{s.method} ({', '.join(f'{key}={word(value)}' for key, value in s.axes.items())})" for s in tuned}
+    named = {
+        f"{s.method} ({', '.join(f'{key}={word(value)}' for key, value in s.axes.items())})"
+        for s in tuned
+    }
     assert set(DEFAULTS.values()) <= named
 
 
@@ -208,7 +248,9 @@ def test_readme_is_a_front_page():
 def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch, capsys):
     example = _blocks("docs/howto/sweep.md", "yaml")[0]
     [shown] = _blocks("docs/howto/sweep.md", "text")
-    (tmp_path / "truncation.yaml").write_text(example.replace("{use: box, size: 9}", "{use: box, sise: 9}"))
+    (tmp_path / "truncation.yaml").write_text(
+        example.replace("{use: box, size: 9}", "{use: box, sise: 9}")
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["stereo-framework", "check", "truncation.yaml"])
     with pytest.raises(SystemExit, match="2"):
@@ -225,7 +267,10 @@ def test_the_house_of_contributing_has_all_rooms():
 def test_the_slots_of_contributing_are_the_slots():
     lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
     start = lines.index("| slot | its stages get | and may name | they return |") + 2
-    assert lines[start : start + len(SLOTS) + 1] == [*(f"| {' | '.join(slot_row(slot))} |" for slot in SLOTS), ""]
+    assert lines[start : start + len(SLOTS) + 1] == [
+        *(f"| {' | '.join(slot_row(slot))} |" for slot in SLOTS),
+        "",
+    ]
 
 
 def test_the_stage_of_contributing_is_the_example():
@@ -243,10 +288,19 @@ def test_licences_are_those_of_the_packages():
     """Of everything that users install; what only tests and this site need is not passed on."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [
-        project["optional-dependencies"].get(extra, []) for extra in ("data", "tables", "notebooks", "onnx", "cluster", "tune")
+        project["optional-dependencies"].get(extra, [])
+        for extra in ("data", "tables", "notebooks", "onnx", "cluster", "tune")
     ]
-    wanted = {re.match(r"[\w-]+", name)[0] for names in (project["dependencies"], *extras) for name in names}
-    told = dict(re.findall(r"^\| ([\w-]+) \| ([\w ]+) \|", (ROOT / "docs/licences.md").read_text(), re.MULTILINE))
+    wanted = {
+        re.match(r"[\w-]+", name)[0]
+        for names in (project["dependencies"], *extras)
+        for name in names
+    }
+    told = dict(
+        re.findall(
+            r"^\| ([\w-]+) \| ([\w ]+) \|", (ROOT / "docs/licences.md").read_text(), re.MULTILINE
+        )
+    )
     assert set(told) - {"package"} == wanted
     for name in wanted:
         about = importlib.metadata.metadata(name)

@@ -87,31 +87,54 @@ def place(tmp_path, monkeypatch):
     left = np.random.default_rng(0).integers(0, 256, (24, 40, 3), dtype=np.uint8)
     write_image(folder / "left.png", left)
     write_image(folder / "right.png", np.roll(left, -3, axis=1))
-    (folder / "truth.raw16").write_bytes(np.array([24, 40], np.int32).tobytes() + np.full((24, 40), 3, np.float32).tobytes())
+    (folder / "truth.raw16").write_bytes(
+        np.array([24, 40], np.int32).tobytes() + np.full((24, 40), 3, np.float32).tobytes()
+    )
     return tmp_path
 
 
 def test_one_of_each_through_the_verbs(place):
     assert "no fault" in call("check", "s.yaml", "--try", "--plugin", "plugin.py").stdout
     assert "mine/one" in call("scenes", "--plugin", "plugin.py").stdout
-    [record] = json.loads(call("run", "s.yaml", "--out", "o", "--json", "--plugin", "plugin.py").stdout)
+    [record] = json.loads(
+        call("run", "s.yaml", "--out", "o", "--json", "--plugin", "plugin.py").stdout
+    )
     assert (record["scene"], record["protocol"]) == ("mine/one", "ours")
     # The first three columns have no match: nobody sees them on the right.
-    assert record["statistics"]["off_by_all"] == pytest.approx(record["statistics"]["bad_pixels_all"] / 100)
+    assert record["statistics"]["off_by_all"] == pytest.approx(
+        record["statistics"]["bad_pixels_all"] / 100
+    )
     assert 0 < record["statistics"]["off_by_all"] < 0.2
     assert (place / "o/tables/t.csv").read_text().count("ours_alone") == 1
     assert "off_by" in call("stages", "measures", "--plugin", "plugin.py").stdout
     call("report", "o", "--plugin", "plugin.py")
     page = (place / "o/report.html").read_text()
-    for said in ("Off by over time, protocol ours", "chart &#39;Broken&#39;: KeyError", "plugin.py:"):
+    for said in (
+        "Off by over time, protocol ours",
+        "chart &#39;Broken&#39;: KeyError",
+        "plugin.py:",
+    ):
         assert said in page
     assert "ours: " in call("stages", "ours", "--plugin", "plugin.py").stdout
 
 
-def test_a_folder_is_shown_whole_without_the_plug_in_and_a_changed_measure_never_returns_an_old_number(place):
+def test_a_folder_is_shown_whole_without_the_plug_in_and_a_changed_measure_never_returns_an_old_number(
+    place,
+):
     run = ["run", "s.yaml", "--set", "name=a", "--out", "o", "--json", "--plugin", "plugin.py"]
     [first] = json.loads(call(*run).stdout)
-    call("run", "s.yaml", "--set", "name=b", "--out", "o", "--plugin", "plugin.py", "--set", "search.maximum=2")
+    call(
+        "run",
+        "s.yaml",
+        "--set",
+        "name=b",
+        "--out",
+        "o",
+        "--plugin",
+        "plugin.py",
+        "--set",
+        "search.maximum=2",
+    )
     (place / "plugin.py").write_text("raise SystemExit('nobody runs this')")
     program = f"""
 import sys
@@ -135,7 +158,9 @@ print(CliRunner().invoke(app, {run}).stdout)
     _, told, found = done.stdout.partition("\npx lower Nobody 2026, equation 1\n")
     assert told, done.stdout
     [second] = json.loads(found)
-    assert second["statistics"]["off_by_all"] == pytest.approx(first["statistics"]["off_by_all"] + 7)
+    assert second["statistics"]["off_by_all"] == pytest.approx(
+        first["statistics"]["off_by_all"] + 7
+    )
     assert "error &gt; 0.5 px" in (place / "o/report.html").read_text()
     assert "off_by_all" in call("results", "o").stdout
 
@@ -146,7 +171,12 @@ def test_the_measure_and_the_reader_themselves(place):
     load_plugin("plugin.py")
     scene = sf.load_scene("mine/one")
     for threshold, share in ((0.2, 1), (0.3, 0)):
-        assert sf.evaluate(scene.truth + 0.25, scene, {"base": "ours", "threshold": threshold})["off_by_all"] == share
+        assert (
+            sf.evaluate(scene.truth + 0.25, scene, {"base": "ours", "threshold": threshold})[
+                "off_by_all"
+            ]
+            == share
+        )
     views = sf.evaluate(scene.truth, scene, {"base": "taxonomy2002", "measures": ["darkest"]})
     assert views["darkest_match"] == scene.image(1).min()
     assert metric_of("off_by_nonocc").pooled == "mean"
@@ -154,7 +184,9 @@ def test_the_measure_and_the_reader_themselves(place):
     (place / "x.npy").rename(place / "x.grey")
     assert read_image(place / "x.grey").shape == (3, 4)
     (place / "bad.raw16").write_bytes(b"ab")
-    with pytest.raises(DataError, match=r"bad.raw16: .*plugin.py:\d+: its reader read_raw16 failed: ValueError"):
+    with pytest.raises(
+        DataError, match=r"bad.raw16: .*plugin.py:\d+: its reader read_raw16 failed: ValueError"
+    ):
         read_disparity(place / "bad.raw16")
     with pytest.raises(DataError, match="none.raw16: no such file"):
         read_disparity("none.raw16")
@@ -166,16 +198,31 @@ MEASURE = "@sf.measure(unit='px', better='lower', source='s')\ndef "
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        (MEASURE + "m(disparity, trut): return 0", "measure m: no such data 'trut'; .*did you mean 'truth'"),
+        (
+            MEASURE + "m(disparity, trut): return 0",
+            "measure m: no such data 'trut'; .*did you mean 'truth'",
+        ),
         (MEASURE + "m(disparity): return 0", "measure m: names neither truth nor prediction"),
-        (MEASURE + "rms_error(disparity, truth): return 0", "measure 'rms_error': already registered by stereo_framework"),
+        (
+            MEASURE + "rms_error(disparity, truth): return 0",
+            "measure 'rms_error': already registered by stereo_framework",
+        ),
         (
             MEASURE.replace("lower", "up") + "m(disparity, truth): return 0",
             "measure: better is 'up'; expected 'lower', 'higher' or ''",
         ),
-        ("@sf.reader('x', kind='image')\ndef r(path): return 0", "reader 'x': a suffix begins with a dot"),
-        ("@sf.reader('.x', kind='map')\ndef r(path): return 0", "reader: kind is 'map'; expected 'disparity' or 'image'"),
-        ("sf.protocol('eth3d', base='kitti2015')", "'eth3d' is|protocol 'eth3d': already registered"),
+        (
+            "@sf.reader('x', kind='image')\ndef r(path): return 0",
+            "reader 'x': a suffix begins with a dot",
+        ),
+        (
+            "@sf.reader('.x', kind='map')\ndef r(path): return 0",
+            "reader: kind is 'map'; expected 'disparity' or 'image'",
+        ),
+        (
+            "sf.protocol('eth3d', base='kitti2015')",
+            "'eth3d' is|protocol 'eth3d': already registered",
+        ),
         ("sf.protocol('p', base='kitti2016')", "no protocol 'kitti2016'"),
         ("sf.protocol('p', base='kitti2015', tresholds=[1])", "tresholds"),
     ],
@@ -186,7 +233,9 @@ def test_mistakes(code, message):
 
 
 def test_a_measure_that_raises_is_told(place):
-    (place / "plugin.py").write_text(PLUGIN.replace("    return np.mean(np.abs", "    1 / 0\n    return np.mean(np.abs"))
+    (place / "plugin.py").write_text(
+        PLUGIN.replace("    return np.mean(np.abs", "    1 / 0\n    return np.mean(np.abs")
+    )
     result = call("run", "s.yaml", "--plugin", "plugin.py", status=1)
     assert "ZeroDivisionError" in result.output
     assert "plugin.py" in result.output
@@ -197,6 +246,9 @@ def test_a_measure_ends_no_program_and_changes_no_map(registry, code):
     own = {"sf": sf, "__name__": "somebody"}
     exec(MEASURE + f"careless(disparity, truth): {code}", own)
     truth, found = np.ones((4, 5), np.float32), np.full((4, 5), 2, np.float32)
-    with pytest.raises(DataError, match="measure careless: (SystemExit: 3|ValueError: assignment destination is read-only)"):
+    with pytest.raises(
+        DataError,
+        match="measure careless: (SystemExit: 3|ValueError: assignment destination is read-only)",
+    ):
         sf.evaluate(found, truth, {"base": "taxonomy2002", "measures": "careless"})
     assert (found == 2).all()

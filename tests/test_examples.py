@@ -20,7 +20,12 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
     ],
 )
 def test_examples(name, said, tmp_path):
-    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py", tmp_path], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py", tmp_path],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
     if name == "simple":

@@ -62,18 +62,27 @@ def assert_printed(page, sentence, *values):
 def golden(page, setting, statistic=0):
     """Return a statistic of a setting in the golden figures, by scene."""
     cells = GOLDEN[page]["settings"][setting]
-    return {scene: float(cell.split(" / ")[statistic]) for scene, cell in zip(SCENES, cells, strict=True)}
+    return {
+        scene: float(cell.split(" / ")[statistic])
+        for scene, cell in zip(SCENES, cells, strict=True)
+    }
 
 
 def table_rows(page, first_cell):
     """Return the cells of the rows of a table that begin with a text."""
     lines = (ROOT / page).read_text().splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith(f"| {first_cell}")]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith(f"| {first_cell}")
+    ]
 
 
 def results_row(table, method):
     """Return the numbers of a method in a table of the page of results."""
-    [block] = re.findall(rf"<!-- {table} -->\n(.*?)<!-- end -->", (DOCS / "results.md").read_text(), re.DOTALL)
+    [block] = re.findall(
+        rf"<!-- {table} -->\n(.*?)<!-- end -->", (DOCS / "results.md").read_text(), re.DOTALL
+    )
     [row] = re.findall(rf"^\| `{method}` \| (.*) \|$", block, re.MULTILINE)
     return row.split(" | ")
 
@@ -82,7 +91,10 @@ def results_row(table, method):
 
 
 def test_errors_of_stable_matching_on_teddy_are_printed_with_measure_and_margins():
-    counts = {method: COUNTS["margins"][method]["alpha 50, beta 0.1"]["teddy"] for method in ("csm", "stratified")}
+    counts = {
+        method: COUNTS["margins"][method]["alpha 50, beta 0.1"]["teddy"]
+        for method in ("csm", "stratified")
+    }
     assert_printed(
         "docs/methods/stable_matching.md",
         "On teddy of Middlebury v2 `csm` with `alpha` 50 and `beta` 0.1 matches N % of the visible pixels, of which N % are off by more "
@@ -111,7 +123,10 @@ def test_densities_of_stratified_and_stable_matching_are_printed_for_each_margin
 
 
 def test_stratified_matching_leaves_the_printed_share_unmatched_without_margins():
-    unmatched = [100 - counts["matched"] for counts in COUNTS["margins"]["stratified"]["alpha 0, beta 0"].values()]
+    unmatched = [
+        100 - counts["matched"]
+        for counts in COUNTS["margins"]["stratified"]["alpha 0, beta 0"].values()
+    ]
     assert_printed(
         "docs/methods/stratified_matching.md",
         "on the scenes of Middlebury v2 N to N % of the visible pixels stay unmatched with `alpha` and `beta` 0.",
@@ -121,11 +136,16 @@ def test_stratified_matching_leaves_the_printed_share_unmatched_without_margins(
 
 
 def test_stratified_matching_is_denser_at_the_default_margins_on_tsukuba_only():
-    assert "it is denser than stable matching on tsukuba and sparser on venus, teddy and cones" in text_of(
-        "docs/methods/stratified_matching.md"
+    assert (
+        "it is denser than stable matching on tsukuba and sparser on venus, teddy and cones"
+        in text_of("docs/methods/stratified_matching.md")
     )
-    stratified, stable = (COUNTS["margins"][method]["alpha 10, beta 0.05"] for method in ("stratified", "csm"))
-    assert [scene for scene in SCENES if stratified[scene]["matched"] > stable[scene]["matched"]] == ["tsukuba"]
+    stratified, stable = (
+        COUNTS["margins"][method]["alpha 10, beta 0.05"] for method in ("stratified", "csm")
+    )
+    assert [
+        scene for scene in SCENES if stratified[scene]["matched"] > stable[scene]["matched"]
+    ] == ["tsukuba"]
 
 
 def test_error_rates_at_a_low_threshold_are_those_of_the_golden_figures():
@@ -140,8 +160,16 @@ def test_error_rates_at_a_low_threshold_are_those_of_the_golden_figures():
 @pytest.mark.parametrize(
     ("sentence", "method", "settings"),
     [
-        ("these values match N to N % of the visible pixels, N to N % of them wrongly, mostly", "csm", ["alpha 10, beta 0.05"]),
-        ("these values match N to N % of the visible pixels, N to N % of them wrongly;", "stratified", ["alpha 10, beta 0.05"]),
+        (
+            "these values match N to N % of the visible pixels, N to N % of them wrongly, mostly",
+            "csm",
+            ["alpha 10, beta 0.05"],
+        ),
+        (
+            "these values match N to N % of the visible pixels, N to N % of them wrongly;",
+            "stratified",
+            ["alpha 10, beta 0.05"],
+        ),
         (
             "keeps N to N % at the larger margins alpha 50, beta 0.1, N to N % of them wrongly",
             "stratified",
@@ -150,10 +178,19 @@ def test_error_rates_at_a_low_threshold_are_those_of_the_golden_figures():
     ],
 )
 def test_comments_of_semi_dense_scripts_print_the_counted_ranges(sentence, method, settings):
-    counts = [scene for setting in settings for scene in COUNTS["margins"][method][setting].values()]
+    counts = [
+        scene for setting in settings for scene in COUNTS["margins"][method][setting].values()
+    ]
     matched = [scene["matched"] for scene in counts]
     wrong = [scene["wrong_of_visible"] for scene in counts]
-    assert_printed(f"configs/methods/{method}.yaml", sentence, min(matched), max(matched), min(wrong), max(wrong))
+    assert_printed(
+        f"configs/methods/{method}.yaml",
+        sentence,
+        min(matched),
+        max(matched),
+        min(wrong),
+        max(wrong),
+    )
 
 
 # --- scanline matching and correlation --------------------------------------------------------------------------------
@@ -165,7 +202,10 @@ def test_a_low_price_gives_a_sparser_map_with_more_errors_on_each_scene():
         in text_of("docs/methods/maximum_likelihood_matching.md")
     )
     for statistic in (0, 1):
-        low, high = (golden("maximum_likelihood_matching", f"occlusion_cost: {cost}", statistic) for cost in (20, 300))
+        low, high = (
+            golden("maximum_likelihood_matching", f"occlusion_cost: {cost}", statistic)
+            for cost in (20, 300)
+        )
         assert all(low[scene] > high[scene] for scene in SCENES)
 
 
@@ -209,11 +249,19 @@ def test_error_rates_of_correlation_are_the_measured_ones():
 
 
 def test_energies_of_belief_propagation_lie_in_the_printed_ranges():
-    energies = {setting: golden("belief_propagation", setting, 1) for setting in GOLDEN["belief_propagation"]["settings"]}
+    energies = {
+        setting: golden("belief_propagation", setting, 1)
+        for setting in GOLDEN["belief_propagation"]["settings"]
+    }
     best = energies["schedule: accelerated, iterations: 50, damping: 0.1"]
     above = [100 * (best[scene] / energies["graph_cut"][scene] - 1) for scene in SCENES]
     page = "docs/methods/belief_propagation.md"
-    assert_printed(page, "end N to N % above those of `graph_cut` under the same energy.", min(above), max(above))
+    assert_printed(
+        page,
+        "end N to N % above those of `graph_cut` under the same energy.",
+        min(above),
+        max(above),
+    )
 
     damped = energies["schedule: synchronous, iterations: 50, damping: 0.1"]
     undamped = energies["schedule: synchronous, iterations: 50, damping: 0"]
@@ -236,8 +284,9 @@ def test_gaps_of_message_passing_and_of_graph_cuts_fit_their_energies():
 
 
 def test_errors_grow_while_the_energy_falls_on_venus_and_teddy():
-    assert "On venus and teddy the error rate (Kostliva et al. 2007) grows from 10 to 50 and to 200 iterations" in text_of(
-        "docs/methods/trw_s.md"
+    assert (
+        "On venus and teddy the error rate (Kostliva et al. 2007) grows from 10 to 50 and to 200 iterations"
+        in text_of("docs/methods/trw_s.md")
     )
     for scene in ("venus", "teddy"):
         errors = [golden("trw_s", f"iterations: {count}")[scene] for count in (10, 50, 200)]
@@ -261,8 +310,13 @@ def test_prices_of_graph_cuts_with_occlusions_have_the_printed_rates():
 def test_only_two_methods_of_the_table_take_longer_than_graph_cuts_with_occlusions():
     page = "docs/methods/graph_cut_occlusion.md"
     assert "only `bayesian` and `sa` took longer on Middlebury v2" in text_of(page)
-    [block] = re.findall(r"<!-- middlebury_v2 -->\n(.*?)<!-- end -->", (DOCS / "results.md").read_text(), re.DOTALL)
-    seconds = {name: float(time) for name, time in re.findall(r"^\| `(\w+)` \| .* \| ([\d.]+) \|$", block, re.MULTILINE)}
+    [block] = re.findall(
+        r"<!-- middlebury_v2 -->\n(.*?)<!-- end -->", (DOCS / "results.md").read_text(), re.DOTALL
+    )
+    seconds = {
+        name: float(time)
+        for name, time in re.findall(r"^\| `(\w+)` \| .* \| ([\d.]+) \|$", block, re.MULTILINE)
+    }
     assert {name for name, time in seconds.items() if time > seconds["gco"]} == {"bayesian", "sa"}
 
 
@@ -272,11 +326,21 @@ def test_only_two_methods_of_the_table_take_longer_than_graph_cuts_with_occlusio
 def test_the_table_of_ad_census_prints_the_measured_percentages():
     measured = COUNTS["ad_census"]["script"]
     cells = [" / ".join(f"{value:.2f}" for value in measured[scene].values()) for scene in SCENES]
-    assert table_rows("docs/methods/ad_census.md", "the script") == [["the script", f"{measured['average']:.2f}", *cells]]
+    assert table_rows("docs/methods/ad_census.md", "the script") == [
+        ["the script", f"{measured['average']:.2f}", *cells]
+    ]
     page = "docs/methods/ad_census.md"
     assert_printed(page, "percentages below; the script gives N.", measured["average"])
-    assert_printed(page, "(`views: both, iterations: 1`) the average is N;", COUNTS["ad_census"]["both views"]["average"])
-    assert_printed(page, "before the parabola as well, N.", COUNTS["ad_census"]["both views, finish"]["average"])
+    assert_printed(
+        page,
+        "(`views: both, iterations: 1`) the average is N;",
+        COUNTS["ad_census"]["both views"]["average"],
+    )
+    assert_printed(
+        page,
+        "before the parabola as well, N.",
+        COUNTS["ad_census"]["both views, finish"]["average"],
+    )
 
 
 def test_the_published_average_of_ad_census_is_the_mean_of_its_row():
@@ -287,7 +351,9 @@ def test_the_published_average_of_ad_census_is_the_mean_of_its_row():
 
 
 def test_whole_numbers_keep_the_printed_share_of_the_winners_on_each_scene():
-    [share] = figures_of("docs/methods/ad_census.md", "stay the same in more than N % of the pixels of each scene")
+    [share] = figures_of(
+        "docs/methods/ad_census.md", "stay the same in more than N % of the pixels of each scene"
+    )
     assert min(COUNTS["equal_winners"].values()) > float(share)
 
 
@@ -313,8 +379,14 @@ def test_support_weights_are_compared_with_the_figures_of_their_sources():
     filter_percentage, filter_seconds = results_row("middlebury_v2", "cost_filter")
     sentence = "- Slow, since nothing can be summed ahead: N s on one thread"
     assert_printed(page, sentence, float(seconds))
-    assert_printed(page, "with N % bad pixels in the mean of the twelve percentages.", float(percentage))
-    assert_printed(page, "with its guided filter, has N % in a thirtieth of the time.", float(filter_percentage))
+    assert_printed(
+        page, "with N % bad pixels in the mean of the twelve percentages.", float(percentage)
+    )
+    assert_printed(
+        page,
+        "with its guided filter, has N % in a thirtieth of the time.",
+        float(filter_percentage),
+    )
     assert round(float(seconds) / float(filter_seconds), -1) == 30
 
 
@@ -326,19 +398,37 @@ def test_patch_match_has_the_printed_averages():
 
 def test_the_choice_of_a_method_prints_the_figures_of_the_results():
     page = "docs/methods/README.md"
-    photographs = {name: float(results_row("photographs", name)[0]) for name in ("fine", "fast", "sgm", "sgbm", "bm")}
-    seconds = {name: float(results_row("photographs", name)[-1]) for name in (*photographs, "census", "window", "ssd")}
+    photographs = {
+        name: float(results_row("photographs", name)[0])
+        for name in ("fine", "fast", "sgm", "sgbm", "bm")
+    }
+    seconds = {
+        name: float(results_row("photographs", name)[-1])
+        for name in (*photographs, "census", "window", "ssd")
+    }
     assert_printed(page, "(../chain.md) | N %, in N s |", photographs["fine"], seconds["fine"])
-    assert_printed(page, "a seventh of the time | [`fast`](../chain.md) | N % |", photographs["fast"])
+    assert_printed(
+        page, "a seventh of the time | [`fast`](../chain.md) | N % |", photographs["fast"]
+    )
     assert round(seconds["fine"] / seconds["fast"]) == 7
     assert_printed(page, "| [`sgm`](sgm.md) | N % |", photographs["sgm"])
     assert seconds["sgm"] <= 0.25
-    assert_printed(page, "`sgbm` (OpenCV) | N %; `bm` has N % in N s |", photographs["sgbm"], photographs["bm"], seconds["bm"])
+    assert_printed(
+        page,
+        "`sgbm` (OpenCV) | N %; `bm` has N % in N s |",
+        photographs["sgbm"],
+        photographs["bm"],
+        seconds["bm"],
+    )
     simple = [float(results_row("photographs", name)[0]) for name in ("census", "window", "ssd")]
     assert_printed(page, "`window`, `ssd` | N, N, N %; 0.3 s at most |", *simple)
     assert max(seconds[name] for name in ("census", "window", "ssd")) <= 0.3
-    old_scenes = [float(results_row("middlebury_v2", name)[0]) for name in ("cost_filter", "ad_census", "sgm")]
-    new_scenes = [float(results_row("photographs", name)[0]) for name in ("cost_filter", "ad_census")]
+    old_scenes = [
+        float(results_row("middlebury_v2", name)[0]) for name in ("cost_filter", "ad_census", "sgm")
+    ]
+    new_scenes = [
+        float(results_row("photographs", name)[0]) for name in ("cost_filter", "ad_census")
+    ]
     sentence = "N and N % in the mean of the twelve percentages of Middlebury v2, where `sgm` has N %; N and N % on photographs"
     assert_printed(page, sentence, *old_scenes, *new_scenes)
 
@@ -368,15 +458,25 @@ def test_row_differences_of_the_sets_are_the_measured_ones():
 def test_captions_of_the_chain_print_the_figures_of_their_pictures():
     captions = COUNTS["chain_captions"]
     page = "docs/chain.md"
-    before, after, low, high = (abs(float(figure)) for figure in re.findall(r"-?\d+\.\d+", captions["rows"]))
+    before, after, low, high = (
+        abs(float(figure)) for figure in re.findall(r"-?\d+\.\d+", captions["rows"])
+    )
     assert_printed(page, "(N to N rows over the whole image)", high, low)
-    assert_printed(page, "errors of `sgm` as the pair is, N %, and with aligned rows, N %.", before, after)
+    assert_printed(
+        page, "errors of `sgm` as the pair is, N %, and with aligned rows, N %.", before, after
+    )
     light = [float(figure) for figure in re.findall(r"\d+\.\d+", captions["light"])]
     assert_printed(
-        page, "N and N grey levels in the median of the visible pixels; errors of `fine` without and with it, N and N %.", *light
+        page,
+        "N and N grey levels in the median of the visible pixels; errors of `fine` without and with it, N and N %.",
+        *light,
     )
     planes = [float(figure) for figure in re.findall(r"\d+\.\d+", captions["planes"])]
-    assert_printed(page, "paths over whole levels, N %; planes after one round, N; after all five, N; finished, N.", *planes)
+    assert_printed(
+        page,
+        "paths over whole levels, N %; planes after one round, N; after all five, N; finished, N.",
+        *planes,
+    )
 
 
 def test_gains_by_aligned_rows_are_those_of_the_note():
@@ -395,7 +495,14 @@ def test_the_parts_that_reduce_errors_most_are_those_of_the_note():
         "light and planes reduce errors most on five photographs (1 pixel), planes and rows on two roads (2 pixels)"
         in text_of("docs/chain.md")
     )
-    names = ("rows", "light, and local weights", "planes", "the left-right term", "half levels", "the finish")
+    names = (
+        "rows",
+        "light, and local weights",
+        "planes",
+        "the left-right term",
+        "half levels",
+        "the finish",
+    )
     ablation = {name: table_rows("docs/notes/chain.md", f"{name} |")[0] for name in names}
     for column, largest in ((2, {"light, and local weights", "planes"}), (3, {"planes", "rows"})):
         by_error = sorted(names, key=lambda name, column=column: float(ablation[name][column]))
@@ -417,7 +524,10 @@ def test_the_truth_of_teddy_gives_the_printed_differences():
 @pytest.mark.parametrize(
     ("sentence", "of_the_study"),
     [
-        ("hold the true difference | N % of the cases; on single pairs N to N %", ["89", "35", "100"]),
+        (
+            "hold the true difference | N % of the cases; on single pairs N to N %",
+            ["89", "35", "100"],
+        ),
         ("are called worse | N % |", ["99"]),
         ("pairs told apart; rightly | N %; N % |", ["60", "99.8"]),
         ("intervals held in N % of the cases, though N to N % of the maps", ["59", "99", "100"]),
@@ -438,7 +548,11 @@ def test_the_page_without_truth_prints_the_figures_of_the_study(sentence, of_the
 def test_errors_in_tiles_are_the_measured_ones(method):
     measured = json.loads((DOCS / "counts" / "tiles.json").read_text())["photographs"][method]
     sentence = f"`{method}` has N % as a whole, N % in tiles of 512 pixels and N % in tiles of 256"
-    assert_printed("docs/performance.md", sentence, *(measured[key] for key in ("whole", "tiles of 512", "tiles of 256")))
+    assert_printed(
+        "docs/performance.md",
+        sentence,
+        *(measured[key] for key in ("whole", "tiles of 512", "tiles of 256")),
+    )
 
 
 def test_estimated_ranges_of_real_pairs_are_the_measured_ones():
@@ -454,7 +568,14 @@ def test_estimated_ranges_of_real_pairs_are_the_measured_ones():
     assert int(pairs) == len(covered)
     assert min(covered) >= float(least)
     sentence = "Its width is N to N times that of the true disparities, on *tsukuba* N times. On `synthetic/slits` it covers N %"
-    assert_printed("docs/howto/images.md", sentence, min(widths), max(widths), tsukuba["width"], slits["covered"])
+    assert_printed(
+        "docs/howto/images.md",
+        sentence,
+        min(widths),
+        max(widths),
+        tsukuba["width"],
+        slits["covered"],
+    )
 
 
 # --- confidence -------------------------------------------------------------------------------------------------------
@@ -465,10 +586,15 @@ LEARNED = yaml.safe_load(confidence_tables.LEARNED.read_text())
 def confidence_table():
     """Return the areas of the page's large table by measure and method, and the mean ranks."""
     text = (DOCS / "confidence.md").read_text()
-    header = re.search(r"^\| area over optimal area \| (.*) \| mean rank \|$", text, re.MULTILINE)[1]
+    header = re.search(r"^\| area over optimal area \| (.*) \| mean rank \|$", text, re.MULTILINE)[
+        1
+    ]
     methods = header.replace("`", "").split(" | ")
     rows = re.findall(r"^\| `(\w+)`(?:\\\*)? \| ([\d.]+(?: \| [\d.]+){6}) \|$", text, re.MULTILINE)
-    return {name: dict(zip([*methods, "rank"], map(float, cells.split(" | ")), strict=True)) for name, cells in rows}
+    return {
+        name: dict(zip([*methods, "rank"], map(float, cells.split(" | ")), strict=True))
+        for name, cells in rows
+    }
 
 
 def test_measures_learned_from_scenes_of_the_table_are_marked():
@@ -485,7 +611,12 @@ def test_measures_learned_from_scenes_of_the_table_are_marked():
 def test_areas_with_each_scene_left_out_are_printed_beside_the_table():
     text = (DOCS / "confidence.md").read_text()
     rows = [f"| {name} | {area} |" for name, area in confidence_tables.left_out_rows(LEARNED)]
-    assert "| area over optimal area, 14 scenes | `census_sgm` |\n| --- | --- |\n" + "\n".join(rows) + "\n" in text
+    assert (
+        "| area over optimal area, 14 scenes | `census_sgm` |\n| --- | --- |\n"
+        + "\n".join(rows)
+        + "\n"
+        in text
+    )
     areas = LEARNED["mean_auc_over_optimal"]
     ratios = [scene["auc_learned"] / scene["auc_optimal"] for scene in LEARNED["left_out"].values()]
     assert mean(ratios) == pytest.approx(areas["learned"], abs=5e-4)
@@ -494,7 +625,9 @@ def test_areas_with_each_scene_left_out_are_printed_beside_the_table():
     assert_printed("docs/confidence.md", sentence, areas["learned"], areas["ambiguity"], gain)
     assert min(areas, key=areas.get) == "learned"
     assert sorted(areas, key=areas.get)[1] == "ambiguity"
-    better = [scene["auc_learned"] < scene["auc_best_single"] for scene in LEARNED["left_out"].values()]
+    better = [
+        scene["auc_learned"] < scene["auc_best_single"] for scene in LEARNED["left_out"].values()
+    ]
     assert sum(better) == 10
 
 
@@ -532,12 +665,24 @@ def test_statements_on_measures_of_confidence_follow_from_the_table():
             far_from_best.add(column)
     assert far_from_best == {"sad_window", "ncc_window"}
 
-    better = {name for name, areas in single.items() if areas["sad_window"] < table["maximum_likelihood"]["sad_window"]}
-    named = {"left_right_difference", "attainable_likelihood", "peak_ratio_naive", "winner_margin_naive", "curvature"}
+    better = {
+        name
+        for name, areas in single.items()
+        if areas["sad_window"] < table["maximum_likelihood"]["sad_window"]
+    }
+    named = {
+        "left_right_difference",
+        "attainable_likelihood",
+        "peak_ratio_naive",
+        "winner_margin_naive",
+        "curvature",
+    }
     assert better == named
 
     distinctiveness = table["distinctiveness"]
-    worse_than_nothing = {column for column, area in worthless.items() if distinctiveness[column] > area}
+    worse_than_nothing = {
+        column for column, area in worthless.items() if distinctiveness[column] > area
+    }
     assert worse_than_nothing == {"census_window", "census_sgm", "sad_sgm", "ncc_sgm"}
 
 
@@ -613,7 +758,13 @@ def test_departures_of_stages_without_a_page_stand_in_the_index():
     on_pages = {name for page in PAGES for name in stages_of_page(page)}
     listed = listed_departures("README")
     # These stages are ours: no paper describes them.
-    own_stages = {"plane_paths", "border_fill", "plane_smooth", "row_alignment", "radiometric_field"}
+    own_stages = {
+        "plane_paths",
+        "border_fill",
+        "plane_smooth",
+        "row_alignment",
+        "radiometric_field",
+    }
     assert departing_stages() - on_pages - own_stages <= listed
     assert not listed & on_pages
 
@@ -622,12 +773,24 @@ def test_departures_of_stages_without_a_page_stand_in_the_index():
     ("page", "departure"),
     [
         ("docs/methods/sgm.md", "the script has 8 paths, where the paper recommends 16"),
-        ("docs/methods/sgm.md", "`p2` of the script is constant, while the paper's falls with the difference of intensities"),
+        (
+            "docs/methods/sgm.md",
+            "`p2` of the script is constant, while the paper's falls with the difference of intensities",
+        ),
         ("docs/methods/ad_census.md", "an arm may have no pixel at all where colours differ"),
-        ("docs/methods/ad_census.md", "the images are not smoothed by a median before arms are measured"),
-        ("docs/methods/cost_filter.md", "they were not compared with the parameters that the paper prints"),
+        (
+            "docs/methods/ad_census.md",
+            "the images are not smoothed by a median before arms are measured",
+        ),
+        (
+            "docs/methods/cost_filter.md",
+            "they were not compared with the parameters that the paper prints",
+        ),
         ("docs/methods/README.md", "the image is not smoothed before the tree is built"),
-        ("docs/methods/README.md", "take the place of the measurement model of Scharstein & Szeliski 1998"),
+        (
+            "docs/methods/README.md",
+            "take the place of the measurement model of Scharstein & Szeliski 1998",
+        ),
     ],
 )
 def test_departures_that_only_the_code_showed_stand_on_their_page(page, departure):
@@ -639,7 +802,10 @@ def test_values_that_the_pages_print_are_those_of_the_scripts():
     settings = {bound.stage.name: bound.parameters for _, bound in penalties.stages()}
     assert settings["semi_global"]["paths"] == 8
     assert settings["semi_global"].get("penalties", "constant") == "constant"
-    costs = {bound.stage.name: bound.parameters for _, bound in load("cost_filter").only.pipeline.stages()}
+    costs = {
+        bound.stage.name: bound.parameters
+        for _, bound in load("cost_filter").only.pipeline.stages()
+    }
     gradient = costs["gradient_difference"]
     assert_printed(
         "docs/methods/cost_filter.md",

@@ -32,7 +32,9 @@ def commands():
     """Return the parameters of each command, without those that every command has."""
     parameters = {}
     for name, command in typer.main.get_command(app).commands.items():
-        parameters[name] = [parameter for parameter in command.params if parameter.name not in _EVERYWHERE]
+        parameters[name] = [
+            parameter for parameter in command.params if parameter.name not in _EVERYWHERE
+        ]
     return parameters
 
 
@@ -73,8 +75,14 @@ def sources_in(file):
 def test_every_option_of_a_command_has_a_test_of_its_effect(command):
     parameters = commands()[command]
     entries = set(TABLE[command])
-    missing = [names_of_option(parameter) for parameter in parameters if not entries.intersection(names_of_option(parameter))]
-    assert missing == [], "write a test that shows the effect of these options and name it in tests/option_effects.yaml"
+    missing = [
+        names_of_option(parameter)
+        for parameter in parameters
+        if not entries.intersection(names_of_option(parameter))
+    ]
+    assert missing == [], (
+        "write a test that shows the effect of these options and name it in tests/option_effects.yaml"
+    )
     all_names = set().union(*map(names_of_option, parameters))
     assert entries <= all_names, "these options are gone"
 
@@ -90,7 +98,11 @@ def test_every_key_of_a_script_has_a_test_of_its_effect():
 
 
 def test_every_key_of_a_scene_file_has_a_test_of_its_effect():
-    entries = [kind for _, kind in inspect.getmembers(scene_schema, inspect.isclass) if issubclass(kind, pydantic.BaseModel)]
+    entries = [
+        kind
+        for _, kind in inspect.getmembers(scene_schema, inspect.isclass)
+        if issubclass(kind, pydantic.BaseModel)
+    ]
     assert len(entries) == 6, "a new kind of entry belongs into keys_of_scene"
     assert set(TABLE[SCENE]) == keys_of_scene()
 
@@ -104,6 +116,6 @@ def test_the_tests_that_the_table_names_exist_and_use_the_option(section):
         if name.startswith("--") and section != COMMON:
             whole_file = (TESTS.parent / file).read_text()
             short = {"--out": "-o", "--measure": "--measure"}.get(name, name)
-            assert f'"{name}"' in whole_file or f" {name} " in whole_file or f'"{short}"' in whole_file, (
-                f"{test} does not use {name}"
-            )
+            assert (
+                f'"{name}"' in whole_file or f" {name} " in whole_file or f'"{short}"' in whole_file
+            ), f"{test} does not use {name}"

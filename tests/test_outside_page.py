@@ -48,7 +48,9 @@ def folder(tmp_path, monkeypatch):
 def scene():
     """A texture in colour with the disparity 3 everywhere."""
     wide = np.random.default_rng(0).integers(0, 256, (24, 35, 3), dtype=np.uint8)
-    return Scene.from_images(wide[:, :32], wide[:, 3:], (0, 8), name="set/made", truth=np.full((24, 32), 3, np.float32))
+    return Scene.from_images(
+        wide[:, :32], wide[:, 3:], (0, 8), name="set/made", truth=np.full((24, 32), 3, np.float32)
+    )
 
 
 def test_a_network(folder, scene):
@@ -77,7 +79,9 @@ def test_a_function(folder, scene):
 
 
 def test_a_whole_table_in_one_command(folder, monkeypatch):
-    monkeypatch.setattr("stereo_framework.figures.disparity_figures.write_pictures", lambda *_: None)
+    monkeypatch.setattr(
+        "stereo_framework.figures.disparity_figures.write_pictures", lambda *_: None
+    )
     (folder / "maps").mkdir()
     for name in ("one", "two"):
         wide = np.random.default_rng(len(name)).integers(0, 256, (24, 35), dtype=np.uint8)
@@ -95,10 +99,21 @@ def test_a_whole_table_in_one_command(folder, monkeypatch):
         (folder / name / "scene.yaml").write_text("\n".join(lines))
         write_disparity(folder / "maps" / f"{name}.pfm", np.full((24, 32), 3, np.float32))
     script = yaml.safe_load(FILES["networks.yaml"])
-    assert list(script["methods"]) == ["mine", "theirs", "elas", "sgm", "sgbm", "bm", "census", "window"]
+    assert list(script["methods"]) == [
+        "mine",
+        "theirs",
+        "elas",
+        "sgm",
+        "sgbm",
+        "bm",
+        "census",
+        "window",
+    ]
     if os.name != "posix":
         del script["methods"]["elas"]
-    (folder / "networks.yaml").write_text(yaml.safe_dump(script | {"scenes": ["one", "two"]}, sort_keys=False))
+    (folder / "networks.yaml").write_text(
+        yaml.safe_dump(script | {"scenes": ["one", "two"]}, sort_keys=False)
+    )
     result = invoke("run", "networks.yaml", "--out", "out", "--report")
     assert result.exit_code == 0, result.output
     # An average of each method under each of three protocols.
@@ -121,7 +136,13 @@ def test_the_first_script_of_the_page(folder):
     (folder / "network").mkdir()
     (folder / "theirs.py").write_text("")
     (folder / "all.yaml").write_text(text)
-    assert [r.method for r in load("all.yaml").settings] == ["network", "elas", "exported", "function", "sgm"]
+    assert [r.method for r in load("all.yaml").settings] == [
+        "network",
+        "elas",
+        "exported",
+        "function",
+        "sgm",
+    ]
 
 
 def test_the_commands_of_the_page_are_commands():
@@ -136,5 +157,8 @@ def test_the_keys_of_a_scene_file_are_those_of_the_table():
     from stereo_framework.datasets.scene_schema import SceneEntry
 
     table = PAGE.partition("| key | what it says |")[2].partition("\n\n")[0]
-    told = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `")))
+    told = re.findall(
+        r"`(\w+)`",
+        "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `")),
+    )
     assert told == list(SceneEntry.model_fields)

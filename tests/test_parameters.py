@@ -34,7 +34,7 @@ def with_units(
     widest: Size | None = None,
     limit: Annotated[Positive | None, Unit("grey levels")] = None,
     odd: Annotated[Size, Lt(9)] = 3,
-    sizes: list[Size] = [3],  # noqa: B006
+    sizes: list[Size] = [3],  # noqa: B006  A list is the subject of this test.
     beta: Positive = 0.5,
 ): ...
 
@@ -42,7 +42,14 @@ def with_units(
 def test_units_stand_in_annotations(registry):
     record = of(aggregation()(with_units))
     units = {name: record.unit(name) for name in record.parameters}
-    expected = {"size": "pixels", "widest": "pixels", "limit": "grey levels", "odd": "pixels", "sizes": "pixels", "beta": ""}
+    expected = {
+        "size": "pixels",
+        "widest": "pixels",
+        "limit": "grey levels",
+        "odd": "pixels",
+        "sizes": "pixels",
+        "beta": "",
+    }
     assert units == expected
 
 
@@ -55,7 +62,7 @@ def every_kind(
     flag: bool = False,
     mode: Literal["linear", "cubic"] = "cubic",
     name: str = "a",
-    sizes: list[int] = [1, 2],  # noqa: B006  never changed
+    sizes: list[int] = [1, 2],  # noqa: B006  The list is never changed.
 ): ...
 
 
@@ -79,7 +86,11 @@ def every_kind(
         ("mode", "qubic", "'qubic' is not one of linear, cubic"),
         ("name", 5, "5 is not a text"),
         ("sizes", [1, "2"], "[1, '2'] is not a list of a whole number"),
-        ("cuont", 3, "no such parameter of every_kind; legal parameters: bound, count, .*; did you mean 'count'?"),
+        (
+            "cuont",
+            3,
+            "no such parameter of every_kind; legal parameters: bound, count, .*; did you mean 'count'?",
+        ),
         ("volume", 3, "no such parameter of every_kind; legal parameters: "),
     ],
 )
@@ -147,17 +158,22 @@ def test_annotations_of_data_may_name_what_only_type_checkers_import():
     assert with_defaults(mine, {"size": 2.0}) == {"size": 2.0}
 
 
-@pytest.mark.parametrize(("kind", "said"), [("Pos", "name 'Pos' is not defined"), (np.ndarray, "ndarray is none of numbers")])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("Pos", "name 'Pos' is not defined"), (np.ndarray, "ndarray is none of numbers")],
+)
 def test_annotations_that_nobody_can_check_are_told_with_their_place(kind, said):
     def mine(reference, *, size: kind = None):
         pass
 
-    with pytest.raises(ParameterError, match=rf"test_parameters.py:\d+: an annotation of mine: .*{said}"):
+    with pytest.raises(
+        ParameterError, match=rf"test_parameters.py:\d+: an annotation of mine: .*{said}"
+    ):
         with_defaults(mine, {})
 
 
 def test_a_function_that_changes_its_default_changes_it_once():
-    def mine(reference, *, sizes: list[int] = [3]):  # noqa: B006
+    def mine(reference, *, sizes: list[int] = [3]):  # noqa: B006  A list is the subject of this test.
         pass
 
     with_defaults(mine, {})["sizes"].append(5)

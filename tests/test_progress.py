@@ -18,7 +18,13 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.engine import walk
 from stereo_framework.kernels.counting import announced_to, counted, rounds_counted_by
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.optimization import belief_propagation, graph_cut, graph_cut_occlusion, simulated_annealing, winner_take_all
+from stereo_framework.optimization import (
+    belief_propagation,
+    graph_cut,
+    graph_cut_occlusion,
+    simulated_annealing,
+    winner_take_all,
+)
 from stereo_framework.smoothness import potts
 
 SCENE = Scene.from_images(*np.random.default_rng(0).integers(0, 255, (2, 24, 32), np.uint8), (0, 3))
@@ -33,7 +39,9 @@ def test_a_sweep_without_a_terminal(capsys, monkeypatch):
         shown.count += 1
         err = _first_words(capsys)
     capsys.readouterr()  # lines between the first reading and the end are as good
-    assert re.match(r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err)
+    assert re.match(
+        r"2 of 4 done, \S+ (runs/s|s a run), about \d+ (s|min|h) left \(planes: box\)\n", err
+    )
     with Progress(1) as shown:
         shown.count += 1
         time.sleep(0.05)
@@ -71,7 +79,10 @@ def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeyp
         began = shown._loops[threading.get_ident()]["run"][2]
         monkeypatch.setattr(time, "monotonic", lambda: began + 1)
         # One of three runs took a second.
-        assert (shown.doing, shown.left) == ("boundary2007, run 2 of 3, strip 1 of 4", "about 2 s left")
+        assert (shown.doing, shown.left) == (
+            "boundary2007, run 2 of 3, strip 1 of 4",
+            "about 2 s left",
+        )
 
 
 def test_who_listens_hears_what_begins_and_how_many_runs_of_a_script_are_done():
@@ -80,8 +91,16 @@ def test_who_listens_hears_what_begins_and_how_many_runs_of_a_script_are_done():
     script["sweep"] = {"grid": {"matching_cost.truncation": [5, 20]}}
     with rounds_counted_by(lambda thread, *told: heard.append(told)), announced_to(begun.append):
         assert len(run(script, SCENE, workers=1)) == 2
-    assert [told for told in heard if told[2] == "run"] == [(0, 2, "run"), (1, 2, "run"), (2, 2, "run")]
-    assert begun[:3] == ["2 runs", f"{SCENE.name}: absolute_difference", f"{SCENE.name}: winner_take_all"]
+    assert [told for told in heard if told[2] == "run"] == [
+        (0, 2, "run"),
+        (1, 2, "run"),
+        (2, 2, "run"),
+    ]
+    assert begun[:3] == [
+        "2 runs",
+        f"{SCENE.name}: absolute_difference",
+        f"{SCENE.name}: winner_take_all",
+    ]
 
 
 def _first_words(capsys):
@@ -96,9 +115,21 @@ def _first_words(capsys):
     ("parts", "what", "count"),
     [
         ({"aggregation": [step(diffusion, iterations=4)]}, "iteration", 4),
-        ({"smoothness": potts, "optimization": step(belief_propagation, iterations=3)}, "iteration", 3),
-        ({"smoothness": potts, "optimization": step(simulated_annealing, iterations=5)}, "sweep", 5),
-        ({"smoothness": potts, "optimization": step(graph_cut, iterations=1)}, "cycle 1, move", 6),  # pairs of 4 levels
+        (
+            {"smoothness": potts, "optimization": step(belief_propagation, iterations=3)},
+            "iteration",
+            3,
+        ),
+        (
+            {"smoothness": potts, "optimization": step(simulated_annealing, iterations=5)},
+            "sweep",
+            5,
+        ),
+        (
+            {"smoothness": potts, "optimization": step(graph_cut, iterations=1)},
+            "cycle 1, move",
+            6,
+        ),  # pairs of 4 levels
         ({"optimization": step(graph_cut_occlusion, iterations=1)}, "cycle 1, move", 4),
     ],
 )
@@ -118,10 +149,14 @@ def test_strips_are_told(monkeypatch):
 
 
 def test_compiling_is_told_once_and_the_kernel_while_it_lasts(capsys):
-    function = SimpleNamespace(__module__="stereo_framework.aggregation.box", __qualname__="_kernel")
+    function = SimpleNamespace(
+        __module__="stereo_framework.aggregation.box", __qualname__="_kernel"
+    )
     with Progress(1) as shown:
         for _ in range(2):
-            with event.trigger_event("numba:compile", data={"dispatcher": SimpleNamespace(py_func=function)}):
+            with event.trigger_event(
+                "numba:compile", data={"dispatcher": SimpleNamespace(py_func=function)}
+            ):
                 assert shown.doing == "compiling _kernel (1 so far)"
         assert shown.doing == ""
     assert re.fullmatch("compiling kernels: first use only; .*\n", capsys.readouterr().err)

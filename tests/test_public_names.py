@@ -36,7 +36,9 @@ def test_top():
 
 def test_packages_of_stages_are_there_without_an_import_of_their_own():
     program = "import stereo_framework as sf; print(sf.matching_cost.census.__name__, {'refinement', 'match'} <= {*dir(sf)})"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "census True\n"
 
 
@@ -48,7 +50,17 @@ def test_families(family):
         assert getattr(module, name) is not None
 
 
-PACKAGES = ("", "io", "datasets", "evaluation", "evaluation.hci", "evaluation.roc", "sweep", "script", "own_pair")
+PACKAGES = (
+    "",
+    "io",
+    "datasets",
+    "evaluation",
+    "evaluation.hci",
+    "evaluation.roc",
+    "sweep",
+    "script",
+    "own_pair",
+)
 """Packages that name what they export in a literal list; stage packages export by ``X as X``."""
 
 ROOT = Path(stereo_framework.__file__).parent
@@ -117,7 +129,11 @@ def test_strict_mypy_accepts_the_file_of_a_user(tmp_path):
         f"--cache-dir={tmp_path / 'cache'}",
         str(path),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"MYPYPATH": str(ROOT.parent)})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"MYPYPATH": str(ROOT.parent)}
+    )
     # The decorator of the argument checks keeps the types, so that the one wrong type is found.
     [fault] = [line for line in done.stdout.splitlines() if ": error: " in line]
-    assert 'expression has type "dict[str, float]", variable has type "str"' in fault, done.stdout + done.stderr
+    assert 'expression has type "dict[str, float]", variable has type "str"' in fault, (
+        done.stdout + done.stderr
+    )

@@ -24,7 +24,10 @@ def scenes(data):
 
 def test_all_runs_agree(runs, scenes):
     compared = [run for run in runs if exception(run) is None]
-    found = [(run["name"], run["dataset"], *worst(differences(run, scenes[run["dataset"]]))) for run in compared]
+    found = [
+        (run["name"], run["dataset"], *worst(differences(run, scenes[run["dataset"]])))
+        for run in compared
+    ]
     assert [f for f in found if not agrees(*f[2:])] == []
     # Of 235 runs 28 are random or have no exact sums; the exceptions among the rest are few.
     assert len(found) > 160
@@ -53,18 +56,28 @@ TABLE5 = {
 
 
 # A thousand iterations on some million cells.
-LONG = {("bayesian", "tsukuba"), ("bayesian", "sawtooth"), ("bayesian", "venus"), ("bayesian", "map")}
+LONG = {
+    ("bayesian", "tsukuba"),
+    ("bayesian", "sawtooth"),
+    ("bayesian", "venus"),
+    ("bayesian", "map"),
+}
 
 
 @pytest.mark.parametrize(
-    ("method", "scene"), [pytest.param(*cell, marks=pytest.mark.slow if cell in LONG else ()) for cell in TABLE5]
+    ("method", "scene"),
+    [pytest.param(*cell, marks=pytest.mark.slow if cell in LONG else ()) for cell in TABLE5],
 )
 def test_table_5(method, scene, scenes):
     [result] = stereo_framework.run(method, scenes=scenes[scene])
-    for region, printed in zip(("nonocc", "textureless", "discont"), TABLE5[method, scene], strict=True):
+    for region, printed in zip(
+        ("nonocc", "textureless", "discont"), TABLE5[method, scene], strict=True
+    ):
         # 0.01, and half a unit for the printed digits' own rounding; pixels exactly at the texture threshold move textureless.
         tolerance = 0.03 if region == "textureless" else 0.015
         if printed is not None:
-            assert result.statistics[f"bad_pixels_{region}"] == pytest.approx(printed, abs=tolerance), region
+            assert result.statistics[f"bad_pixels_{region}"] == pytest.approx(
+                printed, abs=tolerance
+            ), region
     if (method, scene) == ("ssd", "tsukuba"):
         assert 5.2 <= result.statistics["bad_pixels_nonocc"] <= 5.4

@@ -80,15 +80,26 @@ def test_step_snaps_to_n_or_its_inverse(step, snapped, denominator, stride):
     ],
 )
 def test_levels_in_view(arguments, in_view):
-    assert Search(*arguments).in_view(4).tolist() == [[c == "x" for c in levels] for levels in in_view]
+    assert Search(*arguments).in_view(4).tolist() == [
+        [c == "x" for c in levels] for levels in in_view
+    ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0.5, 4), "0.5 is not a whole number of pixels, as a step of 1 needs; use 0 or 1, or a step of which 0.5 is a multiple"),
-        ((-2.5, 4, 2), "-2.5 is not a whole number of pixels, as a step of 2 needs; use -3 or -2, or a step"),
-        ((5.25, 9, 0.5), "5.25 is not a multiple of 1/2 pixel, as a step of 0.5 needs; use 5 or 5.5, or a step"),
+        (
+            (0.5, 4),
+            "0.5 is not a whole number of pixels, as a step of 1 needs; use 0 or 1, or a step of which 0.5 is a multiple",
+        ),
+        (
+            (-2.5, 4, 2),
+            "-2.5 is not a whole number of pixels, as a step of 2 needs; use -3 or -2, or a step",
+        ),
+        (
+            (5.25, 9, 0.5),
+            "5.25 is not a multiple of 1/2 pixel, as a step of 0.5 needs; use 5 or 5.5, or a step",
+        ),
     ],
 )
 def test_a_minimum_off_the_grid_is_refused(arguments, message):
@@ -141,7 +152,13 @@ def test_everything_loads_on_first_use_and_once():
         masks={"nonocc": loader("mask", np.ones((2, 3), bool))},
     )
     assert loads == []
-    assert (made.match.max(), made.reference.max(), made.match.max(), made.truth.max(), made.truth.max()) == (2, 1, 2, 1, 1)
+    assert (
+        made.match.max(),
+        made.reference.max(),
+        made.match.max(),
+        made.truth.max(),
+        made.truth.max(),
+    ) == (2, 1, 2, 1, 1)
     assert loads == ["right", "left", "truth"]
     assert made.mask("nonocc").all()
 
@@ -165,7 +182,11 @@ def test_direction_comes_from_the_frames(positions, direction):
     ("positions", "others", "message"),
     [
         ((0, 1), {"match_index": 2}, r"scene made: match_index 2 is not one of its frames 0..1"),
-        ((0, 1), {"reference_index": -1}, r"scene made: reference_index -1 is not one of its frames 0..1"),
+        (
+            (0, 1),
+            {"reference_index": -1},
+            r"scene made: reference_index -1 is not one of its frames 0..1",
+        ),
         ((0,), {}, r"scene made: match_index 1 is not one of its frames 0..0"),
         ((2, 2), {}, "scene made: reference frame 0 and match frame 1 have the same position"),
         ((0, 1), {"match_index": 0}, "reference frame 0 and match frame 0 have the same position"),
@@ -179,14 +200,23 @@ def test_bad_frame_pairs_are_refused(positions, others, message):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (image(shape=(2, 3, 4)), r"scene made: im1.png has shape \(2, 3, 4\); expected \(rows, columns\[, 3\]\)"),
+        (
+            image(shape=(2, 3, 4)),
+            r"scene made: im1.png has shape \(2, 3, 4\); expected \(rows, columns\[, 3\]\)",
+        ),
         (image(shape=(6,)), r"has shape \(6,\)"),
         (image(shape=(0, 3)), r"has shape \(0, 3\)"),
         (image(dtype=np.int16), "im1.png is int16; expected uint8 or float32"),
         (image(dtype=bool), "im1.png is bool"),
-        (image(np.inf, dtype=np.float32), "im1.png contains infinite intensities; NaN marks pixels without data"),
+        (
+            image(np.inf, dtype=np.float32),
+            "im1.png contains infinite intensities; NaN marks pixels without data",
+        ),
         (image(np.nan, dtype=np.float32), "im1.png has no valid pixel"),
-        (image(shape=(3, 2)), r"im0.png is 3x2 and im1.png is 2x3; both images must be of one size"),
+        (
+            image(shape=(3, 2)),
+            r"im0.png is 3x2 and im1.png is 2x3; both images must be of one size",
+        ),
         (image(shape=(2, 3, 3)), r"im0.png is 3x2 and im1.png is 3x2 in colour; both"),
     ],
 )
@@ -230,7 +260,10 @@ def test_truth_and_masks_have_the_images_size():
     made = scene(
         0,
         1,
-        truths={(0, 1): lambda: np.zeros((3, 2), np.float32), (1, 0): lambda: np.zeros((2, 3, 1), np.float32)},
+        truths={
+            (0, 1): lambda: np.zeros((3, 2), np.float32),
+            (1, 0): lambda: np.zeros((2, 3, 1), np.float32),
+        },
         masks={"nonocc": lambda: np.ones((2, 2), bool)},
     )
     with pytest.raises(DataError, match=r"scene made: truth of im0.png is 2x3, its images are 3x2"):
@@ -254,7 +287,9 @@ def test_another_pair():
     assert exchanged.search == Search(-1, 3, 1, -1)
     assert (exchanged.masks, exchanged.border) == ({}, 7)
     assert "nonocc" in made.pair(0, 1).masks
-    assert scene(0, 1, search=Search(-0.5, 1.5, 0.5)).pair(1, 0).search == Search(-0.5, 1.5, 0.5, -1)
+    assert scene(0, 1, search=Search(-0.5, 1.5, 0.5)).pair(1, 0).search == Search(
+        -0.5, 1.5, 0.5, -1
+    )
     # Four times, three times as far.
     assert made.pair(0, 2).search == Search(-4, 12)
     assert made.pair(2, 1).search == Search(-3, 9, 1, -1)
@@ -270,7 +305,9 @@ def test_images_from_memory_with_masks_and_ranges():
     left = np.array([[1, np.nan, np.nan, 4], [np.nan] * 4, [9, 9, np.nan, 7]], np.float32)
     mask = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 1, 1, 1]], bool)
     low, high = np.zeros((3, 4), np.float32), np.full((3, 4), 2, np.float32)
-    made = Scene.from_images(left, np.ones_like(left), (0, 3), left_mask=mask, low=low, high=high, truth=low)
+    made = Scene.from_images(
+        left, np.ones_like(left), (0, 3), left_mask=mask, low=low, high=high, truth=low
+    )
     # The nearest in the row, the left one of two; a row without data is black.
     np.testing.assert_array_equal(made.reference, [[1, 1, 4, 4], [0] * 4, [9, 9, 9, 7]])
     np.testing.assert_array_equal(made.valid(0), [[1, 0, 0, 1], [0] * 4, [0, 1, 0, 1]])
@@ -282,7 +319,9 @@ def test_images_from_memory_with_masks_and_ranges():
     # Colour with NaN in one channel holds no data there.
     colour = np.ones((2, 3, 3), np.float32)
     colour[1, 2, 0] = np.nan
-    np.testing.assert_array_equal(Scene.from_images(colour, colour).valid(1), [[1, 1, 1], [1, 1, 0]])
+    np.testing.assert_array_equal(
+        Scene.from_images(colour, colour).valid(1), [[1, 1, 1], [1, 1, 0]]
+    )
     exchanged = made.pair(1, 0)
     np.testing.assert_array_equal(exchanged.valid(exchanged.match_index), made.valid(0))
 
@@ -296,12 +335,22 @@ def test_files_in_place_of_images_from_memory_are_refused():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"left_mask": np.ones((2, 3))}, r"the mask of left is float64 \(2, 3\); expected bool \(2, 3\)"),
+        (
+            {"left_mask": np.ones((2, 3))},
+            r"the mask of left is float64 \(2, 3\); expected bool \(2, 3\)",
+        ),
         ({"right_mask": np.zeros((2, 3), bool)}, "right has no valid pixel"),
         ({"low": np.zeros((2, 3))}, "the map of smallest disparities is float64; expected float32"),
-        ({"high": np.zeros((3, 3), np.float32)}, "the map of .* disparities is 3x3, its images are 3x2"),
+        (
+            {"high": np.zeros((3, 3), np.float32)},
+            "the map of .* disparities is 3x3, its images are 3x2",
+        ),
     ],
 )
 def test_faults_of_images_from_memory(given, message):
     with pytest.raises(DataError, match=message):
-        Pair.of(Scene.from_images(**({"left": image(), "right": image(), "disparities": (0, 1)} | given)))
+        Pair.of(
+            Scene.from_images(
+                **({"left": image(), "right": image(), "disparities": (0, 1)} | given)
+            )
+        )

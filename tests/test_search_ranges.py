@@ -20,7 +20,14 @@ from stereo_framework.core.stage import stages
 from stereo_framework.io import write_disparity
 from stereo_framework.script import load
 
-MINIMA = (Fraction(-3), Fraction(-5, 2), Fraction(0), Fraction(1, 2), Fraction(11, 2), Fraction(1, 3))
+MINIMA = (
+    Fraction(-3),
+    Fraction(-5, 2),
+    Fraction(0),
+    Fraction(1, 2),
+    Fraction(11, 2),
+    Fraction(1, 3),
+)
 SPACINGS = (Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 4), Fraction(2))
 DIRECTIONS = (1, -1)
 LEVELS = 7
@@ -119,12 +126,16 @@ def test_seventeen_combinations_of_minimum_and_step_are_valid():
 @pytest.mark.parametrize(("minimum", "spacing"), named(INVALID))
 def test_a_minimum_between_the_levels_of_the_grid_is_refused(minimum, spacing):
     with pytest.raises(
-        ParameterError, match=r"search.minimum: \S+ is not .* as a step of \S+ needs; use \S+ or \S+, or a step of"
+        ParameterError,
+        match=r"search.minimum: \S+ is not .* as a step of \S+ needs; use \S+ or \S+, or a step of",
     ):
         search_from(minimum, spacing)
     script = {"search": {"minimum": float(minimum), "step": float(spacing)}, "include": "window"}
     for ends in ({}, {"maximum": float(minimum) + 12}):
-        with pytest.raises(ScriptError, match=r"search.minimum: \S+ is not (a whole number of pixels|a multiple of 1/\d pixel)"):
+        with pytest.raises(
+            ScriptError,
+            match=r"search.minimum: \S+ is not (a whole number of pixels|a multiple of 1/\d pixel)",
+        ):
             load(script | {"search": script["search"] | ends})
 
 
@@ -146,7 +157,13 @@ PARAMETERS = {
 AFTER_WINDOWS = {"min_filter", "minimum_spanning_tree"}
 """Aggregations that need costs which are summed over windows already."""
 
-SEMI_DENSE = {"stable_matching", "stratified_matching", "maximum_likelihood_matching", "confidence_filter", "opencv_bm"}
+SEMI_DENSE = {
+    "stable_matching",
+    "stratified_matching",
+    "maximum_likelihood_matching",
+    "confidence_filter",
+    "opencv_bm",
+}
 """Stages that leave pixels without an estimate on purpose."""
 
 
@@ -155,7 +172,9 @@ def pipeline_with(stage, files):
     parameters = PARAMETERS.get(stage.name, {}) | files.get(stage.name, {})
     auxiliary = {}
     if "alternatives" in stage.data and not stage.defaults("alternatives"):
-        auxiliary = {"first": Pipeline(["absolute_difference", step("box", size=7), "winner_take_all"])}
+        auxiliary = {
+            "first": Pipeline(["absolute_difference", step("box", size=7), "winner_take_all"])
+        }
 
     steps = {
         "matching_cost": ["absolute_difference"],
@@ -209,7 +228,10 @@ def pair_and_files(tmp_path):
             "python": {"function": f"{module}:match"},
             "onnx": {"model": str(tmp_path / "net.onnx")},
         }
-        frames = Frame("left", textured.pair.reference.copy, 0), Frame("right", textured.pair.match.copy, 1)
+        frames = (
+            Frame("left", textured.pair.reference.copy, 0),
+            Frame("right", textured.pair.match.copy, 1),
+        )
         pair = dataclasses.replace(textured.pair, scene=Scene("made", frames, search=Search(0, 5)))
         return dataclasses.replace(textured, pair=pair), files
 
@@ -232,7 +254,9 @@ def _stage_cases():
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("stage", "minimum", "spacing"), _stage_cases())
-def test_every_stage_finds_the_disparities_of_every_valid_range(stage, minimum, spacing, pair_and_files):
+def test_every_stage_finds_the_disparities_of_every_valid_range(
+    stage, minimum, spacing, pair_and_files
+):
     for direction in DIRECTIONS:
         search = search_from(minimum, spacing, direction)
         disparities = ends_and_middle(search.disparities)
@@ -249,7 +273,10 @@ def test_every_stage_finds_the_disparities_of_every_valid_range(stage, minimum, 
         if stage.name == "onnx":
             continue  # The network of the test computes no disparities.
         semi_dense = stage.name in SEMI_DENSE
-        assert textured.share_within(estimate.disparity, float(spacing) / 2, semi_dense=semi_dense) >= 0.99
+        assert (
+            textured.share_within(estimate.disparity, float(spacing) / 2, semi_dense=semi_dense)
+            >= 0.99
+        )
         assert np.isfinite(estimate.disparity[textured.inner]).mean() >= 0.5
 
 
@@ -263,14 +290,18 @@ def coarse_disparities(search, distance):
 def assert_refused(pipeline, pair):
     """Check that a pipeline refuses a pair before any of its stages runs."""
     with pytest.raises(
-        ParameterError, match=r"^search.step: 0\.\d+ pixel is not a whole step, and \w+ \(\w+\) .*; use a step of 1"
+        ParameterError,
+        match=r"^search.step: 0\.\d+ pixel is not a whole step, and \w+ \(\w+\) .*; use a step of 1",
     ):
         pipeline.matched(pair)
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize(("minimum", "spacing"), [(0, 0.5), (0.5, 0.5), (5.5, 0.5), (-2.5, 0.5), (1 / 3, 1 / 3), (0, 0.25)])
+@pytest.mark.parametrize(
+    ("minimum", "spacing"),
+    [(0, 0.5), (0.5, 0.5), (5.5, 0.5), (-2.5, 0.5), (1 / 3, 1 / 3), (0, 0.25)],
+)
 def test_planes_are_found_in_ranges_narrower_than_a_pixel(minimum, spacing, direction):
     search = Search(minimum, minimum + spacing, spacing, direction)
     # Two levels distinguish less than seven, so the window is larger.
@@ -307,7 +338,9 @@ def _method_cases():
     cases = []
     for name, (minimum, spacing) in itertools.product(METHODS, VALID):
         marks = [] if (name, minimum, spacing) in sample else [pytest.mark.slow]
-        cases.append(pytest.param(name, minimum, spacing, id=f"{name}, {minimum} by {spacing}", marks=marks))
+        cases.append(
+            pytest.param(name, minimum, spacing, id=f"{name}, {minimum} by {spacing}", marks=marks)
+        )
     return cases
 
 
@@ -380,7 +413,9 @@ def match_cases():
     cases = []
     for number, (name, (minimum, spacing)) in enumerate(itertools.product(names, RANGES)):
         marks = [] if number % 15 == 4 else [pytest.mark.slow]
-        cases.append(pytest.param(name, minimum, spacing, id=f"{name}, {minimum} by {spacing}", marks=marks))
+        cases.append(
+            pytest.param(name, minimum, spacing, id=f"{name}, {minimum} by {spacing}", marks=marks)
+        )
     return cases
 
 
@@ -394,7 +429,9 @@ def test_match_widens_a_range_to_the_grid_of_the_step(name, minimum, spacing):
     if name == "tiled":
         method["scheme"] = {"use": "tiles", "size": 32, "overlap": 12, "factor": 2}
 
-    matched = stereo_framework.match(textured.pair.reference, textured.pair.match, ends, method=method)
+    matched = stereo_framework.match(
+        textured.pair.reference, textured.pair.match, ends, method=method
+    )
     assert matched.search == search
     assert search.minimum <= ends[0] < ends[1] <= search.maximum
     assert ("widened to the grid of the step" in matched.origin) == (not is_valid(minimum, spacing))
@@ -431,14 +468,23 @@ def test_a_scheme_may_determine_the_step_of_a_stage():
     pair = textured_pair(Search(0, 6, 0.5), [2, 4]).pair
     assert np.isfinite(Pipeline([*method, step("coarse", step=1)])(pair).disparity).any()
     with pytest.raises(
-        ParameterError, match=r"^scheme.coarse.step: 0.5 pixel is not a whole step, and stable_matching \(optimization\)"
+        ParameterError,
+        match=r"^scheme.coarse.step: 0.5 pixel is not a whole step, and stable_matching \(optimization\)",
     ):
-        Pipeline([*method, step("coarse", step=0.5)])(dataclasses.replace(pair, search=Search(0, 6)))
+        Pipeline([*method, step("coarse", step=0.5)])(
+            dataclasses.replace(pair, search=Search(0, 6))
+        )
     inner = Pipeline(method)
     outer = Pipeline(["census", "winner_take_all", step("coarse", step=0.5)], {"first": inner})
-    with pytest.raises(ParameterError, match=r"^scheme.coarse.step: .* \(alternatives.first.optimization\)"):
+    with pytest.raises(
+        ParameterError, match=r"^scheme.coarse.step: .* \(alternatives.first.optimization\)"
+    ):
         outer.check_step(1)
-    script = {"matching_cost": "census", "optimization": "stable_matching", "scheme": {"use": "coarse", "step": 0.5}}
+    script = {
+        "matching_cost": "census",
+        "optimization": "stable_matching",
+        "scheme": {"use": "coarse", "step": 0.5},
+    }
     with pytest.raises(ScriptError, match=r"scheme: step: 0\.5 pixel is not a whole step"):
         load(script)
 
@@ -447,10 +493,14 @@ def test_the_search_range_of_a_scene_is_checked_before_its_runs():
     textured = textured_pair(Search(0.5, 4, 0.5), [1])
     scene = Scene.from_images(textured.pair.reference, textured.pair.match, Search(0.5, 4, 0.5))
     script = {"matching_cost": "census", "optimization": "stable_matching"}
-    with pytest.raises(ScriptError, match=r"scene \S+: search.step: 0\.5 pixel is not a whole step"):
+    with pytest.raises(
+        ScriptError, match=r"scene \S+: search.step: 0\.5 pixel is not a whole step"
+    ):
         stereo_framework.run(script, scenes=scene)
     window = {"include": "window", "search": {"step": 1}}
-    with pytest.raises(ScriptError, match=r"scene \S+: search.minimum: 0\.5 is not a whole number of pixels"):
+    with pytest.raises(
+        ScriptError, match=r"scene \S+: search.minimum: 0\.5 is not a whole number of pixels"
+    ):
         stereo_framework.run(window, scenes=scene)
 
 
@@ -464,5 +514,8 @@ def test_match_names_the_argument_of_a_range_that_it_refuses(ends):
 def test_match_refuses_a_method_whose_own_bounds_leave_no_range():
     image = np.zeros((20, 40), np.uint8)
     method = {"include": "window", "search": {"minimum": 20}}
-    with pytest.raises(ParameterError, match="its search range from 20 to 8 is empty, because the method limits 0:8"):
+    with pytest.raises(
+        ParameterError,
+        match="its search range from 20 to 8 is empty, because the method limits 0:8",
+    ):
         stereo_framework.match(image, image, (0, 8), method=method)

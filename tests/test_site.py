@@ -36,9 +36,19 @@ def test_every_method_has_a_page_with_its_script_and_figures(name, made):
     details = site_pages.appended(f"methods/{name}.md", DOCS)
     assert page.startswith("# ")
     [script] = re.findall(r"^```yaml\n(.*?)^```", details, re.MULTILINE | re.DOTALL)
-    assert yaml.safe_load(script) == yaml.safe_load((library() / "methods" / f"{name}.yaml").read_text())
-    rows = [line for line in (DOCS / "results.md").read_text().splitlines() if line.startswith(f"| `{name}` |")]
-    told = [[cell.strip() for cell in line.strip("|").split("|")] for line in details.splitlines() if "results.md#" in line]
+    assert yaml.safe_load(script) == yaml.safe_load(
+        (library() / "methods" / f"{name}.yaml").read_text()
+    )
+    rows = [
+        line
+        for line in (DOCS / "results.md").read_text().splitlines()
+        if line.startswith(f"| `{name}` |")
+    ]
+    told = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in details.splitlines()
+        if "results.md#" in line
+    ]
     assert [cells[2] for cells in told] == [line.split("|")[2].strip() for line in rows]
 
 
@@ -46,14 +56,24 @@ def test_every_stage_and_parameter_is_documented(made):
     for slot in SLOTS:
         page = made[f"reference/stages/{slot}.md"]
         parts = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
-        own = {s.name: s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")}
+        own = {
+            s.name: s for s in stages(slot) if s.function.__module__.startswith("stereo_framework.")
+        }
         assert parts.keys() == own.keys()
         for name, stage in own.items():
-            assert re.findall(r"^\| `(\w+)` \|", parts[name], re.MULTILINE) == list(stage.parameters)
+            assert re.findall(r"^\| `(\w+)` \|", parts[name], re.MULTILINE) == list(
+                stage.parameters
+            )
 
 
 def test_every_verb_and_option_is_documented(made):
-    parts = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", made["reference/command_line.md"], re.MULTILINE | re.DOTALL))
+    parts = dict(
+        re.findall(
+            r"^## ([\w-]+)\n(.*?)(?=^## |\Z)",
+            made["reference/command_line.md"],
+            re.MULTILINE | re.DOTALL,
+        )
+    )
     verbs = typer.main.get_command(main.app).commands
     assert parts.keys() == verbs.keys()
     for name, verb in verbs.items():
@@ -62,7 +82,9 @@ def test_every_verb_and_option_is_documented(made):
 
 
 def test_every_key_of_a_script_is_documented(made):
-    assert [key for key in schema()["properties"] if f"\n| `{key}` |" not in made["reference/script.md"]] == []
+    assert [
+        key for key in schema()["properties"] if f"\n| `{key}` |" not in made["reference/script.md"]
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -85,10 +107,18 @@ def test_what_is_loaded_from_elsewhere_is_found(name, text, found, tmp_path):
 @pytest.mark.slow
 def test_the_site_is_searched_without_a_server(tmp_path):
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    executable = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if not executable:
         pytest.skip("no Chromium found: apt-get install chromium")
-    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", tmp_path], cwd=DOCS.parent, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", tmp_path],
+        cwd=DOCS.parent,
+        check=True,
+    )
     asked, told = [], []
     with playwright.sync_playwright() as driver:
         page = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"]).new_page()
@@ -97,7 +127,9 @@ def test_the_site_is_searched_without_a_server(tmp_path):
         page.goto((tmp_path / "index.html").as_uri())
         page.fill("input.md-search__input", "semi_global")
         page.wait_for_selector(".md-search-result__item")
-        found = page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.href)")
+        found = page.locator(".md-search-result__link").evaluate_all(
+            "links => links.map(link => link.href)"
+        )
     assert any("reference/stages/optimization.html" in link for link in found)
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert told == []

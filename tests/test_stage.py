@@ -39,7 +39,12 @@ def test_a_stage_is_the_function_with_a_record_and_the_border_in_front(registry)
     assert record in stages()
     assert record in stages("aggregation")
     assert record not in stages("refinement")
-    assert (record.name, record.slot, record.source, record.summary) == ("double", "aggregation", "a test", "Double.")
+    assert (record.name, record.slot, record.source, record.summary) == (
+        "double",
+        "aggregation",
+        "a test",
+        "Double.",
+    )
     assert record.data == ("volume", "raw")
     assert record.parameters["factor"].annotation == Positive
     assert record.parameters["factor"].default == 2.0
@@ -66,19 +71,39 @@ def _keywords(volume, **others): ...
             _nothing,
             r"@stage('agregation'): no such slot; legal slots: aggregation, .*; did you mean 'aggregation'?",
         ),
-        ("aggregation", _no_annotation, "stage aggregation._no_annotation: parameter 'size' needs an annotation and a default"),
+        (
+            "aggregation",
+            _no_annotation,
+            "stage aggregation._no_annotation: parameter 'size' needs an annotation and a default",
+        ),
         ("aggregation", _no_default, "parameter 'size' needs an annotation and a default"),
-        ("aggregation", _wrong_first, "_wrong_first: takes (costs); stages of aggregation start with (volume)"),
+        (
+            "aggregation",
+            _wrong_first,
+            "_wrong_first: takes (costs); stages of aggregation start with (volume)",
+        ),
         ("aggregation", _nothing, "takes (); stages of aggregation start with (volume)"),
-        ("matching_cost", _too_few, "takes (reference, match); stages of matching_cost start with (reference, match, search)"),
-        ("aggregation", _parameter_before_star, "there is no 'size' for it; .*; parameters stand after '*'"),
+        (
+            "matching_cost",
+            _too_few,
+            "takes (reference, match); stages of matching_cost start with (reference, match, search)",
+        ),
+        (
+            "aggregation",
+            _parameter_before_star,
+            "there is no 'size' for it; .*; parameters stand after '*'",
+        ),
         (
             "aggregation",
             _from_later,
             "there is no 'disparity' for it; legal data: mask, match, partial, raw, reference, search;",
         ),
         ("aggregation", _status_too_early, "there is no 'status' for it"),
-        ("aggregation", _partial_alone, "can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"),
+        (
+            "aggregation",
+            _partial_alone,
+            "can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)",
+        ),
         ("aggregation", _variable, "*others is neither a data argument nor keyword-only"),
         ("aggregation", _keywords, "**others is neither a data argument nor keyword-only"),
     ],
@@ -92,7 +117,8 @@ def test_unfit_signatures_are_refused(registry, slot, function, message):
 
 def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
     with pytest.raises(
-        StereoFrameworkError, match=r"stage of aggregation 'box': already registered by stereo_framework.aggregation.box;"
+        StereoFrameworkError,
+        match=r"stage of aggregation 'box': already registered by stereo_framework.aggregation.box;",
     ):
 
         @aggregation()
@@ -112,10 +138,18 @@ def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
 @pytest.mark.parametrize(
     ("slot", "name", "message"),
     [
-        ("agregation", "box", r"agregation: no such slot; legal slots: .*; did you mean 'aggregation'\?"),
+        (
+            "agregation",
+            "box",
+            r"agregation: no such slot; legal slots: .*; did you mean 'aggregation'\?",
+        ),
         ("aggregation", "bocks", r"aggregation: .*'bocks'.*did you mean 'box'\?"),
         ("aggregation", "Box", r"did you mean 'box'\?"),
-        ("aggregation", "parabola", r"no stage 'parabola'; legal stages: .*; 'parabola' is a stage of refinement"),
+        (
+            "aggregation",
+            "parabola",
+            r"no stage 'parabola'; legal stages: .*; 'parabola' is a stage of refinement",
+        ),
     ],
 )
 def test_unknown_stages_are_refused(slot, name, message):
@@ -192,14 +226,31 @@ def test_plugin_from_a_module(registry, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def broken(:", r"plugins: broken.py cannot be imported: SyntaxError: .*broken.py, line 1"),
-        ("def f():\n    1 / 0\nf()", r"plugins: broken.py cannot be imported: broken.py:2: ZeroDivisionError: division by zero"),
-        ("import no_such_module_anywhere", r"broken.py cannot be imported: broken.py:1: ModuleNotFoundError: No module named"),
-        (PLUGIN.replace("aggregation", "agregation"), r"broken.py:\d: @stage\('agregation'\): no such slot"),
-        (PLUGIN.replace("from_a_plugin", "box"), r"broken.py:\d: stage of aggregation 'box': already registered by"),
+        (
+            "def broken(:",
+            r"plugins: broken.py cannot be imported: SyntaxError: .*broken.py, line 1",
+        ),
+        (
+            "def f():\n    1 / 0\nf()",
+            r"plugins: broken.py cannot be imported: broken.py:2: ZeroDivisionError: division by zero",
+        ),
+        (
+            "import no_such_module_anywhere",
+            r"broken.py cannot be imported: broken.py:1: ModuleNotFoundError: No module named",
+        ),
+        (
+            PLUGIN.replace("aggregation", "agregation"),
+            r"broken.py:\d: @stage\('agregation'\): no such slot",
+        ),
+        (
+            PLUGIN.replace("from_a_plugin", "box"),
+            r"broken.py:\d: stage of aggregation 'box': already registered by",
+        ),
     ],
 )
-def test_broken_plugin_files_are_told_in_one_line_and_can_be_mended(registry, tmp_path, text, message):
+def test_broken_plugin_files_are_told_in_one_line_and_can_be_mended(
+    registry, tmp_path, text, message
+):
     (tmp_path / "broken.py").write_text(text)
     with pytest.raises(StereoFrameworkError, match=message) as error:
         load_plugin("broken.py", tmp_path)
@@ -213,16 +264,25 @@ def test_two_plugins_cannot_share_a_name(registry, tmp_path):
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(PLUGIN)
     load_plugin("one.py", tmp_path)
-    with pytest.raises(StereoFrameworkError, match=r"'from_a_plugin': already registered by stereo_framework_plugin_one_"):
+    with pytest.raises(
+        StereoFrameworkError,
+        match=r"'from_a_plugin': already registered by stereo_framework_plugin_one_",
+    ):
         load_plugin("two.py", tmp_path)
 
 
 def test_missing_plugins_are_refused(tmp_path, monkeypatch):
-    with pytest.raises(ParameterError, match=rf"plugins: no file {re.escape(str(tmp_path / 'none.py'))}"):
+    with pytest.raises(
+        ParameterError, match=rf"plugins: no file {re.escape(str(tmp_path / 'none.py'))}"
+    ):
         load_plugin("none.py", tmp_path)
-    with pytest.raises(ParameterError, match=r"plugins: no_such_module cannot be imported: ModuleNotFoundError"):
+    with pytest.raises(
+        ParameterError, match=r"plugins: no_such_module cannot be imported: ModuleNotFoundError"
+    ):
         load_plugin("no_such_module")
     (tmp_path / "folder_of_a_test").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ParameterError, match=r"plugins: folder_of_a_test is a folder or built in, not a module"):
+    with pytest.raises(
+        ParameterError, match=r"plugins: folder_of_a_test is a folder or built in, not a module"
+    ):
         load_plugin("folder_of_a_test")

@@ -45,12 +45,17 @@ def test_a_submission(root, folder):
     assert found.strangers == ()
     # The scale is the data set's.
     for changes, bad in ({}, 100), ({"thresholds": [2]}, 0):
-        measured = measure_map(folder / "teddy.png", "middlebury-v2/teddy", data=root, changes=changes)
+        measured = measure_map(
+            folder / "teddy.png", "middlebury-v2/teddy", data=root, changes=changes
+        )
         assert measured.protocol.startswith("middlebury-v2")
         assert measured.statistics["bad_pixels_all"] == bad
 
 
-@pytest.mark.parametrize("path", ["cones.pfm", "cones_mine.pfm", "cones-v2.pfm", "cones/disp0MINE.pfm", "a/cones/b/c.pfm"])
+@pytest.mark.parametrize(
+    "path",
+    ["cones.pfm", "cones_mine.pfm", "cones-v2.pfm", "cones/disp0MINE.pfm", "a/cones/b/c.pfm"],
+)
 def test_how_files_are_called(root, folder, path):
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     write_disparity(folder / path, TRUTH)
@@ -71,10 +76,34 @@ def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, folde
 @pytest.mark.parametrize(
     ("maps", "place", "asked", "error", "said"),
     [
-        ("", "", {"protocol": "middlebury-v2"}, DataError, "holds no map of a scene of middlebury-v2: 0 files"),
-        ("cones.pfm", "", {}, DataError, "cones.pfm: belongs to middlebury-v2/cones or middlebury2003/cones; say which"),
-        ("cones.pfm", "", {"scenes": ["middlebury"]}, DataError, "no scene is called middlebury or begins so"),
-        ("cones.pfm", "", {"protocol": "middleburyv2"}, ParameterError, "did you mean 'middlebury-v2'"),
+        (
+            "",
+            "",
+            {"protocol": "middlebury-v2"},
+            DataError,
+            "holds no map of a scene of middlebury-v2: 0 files",
+        ),
+        (
+            "cones.pfm",
+            "",
+            {},
+            DataError,
+            "cones.pfm: belongs to middlebury-v2/cones or middlebury2003/cones; say which",
+        ),
+        (
+            "cones.pfm",
+            "",
+            {"scenes": ["middlebury"]},
+            DataError,
+            "no scene is called middlebury or begins so",
+        ),
+        (
+            "cones.pfm",
+            "",
+            {"protocol": "middleburyv2"},
+            ParameterError,
+            "did you mean 'middlebury-v2'",
+        ),
         (
             "cones.pfm cones.png",
             "",
@@ -100,8 +129,12 @@ def test_a_number_may_mean_no_estimate_in_maps_of_pixels(root, tmp_path, ending)
     write_disparity(path, holes)
     read = measure_map(path, "middlebury2003/cones", data=root, unknown=-1).disparity
     np.testing.assert_array_equal(read, np.where(holes == -1, np.nan, holes))
-    np.testing.assert_array_equal(measure_map(path, "middlebury2003/cones", data=root).disparity, holes)
-    [found] = run({"maps": {"place": str(path), "unknown": -1}}, load_scene("middlebury2003/cones", data=root))
+    np.testing.assert_array_equal(
+        measure_map(path, "middlebury2003/cones", data=root).disparity, holes
+    )
+    [found] = run(
+        {"maps": {"place": str(path), "unknown": -1}}, load_scene("middlebury2003/cones", data=root)
+    )
     np.testing.assert_array_equal(found.disparity, read)
 
 
@@ -112,8 +145,16 @@ def test_grey_zero_is_a_disparity_only_where_it_must_be(root, tmp_path):
     write_disparity(tmp_path / "deep.png", np.where(grey, TRUTH, np.nan))
 
     def first(name, protocol=None, **options):
-        return measure_map(tmp_path / name, "middlebury2003/cones", protocol, data=root, **options).disparity[0, 0]
+        return measure_map(
+            tmp_path / name, "middlebury2003/cones", protocol, data=root, **options
+        ).disparity[0, 0]
 
     # The maps of the 2002 paper have no holes; a scene of that paper with 8 bits takes 0 as it is.
     assert first("grey.png", "taxonomy2002") == 0
-    assert np.isnan([first("grey.png", "taxonomy2002", unknown=0), first("grey.png", "eth3d"), first("deep.png")]).all()
+    assert np.isnan(
+        [
+            first("grey.png", "taxonomy2002", unknown=0),
+            first("grey.png", "eth3d"),
+            first("deep.png"),
+        ]
+    ).all()

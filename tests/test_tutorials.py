@@ -42,7 +42,9 @@ def test_the_taxonomy_on_a_real_pair(data, tmp_path):
 def _run(name, folder, **environment):
     """The notebook with what its cells show; every one of them ends well and quietly."""
     notebook = nbformat.read(TUTORIALS / f"{name}.ipynb", 4)
-    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client = nbclient.NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    )
     client.execute(env=os.environ | {"PYTHONPATH": str(TUTORIALS.parents[1])} | environment)
     shown = 0
     for cell in notebook.cells:
@@ -51,6 +53,9 @@ def _run(name, folder, **environment):
             # No bar stays behind.
             assert "<progress" not in output.get("data", {}).get("text/html", "")
         data = [output.get("data", {}) for output in cell.get("outputs", ())]
-        shown += any({"image/png", "image/jpeg"} & one.keys() or "<img" in one.get("text/html", "") for one in data)
+        shown += any(
+            {"image/png", "image/jpeg"} & one.keys() or "<img" in one.get("text/html", "")
+            for one in data
+        )
     assert shown == PICTURES[name]
     return notebook

@@ -22,7 +22,9 @@ def test_restore_outside_agrees_with_twin(step, data):
     volume = data.draw(volumes(searches([step])))
     before = volume.costs.copy()
     restored = restore_outside(volume)
-    np.testing.assert_array_equal(restored.costs, naive.restore_outside(volume.costs, volume.search, volume.outside))
+    np.testing.assert_array_equal(
+        restored.costs, naive.restore_outside(volume.costs, volume.search, volume.outside)
+    )
     np.testing.assert_array_equal(volume.costs, before)
     assert (restored.search, restored.outside) == (volume.search, volume.outside)
     restore_outside_inplace(volume)
@@ -34,17 +36,25 @@ def test_energy_agrees_with_twin(data, volume, smooth):
     rows, columns, levels = volume.costs.shape
     labels = data.draw(labellings(rows, columns, levels, lowest=-1))
     smoothness = data.draw(priors(rows, columns, levels)) if smooth else None
-    assert Energy(volume, smoothness).of(labels) == pytest.approx(naive.energy_of(volume.costs, smoothness, labels), rel=1e-12)
+    assert Energy(volume, smoothness).of(labels) == pytest.approx(
+        naive.energy_of(volume.costs, smoothness, labels), rel=1e-12
+    )
 
 
 def test_energy_adds_in_double_precision():
     # In float32, 2^24 + 1 is 2^24.
     costs = np.full((1, 2, 2), 1, np.float32)
     costs[0, 0] = 2**24
-    assert Energy(CostVolume(costs, Search(0, 1), 255.0)).of(np.zeros((1, 2), np.int16)) == 2**24 + 1
+    assert (
+        Energy(CostVolume(costs, Search(0, 1), 255.0)).of(np.zeros((1, 2), np.int16)) == 2**24 + 1
+    )
 
 
-@given(labels=st.tuples(st.integers(1, 3), st.integers(1, 9)).flatmap(lambda shape: labellings(*shape, 4, lowest=-1)))
+@given(
+    labels=st.tuples(st.integers(1, 3), st.integers(1, 9)).flatmap(
+        lambda shape: labellings(*shape, 4, lowest=-1)
+    )
+)
 def test_fill_levels_agrees_with_twin(labels):
     before = labels.copy()
     filled = fill_levels(labels)

@@ -50,7 +50,9 @@ def tiny(registry):
     @stage("refinement", source="a test")
     def blend(disparity, alternatives, confidence, *, weight: Positive = 1.0):
         """Add the alternatives' disparities and all that is sure."""
-        total = disparity + np.float32(weight) * sum(view.disparity for view in alternatives.values())
+        total = disparity + np.float32(weight) * sum(
+            view.disparity for view in alternatives.values()
+        )
         return (total + sum(confidence.values())).astype(np.float32)
 
     @stage("scheme", source="a test")

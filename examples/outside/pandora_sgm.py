@@ -30,7 +30,9 @@ def main() -> None:
     ends = [-int(np.ceil(float(maximum))), -int(np.floor(float(minimum)))]
     images = []
     for file, disparities in ((left, ends), (right, [-ends[1], -ends[0]])):
-        images.append(create_dataset_from_inputs({"img": file, "disp": disparities, "nodata": -9999}))
+        images.append(
+            create_dataset_from_inputs({"img": file, "disp": disparities, "nodata": -9999})
+        )
     machine = PandoraMachine()
     found, _ = pandora.run(machine, *images, PIPELINE)
     disparity = -found["disparity_map"].data.astype(np.float32)

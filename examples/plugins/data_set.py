@@ -13,4 +13,6 @@ def mine(folder, name):
     """A scene: two images, the range to search in pixels, and truth where there is some."""
     place = folder / name
     truth = place / "truth.pfm"
-    return sf.pair_scene(place / "left.png", place / "right.png", (0, 64), truth=truth if truth.is_file() else None)
+    return sf.pair_scene(
+        place / "left.png", place / "right.png", (0, 64), truth=truth if truth.is_file() else None
+    )

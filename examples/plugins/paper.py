@@ -35,7 +35,9 @@ def table1(context):
     results = context.run(SCRIPT)
     errors = {r.axes["aggregation.box.size"]: r.statistics["bad_pixels_nonocc"] for r in results}
     rows = [
-        Comparison(f"{size} pixels", "bad", printed, errors[size], 0.005, 0.005, "rounding of the print")
+        Comparison(
+            f"{size} pixels", "bad", printed, errors[size], 0.005, 0.005, "rounding of the print"
+        )
         for size, printed in PRINTED.items()
     ]
     return Outcome([], rows, {"errors": errors})

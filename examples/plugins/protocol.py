@@ -2,4 +2,10 @@
 
 import stereo_framework as sf
 
-sf.protocol("mine", base="taxonomy2002", thresholds=[1, 3], measures=["bad_pixels", "rms_error"], regions=["nonocc", "all"])
+sf.protocol(
+    "mine",
+    base="taxonomy2002",
+    thresholds=[1, 3],
+    measures=["bad_pixels", "rms_error"],
+    regions=["nonocc", "all"],
+)

@@ -30,7 +30,9 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
     """
-    one, other = (image.astype(np.float32).reshape(*image.shape[:2], -1) for image in (reference, match))
+    one, other = (
+        image.astype(np.float32).reshape(*image.shape[:2], -1) for image in (reference, match)
+    )
     rows, columns = one.shape[:2]
     lowest = np.full((rows, columns), np.inf, np.float32)
     disparity = np.full((rows, columns), np.nan, np.float32)
@@ -41,4 +43,6 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
         costs = cv2.blur(difference, (window, window))
         better = seen & (costs < lowest)
         lowest[better], disparity[better] = costs[better], d
-    return disparity, np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
+    return disparity, np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(
+        np.uint8
+    )

@@ -8,7 +8,13 @@ from stereo_framework import CostVolume, Positive, Unit, stage
 
 
 @stage("matching_cost", source="Klaus, Sormann & Karner 2006, section 2.2", halo=lambda: 0)
-def slope_difference(reference, match, search, *, truncation: Annotated[Positive, Unit("grey levels per pixel")] = 20.0):
+def slope_difference(
+    reference,
+    match,
+    search,
+    *,
+    truncation: Annotated[Positive, Unit("grey levels per pixel")] = 20.0,
+):
     """Absolute difference of horizontal derivatives of the two grey images.
 
     Parameters
@@ -27,7 +33,8 @@ def slope_difference(reference, match, search, *, truncation: Annotated[Positive
     """
     # A halo of 0 rows: what is computed for a row needs this row alone, so that the stage may run on slices of rows.
     one, other = (
-        np.gradient(image.reshape(*image.shape[:2], -1).mean(axis=2, dtype=np.float64), axis=1) for image in (reference, match)
+        np.gradient(image.reshape(*image.shape[:2], -1).mean(axis=2, dtype=np.float64), axis=1)
+        for image in (reference, match)
     )
     columns = np.arange(reference.shape[1])
     # Cells that lie out of view in the match image hold a finite cost, neither worst nor best.
@@ -36,5 +43,7 @@ def slope_difference(reference, match, search, *, truncation: Annotated[Positive
     for level, d in enumerate(search.disparities):
         position = columns - search.direction * int(np.rint(d))
         seen = (position >= 0) & (position < len(columns))
-        costs[:, seen, level] = np.minimum(np.abs(one[:, seen] - other[:, position[seen]]), truncation)
+        costs[:, seen, level] = np.minimum(
+            np.abs(one[:, seen] - other[:, position[seen]]), truncation
+        )
     return CostVolume(costs, search, outside)

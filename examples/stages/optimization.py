@@ -55,6 +55,9 @@ def _sums(costs, small, large):
         before = sums[:, x - 1]
         lowest = before.min(axis=1, keepdims=True)
         around = np.pad(before, ((0, 0), (1, 1)), constant_values=np.inf)
-        best = np.minimum(np.minimum(before, lowest + large[:, x - 1, None]), np.minimum(around[:, :-2], around[:, 2:]) + small)
+        best = np.minimum(
+            np.minimum(before, lowest + large[:, x - 1, None]),
+            np.minimum(around[:, :-2], around[:, 2:]) + small,
+        )
         sums[:, x] += best - lowest
     return sums

@@ -24,4 +24,8 @@ def stretch_contrast(image, *, share: Fraction01 = 0.01):
     low, high = np.quantile(image, [share / 2, 1 - share / 2])
     stretched = np.clip((image - low) * (255 / max(high - low, 1)), 0, 255)
     # Whole numbers stay whole.
-    return np.rint(stretched).astype(np.uint8) if image.dtype == np.uint8 else stretched.astype(np.float32)
+    return (
+        np.rint(stretched).astype(np.uint8)
+        if image.dtype == np.uint8
+        else stretched.astype(np.float32)
+    )

@@ -11,7 +11,13 @@ from stereo_framework.refinement import fill_occlusions
 
 @stage("refinement", source="Fua 1993, section 2.1")
 def keep_confirmed(
-    disparity, other, search, status, *, tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0, fill: bool = True
+    disparity,
+    other,
+    search,
+    status,
+    *,
+    tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
+    fill: bool = True,
 ):
     """Take away disparities that the match frame's own map contradicts, and fill the holes along their row.
 

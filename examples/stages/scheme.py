@@ -44,5 +44,12 @@ def bands_of_rows(
         statuses.append(match.status[own])
     joined = {"disparity": np.concatenate(disparities), "status": np.concatenate(statuses)}
     # What is known of a band alone, its levels and its energy, says nothing of the whole.
-    nothing = {"levels": None, "energy": None, "objective": None, "lower_bound": None, "trace": (), "confidence": {}}
+    nothing = {
+        "levels": None,
+        "energy": None,
+        "objective": None,
+        "lower_bound": None,
+        "trace": (),
+        "confidence": {},
+    }
     return replace(match, **joined, **nothing)

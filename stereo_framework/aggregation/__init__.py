@@ -8,7 +8,9 @@ from stereo_framework.aggregation.diffusion import diffusion as diffusion
 from stereo_framework.aggregation.guided_filter import guided_filter as guided_filter
 from stereo_framework.aggregation.membrane_diffusion import membrane_diffusion as membrane_diffusion
 from stereo_framework.aggregation.min_filter import min_filter as min_filter
-from stereo_framework.aggregation.minimum_spanning_tree import minimum_spanning_tree as minimum_spanning_tree
+from stereo_framework.aggregation.minimum_spanning_tree import (
+    minimum_spanning_tree as minimum_spanning_tree,
+)
 from stereo_framework.aggregation.support_weights import support_weights as support_weights
 
 __all__ = sorted(name for name in globals() if not name.startswith("_"))

@@ -19,10 +19,14 @@ def iterate(kernel: Kernel, costs: NDArray[np.float32], iterations: int) -> NDAr
     source, out = costs, np.empty_like(costs)
     spare = np.empty_like(costs) if iterations > 1 else out
     for _ in counted(iterations, "iteration"):
-        over_rows(functools.partial(_rows, kernel, read_only(source), out), costs.shape[0], costs.size)
+        over_rows(
+            functools.partial(_rows, kernel, read_only(source), out), costs.shape[0], costs.size
+        )
         source, out = out, spare if source is costs else source
     return source
 
 
-def _rows(kernel: Kernel, source: NDArray[np.float32], out: NDArray[np.float32], start: int, stop: int) -> None:
+def _rows(
+    kernel: Kernel, source: NDArray[np.float32], out: NDArray[np.float32], start: int, stop: int
+) -> None:
     kernel(source, start, out[start:stop])

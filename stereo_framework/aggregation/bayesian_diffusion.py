@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stereo_framework.core.stage import Fraction01, NonNegative, Positive, PositiveInt, Unit, in_one_form, stage
+from stereo_framework.core.stage import (
+    Fraction01,
+    NonNegative,
+    Positive,
+    PositiveInt,
+    Unit,
+    in_one_form,
+    stage,
+)
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
@@ -19,7 +27,9 @@ _SMALLEST = np.float32(1e-16)
 
 
 @stage(
-    "aggregation", source="Scharstein & Szeliski 1998, section 5; Scharstein & Szeliski 2002, section 4.2", resume="iterations"
+    "aggregation",
+    source="Scharstein & Szeliski 1998, section 5; Scharstein & Szeliski 2002, section 4.2",
+    resume="iterations",
 )
 def bayesian_diffusion(
     volume: CostVolume,
@@ -91,11 +101,17 @@ def bayesian_diffusion(
     if partial is not None:
         # The energies after some steps are all that the next one depends on: as costs without any support they give theirs.
         energies = in_one_form(partial.costs.transpose(0, 2, 1))
-        _kernel(energies, present, 0, np.float32(1), np.float32(0), taps, floor, norm, False, following)
+        _kernel(
+            energies, present, 0, np.float32(1), np.float32(0), taps, floor, norm, False, following
+        )
         present, following = following, present
     first = int(partial is not None)
     for i in counted(iterations + 1 - first, "iteration"):
-        over_rows(functools.partial(step, present, following, first + i == iterations), data.shape[0], 4 * data.size)
+        over_rows(
+            functools.partial(step, present, following, first + i == iterations),
+            data.shape[0],
+            4 * data.size,
+        )
         present, following = following, present
     return replace(volume, costs=np.ascontiguousarray(present.transpose(0, 2, 1)))
 
@@ -134,13 +150,19 @@ def _kernel(
     reach = taps.shape[0] - 1
     # Levels out of range have the probability 0.
     energies = np.zeros((levels + 2 * reach, columns), np.float32)
-    blurred, least, total = np.empty(columns, np.float32), np.empty(columns, np.float32), np.empty(columns, np.float32)
+    blurred, least, total = (
+        np.empty(columns, np.float32),
+        np.empty(columns, np.float32),
+        np.empty(columns, np.float32),
+    )
     for y in range(out.shape[0]):
         at = start + y
         least[:] = np.inf
         for k in range(levels):
             up, down = support[max(at - 1, 0), k], support[min(at + 1, rows - 1), k]
-            _to_energy(costs[at, k], support[at, k], up, down, scale, weight, energies[k + reach], least)
+            _to_energy(
+                costs[at, k], support[at, k], up, down, scale, weight, energies[k + reach], least
+            )
         if last:
             for k in range(levels):
                 for x in range(columns):
@@ -162,13 +184,24 @@ def _kernel(
 
 @kernel
 def _to_energy(
-    data: Costs, here: Costs, up: Costs, down: Costs, scale: float, weight: float, energy: Costs, least: Costs
+    data: Costs,
+    here: Costs,
+    up: Costs,
+    down: Costs,
+    scale: float,
+    weight: float,
+    energy: Costs,
+    least: Costs,
 ) -> None:
     last = here.shape[0] - 1
     for x in range(1, last):
-        energy[x] = scale * data[x] + weight * (here[x] + up[x] + down[x] + here[x - 1] + here[x + 1])
+        energy[x] = scale * data[x] + weight * (
+            here[x] + up[x] + down[x] + here[x - 1] + here[x + 1]
+        )
     for x in (0, last):
-        energy[x] = scale * data[x] + weight * (here[x] + up[x] + down[x] + here[max(x - 1, 0)] + here[min(x + 1, last)])
+        energy[x] = scale * data[x] + weight * (
+            here[x] + up[x] + down[x] + here[max(x - 1, 0)] + here[min(x + 1, last)]
+        )
     for x in range(last + 1):
         least[x] = energy[x] if energy[x] < least[x] else least[x]
 

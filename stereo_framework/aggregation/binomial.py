@@ -14,10 +14,16 @@ from stereo_framework.kernels.decorator import kernel
 
 
 @stage(
-    "aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda iterations: 2 * iterations, resume="iterations"
+    "aggregation",
+    source="Scharstein & Szeliski 2002, section 4.2",
+    halo=lambda iterations: 2 * iterations,
+    resume="iterations",
 )
 def binomial(
-    volume: CostVolume, partial: CostVolume | None = None, *, iterations: Annotated[PositiveInt, Unit("passes")] = 1
+    volume: CostVolume,
+    partial: CostVolume | None = None,
+    *,
+    iterations: Annotated[PositiveInt, Unit("passes")] = 1,
 ) -> CostVolume:
     """Weighted mean of the costs with the kernel 1 4 6 4 1 along rows and columns, level by level.
 
@@ -73,7 +79,12 @@ def _kernel(costs: NDArray[np.float32], start: int, out: NDArray[np.float32]) ->
         for i in range(2 * levels):
             line[i] = middle[i % levels]
             line[2 * levels + width + i] = middle[width - levels + i % levels]
-        l2, l1, r1, r2 = line[:width], line[levels : levels + width], line[3 * levels : 3 * levels + width], line[4 * levels :]
+        l2, l1, r1, r2 = (
+            line[:width],
+            line[levels : levels + width],
+            line[3 * levels : 3 * levels + width],
+            line[4 * levels :],
+        )
         row = out[y].reshape(-1)
         for i in range(width):
             row[i] = scale * ((l2[i] + r2[i]) + four * (l1[i] + r1[i]) + six * middle[i])

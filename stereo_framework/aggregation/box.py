@@ -15,7 +15,11 @@ from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 
 
-@stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size, iterations: iterations * (size // 2))
+@stage(
+    "aggregation",
+    source="Scharstein & Szeliski 2002, section 4.2",
+    halo=lambda size, iterations: iterations * (size // 2),
+)
 def box(
     volume: CostVolume,
     *,
@@ -56,7 +60,9 @@ def box(
     >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
-    return replace(volume, costs=iterate(functools.partial(_kernel, size), volume.costs, iterations))
+    return replace(
+        volume, costs=iterate(functools.partial(_kernel, size), volume.costs, iterations)
+    )
 
 
 @kernel
@@ -83,7 +89,12 @@ def _kernel(size: int, costs: Costs, start: int, out: Costs) -> None:
 
 @kernel
 def _slide_sums(
-    sums: NDArray[np.float64], before: int, after: int, scale: float, window: NDArray[np.float64], out: Costs
+    sums: NDArray[np.float64],
+    before: int,
+    after: int,
+    scale: float,
+    window: NDArray[np.float64],
+    out: Costs,
 ) -> None:
     columns, levels = sums.shape
     window[:] = 0.0

@@ -11,7 +11,15 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, read_only, stage
+from stereo_framework.core.stage import (
+    Image,
+    Positive,
+    PositiveInt,
+    Unit,
+    per_image,
+    read_only,
+    stage,
+)
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
@@ -66,7 +74,12 @@ def _halo(length: int, iterations: int) -> int:
     return iterations * (length - 1)
 
 
-@stage("aggregation", source="Zhang, Lu & Lafruit 2009; Mei et al. 2011, section 3.2", halo=_halo, memory=3)
+@stage(
+    "aggregation",
+    source="Zhang, Lu & Lafruit 2009; Mei et al. 2011, section 3.2",
+    halo=_halo,
+    memory=3,
+)
 def cross_based(
     volume: CostVolume,
     reference: Image,
@@ -140,7 +153,11 @@ def cross_based(
     limits = length, threshold, far, far_threshold
     own = arms_of(reference, *limits)
     view = geometry(columns, search)
-    other = _along_levels(arms_of(match, *limits) if views == "both" else _to_the_border(rows, columns), search.denominator, view)
+    other = _along_levels(
+        arms_of(match, *limits) if views == "both" else _to_the_border(rows, columns),
+        search.denominator,
+        view,
+    )
     support = _Support(own, other, view)
     # Each cell in view counts once, which need not be written down unless some are closed.
     once: Any = np.empty((0, 0, 0), np.uint16)
@@ -151,7 +168,9 @@ def cross_based(
     largest = abs(volume.outside)
     if largest > _HONEST:
         seen = volume.inside
-        in_view = float(max(volume.costs.max(where=seen, initial=0), -volume.costs.min(where=seen, initial=0)))
+        in_view = float(
+            max(volume.costs.max(where=seen, initial=0), -volume.costs.min(where=seen, initial=0))
+        )
         largest = in_view if largest > _FAR_OFF * in_view else largest
     rounder = math.ldexp(1.5, 52 - 30 + math.frexp(largest)[1])
     costs, result = volume.costs, np.empty_like(volume.costs)
@@ -162,7 +181,19 @@ def cross_based(
             if across:
                 _across(values, numbers, support, start, stop, last, volume.outside, out, counts)
             else:
-                _along(values, numbers, support, start, stop, last, volume.outside, length - 1, rounder, out, counts)
+                _along(
+                    values,
+                    numbers,
+                    support,
+                    start,
+                    stop,
+                    last,
+                    volume.outside,
+                    length - 1,
+                    rounder,
+                    out,
+                    counts,
+                )
 
         over_rows(run, rows, 4 * costs.size)
 
@@ -213,7 +244,13 @@ def _across(
     _, columns, levels = values.shape
     counted = numbers.size > 0
     # Of all columns before one.
-    running = _Running(np.zeros((columns + 1) * levels), np.zeros((columns + 1) * levels, np.int32), counted, levels, levels)
+    running = _Running(
+        np.zeros((columns + 1) * levels),
+        np.zeros((columns + 1) * levels, np.int32),
+        counted,
+        levels,
+        levels,
+    )
     for y in range(start, stop):
         _add_up(values[y], numbers[y if counted else 0 :], support, running)
         # Slices cost more than the arithmetic of a pixel.
@@ -227,7 +264,10 @@ def _across(
 def _add_up(values: Costs, numbers: Counts, support: _Support, running: _Running) -> None:
     """Sums of the cells in view of a row, level by level."""
     columns, levels = values.shape
-    sums, totals = running.sums.reshape(columns + 1, levels), running.totals.reshape(columns + 1, levels)
+    sums, totals = (
+        running.sums.reshape(columns + 1, levels),
+        running.totals.reshape(columns + 1, levels),
+    )
     for x in range(columns):
         at, after = np.uint64(x), np.uint64(x + 1)
         if running.counted:
@@ -276,18 +316,32 @@ def _along(
                 value = values[y, part:end].reshape(-1)
                 if counted:
                     number = numbers[y, part:end].reshape(-1)
-                    _add_counted(sums[r], totals[r], value, number, rounder, sums[r + 1], totals[r + 1])
+                    _add_counted(
+                        sums[r], totals[r], value, number, rounder, sums[r + 1], totals[r + 1]
+                    )
                 else:
                     _add(sums[r], value, rounder, sums[r + 1])
             for y in range(block, min(block + _BLOCK, stop)):
                 line, count = out[y].reshape(-1), counts[y].reshape(-1)
                 arms = _Arms(own[2, y], own[3, y], other[2, y], other[3, y])
                 for x in range(part, end):
-                    _subtract(running, arms, support, x, ((y - top) * width + x - part) * levels, last, outside, line, count)
+                    _subtract(
+                        running,
+                        arms,
+                        support,
+                        x,
+                        ((y - top) * width + x - part) * levels,
+                        last,
+                        outside,
+                        line,
+                        count,
+                    )
 
 
 @kernel
-def _add(before: NDArray[np.float64], values: Costs, rounder: float, after: NDArray[np.float64]) -> None:
+def _add(
+    before: NDArray[np.float64], values: Costs, rounder: float, after: NDArray[np.float64]
+) -> None:
     for i in range(values.shape[0]):
         after[i] = before[i] + ((np.float64(values[i]) + rounder) - rounder)
 
@@ -310,7 +364,15 @@ def _add_counted(
 
 @kernel
 def _subtract(
-    running: _Running, arms: _Arms, support: _Support, x: int, base: int, last: bool, outside: float, out: Costs, counts: Counts
+    running: _Running,
+    arms: _Arms,
+    support: _Support,
+    x: int,
+    base: int,
+    last: bool,
+    outside: float,
+    out: Costs,
+    counts: Counts,
 ) -> None:
     """The sums of pixel x over its arms, or in the `last` pass the means; `base`: where the running sums before it lie."""
     sums, totals, counted, step, levels = running
@@ -329,14 +391,22 @@ def _subtract(
         for k in range(end - first):
             level = np.uint64(k)
             before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
-            after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
+            after = (
+                pixel
+                + level
+                + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
+            )
             total, n = sums[after] - sums[before], totals[after] - totals[before]
             out[cell + level] = total / n if n > 0 else outside
     elif counted:
         for k in range(end - first):
             level = np.uint64(k)
             before = pixel + level - pitch * np.uint64(min(own_back, back[line + level]))
-            after = pixel + level + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
+            after = (
+                pixel
+                + level
+                + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
+            )
             out[cell + level] = sums[after] - sums[before]
             counts[cell + level] = totals[after] - totals[before]
     else:

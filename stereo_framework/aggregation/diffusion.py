@@ -13,7 +13,11 @@ from stereo_framework.core.stage import CostVolume, Positive, PositiveInt, stage
     check_parameters=diverges,
 )
 def diffusion(
-    volume: CostVolume, partial: CostVolume | None = None, *, iterations: PositiveInt = 50, rate: Positive = 0.15
+    volume: CostVolume,
+    partial: CostVolume | None = None,
+    *,
+    iterations: PositiveInt = 50,
+    rate: Positive = 0.15,
 ) -> CostVolume:
     """Let costs diffuse to their four neighbours, level by level: aggregation over a growing, Gaussian-like support.
 

@@ -27,7 +27,12 @@ _FRACTION = 10
 _MANTISSA = 53
 
 
-@stage("aggregation", source="He, Sun & Tang 2010; Rhemann et al. 2011, section 3.2", halo=lambda size: 2 * (size // 2), memory=1)
+@stage(
+    "aggregation",
+    source="He, Sun & Tang 2010; Rhemann et al. 2011, section 3.2",
+    halo=lambda size: 2 * (size // 2),
+    memory=1,
+)
 def guided_filter(
     volume: CostVolume,
     reference: Image,
@@ -90,7 +95,10 @@ def guided_filter(
     # The slope of a linear function that fits costs within these bounds, and its value where intensities are in the middle.
     steepest = most / (2 * 255 * math.sqrt(epsilon))
     cost_rounder = _rounder(most, cost_bits)
-    rounders = _rounder(most + 2 * _MIDDLE * steepest, _MANTISSA - window), _rounder(steepest, _MANTISSA - window)
+    rounders = (
+        _rounder(most + 2 * _MIDDLE * steepest, _MANTISSA - window),
+        _rounder(steepest, _MANTISSA - window),
+    )
     costs = np.empty_like(volume.costs)
 
     def run(start: int, stop: int) -> None:
@@ -143,14 +151,27 @@ def _inverse(*matrix: Floats) -> list[Floats]:
     if len(matrix) == 1:
         return [1 / matrix[0]]
     a, b, c, d, e, f = matrix
-    cofactors = [d * f - e * e, c * e - b * f, b * e - c * d, a * f - c * c, b * c - a * e, a * d - b * b]
+    cofactors = [
+        d * f - e * e,
+        c * e - b * f,
+        b * e - c * d,
+        a * f - c * c,
+        b * c - a * e,
+        a * d - b * b,
+    ]
     determinant = a * cofactors[0] + b * cofactors[1] + c * cofactors[2]
     return [cofactor / determinant for cofactor in cofactors]
 
 
 @kernel
 def _kernel(
-    costs: Costs, guide: _Guide, radius: int, cost_rounder: float, rounders: tuple[float, float], start: int, out: Costs
+    costs: Costs,
+    guide: _Guide,
+    radius: int,
+    cost_rounder: float,
+    rounders: tuple[float, float],
+    start: int,
+    out: Costs,
 ) -> None:
     """Filter the rows from `start` on, some levels at a time. `rounders`: of values in the middle and of slopes."""
     rows, columns, levels = costs.shape
@@ -162,15 +183,24 @@ def _kernel(
         shape = (parts, columns, min(_LEVELS, levels - first))
         # Per column sums over the rows of a window: of the costs and of their products with the channels; of linear functions, by their
         # value in the middle and their slopes.
-        sums, totals, slid, found = np.zeros(shape), np.zeros(shape), np.empty(shape), np.empty(shape)
+        sums, totals, slid, found = (
+            np.zeros(shape),
+            np.zeros(shape),
+            np.empty(shape),
+            np.empty(shape),
+        )
         # The functions of the rows of a window; those of row y stand in y % size.
         functions = np.zeros((size, *shape))
         top = max(0, start - radius)
         # The rows above the first window's last one enter before it.
         for y in range(top - 2 * radius, stop + radius):
             enters, leaves = 0 <= y + radius < rows, y - radius - 1 >= max(0, top - radius)
-            new, new_guide = (costs[y + radius], colours[y + radius]) if enters else (no_costs, no_guide)
-            old, old_guide = (costs[y - radius - 1], colours[y - radius - 1]) if leaves else (no_costs, no_guide)
+            new, new_guide = (
+                (costs[y + radius], colours[y + radius]) if enters else (no_costs, no_guide)
+            )
+            old, old_guide = (
+                (costs[y - radius - 1], colours[y - radius - 1]) if leaves else (no_costs, no_guide)
+            )
             if enters or leaves:
                 _exchange(new, new_guide, old, old_guide, first, cost_rounder, sums)
             if y < top:
@@ -188,7 +218,15 @@ def _kernel(
 
 
 @kernel
-def _exchange(new: Costs, new_guide: Floats, old: Costs, old_guide: Floats, first: int, rounder: float, sums: Floats) -> None:
+def _exchange(
+    new: Costs,
+    new_guide: Floats,
+    old: Costs,
+    old_guide: Floats,
+    first: int,
+    rounder: float,
+    sums: Floats,
+) -> None:
     """Let a row of costs, some levels from `first` on, enter the sums and another one leave them."""
     parts, columns, levels = sums.shape
     enter, leave = np.empty(levels), np.empty(levels)
@@ -237,7 +275,13 @@ def _height(y: Any, radius: Any, rows: Any) -> Any:
 
 @kernel
 def _fit(
-    sums: Floats, means: Floats, inverse: Floats, height: int, radius: int, rounders: tuple[float, float], found: Floats
+    sums: Floats,
+    means: Floats,
+    inverse: Floats,
+    height: int,
+    radius: int,
+    rounders: tuple[float, float],
+    found: Floats,
 ) -> None:
     """The linear functions of the windows of a row, from the sums over them."""
     parts, columns, levels = sums.shape

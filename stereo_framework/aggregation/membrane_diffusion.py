@@ -16,7 +16,9 @@ def diverges(rate: float, beta: float = 0.0) -> str | None:
     """Why steps of this size would not converge, or None."""
     if rate * (beta + 4) <= 1 + 1e-9:
         return None
-    return f"rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {1 / (beta + 4):g}"
+    return (
+        f"rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {1 / (beta + 4):g}"
+    )
 
 
 @stage(
@@ -82,13 +84,19 @@ def membrane_diffusion(
 
 
 @kernel
-def _kernel(costs: Costs, original: Costs, start: int, keep: float, spread: float, pull: float, out: Costs) -> None:
+def _kernel(
+    costs: Costs, original: Costs, start: int, keep: float, spread: float, pull: float, out: Costs
+) -> None:
     rows, columns, levels = costs.shape
     width = columns * levels
     line = np.empty(width + 2 * levels, np.float32)
     for y in range(out.shape[0]):
         at = start + y
-        up, middle, down = costs[max(at - 1, 0)].reshape(-1), costs[at].reshape(-1), costs[min(at + 1, rows - 1)].reshape(-1)
+        up, middle, down = (
+            costs[max(at - 1, 0)].reshape(-1),
+            costs[at].reshape(-1),
+            costs[min(at + 1, rows - 1)].reshape(-1),
+        )
         for i in range(levels):
             line[i] = middle[i]
             line[width + levels + i] = middle[width - levels + i]
@@ -97,4 +105,6 @@ def _kernel(costs: Costs, original: Costs, start: int, keep: float, spread: floa
         left, right = line[:width], line[2 * levels : 2 * levels + width]
         row, first = out[y].reshape(-1), original[at].reshape(-1)
         for i in range(width):
-            row[i] = keep * middle[i] + spread * (up[i] + down[i] + left[i] + right[i]) + pull * first[i]
+            row[i] = (
+                keep * middle[i] + spread * (up[i] + down[i] + left[i] + right[i]) + pull * first[i]
+            )

@@ -17,7 +17,9 @@ _PART = 24576
 
 
 @stage("aggregation", source="Scharstein & Szeliski 2002, section 4.2", halo=lambda size: size // 2)
-def min_filter(volume: CostVolume, *, size: Annotated[PositiveInt, Unit("pixels")] = 9) -> CostVolume:
+def min_filter(
+    volume: CostVolume, *, size: Annotated[PositiveInt, Unit("pixels")] = 9
+) -> CostVolume:
     """Smallest cost in a square window around each pixel, level by level.
 
     After a box filter of the same size every pixel gets the best of all windows that contain it: a shiftable window.
@@ -52,7 +54,11 @@ def min_filter(volume: CostVolume, *, size: Annotated[PositiveInt, Unit("pixels"
     [5.0, 5.0, 2.0, 2.0]
     """
     costs, minimum = volume.costs, np.empty_like(volume.costs)
-    over_rows(lambda start, stop: _kernel(costs, start, size, minimum[start:stop]), costs.shape[0], costs.size)
+    over_rows(
+        lambda start, stop: _kernel(costs, start, size, minimum[start:stop]),
+        costs.shape[0],
+        costs.size,
+    )
     return replace(volume, costs=minimum)
 
 
@@ -90,7 +96,9 @@ def _kernel(costs: Costs, start: int, size: int, out: Costs) -> None:
         for first in range(0, columns, part):
             stop = min(first + part, columns)
             window = line[first * levels : (stop + size - 1) * levels]
-            _minimum_along_row(window, one, other, size, levels, target[first * levels : stop * levels])
+            _minimum_along_row(
+                window, one, other, size, levels, target[first * levels : stop * levels]
+            )
 
 
 @kernel
@@ -101,7 +109,9 @@ def _enter(row: Costs, suffix: Costs, prefix: Costs, minimum: Costs) -> None:
 
 
 @kernel
-def _minimum_along_row(line: Costs, one: Costs, other: Costs, size: int, levels: int, out: Costs) -> None:
+def _minimum_along_row(
+    line: Costs, one: Costs, other: Costs, size: int, levels: int, out: Costs
+) -> None:
     """Minima over `size` columns of a line that is `size` - 1 columns longer than `out`; what they cover doubles with each pass."""
     width, covered = out.shape[0], 1
     while 2 * covered < size:

@@ -73,7 +73,10 @@ def minimum_spanning_tree(
     tree = _tree(reference)
     weights = np.exp(-tree.differences.astype(np.float64) / scale)
     rows, columns, levels = volume.costs.shape
-    given, costs = np.ascontiguousarray(volume.costs).reshape(-1, levels), np.empty((rows * columns, levels), np.float32)
+    given, costs = (
+        np.ascontiguousarray(volume.costs).reshape(-1, levels),
+        np.empty((rows * columns, levels), np.float32),
+    )
     totals = np.ones((rows * columns, 1))
     _pass(tree.order, tree.parents, weights, totals)
 
@@ -107,7 +110,12 @@ def _tree(image: Image) -> _Tree:
 
 
 @kernel
-def _span(order: NDArray[np.int64], differences: NDArray[np.float32], columns: int, chosen: NDArray[np.bool_]) -> None:
+def _span(
+    order: NDArray[np.int64],
+    differences: NDArray[np.float32],
+    columns: int,
+    chosen: NDArray[np.bool_],
+) -> None:
     """Kruskal's algorithm: take the least difference that connects what is not connected yet."""
     stands_for = np.arange(chosen.shape[0])
     for place in order:
@@ -121,7 +129,14 @@ def _span(order: NDArray[np.int64], differences: NDArray[np.float32], columns: i
 
 
 @kernel
-def _hang(chosen: NDArray[np.bool_], differences: Costs, columns: int, order: Places, parents: Places, changes: Costs) -> None:
+def _hang(
+    chosen: NDArray[np.bool_],
+    differences: Costs,
+    columns: int,
+    order: Places,
+    parents: Places,
+    changes: Costs,
+) -> None:
     """Walk from the first pixel to all others, nearest first."""
     seen = np.zeros(chosen.shape[0], np.bool_)
     seen[0] = True
@@ -138,12 +153,21 @@ def _hang(chosen: NDArray[np.bool_], differences: Costs, columns: int, order: Pl
             other = pixel + step if k < 2 else edge
             if not seen[other]:
                 seen[other] = True
-                order[count], parents[other], changes[other] = other, pixel, differences[edge, k % 2]
+                order[count], parents[other], changes[other] = (
+                    other,
+                    pixel,
+                    differences[edge, k % 2],
+                )
                 count += 1
 
 
 @kernel
-def _pass(order: NDArray[np.int32], parents: NDArray[np.int32], weights: NDArray[np.float64], sums: NDArray[np.float64]) -> None:
+def _pass(
+    order: NDArray[np.int32],
+    parents: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
     """Turn values into their weighted sums over the tree; (pixels, levels)."""
     for n in range(order.shape[0] - 1, 0, -1):
         pixel = np.uint64(order[n])

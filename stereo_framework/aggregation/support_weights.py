@@ -15,7 +15,13 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
 
-_TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
+_TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
 """Of linear sRGB, white (1, 1, 1), as in IEC 61966-2-1."""
 
 
@@ -95,7 +101,9 @@ def support_weights(
     fine = np.empty((3, rows, view.samples), np.float32)
     for i in range(n):
         part = np.float32(i / n)
-        fine[..., i::n] = colours if i == 0 else (1 - part) * colours[..., :-1] + part * colours[..., 1:]
+        fine[..., i::n] = (
+            colours if i == 0 else (1 - part) * colours[..., :-1] + part * colours[..., 1:]
+        )
     images = _Images(_lab(reference), fine, n, arranged(np.arange(view.samples), view), view)
     # 1 for each open cell, which need not be written down unless some are closed.
     weights = np.empty((0, 0, 0), np.float32)
@@ -106,7 +114,17 @@ def support_weights(
     falls = np.float32(1 / colour_scale), np.float32(1 / space_scale)
 
     def run(start: int, stop: int) -> None:
-        _kernel(volume.costs, weights, images, size // 2, *falls, views == "both", volume.outside, start, costs[start:stop])
+        _kernel(
+            volume.costs,
+            weights,
+            images,
+            size // 2,
+            *falls,
+            views == "both",
+            volume.outside,
+            start,
+            costs[start:stop],
+        )
 
     over_rows(run, rows, (2 * (size // 2) + 1) ** 2 * costs.size)
     aggregated = replace(volume, costs=costs)
@@ -119,11 +137,15 @@ def support_weights(
 def _lab(image: Image) -> Costs:
     """CIELab colours of an image in sRGB, D65; (3, rows, columns). Grey is taken for as much red, green and blue."""
     shares = np.asarray(image, np.float64) / 255
-    linear = np.where(shares <= 0.04045, shares / 12.92, ((np.maximum(shares, 0) + 0.055) / 1.055) ** 2.4)
+    linear = np.where(
+        shares <= 0.04045, shares / 12.92, ((np.maximum(shares, 0) + 0.055) / 1.055) ** 2.4
+    )
     if linear.ndim == 2:
         linear = linear[..., None].repeat(3, axis=2)
     ratios = linear @ (_TO_XYZ / _TO_XYZ.sum(axis=1, keepdims=True)).T
-    x, y, z = np.where(ratios > (6 / 29) ** 3, np.cbrt(ratios), ratios * (29 / 6) ** 2 / 3 + 4 / 29).transpose(2, 0, 1)
+    x, y, z = np.where(
+        ratios > (6 / 29) ** 3, np.cbrt(ratios), ratios * (29 / 6) ** 2 / 3 + 4 / 29
+    ).transpose(2, 0, 1)
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)]).astype(np.float32)
 
 
@@ -144,14 +166,20 @@ def _kernel(
     rows, columns, levels = costs.shape
     size = 2 * radius + 1
     # For one row of the window about each pixel of a row: weights by column offset, of the match image also in the order of levels.
-    own, ordered = np.empty((size, columns), np.float32), np.empty((size, images.places.shape[0]), np.float32)
+    own, ordered = (
+        np.empty((size, columns), np.float32),
+        np.empty((size, images.places.shape[0]), np.float32),
+    )
     line = np.empty(images.geometry.samples, np.float32)
     sums, totals = np.empty((columns, levels), np.float32), np.empty((columns, levels), np.float32)
     for y in range(out.shape[0]):
         sums[:], totals[:] = 0, 0
         for v in range(max(start + y - radius, 0), min(start + y + radius + 1, rows)):
             for i in range(size):
-                far = np.float32(np.sqrt(np.float32((v - start - y) ** 2 + (i - radius) ** 2))) * space_fall
+                far = (
+                    np.float32(np.sqrt(np.float32((v - start - y) ** 2 + (i - radius) ** 2)))
+                    * space_fall
+                )
                 _weigh(images.own, start + y, v, i - radius, colour_fall, far, own[i])
                 # Without falls the weight is 1 in the image.
                 offset, used = (i - radius) * images.denominator, np.float32(both)
@@ -163,27 +191,48 @@ def _kernel(
                 if first < stop:
                     low, high = max(radius - x, 0), min(size, columns + radius - x)
                     place = images.geometry.origins[x] + first
-                    row, seen = costs[v].reshape(-1), counted[v].reshape(-1) if counted.size > 0 else counted.reshape(-1)
+                    row, seen = (
+                        costs[v].reshape(-1),
+                        counted[v].reshape(-1) if counted.size > 0 else counted.reshape(-1),
+                    )
                     base = (x - radius) * levels + first
-                    _add(row, seen, own, ordered, x, low, high, place, base, levels, sums[x, first:stop], totals[x, first:stop])
+                    _add(
+                        row,
+                        seen,
+                        own,
+                        ordered,
+                        x,
+                        low,
+                        high,
+                        place,
+                        base,
+                        levels,
+                        sums[x, first:stop],
+                        totals[x, first:stop],
+                    )
         for x in range(columns):
             for k in range(levels):
                 out[y, x, k] = sums[x, k] / totals[x, k] if totals[x, k] > 0 else outside
 
 
 @kernel
-def _weigh(colours: Costs, y: int, v: int, offset: int, colour_fall: float, far: float, weights: Costs) -> None:
+def _weigh(
+    colours: Costs, y: int, v: int, offset: int, colour_fall: float, far: float, weights: Costs
+) -> None:
     """Weights of the pixels of row `v`, `offset` further right, for those of row `y`; 0 beyond the image."""
     columns = weights.shape[0]
     weights[:] = 0
     if abs(offset) >= columns:
         return
     start, count = max(-offset, 0), columns - abs(offset)
-    here, there = colours[:, y, start : start + count], colours[:, v, start + offset : start + offset + count]
+    here, there = (
+        colours[:, y, start : start + count],
+        colours[:, v, start + offset : start + offset + count],
+    )
     l0, a0, b0, l1, a1, b1 = here[0], here[1], here[2], there[0], there[1], there[2]
     target = weights[start : start + count]
     for x in range(count):
-        l, a, b = l1[x] - l0[x], a1[x] - a0[x], b1[x] - b0[x]  # noqa: E741
+        l, a, b = l1[x] - l0[x], a1[x] - a0[x], b1[x] - b0[x]  # noqa: E741  L, a, b of CIELAB
         target[x] = exponential(-(np.sqrt(l * l + a * a + b * b) * colour_fall + far))
 
 

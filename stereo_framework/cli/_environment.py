@@ -53,7 +53,9 @@ def check_environment() -> None:
     openmp_threads = os.environ.get(_OPENMP_THREADS)
     # OpenMP ignores an empty variable.
     if openmp_threads and count_in_variable(openmp_threads) is None:
-        message = _variable_message(_OPENMP_THREADS, openmp_threads, "is not a whole number above 0")
+        message = _variable_message(
+            _OPENMP_THREADS, openmp_threads, "is not a whole number above 0"
+        )
         raise ParameterError(message)
 
     backend = os.environ.get(_BACKEND, "")
@@ -82,7 +84,7 @@ def _check_backend(backend: str) -> None:
     matplotlib reads the variable when it is imported, and raises ValueError.
     """
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401  The import itself is the check.
     except ValueError as error:
         message = _variable_message(_BACKEND, backend, "is not a backend of matplotlib")
         raise ParameterError(message) from error

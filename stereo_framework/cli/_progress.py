@@ -86,7 +86,11 @@ class Progress(contextlib.ExitStack):
         if self._began is None or self.count <= self._began[1]:
             return ""
         speed = (self.count - self._began[1]) / (time.monotonic() - self._began[0])
-        left = f"{speed:.3g} {self.things}/s" if speed >= 1 else f"{1 / speed:.3g} s a {self.things[:-1]}"
+        left = (
+            f"{speed:.3g} {self.things}/s"
+            if speed >= 1
+            else f"{1 / speed:.3g} s a {self.things[:-1]}"
+        )
         return f"{left}, about {_duration((self.total - self.count) / speed)} left"
 
     @property
@@ -102,7 +106,11 @@ class Progress(contextlib.ExitStack):
     def left(self) -> str:
         """How long the outermost loop still takes; empty while nothing can be said."""
         for _, (done, count, began) in self._present()[:1]:
-            return f"about {_duration((time.monotonic() - began) * (count - done) / done)} left" if done else ""
+            return (
+                f"about {_duration((time.monotonic() - began) * (count - done) / done)} left"
+                if done
+                else ""
+            )
         return ""
 
     def _present(self) -> list[tuple[str, tuple[int, int, float]]]:
@@ -132,13 +140,21 @@ class Progress(contextlib.ExitStack):
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        loops = [(done, count) for _, (done, count, _) in self._present()] if self.total == 1 else []
+        loops = (
+            [(done, count) for _, (done, count, _) in self._present()] if self.total == 1 else []
+        )
         done, end = [*loops, (self.count, self.total if self.total > 1 else None)][0]
         counted = f"{self.count}/{self.total}" if self.total > 1 else ""
         seconds = time.monotonic() - self._began[0] if self._began else 0
         words = f"{counted} {seconds // 60:.0f}:{seconds % 60:02.0f} {self.rate() or self.left}"
         # A bar without an end moves to and fro.
-        return Columns([Text(self.doing), ProgressBar(end, done, width=40, pulse=end is None), Text(words.strip())])
+        return Columns(
+            [
+                Text(self.doing),
+                ProgressBar(end, done, width=40, pulse=end is None),
+                Text(words.strip()),
+            ]
+        )
 
     def _tell(self) -> None:
         while not self._ended.wait(EVERY_SECONDS):
@@ -208,7 +224,9 @@ def interruptible(first_words: str = "") -> Iterator[Callable[[], None]]:
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
         yield check
         return
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield check
     finally:
@@ -231,7 +249,13 @@ def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[C
         with progress, interruptible(words) as check:
             yield count
     except KeyboardInterrupt as error:
-        hint = as_typed(f"the same command continues from {out}") if out else f"nothing was stored; --out DIR keeps {things}"
+        hint = (
+            as_typed(f"the same command continues from {out}")
+            if out
+            else f"nothing was stored; --out DIR keeps {things}"
+        )
         word, status = ending(error)
-        print(f"{word} after {progress.count} of {progress.total} {things}; {hint}", file=sys.stderr)
+        print(
+            f"{word} after {progress.count} of {progress.total} {things}; {hint}", file=sys.stderr
+        )
         sys.exit(status)

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
 
-Data = Annotated[Path | None, typer.Option(help="Data root; default: STEREO_DATA, then the user's cache folder.")]
-Plugins = Annotated[list[str] | None, typer.Option(metavar="MODULE|FILE.py", help="Import this plug-in too; repeatable.")]
+Data = Annotated[
+    Path | None, typer.Option(help="Data root; default: STEREO_DATA, then the user's cache folder.")
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODULE|FILE.py", help="Import this plug-in too; repeatable."),
+]
 NoPlugins = Annotated[
     bool,
     typer.Option(
@@ -39,15 +44,35 @@ NoPlugins = Annotated[
         help="Execute no plug-in, Python function or program that a script names, and no installed plug-in.",
     ),
 ]
-MaxPixels = Annotated[int | None, typer.Option(min=1, help="Largest images and maps that are read; default: 100 million.")]
+MaxPixels = Annotated[
+    int | None,
+    typer.Option(min=1, help="Largest images and maps that are read; default: 100 million."),
+]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, help="Most threads that compute; default: the available cores. Results are the same for every number."),
+    typer.Option(
+        min=1,
+        help="Most threads that compute; default: the available cores. Results are the same for every number.",
+    ),
 ]
-Traceback = Annotated[bool, typer.Option("--traceback", help="Print where in the code an error was raised, all of it.")]
-ExecutorName = Annotated[str, typer.Option("--executor", help="thread: in this process; process: each worker is one of its own.")]
-Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable.")]
+Traceback = Annotated[
+    bool,
+    typer.Option("--traceback", help="Print where in the code an error was raised, all of it."),
+]
+ExecutorName = Annotated[
+    str,
+    typer.Option(
+        "--executor", help="thread: in this process; process: each worker is one of its own."
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable."),
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
@@ -58,22 +83,48 @@ Measures = Annotated[
 ]
 ProtocolSpec = Annotated[
     str | None,
-    typer.Option("--protocol", help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own."),
+    typer.Option(
+        "--protocol",
+        help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own.",
+    ),
 ]
-Truth = Annotated[Path | None, typer.Option(help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --truth-scale).")]
-TruthMask = Annotated[Path | None, typer.Option(help="With --truth: measure only where this picture is white.")]
+Truth = Annotated[
+    Path | None,
+    typer.Option(help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --truth-scale)."),
+]
+TruthMask = Annotated[
+    Path | None, typer.Option(help="With --truth: measure only where this picture is white.")
+]
 Scale = Annotated[
     float | None,
-    typer.Option(help="Stored units per pixel of disparity of the maps, negative for the other sign; default: the data set's."),
+    typer.Option(
+        help="Stored units per pixel of disparity of the maps, negative for the other sign; default: the data set's."
+    ),
 ]
-Unknown = Annotated[float | None, typer.Option(help="Stored value of the maps that means no estimate, such as -1.")]
-TruthScale = Annotated[float | None, typer.Option(help="The same as --scale, of the file of --truth.")]
-TruthUnknown = Annotated[float | None, typer.Option(help="Stored value of the file of --truth that means unknown, such as 0.")]
+Unknown = Annotated[
+    float | None, typer.Option(help="Stored value of the maps that means no estimate, such as -1.")
+]
+TruthScale = Annotated[
+    float | None, typer.Option(help="The same as --scale, of the file of --truth.")
+]
+TruthUnknown = Annotated[
+    float | None,
+    typer.Option(help="Stored value of the file of --truth that means unknown, such as 0."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 
 GROUPS = {
-    "Images": ("disparity_range", "calibration", "focal", "baseline", "rectify", "stretch", "image_masks", "pixel_ranges"),
+    "Images": (
+        "disparity_range",
+        "calibration",
+        "focal",
+        "baseline",
+        "rectify",
+        "stretch",
+        "image_masks",
+        "pixel_ranges",
+    ),
     "What is measured, and how": (
         "protocol",
         "measure",
@@ -87,7 +138,18 @@ GROUPS = {
         "unknown",
     ),
     "Who computes": ("threads", "workers", "executor", "dask", "memory"),
-    "What is written and printed": ("out", "name", "maps", "report", "json", "format", "limit", "export", "plots", "single_file"),
+    "What is written and printed": (
+        "out",
+        "name",
+        "maps",
+        "report",
+        "json",
+        "format",
+        "limit",
+        "export",
+        "plots",
+        "single_file",
+    ),
     "Everywhere": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
 }
 """Groups of the options in the help, by their parameters' names."""
@@ -209,7 +271,9 @@ def disparities(text: str) -> tuple[float, float]:
         )
     low, high = float(found[1] or 0), float(found[2])
     if low >= high:
-        raise ParameterError(f"--disparities {text!r}: {high:g} is not above {low:g}; write MINIMUM:MAXIMUM, such as 0:64")
+        raise ParameterError(
+            f"--disparities {text!r}: {high:g} is not above {low:g}; write MINIMUM:MAXIMUM, such as 0:64"
+        )
     return low, high
 
 
@@ -320,7 +384,11 @@ def truth_alone(
     from stereo_framework.sweep.outside import COMMAND_LINE
 
     if truth is None:
-        options = {"--mask": mask, "--truth-scale": encoding.truth_scale, "--truth-unknown": encoding.truth_unknown}
+        options = {
+            "--mask": mask,
+            "--truth-scale": encoding.truth_scale,
+            "--truth-unknown": encoding.truth_unknown,
+        }
         for option, value in options.items():
             if value is not None:
                 message = f"{option} goes with --truth"
@@ -361,23 +429,34 @@ def size(text: str) -> int:
     except (ValueError, OverflowError):
         count = 0
     if count <= 0:
-        raise ParameterError(f"--memory {short(text, 40)!r}: expected an amount of memory above 0, such as 8G or 500M")
+        raise ParameterError(
+            f"--memory {short(text, 40)!r}: expected an amount of memory above 0, such as 8G or 500M"
+        )
     return count
 
 
 Memory = Annotated[
-    int | None, typer.Option(metavar="SIZE", parser=size, help="For cost volumes, as 8G; default: most that is free.")
+    int | None,
+    typer.Option(
+        metavar="SIZE", parser=size, help="For cost volumes, as 8G; default: most that is free."
+    ),
 ]
 
 
-def who(name: str, workers: int | None, dask: str | None) -> AbstractContextManager[Executor | None]:
+def who(
+    name: str, workers: int | None, dask: str | None
+) -> AbstractContextManager[Executor | None]:
     """Who computes, as --executor or --dask say: None for threads of this process."""
     from stereo_framework.sweep.executors import Processes, dask_executor
 
     if name not in ("thread", "process"):
-        raise ParameterError(f"--executor: no such executor {name!r}; {nearest(name, ('thread', 'process'))}")
+        raise ParameterError(
+            f"--executor: no such executor {name!r}; {nearest(name, ('thread', 'process'))}"
+        )
     if dask is not None:
-        refuse_without_effect("with --dask, whose workers are processes", {"--executor process": name == "process"})
+        refuse_without_effect(
+            "with --dask, whose workers are processes", {"--executor process": name == "process"}
+        )
         return dask_executor(dask)
     return Processes(workers) if name == "process" else nullcontext()
 
@@ -443,7 +522,11 @@ def say(*lines: str, indent: int = 0) -> None:
     for line in filter(None, lines):
         line = one_line(as_typed(line), _SENTENCE)
         if on_a_terminal():
-            options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": " " * indent}
+            options: dict[str, Any] = {
+                "break_long_words": False,
+                "break_on_hyphens": False,
+                "subsequent_indent": " " * indent,
+            }
             line = textwrap.fill(line, _columns(), **options)
         print(line)
 
@@ -469,7 +552,10 @@ def tell_some(kind: str, lines: Sequence[str]) -> None:
     """Print the first `limits.LINES` problems, and how many there are besides."""
     tell(kind, *lines[: limits.LINES])
     if len(lines) > limits.LINES:
-        tell(kind, f"{len(lines) - limits.LINES} further lines like these are not printed; 'results FOLDER --json' lists all")
+        tell(
+            kind,
+            f"{len(lines) - limits.LINES} further lines like these are not printed; 'results FOLDER --json' lists all",
+        )
 
 
 def on_a_terminal() -> bool:
@@ -538,7 +624,12 @@ def _tell_problems(results: Sequence[Result]) -> None:
             settings_of.setdefault(warning_of_scene, []).append(setting_name(result))
 
     tell_some(
-        "error", [f"{_cell(result.scene)} {_cell(setting_name(result))}: {result.error}" for result in results if result.error]
+        "error",
+        [
+            f"{_cell(result.scene)} {_cell(setting_name(result))}: {result.error}"
+            for result in results
+            if result.error
+        ],
     )
     warnings = []
     for (scene, warning), settings in settings_of.items():
@@ -585,7 +676,12 @@ def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     """
     from stereo_framework.evaluation.metrics import GROUPS, metric_of
 
-    requested = {name for measure in measures for name in GROUPS.get(measure, (measure,)) if name != "hci_coverage"}
+    requested = {
+        name
+        for measure in measures
+        for name in GROUPS.get(measure, (measure,))
+        if name != "hci_coverage"
+    }
     statistics = dict.fromkeys(name for r in results for name in r.statistics)
     columns: list[str] = []
     for name in statistics:
@@ -595,12 +691,22 @@ def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     return columns
 
 
-def print_standings(scene: str, first: str, found: Sequence[Standing], seconds: Mapping[str, float] | None = None) -> None:
+def print_standings(
+    scene: str, first: str, found: Sequence[Standing], seconds: Mapping[str, float] | None = None
+) -> None:
     """How maps compare with the first one, without truth."""
-    print(f"{scene}, without truth, against {first}: wrong pixels more (+) or less (-), estimated, in percentage points")
+    print(
+        f"{scene}, without truth, against {first}: wrong pixels more (+) or less (-), estimated, in percentage points"
+    )
     header = ["map", "estimate", "90 %", "answer", *(["seconds"] if seconds else [])]
     rows = [
-        [s.name, f"{s.difference:+.1f}", f"+- {s.half_width:.1f}", s.verdict, *([f"{seconds[s.name]:.2f}"] if seconds else [])]
+        [
+            s.name,
+            f"{s.difference:+.1f}",
+            f"+- {s.half_width:.1f}",
+            s.verdict,
+            *([f"{seconds[s.name]:.2f}"] if seconds else []),
+        ]
         for s in found
     ]
     print_table(header, rows)
@@ -608,4 +714,8 @@ def print_standings(scene: str, first: str, found: Sequence[Standing], seconds: 
 
 def standings_record(scene: str, first: str, found: Sequence[Standing]) -> dict[str, Any]:
     """The same for ``--json``."""
-    return {"scene": scene, "first": first, "standings": [vars(s) | {"verdict": s.verdict} for s in found]}
+    return {
+        "scene": scene,
+        "first": first,
+        "standings": [vars(s) | {"verdict": s.verdict} for s in found],
+    }

@@ -33,7 +33,10 @@ def check_threads(count: int | None, options: Mapping[str, Any]) -> None:
     """
     if count is None:
         return
-    refuse_without_effect("with --dask, whose workers use one thread each", {"--threads": options.get("dask") is not None})
+    refuse_without_effect(
+        "with --dask, whose workers use one thread each",
+        {"--threads": options.get("dask") is not None},
+    )
     workers = options.get("workers")
     if workers is not None and workers > count:
         message = (

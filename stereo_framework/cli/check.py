@@ -42,7 +42,9 @@ def check(
 
     if schema:
         unused_options = {"a script": bool(script), "--set": bool(settings), "--try": try_out}
-        _shared.refuse_without_effect("with --schema, which prints the schema of all scripts", unused_options)
+        _shared.refuse_without_effect(
+            "with --schema, which prints the schema of all scripts", unused_options
+        )
         _shared.print_json(script_schema())
         return
     if not script:
@@ -50,7 +52,9 @@ def check(
 
     without_execution = no_plugins or execution_is_off()
     if without_execution and try_out:
-        message = f"--try runs what the script names; leave out --no-plugins, and unset {NO_PLUGINS}"
+        message = (
+            f"--try runs what the script names; leave out --no-plugins, and unset {NO_PLUGINS}"
+        )
         raise ParameterError(message)
     faults: list[str] = []
     # A plug-in of one script must not move the folder from which the scenes of the next one start.
@@ -83,7 +87,9 @@ def _inspect(name: str, settings: Sequence[str]) -> None:
     _print_executions(name, inspection.executions)
 
 
-def _check(name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool, folder: Path) -> list[str]:
+def _check(
+    name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool, folder: Path
+) -> list[str]:
     """Check a script with its plug-ins, and print the result; return what failed in the trial.
 
     Relative paths of scenes start from `folder`.
@@ -91,9 +97,22 @@ def _check(name: str, settings: Sequence[str], plugins: Sequence[str], try_out: 
     from stereo_framework.script.trial import trial
     from stereo_framework.sweep.runs import load_and_plan
 
-    script, _ = load_and_plan(name, overrides=settings, plugins=plugins, scenes_optional=True, may_execute=False, folder=folder)
-    used_stages = {step.stage for setting in script.settings for _, step in setting.pipeline.stages()}
-    without_source = {f"{s.slot}.{s.name}" for s in used_stages if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)}
+    script, _ = load_and_plan(
+        name,
+        overrides=settings,
+        plugins=plugins,
+        scenes_optional=True,
+        may_execute=False,
+        folder=folder,
+    )
+    used_stages = {
+        step.stage for setting in script.settings for _, step in setting.pipeline.stages()
+    }
+    without_source = {
+        f"{s.slot}.{s.name}"
+        for s in used_stages
+        if f"{s.source or NO_SOURCE}".startswith(NO_SOURCE)
+    }
     for stage_name in sorted(without_source):
         _shared.tell("warning", f"{stage_name}: has no source; say where the method is defined")
 

@@ -67,7 +67,11 @@ def choose(
     elif left is None or right is None:
         raise ParameterError("two images are needed: choose LEFT RIGHT; or --scene NAME")
     else:
-        own = None if disparity_range in (None, "auto") else Search.covering(*_shared.disparities(str(disparity_range)))
+        own = (
+            None
+            if disparity_range in (None, "auto")
+            else Search.covering(*_shared.disparities(str(disparity_range)))
+        )
         known = pair_scene(left, right, own, upright=True)
     known, told = stretched(known) if stretch else (known, "")
     _shared.tell("warning", *intensity_doubts(known))
@@ -76,15 +80,27 @@ def choose(
         chosen = choose_method(known, _shared.names(methods), seconds=time)
         progress.watch("writing files")
         first = chosen.name
-        shown = list(dict.fromkeys((first, next(iter(chosen.maps)), *(s.name for s in chosen.standings))))[:4]
+        shown = list(
+            dict.fromkeys((first, next(iter(chosen.maps)), *(s.name for s in chosen.standings)))
+        )[:4]
         with output_folder(folder):
-            write_bytes(folder / "best.yaml", yaml.safe_dump(chosen.runs[first].mapping, sort_keys=False).encode())
+            write_bytes(
+                folder / "best.yaml",
+                yaml.safe_dump(chosen.runs[first].mapping, sort_keys=False).encode(),
+            )
             write_disparity(folder / "best.pfm", chosen.maps[first])
-            write_comparison(folder / "comparison.png", {name: chosen.maps[name] for name in shown}, chosen.scene)
+            write_comparison(
+                folder / "comparison.png", {name: chosen.maps[name] for name in shown}, chosen.scene
+            )
     _shared.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))
     if json:
         compared = _shared.standings_record(known.name, DEFAULT, chosen.standings)
-        found = {"chosen": chosen.name, "folder": _shared.as_typed(folder), "left_out": chosen.left_out, "stretched": told}
+        found = {
+            "chosen": chosen.name,
+            "folder": _shared.as_typed(folder),
+            "left_out": chosen.left_out,
+            "stretched": told,
+        }
         _shared.print_json(compared | found | {"seconds": dict(chosen.seconds)})
         return
     if told:
@@ -92,5 +108,13 @@ def choose(
     _shared.print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
     if chosen.left_out:
         print(f"no time for {', '.join(chosen.left_out)}; --time SECONDS gives more")
-    why = "which is best on scenes with truth; nothing is better here" if chosen.name == DEFAULT else f"better than {DEFAULT}"
-    print(_shared.as_typed(f"chosen: {chosen.name}, {why}; best.yaml, best.pfm, comparison.png in {folder}"))
+    why = (
+        "which is best on scenes with truth; nothing is better here"
+        if chosen.name == DEFAULT
+        else f"better than {DEFAULT}"
+    )
+    print(
+        _shared.as_typed(
+            f"chosen: {chosen.name}, {why}; best.yaml, best.pfm, comparison.png in {folder}"
+        )
+    )

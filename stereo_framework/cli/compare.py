@@ -64,16 +64,22 @@ def compare(
     if (alone is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
     if without_truth:
-        _shared.refuse_without_effect("with --truth, which is the truth", {"--without-truth": truth is not None})
+        _shared.refuse_without_effect(
+            "with --truth, which is the truth", {"--without-truth": truth is not None}
+        )
     if len(set(maps)) < 2:
-        raise ParameterError(f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)")
+        raise ParameterError(
+            f"compare needs two maps or more; {maps[0]} is one ('evaluate' measures one)"
+        )
     place, how, remedies = alone or (load_scene(str(scene)), spec, None)
     place = replace(place, truths={}) if without_truth else place
     results = []
     for path, name in map_names(maps).items():
         scale_of_map = encoding.scale_of_map(path, maps, truth)
         marker = encoding.unknown_of_map(path, maps)
-        result = measure_map(path, place, how, method=name, scale=scale_of_map, unknown=marker, remedies=remedies)
+        result = measure_map(
+            path, place, how, method=name, scale=scale_of_map, unknown=marker, remedies=remedies
+        )
         results.append(result)
     changed = [path for path in maps if changed_since_written(path)]
     if changed:
@@ -95,7 +101,11 @@ def compare(
                 write_pictures(out / name, disparity, place, None if how is None else resolve(how))
             write_comparison(out / "comparison.png", found, place)
     if json:
-        told = {"without_truth": _shared.standings_record(place.name, first, standings)} if standings else {}
+        told = (
+            {"without_truth": _shared.standings_record(place.name, first, standings)}
+            if standings
+            else {}
+        )
         _shared.print_json([result.record() | told for result in results])
         return
     _shared.print_results(results)

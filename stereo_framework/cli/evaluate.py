@@ -59,26 +59,36 @@ def evaluate(
         if not path.exists():
             raise DataError(f"{path}: no such file or folder")
     if name is not None and len(maps) > 1:
-        raise ParameterError(f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time")
+        raise ParameterError(
+            f"--name {name}: one name for {len(maps)} maps or folders; give one of them at a time"
+        )
     spec = _shared.protocol_spec(protocol)
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
     encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
     alone = _shared.truth_alone(truth, mask, spec, encoding, files)
     if alone is not None and (scene or folders or out is not None):
-        raise ParameterError("--truth is that of single maps, which are not kept; leave out --scene, --out and folders")
+        raise ParameterError(
+            "--truth is that of single maps, which are not kept; leave out --scene, --out and folders"
+        )
     if files and alone is None and len(scene or []) != 1:
         raise ParameterError(
             f"{files[0]}: name the scene it belongs to with one --scene ('stereo-framework scenes' lists them), or give --truth"
         )
     names = map_names(files)
     given: list[tuple[Path, str, Mapping[Any, Path]]] = [
-        (path, name or names[path], {alone[0] if alone else (scene or [""])[0]: path}) for path in files
+        (path, name or names[path], {alone[0] if alone else (scene or [""])[0]: path})
+        for path in files
     ]
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or ())
-        _shared.tell("warning", *(f"{path}: belongs to no scene; left out" for path in found.strangers))
+        _shared.tell(
+            "warning", *(f"{path}: belongs to no scene; left out" for path in found.strangers)
+        )
         if found.missing:
-            _shared.tell("warning", f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out")
+            _shared.tell(
+                "warning",
+                f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out",
+            )
         given.append((folder, name or folder.resolve().name, found.maps))
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
@@ -88,7 +98,8 @@ def evaluate(
         for one, path in of_scenes.items():
             known = load_scene(one) if isinstance(one, str) else one
             under = with_measures(
-                derive(of_scene(known) if base is None else base, changes), tuple(_shared.measures_of(measure or []))
+                derive(of_scene(known) if base is None else base, changes),
+                tuple(_shared.measures_of(measure or [])),
             )
             siblings = list(dict.fromkeys([*files, *of_scenes.values()]))
             result = measure_map(
@@ -104,7 +115,9 @@ def evaluate(
             measured.append(result)
             if out is not None and (disparity := measured[-1].disparity) is not None:
                 with output_folder(out):
-                    write_pictures(out / "pictures" / map_stem(measured[-1]), disparity, known, under)
+                    write_pictures(
+                        out / "pictures" / map_stem(measured[-1]), disparity, known, under
+                    )
         results += measured if out is None else add_maps(out, measured)
     if json:
         _shared.print_json([r.record() for r in [*results, *average_rows(results)]])

@@ -26,12 +26,20 @@ def import_(old: Path, out: Path | None = None) -> None:
 
     notes: list[str] = []
     scripts = convert(old, notes.append)
-    _shared.tell("note", *(short(line if line.isprintable() else repr(line), 300) for line in notes[: limits.FAULTS]))
+    _shared.tell(
+        "note",
+        *(
+            short(line if line.isprintable() else repr(line), 300)
+            for line in notes[: limits.FAULTS]
+        ),
+    )
     # A file that is no script at all has something wrong in each of its lines.
     if len(notes) > limits.FAULTS:
         _shared.tell("note", "further lines cannot be carried over either")
     if out is None and len(scripts) > 1:
-        raise ParameterError(f"{old} becomes {len(scripts)} scripts ({', '.join(scripts)}); give --out DIR for a file each")
+        raise ParameterError(
+            f"{old} becomes {len(scripts)} scripts ({', '.join(scripts)}); give --out DIR for a file each"
+        )
     for scene, script in scripts.items():
         text = f"# Converted from {old.name}, a script of the original 2002 program.\n{yaml.safe_dump(script, sort_keys=False)}"
         if out is None:

@@ -42,7 +42,13 @@ from stereo_framework.cli.scenes import scenes
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
 from stereo_framework.core.docstrings import parameter_texts
-from stereo_framework.core.errors import DataWarning, ParameterError, ResultWarning, StereoFrameworkError, short
+from stereo_framework.core.errors import (
+    DataWarning,
+    ParameterError,
+    ResultWarning,
+    StereoFrameworkError,
+    short,
+)
 from stereo_framework.kernels.threads import LIMIT, LimitWarning
 
 _INTERRUPTED = 130
@@ -110,7 +116,9 @@ def _refuse_empty(words: Sequence[str]) -> None:
     for before, one in itertools.pairwise(["", *words]):
         if one == "" or (one.startswith("--") and one.endswith("=")):
             option = one[:-1] or (before if before.startswith("-") else "an argument")
-            raise ParameterError(f"{option}: an empty text says nothing; leave it out or write something")
+            raise ParameterError(
+                f"{option}: an empty text says nothing; leave it out or write something"
+            )
 
 
 _NUMERIC_OPTIONS: dict[str, set[str]] = {}
@@ -133,14 +141,18 @@ class _Verb(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, group by group."""
-        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", "Options", *_shared.GROUPS)}
+        groups: dict[str, list[tuple[str, str]]] = {
+            name: [] for name in ("Arguments", "Options", *_shared.GROUPS)
+        }
         for one in self.get_params(ctx):
             argument = one.param_type_name == "argument"
             record = one.get_help_record(ctx)
             if record is not None:
                 # What may be repeated is told in words.
                 name = re.sub(r"<list\[(\w+)\]>", lambda kind: f"<{kind[1].lower()}>", record[0])
-                groups["Arguments" if argument else _shared.group(str(one.name))].append((name, record[1]))
+                groups["Arguments" if argument else _shared.group(str(one.name))].append(
+                    (name, record[1])
+                )
         for name, records in groups.items():
             if records:
                 with formatter.section(name):
@@ -167,21 +179,32 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         wanted = options["traceback"]
         try:
             options = _shared.absolute_paths(options)
-            everywhere = {name: options[name] if name in own else options.pop(name) for name in _EVERYWHERE}
+            everywhere = {
+                name: options[name] if name in own else options.pop(name) for name in _EVERYWHERE
+            }
             _check_numbers(options | everywhere)
             threads = options.pop("threads", None)
             check_threads(threads, options)
             # Processes that are started meanwhile see these too.
-            variables = {name: everywhere[name.removeprefix("STEREO_").lower()] for name in _VARIABLES}
+            variables = {
+                name: everywhere[name.removeprefix("STEREO_").lower()] for name in _VARIABLES
+            }
             os.environ.update({name: str(value) for name, value in variables.items() if value})
             if data := os.environ.get("STEREO_DATA"):
                 # A plug-in may change the current folder, from which a relative path starts.
                 os.environ["STEREO_DATA"] = os.path.abspath(os.path.expanduser(data))
-            with interruptible(), _warnings_in_one_line(), _without_silent_end(), contextlib.ExitStack() as stack:
+            with (
+                interruptible(),
+                _warnings_in_one_line(),
+                _without_silent_end(),
+                contextlib.ExitStack() as stack,
+            ):
                 check_environment()
                 stack.enter_context(limited_threads(threads))
                 if everywhere["plugin"] and everywhere["no_plugins"]:
-                    raise ParameterError("--plugin and --no-plugins contradict each other; give one")
+                    raise ParameterError(
+                        "--plugin and --no-plugins contradict each other; give one"
+                    )
                 if everywhere["plugin"] and "plugin" not in own:
                     from stereo_framework.core.stage import load_plugin
 
@@ -195,7 +218,9 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
             word, status = ending(error)
             print(f"{word}; results so far are kept", file=sys.stderr)
         except MemoryError as error:
-            status = _told(f"there is not enough memory: {error or 'the system gives no more'}", wanted, 2)
+            status = _told(
+                f"there is not enough memory: {error or 'the system gives no more'}", wanted, 2
+            )
         except BrokenPipeError as error:
             status = _end_of_output(error)
         except OSError as error:
@@ -330,8 +355,16 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
     signature = inspect.signature(verb, eval_str=True)
     found = []
     for one in signature.parameters.values():
-        kind, *given = get_args(one.annotation) if get_origin(one.annotation) is Annotated else [one.annotation]
-        usual = typer.Argument() if one.default is one.empty else typer.Option(f"--{one.name.replace('_', '-')}")
+        kind, *given = (
+            get_args(one.annotation)
+            if get_origin(one.annotation) is Annotated
+            else [one.annotation]
+        )
+        usual = (
+            typer.Argument()
+            if one.default is one.empty
+            else typer.Option(f"--{one.name.replace('_', '-')}")
+        )
         info = copy.copy(given[0]) if given else usual
         # Python leaves docstrings out where it is asked to (-OO).
         info.help = info.help or texts.get(one.name, "")
@@ -360,7 +393,8 @@ def _numeric_options(signature: inspect.Signature) -> set[str]:
 
 @app.callback(invoke_without_command=True)
 def _root(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         print(f"stereo-framework {__version__}")
@@ -369,7 +403,22 @@ def _root(
 
 
 # To match, to measure, to look at results, to prepare.
-for _verb in (match, choose, run, tune, evaluate, compare, results, rank, report, reproduce, scenes, stages, check, import_):
+for _verb in (
+    match,
+    choose,
+    run,
+    tune,
+    evaluate,
+    compare,
+    results,
+    rank,
+    report,
+    reproduce,
+    scenes,
+    stages,
+    check,
+    import_,
+):
     _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].rstrip()
     # In the list of all verbs: the first sentence, or as much of it as has a meaning of its own.
     _first = _about.partition("\n")[0]

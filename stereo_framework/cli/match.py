@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def match(
     left: Annotated[str | None, typer.Argument()] = None,
     right: Annotated[str | None, typer.Argument()] = None,
-    disparity_range: Annotated[list[str] | None, typer.Option("--disparities", metavar="A:B")] = None,
+    disparity_range: Annotated[
+        list[str] | None, typer.Option("--disparities", metavar="A:B")
+    ] = None,
     method: str | None = None,
     settings: _shared.Settings = None,
     calibration: Path | None = None,
@@ -31,11 +33,15 @@ def match(
     rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
     stretch: bool = False,
     image_masks: Annotated[list[Path] | None, typer.Option("--mask")] = None,
-    pixel_ranges: Annotated[tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")] = None,
+    pixel_ranges: Annotated[
+        tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")
+    ] = None,
     truth: _shared.Truth = None,
     truth_scale: _shared.TruthScale = None,
     truth_unknown: _shared.TruthUnknown = None,
-    scale: Annotated[float | None, typer.Option(help="Shorter name of --truth-scale: match reads no other map.")] = None,
+    scale: Annotated[
+        float | None, typer.Option(help="Shorter name of --truth-scale: match reads no other map.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     memory: _shared.Memory = None,
     plugin: _shared.Plugins = None,
@@ -93,18 +99,28 @@ def match(
     from stereo_framework.sweep.identity import code_digest
 
     if (focal is None) != (baseline is None):
-        raise ParameterError("a calibration needs both, the focal length in pixels and the baseline")
+        raise ParameterError(
+            "a calibration needs both, the focal length in pixels and the baseline"
+        )
     by_hand = None if focal is None or baseline is None else (focal, baseline)
     if calibration is not None and by_hand:
-        raise ParameterError("a calibration was given, and a focal length and a baseline besides; give one or the other")
-    given: dict[str, Any] = {"calibration": calibration or by_hand, "stretch": stretch, "ranges": pixel_ranges}
+        raise ParameterError(
+            "a calibration was given, and a focal length and a baseline besides; give one or the other"
+        )
+    given: dict[str, Any] = {
+        "calibration": calibration or by_hand,
+        "stretch": stretch,
+        "ranges": pixel_ranges,
+    }
     given |= dict(zip(("left_mask", "right_mask"), image_masks or (), strict=False))
     given |= {"cameras": _shared.camera_numbers(cameras)}
     # The word auto was made an absolute path, as are all paths of the command.
     by_points = list(map(_shared.as_typed, rectify or [])) == ["auto"]
     given |= {"rectify": "auto" if by_points else rectify or None}
     if example and (left is not None or disparity_range or any(given.values())):
-        raise ParameterError("--example brings its own images and their range; leave out what belongs to others")
+        raise ParameterError(
+            "--example brings its own images and their range; leave out what belongs to others"
+        )
     if not example and (left is None or right is None):
         raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
     if image_masks and len(image_masks) > 2:
@@ -117,12 +133,16 @@ def match(
     script = load(method or DEFAULT, overrides=settings or [], plugins=plugin or [])
     options: dict[str, Any] = given | {"method": script.only, "memory": memory}
     planes = load_scene("synthetic/planes") if example else None
-    found: Mapping[str, Any] = {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
+    found: Mapping[str, Any] = (
+        {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
+    )
     ranges: list[Any] = [_ends(script.only, text) for text in disparity_range or []]
     if planes and planes.search:
         ranges = [(planes.search.minimum, planes.search.maximum)]
     if len(ranges) not in (0, 1, len(found)):
-        raise ParameterError(f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each")
+        raise ParameterError(
+            f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each"
+        )
     many = len(found) > 1
     if many and truth is not None:
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
@@ -154,7 +174,12 @@ def match(
         if alone is not None:
             scene, protocol, remedies = alone
             record["statistics"] = statistics_of(matched.disparity, scene, protocol)
-            _shared.tell("warning", *doubts(matched.disparity, scene, matched.search, is_external=False, remedies=remedies))
+            _shared.tell(
+                "warning",
+                *doubts(
+                    matched.disparity, scene, matched.search, is_external=False, remedies=remedies
+                ),
+            )
         if not json:
             _print(matched, record)
     if json:
@@ -162,12 +187,16 @@ def match(
     return 1 if failed else 0
 
 
-def _truth_encoding(scale: float | None, truth_scale: float | None, truth_unknown: float | None) -> _shared.Encoding:
+def _truth_encoding(
+    scale: float | None, truth_scale: float | None, truth_unknown: float | None
+) -> _shared.Encoding:
     """Return how the file of ``--truth`` is read."""
     if scale is not None and truth_scale is not None:
         message = f"--scale {scale:g} and --truth-scale {truth_scale:g}: both are the scale of --truth; leave out --scale"
         raise ParameterError(message)
-    return _shared.Encoding(truth_scale=scale if truth_scale is None else truth_scale, truth_unknown=truth_unknown)
+    return _shared.Encoding(
+        truth_scale=scale if truth_scale is None else truth_scale, truth_unknown=truth_unknown
+    )
 
 
 def _ends(setting: Setting, text: str) -> tuple[float, float] | Literal["auto"]:
@@ -211,7 +240,9 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
     from stereo_framework.tables.values import show
 
     columns, rows = record["size"]
-    _shared.say(f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})")
+    _shared.say(
+        f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})"
+    )
     _shared.say(
         f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
         f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
@@ -219,16 +250,24 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
     _shared.say(matched.stretched)
     calibration, apart = matched.scene.calibration, matched.vertical_offset
     if matched.rectified:
-        how = "too few points to tell how well" if apart is None else f"matched points lie {apart:.2f} rows apart in the median"
+        how = (
+            "too few points to tell how well"
+            if apart is None
+            else f"matched points lie {apart:.2f} rows apart in the median"
+        )
         known = "without a calibration, so that disparities have an unknown offset"
         if calibration is not None:
             known = f"focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
         _shared.say(f"rectified: {how}; {known}")
     if calibration is not None and (depths := matched.points().place[:, 2]).size:
-        _shared.say(f"depth: {depths.min():.4g} to {depths.max():.4g} in the baseline's unit, {len(depths)} points")
+        _shared.say(
+            f"depth: {depths.min():.4g} to {depths.max():.4g} in the baseline's unit, {len(depths)} points"
+        )
     if measured := record.get("statistics"):
         _shared.say(", ".join(f"{name} {show(value)}" for name, value in measured.items()))
     _shared.say(f"{', '.join(record['files'])} in {record['folder']}")
     if "disparity.png" not in record["files"]:
         _shared.say("disparity.png is left out: it holds disparities from 0 to 255.99")
-    _shared.say("see picture.png first; 'stereo-framework match --help' tells what else can be asked for")
+    _shared.say(
+        "see picture.png first; 'stereo-framework match --help' tells what else can be asked for"
+    )

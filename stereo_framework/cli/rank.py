@@ -60,8 +60,15 @@ def rank(
 
     results = chosen([r for table in tables for r in _results(table)], where or [])
     if boundary:
-        unused_options = {"--columns": columns is not None, "--lower": bool(lower), "--higher": bool(higher), "--groups": groups}
-        _shared.refuse_without_effect("with --boundary, which has columns of its own", unused_options)
+        unused_options = {
+            "--columns": columns is not None,
+            "--lower": bool(lower),
+            "--higher": bool(higher),
+            "--groups": groups,
+        }
+        _shared.refuse_without_effect(
+            "with --boundary, which has columns of its own", unused_options
+        )
         _print_boundary(results, json=json)
         return
     if both := set(lower or []) & set(higher or []):
@@ -72,8 +79,12 @@ def rank(
     if lacking := found.complete()[1]:
         listed = few([f"{name} ({few(names, _NAMED)})" for name, names in lacking.items()], _NAMED)
         # Of settings of a sweep only their axes can be named.
-        named = [f", as by --where 'method!={r.method}'," for r in results if r.method in lacking] or [" by --where"]
-        raise DataError(f"methods without a score in some column: {listed}; leave them out{named[0]} or choose other --columns")
+        named = [
+            f", as by --where 'method!={r.method}'," for r in results if r.method in lacking
+        ] or [" by --where"]
+        raise DataError(
+            f"methods without a score in some column: {listed}; leave them out{named[0]} or choose other --columns"
+        )
     places, ranks, a_star = found.places.tolist(), found.ranks.tolist(), found.groups.tolist()
     order = sorted(range(len(places)), key=places.__getitem__)
     names = [c.name for c in found.columns]
@@ -92,7 +103,9 @@ def rank(
         _shared.print_json(records)
         return
     _shared.print_table(*_table(order, found, groups), keys=2, upright=True)
-    _shared.say(f"each column: score, rank; {len(order)} methods, {len(names)} columns; equal scores share the better rank")
+    _shared.say(
+        f"each column: score, rank; {len(order)} methods, {len(names)} columns; equal scores share the better rank"
+    )
     if groups:
         _shared.say(astar_verdict(found.groups))
 
@@ -119,9 +132,14 @@ def _table(order: list[int], found: Scores, groups: bool) -> tuple[list[str], li
 
     header = ["rank", "method", "average rank", *["A* group"] * groups]
     places, average, a_star = found.places, found.average_ranks, found.groups
-    rows = [[str(places[i]), found.methods[i], f"{average[i]:.2f}", *[str(a_star[i])] * groups] for i in order]
+    rows = [
+        [str(places[i]), found.methods[i], f"{average[i]:.2f}", *[str(a_star[i])] * groups]
+        for i in order
+    ]
     shown = short_names(filter(None, found.scenes)) | {"": ""}
-    for column, values, ranks in zip(found.columns, found.values.T.tolist(), found.ranks.T.tolist(), strict=True):
+    for column, values, ranks in zip(
+        found.columns, found.values.T.tolist(), found.ranks.T.tolist(), strict=True
+    ):
         header.append(column._replace(scene=shown[column.scene]).name)
         cells = [(show(values[i]), str(ranks[i])) for i in order]
         widths = [max(len(cell[part]) for cell in cells) for part in (0, 1)]
@@ -137,22 +155,44 @@ def _print_boundary(results: Sequence[Result], *, json: bool) -> None:
     found = boundary(results)
     feasible = {scene: found.feasible(scene) for scene in found.points}
     if json:
-        _shared.print_json([{"efficiencies": found.efficiencies(), "improvements": found.improvements(), "boundary": feasible}])
+        _shared.print_json(
+            [
+                {
+                    "efficiencies": found.efficiencies(),
+                    "improvements": found.improvements(),
+                    "boundary": feasible,
+                }
+            ]
+        )
         return
     _matrix("E: efficiency, 1 = ideal; Expected: of the mean curve", found.efficiencies())
-    _matrix("I(row | column): what the row's mean curve gains over the column's", found.improvements())
+    _matrix(
+        "I(row | column): what the row's mean curve gains over the column's", found.improvements()
+    )
     for scene, points in feasible.items():
         rows = [
-            [f"{p.sparsity_rate:.4f}", f"{p.error_rate:.4f}", p.method, _setting(p, found.points[scene][p.method])]
+            [
+                f"{p.sparsity_rate:.4f}",
+                f"{p.error_rate:.4f}",
+                p.method,
+                _setting(p, found.points[scene][p.method]),
+            ]
             for p in points
         ]
-        _shared.print_table(["sparsity_rate", "error_rate", "method", "setting"], rows, title=f"feasibility boundary of {scene}")
+        _shared.print_table(
+            ["sparsity_rate", "error_rate", "method", "setting"],
+            rows,
+            title=f"feasibility boundary of {scene}",
+        )
 
 
 def _matrix(title: str, values: Mapping[str, Mapping[str, float]]) -> None:
     columns = list(dict.fromkeys(name for row in values.values() for name in row))
     columns = list(values) if set(columns) <= set(values) else columns
-    rows = [[name, *(f"{row[c]:.3f}" if c in row else "-" for c in columns)] for name, row in values.items()]
+    rows = [
+        [name, *(f"{row[c]:.3f}" if c in row else "-" for c in columns)]
+        for name, row in values.items()
+    ]
     _shared.print_table(["method", *columns], rows, title=title)
 
 
@@ -160,5 +200,7 @@ def _setting(point: Point, others: list[Point]) -> str:
     """What tells a point from the others of its method."""
     from stereo_framework.tables.values import word
 
-    varied = [k for k, v in point.parameters.items() if any(p.parameters.get(k) != v for p in others)]
+    varied = [
+        k for k, v in point.parameters.items() if any(p.parameters.get(k) != v for p in others)
+    ]
     return ", ".join(f"{k}={word(point.parameters[k])}" for k in varied) or "the only setting"

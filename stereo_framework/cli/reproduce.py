@@ -45,8 +45,14 @@ def reproduce(
         progress.watch(paper)
         done = run_paper(find_paper(name), folder, item=item or None, workers=workers, quick=quick)
     if json:
-        judged = ({name: getattr(c, name) for name in ("difference", "judged", "outside")} for c in done.comparisons)
-        numbers = [{"kind": "published number"} | vars(c) | more for c, more in zip(done.comparisons, judged, strict=True)]
+        judged = (
+            {name: getattr(c, name) for name in ("difference", "judged", "outside")}
+            for c in done.comparisons
+        )
+        numbers = [
+            {"kind": "published number"} | vars(c) | more
+            for c, more in zip(done.comparisons, judged, strict=True)
+        ]
         sentences = [{"kind": "sentence"} | vars(s) for s in done.statements]
         part = {"part": done.extent.label or "whole"}
         _shared.print_json([record | part for record in numbers + sentences])
@@ -55,13 +61,18 @@ def reproduce(
     for title, outcome in done.outcomes.items():
         rows = []
         for c in outcome.comparisons:
-            values = ("-" if v is None else f"{v:.{max(2, c.digits)}f}" for v in (c.published, c.ours, c.difference))
+            values = (
+                "-" if v is None else f"{v:.{max(2, c.digits)}f}"
+                for v in (c.published, c.ours, c.difference)
+            )
             rows.append([c.row, c.column, *values, c.tolerance, "OUTSIDE" * c.outside])
         if rows:
             _shared.print_table([*HEADER[:-1], ""], rows, title=title)
     for s in failures_first(done.statements):
         verdict = "DOES NOT HOLD" if s.holds is False else s.verdict
-        _shared.say(f"{s.asked}, {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, *s.notes)))})")
+        _shared.say(
+            f"{s.asked}, {verdict}: {s.text} ({'; '.join(filter(None, (s.source, s.figures, *s.notes)))})"
+        )
     for scene, reason in done.missing.items():
         print(f"missing: {scene}: {reason}")
     if done.extent.label:

@@ -64,7 +64,9 @@ def results(
     from stereo_framework.tables.values import by_protocol, setting, sort_rows
 
     if format not in _FORMATS:
-        raise ParameterError(f"--format: no format {format!r}; {nearest(format, _FORMATS, kind='formats')}")
+        raise ParameterError(
+            f"--format: no format {format!r}; {nearest(format, _FORMATS, kind='formats')}"
+        )
     if json and format != "table":
         raise ParameterError(f"one format at a time, not {format} and json")
     unused_options = {
@@ -75,9 +77,13 @@ def results(
         "--json": json,
     }
     if export is not None:
-        _shared.refuse_without_effect("with --export, which writes maps", unused_options | {"--plots": plots})
+        _shared.refuse_without_effect(
+            "with --export, which writes maps", unused_options | {"--plots": plots}
+        )
     elif plots:
-        _shared.refuse_without_effect("with --plots, which writes what the script's report names", unused_options)
+        _shared.refuse_without_effect(
+            "with --plots, which writes what the script's report names", unused_options
+        )
     elif group is None and (json or format == "csv"):
         reason = "with --json or --format csv, which hold all columns"
         _shared.refuse_without_effect(reason, {"--columns": columns is not None})
@@ -92,11 +98,15 @@ def results(
 
         written = write_reports(reports_of(found, read_scripts(folder).values()), folder)
         if not written:
-            raise ParameterError(f"{folder}: no script there asks for plots; write them under 'report:' and run it again")
+            raise ParameterError(
+                f"{folder}: no script there asks for plots; write them under 'report:' and run it again"
+            )
         print("\n".join(map(_shared.as_typed, written)))
     elif group is not None:
         wanted = tables.shown_statistics(found, names)
-        table = tables.sort_table(summaries.group(found, _shared.names(group), wanted), _shared.names(sort))
+        table = tables.sort_table(
+            summaries.group(found, _shared.names(group), wanted), _shared.names(sort)
+        )
         if json:
             _shared.print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
         elif format != "table":
@@ -122,7 +132,10 @@ def results(
         else:
             averages = sort_rows(means.average_rows(found), _shared.names(sort), setting)
             same = by_protocol([*found, *averages]).values()
-            print("\n".join(formats.to_text(tables.listing(one, names), format) for one in same), end="")
+            print(
+                "\n".join(formats.to_text(tables.listing(one, names), format) for one in same),
+                end="",
+            )
     if lacking:
         print(lacking, file=sys.stderr)
     return 0
@@ -140,10 +153,14 @@ def _export(found: Sequence[Result], format: str, folder: Path) -> int:
     settings = grouped(found, setting_name)
     failed, owners = 0, dict[Path, str]()
     for name, own in settings.items():
-        target = folder / "submissions" / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+        target = (
+            folder / "submissions" / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+        )
         try:
             if (first := owners.setdefault(target, name)) is not name:
-                raise DataError(f"{name}: its folder would be that of {first}, {target}; call one of them otherwise")
+                raise DataError(
+                    f"{name}: its folder would be that of {first}, {target}; call one of them otherwise"
+                )
             with output_folder(folder):
                 told = export_maps(own, format, name, target)
         except DataError as error:

@@ -63,17 +63,34 @@ def run(
     if maps and out is None:
         message = "--maps: needs --out DIR, where the maps are written"
         raise ParameterError(message)
-    given = {"protocol": protocol, "measures": measure and f"[{', '.join(_shared.measures_of(measure))}]"}
-    overrides = [*(settings or []), *(f"evaluation.{key}={value}" for key, value in given.items() if value)]
+    given = {
+        "protocol": protocol,
+        "measures": measure and f"[{', '.join(_shared.measures_of(measure))}]",
+    }
+    overrides = [
+        *(settings or []),
+        *(f"evaluation.{key}={value}" for key, value in given.items() if value),
+    ]
     # A plug-in of one script must not move the folder from which the scenes of the next one start.
     start = Path.cwd()
-    planned = [load_and_plan(name, scene or None, overrides=overrides, plugins=plugin or [], folder=start) for name in script]
+    planned = [
+        load_and_plan(name, scene or None, overrides=overrides, plugins=plugin or [], folder=start)
+        for name in script
+    ]
     scripts = [loaded for loaded, _ in planned]
     tasks = [task for _, own in planned for task in own]
-    options: dict[str, Any] = {"workers": workers, "memory": memory, "out": out, "maps": maps if out else False}
+    options: dict[str, Any] = {
+        "workers": workers,
+        "memory": memory,
+        "out": out,
+        "maps": maps if out else False,
+    }
     progress = Progress(sum(len(task.protocols) for task in tasks))
     found: dict[Task, list[Result]] = {}
-    with _shared.who(executor, workers, dask) as pool, continuable(progress, "results", out) as count:
+    with (
+        _shared.who(executor, workers, dask) as pool,
+        continuable(progress, "results", out) as count,
+    ):
         for task, own in execute(scripts, tasks, executor=pool, **options):
             found[task] = own
             count(len(own))
@@ -81,9 +98,13 @@ def run(
                 from stereo_framework.figures.disparity_figures import write_pictures
 
                 if first.disparity is None:
-                    raise DataError(f"{first.scene} {first.method}: the map {first.map} cannot be read")
+                    raise DataError(
+                        f"{first.scene} {first.method}: the map {first.map} cannot be read"
+                    )
                 stem = first.map.parents[1] / "pictures" / first.map.stem
-                write_pictures(stem, first.disparity, task.scene, task.protocols[0], first.confidence)
+                write_pictures(
+                    stem, first.disparity, task.scene, task.protocols[0], first.confidence
+                )
     results = [result for task in tasks for result in found[task]]
     failed = [one for one in results if one.error]
     plots = out is not None and any(script.report for script in scripts)
@@ -91,18 +112,27 @@ def run(
         from stereo_framework.page.report_files import reports_of, write_reports
 
         try:
-            plots = bool(write_reports(reports_of(results, [script.resolved for script in scripts]), out))
+            plots = bool(
+                write_reports(reports_of(results, [script.resolved for script in scripts]), out)
+            )
         except StereoFrameworkError as error:  # the results stand all the same
             _shared.tell("warning", *str(error).splitlines())
     printed = results
     if json:
         _shared.print_json([r.record() for r in results])
     else:
-        most, whole = (None, "") if out is None else (_MOST_ROWS, f"stereo-framework results {out} --limit 0")
+        most, whole = (
+            (None, "") if out is None else (_MOST_ROWS, f"stereo-framework results {out} --limit 0")
+        )
         columns = _shared.measured(results, measure or [])
         printed = _shared.print_results(results, columns, most=most, whole=whole)
         if out is not None:
-            kinds = ["results", "script", *["maps", "pictures"] * any(r.map for r in results), *["plots"] * plots]
+            kinds = [
+                "results",
+                "script",
+                *["maps", "pictures"] * any(r.map for r in results),
+                *["plots"] * plots,
+            ]
             print(_shared.as_typed(f"{', '.join(kinds)} in {out}"))
     if report and out is not None:
         from stereo_framework.page.run_page import run_page
@@ -110,7 +140,9 @@ def run(
         run_page(out).write(out / "report.html")
         print(_shared.as_typed(f"page: {out / 'report.html'}"), file=sys.stderr)
     if more := len(failed) - sum(bool(r.error) for r in printed):
-        _shared.tell("error", f"{more} more runs failed; stereo-framework results {out} --limit 0 tells why")
+        _shared.tell(
+            "error", f"{more} more runs failed; stereo-framework results {out} --limit 0 tells why"
+        )
     if traceback:
         _shared.print_tracebacks(failed)
     return 1 if failed else 0

@@ -46,23 +46,32 @@ def scenes(
         word = short(sets[0], 80)
         raise ParameterError(f"scenes {word}: say what to do: --describe {word}, or --fetch {word}")
     if new is not None:
-        _shared.refuse_without_effect("with --new", {"--describe": describe is not None, "--fetch": fetch})
+        _shared.refuse_without_effect(
+            "with --new", {"--describe": describe is not None, "--fetch": fetch}
+        )
     elif describe is not None:
         _shared.refuse_without_effect("with --describe", {"--fetch": fetch})
     if new is not None:
         from stereo_framework.datasets.scene_file import new_scene
         from stereo_framework.own_pair.search_range import looked_at
 
-        print(f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}")
+        print(
+            f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}"
+        )
     elif describe is not None:
-        _shared.say(*(f"{key:12} {value}" for key, value in _described(load_scene(describe)).items()), indent=13)
+        _shared.say(
+            *(f"{key:12} {value}" for key, value in _described(load_scene(describe)).items()),
+            indent=13,
+        )
     elif sets:
         _fetch(sets)
     elif fetch:
         rows = []
         for one in public_sets():
             size = "?" if one.megabytes is None else f"{one.megabytes:g}"
-            rows.append([one.name, one.about, "after registration" if one.register else size, one.cite])
+            rows.append(
+                [one.name, one.about, "after registration" if one.register else size, one.cite]
+            )
         _shared.print_table(["data set", "what", "MB", "cite"], rows)
         print("Fetch one with: stereo-framework scenes --fetch SET. Their owners ask to be cited.")
     else:
@@ -101,13 +110,17 @@ def _fetch(names: list[str]) -> None:
     from stereo_framework.datasets import data_roots, fetch
     from stereo_framework.datasets.download import find
 
-    for name, public_set in {name: find(name)[0] for name in names}.items():  # all names are checked first
+    for name, public_set in {
+        name: find(name)[0] for name in names
+    }.items():  # all names are checked first
         with Progress(1) as progress:
             progress.watch(f"fetching {name}")
             found = fetch(name)
         new = [one for one in found if not one.already_there]
         size, old = sum(one.bytes for one in new) / 1e6, len(found) - len(new)
-        print(f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots()[0]}")
+        print(
+            f"{name}: {len(new)} files fetched ({size:.1f} MB), {old} already there, in {data_roots()[0]}"
+        )
         for one in new:
             if not one.known:
                 print(f"  {one.name}: its checksum is not known beforehand: sha256 {one.sha256}")

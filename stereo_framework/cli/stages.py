@@ -66,9 +66,13 @@ def stages(
         _new(slot, new, out)
         return
     _shared.refuse_without_effect("without --new", {"--out": out is not None})
-    is_of_no_slot = name is not None and (name == "measures" or name in PRESETS or name.startswith("{"))
+    is_of_no_slot = name is not None and (
+        name == "measures" or name in PRESETS or name.startswith("{")
+    )
     if is_of_no_slot:
-        _shared.refuse_without_effect(f"with {name}, which is of no slot", {"--slot": slot is not None})
+        _shared.refuse_without_effect(
+            f"with {name}, which is of no slot", {"--slot": slot is not None}
+        )
     if name == "measures":
         _measures()
         return
@@ -79,11 +83,18 @@ def stages(
     slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
     known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
     if not known and not slots:
-        names = {*(s.name for s in candidates), *((*stage.SLOTS, *PRESETS, "measures") if slot is None else ())}
+        names = {
+            *(s.name for s in candidates),
+            *((*stage.SLOTS, *PRESETS, "measures") if slot is None else ()),
+        }
         raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='names')}")
     if slots:
         if known:
-            _shared.print_table(["slot", "stage", "what it does"], [[s.slot, s.name, s.summary] for s in known], keys=1)
+            _shared.print_table(
+                ["slot", "stage", "what it does"],
+                [[s.slot, s.name, s.summary] for s in known],
+                keys=1,
+            )
         _shared.print_table(_HEADER, [slot_row(one) for one in slots])
     else:
         print("\n\n".join(_page(s) for s in known))
@@ -106,7 +117,10 @@ def _protocol(name: str) -> None:
     chosen = resolve(_shared.protocol_spec(name) or {})
     fields = chosen.as_dict()
     for field, value in (fields | {f"hci.{k}": v for k, v in fields.pop("hci").items()}).items():
-        _shared.say(f"{field:24} {', '.join(map(str, value)) if isinstance(value, list) else value}", indent=25)
+        _shared.say(
+            f"{field:24} {', '.join(map(str, value)) if isinstance(value, list) else value}",
+            indent=25,
+        )
     _shared.say(str(chosen))
 
 
@@ -115,17 +129,33 @@ def slot_row(name: str) -> list[str]:
     from stereo_framework.core.stage import SLOTS
 
     slot = SLOTS[name]
-    kinds = ["list"] * slot.many + ["one, or a list that is added"] * slot.added + ["optional"] * slot.optional
+    kinds = (
+        ["list"] * slot.many
+        + ["one, or a list that is added"] * slot.added
+        + ["optional"] * slot.optional
+    )
     first = "; or ".join(", ".join(names) for names in slot.first)
-    return [f"{name} ({', '.join(kinds)})" if kinds else name, first, ", ".join(sorted(slot.data)) or "-", slot.returns]
+    return [
+        f"{name} ({', '.join(kinds)})" if kinds else name,
+        first,
+        ", ".join(sorted(slot.data)) or "-",
+        slot.returns,
+    ]
 
 
 def _page(stage: Stage) -> str:
     from stereo_framework.core.parameters import describe, spelled
 
-    lines = [f"{stage.slot}: {stage.name}", f"source: {stage.source or 'not said'}", f"gets: {', '.join(stage.data)}", ""]
+    lines = [
+        f"{stage.slot}: {stage.name}",
+        f"source: {stage.source or 'not said'}",
+        f"gets: {', '.join(stage.data)}",
+        "",
+    ]
     for name, parameter in stage.parameters.items():
-        default = parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
+        default = (
+            parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
+        )
         legal = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
         lines.append(f"  {name} = {default}   ({legal})")
     return "\n".join([*lines, "", inspect.getdoc(stage.function) or ""])
@@ -140,13 +170,21 @@ def _new(slot: str | None, name: str, out: Path | None) -> None:
     from stereo_framework.io import write_bytes
 
     if slot is None:
-        raise ParameterError(f"--new {name}: say of which slot: --slot SLOT; {nearest('', [*stage.SLOTS, *KINDS], kind='slots')}")
+        raise ParameterError(
+            f"--new {name}: say of which slot: --slot SLOT; {nearest('', [*stage.SLOTS, *KINDS], kind='slots')}"
+        )
     if slot not in stage.SLOTS and slot not in KINDS:
-        raise ParameterError(f"--slot: no slot {slot!r}; {nearest(slot, [*stage.SLOTS, *KINDS], kind='slots')}")
+        raise ParameterError(
+            f"--slot: no slot {slot!r}; {nearest(slot, [*stage.SLOTS, *KINDS], kind='slots')}"
+        )
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise ParameterError(f"--new: {name!r} is no name of a function; take letters, digits and underscores")
+        raise ParameterError(
+            f"--new: {name!r} is no name of a function; take letters, digits and underscores"
+        )
     if slot in stage.SLOTS and name in {known.name for known in stage.stages(slot)}:
-        raise ParameterError(f"--new: there is a stage {name!r} of {slot} already; choose another name")
+        raise ParameterError(
+            f"--new: there is a stage {name!r} of {slot} already; choose another name"
+        )
     path = out or Path(f"{name}.py")
     if os.path.lexists(path):
         raise DataError(f"{path}: is there already; choose another name or --out FILE")
@@ -156,7 +194,9 @@ def _new(slot: str | None, name: str, out: Path | None) -> None:
         return
     write_bytes(path, example(slot, name).encode())
     entry = name if not stage.SLOTS[slot].many else f"[{name}]"
-    print(f"{path}: a stage of {slot} that works; in a script: plugins: [{path}] and {slot}: {entry}")
+    print(
+        f"{path}: a stage of {slot} that works; in a script: plugins: [{path}] and {slot}: {entry}"
+    )
 
 
 def example(slot: str, name: str | None = None) -> str:

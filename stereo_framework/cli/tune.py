@@ -63,14 +63,27 @@ def tune(
         scenes = scenes_of(searched, scene or None, None)
     progress = Progress(trials, "trials")
     how: dict[str, Any] = {"workers": workers, "memory": memory, "trials": trials, "out": out}
-    with _shared.who(executor, workers, dask) as pool, continuable(progress, "trials", out) as count:
-        tuned = search(searched, statistic, scenes, executor=pool, each=lambda trial: count(), **how)
+    with (
+        _shared.who(executor, workers, dask) as pool,
+        continuable(progress, "trials", out) as count,
+    ):
+        tuned = search(
+            searched, statistic, scenes, executor=pool, each=lambda trial: count(), **how
+        )
     states = [trial.state for trial in tuned.trials]
     others = [f"{states.count(state)} {state}" for state in ("pruned", "failed") if state in states]
     tried = f"{len(states)} trials" + (f" ({', '.join(others)})" if others else "")
     if json:
-        found = {"statistic": tuned.statistic, "better": tuned.better, "script": tuned.best_script, "size": tuned.size}
-        records = {"best": tuned.best and tuned.best.record(), "trials": [trial.record() for trial in tuned.trials]}
+        found = {
+            "statistic": tuned.statistic,
+            "better": tuned.better,
+            "script": tuned.best_script,
+            "size": tuned.size,
+        }
+        records = {
+            "best": tuned.best and tuned.best.record(),
+            "trials": [trial.record() for trial in tuned.trials],
+        }
         _shared.print_json(found | {"protocol": tuned.protocol.name} | records)
     elif tuned.best is None:
         print(f"no trial was completed: {tried}")
@@ -78,16 +91,23 @@ def tune(
         best = tuned.best
         name = name_of(best.setting.method, best.setting.axes)
         _shared.say(f"best of {tried} of {tuned.size} settings: trial {best.number}, {name}")
-        rows = [[scene, show(value)] for scene, value in [*best.scenes.items(), ("average", best.value)]]
+        rows = [
+            [scene, show(value)] for scene, value in [*best.scenes.items(), ("average", best.value)]
+        ]
         _shared.print_table(["scene", tuned.statistic], rows)
         _shared.say(_shared.said_protocol(str(tuned.protocol)))
         if out is None:
             print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
         else:
-            _shared.say(f"best script: {out / BEST}; all trials' results: stereo-framework results {out}")
+            _shared.say(
+                f"best script: {out / BEST}; all trials' results: stereo-framework results {out}"
+            )
     failed = [trial for trial in tuned.trials if trial.error]
     for trial in failed:
-        _shared.tell("error", f"trial {trial.number}, {name_of(trial.setting.method, trial.setting.axes)}: {trial.error}")
+        _shared.tell(
+            "error",
+            f"trial {trial.number}, {name_of(trial.setting.method, trial.setting.axes)}: {trial.error}",
+        )
     if traceback:
         _shared.print_tracebacks(tuned.trials)
     return 1 if failed else 0

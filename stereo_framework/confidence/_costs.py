@@ -49,7 +49,9 @@ class Costs:
     def labels(self) -> NDArray[np.int32]:
         """The index of the chosen level; any valid index where there is no estimate."""
         search = self.volume.search
-        levels = np.rint((np.nan_to_num(self.disparity) - np.float32(search.minimum)) / np.float32(search.step))
+        levels = np.rint(
+            (np.nan_to_num(self.disparity) - np.float32(search.minimum)) / np.float32(search.step)
+        )
         return np.clip(levels, 0, search.levels - 1).astype(np.int32)
 
     @cached_property
@@ -59,9 +61,15 @@ class Costs:
         whole = self.volume.inside.all(axis=1)
         side_by_side = np.flatnonzero(whole)
         # Where all levels are in view and all costs count, NumPy is faster than a kernel.
-        most = none if self.mask or not whole.any() else costs[:, side_by_side[0] : side_by_side[-1] + 1].max()
+        most = (
+            none
+            if self.mask or not whole.any()
+            else costs[:, side_by_side[0] : side_by_side[-1] + 1].max()
+        )
         if most < none:
-            _highest(read_only(costs[:, ~whole].astype(none.dtype)), self._span[~whole], none, found)
+            _highest(
+                read_only(costs[:, ~whole].astype(none.dtype)), self._span[~whole], none, found
+            )
         else:
             self._scan(_highest, none, found)
             most = 0
@@ -90,8 +98,18 @@ class Costs:
     @cached_property
     def best_of_met(self) -> Map:
         """The lowest cost that the matched pixel has with any pixel of the row."""
-        grid = self.volume.search.denominator, self.volume.search.stride, self.volume.search.direction
-        return _finite(self._map(lambda costs, span, *others: _best_of_met(costs, grid, *others), self.none, self.labels))
+        grid = (
+            self.volume.search.denominator,
+            self.volume.search.stride,
+            self.volume.search.direction,
+        )
+        return _finite(
+            self._map(
+                lambda costs, span, *others: _best_of_met(costs, grid, *others),
+                self.none,
+                self.labels,
+            )
+        )
 
     @cached_property
     def total(self) -> NDArray[np.float64]:
@@ -120,30 +138,44 @@ class Costs:
         excess : bool
             Give the function the excess over the chosen level's cost; levels that cost less count as an excess of 0.
         """
-        base, unit, levels = self.lowest if excess else np.zeros_like(self.disparity), self.largest, self.volume.search.levels
+        base, unit, levels = (
+            self.lowest if excess else np.zeros_like(self.disparity),
+            self.largest,
+            self.volume.search.levels,
+        )
         if isinstance(self.none, np.uint16):
             # For whole numbers a lookup table is faster.
             table = share(np.arange(int(self.none) + 1, dtype=np.float32) / unit)
-            return levels * self._map(lambda *some: _tabled(*some[:-1], table, some[-1]), base.astype(np.int32))
+            return levels * self._map(
+                lambda *some: _tabled(*some[:-1], table, some[-1]), base.astype(np.int32)
+            )
 
         def mean(costs: NDArray, span: NDArray, base: Map, out: Map) -> None:
             counts = self.volume.inside & (costs < self.none)
             found = share(np.maximum(np.where(counts, costs, 0) - base[..., None], 0) / unit)
             number = counts.sum(axis=2)
             total = np.where(counts, found, 0).sum(axis=2)
-            out[:] = np.where(number > 0, total / np.maximum(number, 1), share(np.zeros(1, np.float32)))
+            out[:] = np.where(
+                number > 0, total / np.maximum(number, 1), share(np.zeros(1, np.float32))
+            )
 
         return levels * self._map(mean, base, block=True)
 
     def told(self, values: NDArray) -> Map:
         """The finished confidence map: float32, with the lowest value where there is no estimate."""
         known = ~np.isnan(self.disparity)
-        return np.where(known, values, values.min(where=known, initial=np.inf) if known.any() else 0).astype(np.float32)
+        return np.where(
+            known, values, values.min(where=known, initial=np.inf) if known.any() else 0
+        ).astype(np.float32)
 
     @property
     def none(self) -> Any:
         """The cost of cells in view that do not count; it has the type in which the kernels receive the costs."""
-        return np.uint16(65535) if self.mask is None and self.volume.costs.dtype in INTEGERS else np.float32(np.inf)
+        return (
+            np.uint16(65535)
+            if self.mask is None and self.volume.costs.dtype in INTEGERS
+            else np.float32(np.inf)
+        )
 
     @cached_property
     def _span(self) -> NDArray[np.int32]:
@@ -161,7 +193,11 @@ class Costs:
         costs, mask = self.volume.costs, self.mask
 
         def call(part: NDArray, start: int, stop: int) -> None:
-            kernel(read_only(part), self._span, *(a[start:stop] if isinstance(a, np.ndarray) else a for a in arguments))
+            kernel(
+                read_only(part),
+                self._span,
+                *(a[start:stop] if isinstance(a, np.ndarray) else a for a in arguments),
+            )
 
         def run(start: int, stop: int) -> None:
             if costs.dtype == self.none.dtype and mask is None and not block:
@@ -236,7 +272,11 @@ def _second_minimum(costs: NDArray, span: Span, none: Any, labels: Levels, out: 
     for y in range(rows):
         for x in range(columns):
             own = costs[y, x, span[x, 0] : span[x, 1]]
-            label, last, least = np.uint16((labels[y, x] - span[x, 0]) & 0xFFFF), own.shape[0] - 1, none
+            label, last, least = (
+                np.uint16((labels[y, x] - span[x, 0]) & 0xFFFF),
+                own.shape[0] - 1,
+                none,
+            )
             # A loop that LLVM vectorizes; the ends have one neighbour each.
             for k in range(1, last):
                 i = np.uint64(k)
@@ -294,13 +334,18 @@ def _tabled(costs: NDArray, span: Span, base: Levels, table: Map, out: Map) -> N
 
 
 @kernel
-def _best_of_met(costs: NDArray, grid: tuple[int, int, int], none: Any, labels: Levels, out: Map) -> None:
+def _best_of_met(
+    costs: NDArray, grid: tuple[int, int, int], none: Any, labels: Levels, out: Map
+) -> None:
     """The lowest cost with which the position that a pixel's label meets in the match image is met by any pixel of the row.
 
     `grid`: positions in a pixel, from level to level, and the direction.
     """
     (rows, columns, levels), (denominator, stride, direction) = costs.shape, grid
-    own, met = costs.reshape(-1), np.empty((columns - 1) * denominator + (levels - 1) * stride + 1, costs.dtype)
+    own, met = (
+        costs.reshape(-1),
+        np.empty((columns - 1) * denominator + (levels - 1) * stride + 1, costs.dtype),
+    )
     for y in range(rows):
         met[:] = none
         # Positions run forwards with the levels.
@@ -308,7 +353,9 @@ def _best_of_met(costs: NDArray, grid: tuple[int, int, int], none: Any, labels: 
             place = (columns - 1 - x if direction > 0 else x) * denominator
             _meet(own, (y * columns + x) * levels, levels, stride, met, place)
         for x in range(columns):
-            out[y, x] = met[(columns - 1 - x if direction > 0 else x) * denominator + labels[y, x] * stride]
+            out[y, x] = met[
+                (columns - 1 - x if direction > 0 else x) * denominator + labels[y, x] * stride
+            ]
 
 
 @kernel

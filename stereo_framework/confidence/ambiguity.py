@@ -5,12 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Positive, SearchMask, stage
+from stereo_framework.core.stage import (
+    ConfidenceMap,
+    CostVolume,
+    Disparity,
+    Positive,
+    SearchMask,
+    stage,
+)
 
 
 @stage("confidence", source="Sarrazin et al. 2021", integer=True)
 def ambiguity(
-    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None, *, excess: Positive = 0.7
+    disparity: Disparity,
+    volume: CostVolume,
+    mask: SearchMask | None = None,
+    *,
+    excess: Positive = 0.7,
 ) -> ConfidenceMap:
     """One minus the share of levels that cost at most a little more than the chosen one, averaged over what is little.
 

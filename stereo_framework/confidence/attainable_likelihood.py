@@ -5,12 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Positive, SearchMask, stage
+from stereo_framework.core.stage import (
+    ConfidenceMap,
+    CostVolume,
+    Disparity,
+    Positive,
+    SearchMask,
+    stage,
+)
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (AML)", integer=True)
 def attainable_likelihood(
-    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None, *, sigma: Positive = 0.1
+    disparity: Disparity,
+    volume: CostVolume,
+    mask: SearchMask | None = None,
+    *,
+    sigma: Positive = 0.1,
 ) -> ConfidenceMap:
     """The probability of the chosen level if its cost were the best that the pixel can reach.
 

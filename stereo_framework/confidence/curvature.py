@@ -9,7 +9,9 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Se
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (CUR)", integer=True)
-def curvature(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> ConfidenceMap:
+def curvature(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None
+) -> ConfidenceMap:
     """The second difference of the costs at the chosen level.
 
     Parameters

@@ -8,7 +8,15 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import ConfidenceMap, Disparity, Image, PositiveInt, Search, Unit, stage
+from stereo_framework.core.stage import (
+    ConfidenceMap,
+    Disparity,
+    Image,
+    PositiveInt,
+    Search,
+    Unit,
+    stage,
+)
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import extended
@@ -16,7 +24,11 @@ from stereo_framework.kernels.window_statistics import extended
 
 @stage("confidence", source="Manduchi & Tomasi 1999; Hu & Mordohai 2012 (DTS)")
 def distinctiveness(
-    disparity: Disparity, reference: Image, search: Search, *, size: Annotated[PositiveInt, Unit("pixels")] = 9
+    disparity: Disparity,
+    reference: Image,
+    search: Search,
+    *,
+    size: Annotated[PositiveInt, Unit("pixels")] = 9,
 ) -> ConfidenceMap:
     """The smallest difference between the window around a pixel and any other window in the same row of the same image.
 

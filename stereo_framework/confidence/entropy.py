@@ -9,7 +9,9 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Se
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (NEM)", integer=True)
-def entropy(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> ConfidenceMap:
+def entropy(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None
+) -> ConfidenceMap:
     """Minus the entropy of the probability distribution over the levels that follows from the costs.
 
     Parameters

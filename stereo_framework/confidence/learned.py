@@ -53,7 +53,9 @@ def learned(disparity: Disparity, confidence: Mapping[str, ConfidenceMap]) -> Co
     """
     missing = [name for name in MEASURES if name not in confidence]
     if missing:
-        raise ParameterError(f"learned: needs the measures {', '.join(missing)} before it under confidence:")
+        raise ParameterError(
+            f"learned: needs the measures {', '.join(missing)} before it under confidence:"
+        )
     known = ~np.isnan(disparity)
     table = coefficients()
     # Where every pixel has an estimate, nothing needs to be selected.

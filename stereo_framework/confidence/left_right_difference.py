@@ -9,7 +9,9 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Se
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (LRD)", integer=True)
-def left_right_difference(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> ConfidenceMap:
+def left_right_difference(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None
+) -> ConfidenceMap:
     """The second lowest cost minus the chosen one, divided by how much better the matched pixel could do elsewhere.
 
     Parameters
@@ -40,4 +42,6 @@ def left_right_difference(disparity: Disparity, volume: CostVolume, mask: Search
     300000.0
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told((costs.second - costs.lowest) / (np.abs(costs.lowest - costs.best_of_met) + costs.least))
+    return costs.told(
+        (costs.second - costs.lowest) / (np.abs(costs.lowest - costs.best_of_met) + costs.least)
+    )

@@ -7,7 +7,9 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Se
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (MSM)", integer=True)
-def matching_score(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> ConfidenceMap:
+def matching_score(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None
+) -> ConfidenceMap:
     """Minus the cost of the chosen level.
 
     Parameters

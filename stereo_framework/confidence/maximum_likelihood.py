@@ -5,12 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Positive, SearchMask, stage
+from stereo_framework.core.stage import (
+    ConfidenceMap,
+    CostVolume,
+    Disparity,
+    Positive,
+    SearchMask,
+    stage,
+)
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (MLM)", integer=True)
 def maximum_likelihood(
-    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None, *, sigma: Positive = 0.3
+    disparity: Disparity,
+    volume: CostVolume,
+    mask: SearchMask | None = None,
+    *,
+    sigma: Positive = 0.3,
 ) -> ConfidenceMap:
     """The probability of the chosen level, if costs are negative logarithms of likelihoods.
 

@@ -7,7 +7,9 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Se
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (PKR)", integer=True)
-def peak_ratio(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> ConfidenceMap:
+def peak_ratio(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None
+) -> ConfidenceMap:
     """The cost of the second lowest local minimum divided by that of the chosen level.
 
     Parameters

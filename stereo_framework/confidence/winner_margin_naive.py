@@ -7,7 +7,9 @@ from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, Se
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (WMNN)", integer=True)
-def winner_margin_naive(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> ConfidenceMap:
+def winner_margin_naive(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None
+) -> ConfidenceMap:
     """The second lowest cost minus the chosen level's, as a share of the sum of all levels' costs.
 
     Parameters

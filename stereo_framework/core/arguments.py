@@ -133,7 +133,11 @@ class _Check:
     @functools.cached_property
     def _in_order(self) -> tuple[str, ...]:
         """Names of the parameters that can be given by position."""
-        return tuple(p.name for p in self._parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+        return tuple(
+            p.name
+            for p in self._parameters
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        )
 
     @functools.cached_property
     def _rest(self) -> str:
@@ -142,7 +146,11 @@ class _Check:
 
     @functools.cached_property
     def _annotations(self) -> Mapping[str, Any]:
-        texts = {p.name: p.annotation for p in self._parameters if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD}
+        texts = {
+            p.name: p.annotation
+            for p in self._parameters
+            if p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD
+        }
         return _resolved(texts, vars(sys.modules[self.function.__module__]))
 
     def positional(self, arguments: Sequence[Any]) -> list[Any]:
@@ -236,7 +244,12 @@ def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
         if not value:
             raise Misfit(place, value, annotation, "'', an empty path")
         if "\0" in value:
-            raise Misfit(place, value, annotation, f"{shown(value)}, which contains a character that no path can contain")
+            raise Misfit(
+                place,
+                value,
+                annotation,
+                f"{shown(value)}, which contains a character that no path can contain",
+            )
 
     deepest: Misfit | None = None
     for alternative in alternatives:
@@ -252,7 +265,9 @@ def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
 def _is_path(alternatives: Sequence[Any]) -> bool:
     """Return whether alternatives contain a text and a path object."""
     classes = [typing.get_origin(alternative) or alternative for alternative in alternatives]
-    return str in classes and any(isinstance(kind, type) and hasattr(kind, "__fspath__") for kind in classes)
+    return str in classes and any(
+        isinstance(kind, type) and hasattr(kind, "__fspath__") for kind in classes
+    )
 
 
 def _fit_annotated(annotation: Any, value: Any, place: str) -> Any:
@@ -328,7 +343,9 @@ def _fit_bool(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_literal(annotation: Any, value: Any, place: str) -> Any:
-    if not any(type(value) is type(choice) and value == choice for choice in typing.get_args(annotation)):
+    if not any(
+        type(value) is type(choice) and value == choice for choice in typing.get_args(annotation)
+    ):
         raise Misfit(place, value, annotation)
     return value
 
@@ -388,12 +405,18 @@ def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
     if type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray | np.generic | type):
         return value
     kind = type(value)
-    if not (hasattr(kind, "__array__") or hasattr(kind, "__array_interface__") or (lists and isinstance(value, list | tuple))):
+    if not (
+        hasattr(kind, "__array__")
+        or hasattr(kind, "__array_interface__")
+        or (lists and isinstance(value, list | tuple))
+    ):
         return value
     try:
         return np.asarray(value)
     except Exception as error:  # The conversion of a class of another package may raise anything.
-        event = f"{shown(value)}, whose conversion to an array fails ({type(error).__name__}: {error})"
+        event = (
+            f"{shown(value)}, whose conversion to an array fails ({type(error).__name__}: {error})"
+        )
         raise Misfit(place, value, np.ndarray, " ".join(event.split())) from None
 
 
@@ -410,7 +433,10 @@ def _fit_tuple(annotation: Any, value: Any, place: str) -> Any:
         kinds = (kinds[0],) * len(value)
     if len(value) != len(kinds):
         raise Misfit(place, value, annotation)
-    items = [fitted(kind, item, f"{place}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True))]
+    items = [
+        fitted(kind, item, f"{place}[{i}]")
+        for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
+    ]
     # A named tuple stays what it is.
     same = isinstance(value, tuple) and all(map(_is_same, items, value))
     return value if same else tuple(items)
@@ -426,7 +452,9 @@ def _fit_sequence(annotation: Any, value: Any, place: str) -> Any:
     allowed = Iterable if is_iterable else Collection
     # The items of a table of pandas are the names of its columns.
     is_table = hasattr(value, "columns")
-    is_scalar = isinstance(value, str | bytes | bytearray | Mapping | type) or (isinstance(value, np.ndarray) and not value.ndim)
+    is_scalar = isinstance(value, str | bytes | bytearray | Mapping | type) or (
+        isinstance(value, np.ndarray) and not value.ndim
+    )
     if is_table or is_scalar or not isinstance(value, allowed):
         raise Misfit(place, value, annotation)
     sequence = value if isinstance(value, Sequence) else list(value)
@@ -482,7 +510,21 @@ def shown(value: Any) -> str:
         return f"the module {value.__name__}"
     if isinstance(value, np.generic):
         value = value.item()
-    plain = bool | int | float | complex | str | bytes | bytearray | list | tuple | set | frozenset | dict | os.PathLike
+    plain = (
+        bool
+        | int
+        | float
+        | complex
+        | str
+        | bytes
+        | bytearray
+        | list
+        | tuple
+        | set
+        | frozenset
+        | dict
+        | os.PathLike
+    )
     name = type(value).__name__
     if value is None or isinstance(value, np.ndarray | plain):
         try:

@@ -24,7 +24,9 @@ from stereo_framework.core.view import View, in_one_form, mapped
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
 
 
-def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer: bool) -> dict[str, Any]:
+def border(
+    stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer: bool
+) -> dict[str, Any]:
     """The data of a stage as it takes them.
 
     Parameters
@@ -88,15 +90,23 @@ def border(stage: str, data: Mapping[str, Any], named: Iterable[str], *, integer
         if not np.isfinite(volume.outside):
             raise DataError(f"{stage}: {name}.outside is {volume.outside}; expected a finite cost")
         if volume.search != search:
-            raise ParameterError(f"{stage}: {name} is of the range {volume.search}, search is {search}; both must be the same")
+            raise ParameterError(
+                f"{stage}: {name} is of the range {volume.search}, search is {search}; both must be the same"
+            )
         rho = search.levels if smoothness is None else len(smoothness.rho)
         for what, levels in ((f"{name}.costs", volume.costs.shape[2]), ("smoothness.rho", rho)):
             if levels != search.levels:
-                raise DataError(f"{stage}: {what} has {levels} levels; {search.levels} fit the range {search}")
+                raise DataError(
+                    f"{stage}: {what} has {levels} levels; {search.levels} fit the range {search}"
+                )
         if not integer:
             found[name] = replace(volume, costs=read_only(volume.floats().costs))
     left, right = found.get("reference"), found.get("match")
-    if left is not None and right is not None and (left.shape, left.dtype) != (right.shape, right.dtype):
+    if (
+        left is not None
+        and right is not None
+        and (left.shape, left.dtype) != (right.shape, right.dtype)
+    ):
         raise DataError(
             f"{stage}: reference image {left.shape} {left.dtype} and match image {right.shape} {right.dtype} differ; "
             "both must have one size, one number of channels and one type"
@@ -119,7 +129,12 @@ def _meant(name: str, value: Any) -> Any:
     """
     if name == "search" and are_ends(value):
         return Search.of(value)
-    if isinstance(value, np.ndarray) and _KINDS.get(name) is _VOLUME and value.ndim == 3 and value.size:
+    if (
+        isinstance(value, np.ndarray)
+        and _KINDS.get(name) is _VOLUME
+        and value.ndim == 3
+        and value.size
+    ):
         return CostVolume(value, Search(0, max(value.shape[2] - 1, 1)), float(value.max()))
     if isinstance(value, np.ndarray) and name == "other" and value.dtype.kind == "f":
         return View(value, status_of(value))
@@ -179,7 +194,11 @@ def _remedy(array: NDArray, role: str) -> str:
 
 
 _ROLES: Mapping[str, tuple[tuple[Any, ...], tuple[int, ...], str]] = {
-    "image": ((np.uint8, np.float32), (2, 3), "(rows, columns) or (rows, columns, 3), intensities in 0..255"),
+    "image": (
+        (np.uint8, np.float32),
+        (2, 3),
+        "(rows, columns) or (rows, columns, 3), intensities in 0..255",
+    ),
     "map": ((np.float32,), (2,), "(rows, columns)"),
     "disparity": ((np.float32,), (2,), "(rows, columns)"),
     "status": ((np.uint8,), (2,), "(rows, columns)"),
@@ -189,7 +208,13 @@ _ROLES: Mapping[str, tuple[tuple[Any, ...], tuple[int, ...], str]] = {
 }
 """What an array is that stands in some place: types, numbers of axes, and these in words."""
 
-_PLACES = {"image": "image", "reference": "image", "match": "image", "corrected": "image", "levels": "levels"}
+_PLACES = {
+    "image": "image",
+    "reference": "image",
+    "match": "image",
+    "corrected": "image",
+    "levels": "levels",
+}
 _PLACES |= dict.fromkeys(("confidence", "right", "down"), "map")
 
 
@@ -215,7 +240,11 @@ def fault(value: Any, role: str, shape: tuple[int, ...] | None = None) -> str:
     if not role:
         return ""
     types, axes, form = _ROLES[role]
-    fits = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray) and value.dtype in types
+    fits = (
+        isinstance(value, np.ndarray)
+        and not isinstance(value, np.ma.MaskedArray)
+        and value.dtype in types
+    )
     if fits and shape:
         fits = value.shape == shape
     elif fits:
@@ -282,7 +311,10 @@ def _forbidden_numbers(array: NDArray, role: str) -> int:
 
 _WORDS = {"disparity": "disparities", "reference": "reference image"}
 _IMAGE = np.ndarray, "an image: uint8 or float32 (rows, columns) or (rows, columns, 3)"
-_VOLUME = CostVolume, "a CostVolume, which a matching cost makes, or an array (rows, columns, levels)"
+_VOLUME = (
+    CostVolume,
+    "a CostVolume, which a matching cost makes, or an array (rows, columns, levels)",
+)
 _KINDS: Mapping[str, tuple[type, str]] = {
     "image": _IMAGE,
     "reference": _IMAGE,
@@ -312,8 +344,12 @@ def check_sizes(function: str, **arrays: NDArray) -> None:
         One of `arrays` has other rows and columns than the first, or a mask of its own.
     """
     if masked := [name for name, array in arrays.items() if isinstance(array, np.ma.MaskedArray)]:
-        raise DataError(f"{function}: {masked[0]} is a masked array; give its numbers, with NaN where there is none")
+        raise DataError(
+            f"{function}: {masked[0]} is a masked array; give its numbers, with NaN where there is none"
+        )
     (first, one), *others = arrays.items()
     for name, array in others:
         if array.shape[:2] != one.shape[:2]:
-            raise DataError(f"{function}: {name} has shape {array.shape}; {one.shape[:2]} fits the {first}")
+            raise DataError(
+                f"{function}: {name} has shape {array.shape}; {one.shape[:2]} fits the {first}"
+            )

@@ -26,7 +26,9 @@ def parameter_texts(function: Callable[..., Any]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     names: list[str] = []
     section = re.search(
-        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", inspect.getdoc(function) or "", re.DOTALL | re.MULTILINE
+        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)",
+        inspect.getdoc(function) or "",
+        re.DOTALL | re.MULTILINE,
     )
     for line in section[1].splitlines() if section else ():
         if line and not line[0].isspace():

@@ -110,7 +110,12 @@ def _original_names(nodes: list[ast.AST]) -> dict[str, str]:
     """Return the original names of imported functions, by their names in the source."""
     names: dict[str, str] = {}
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and node.module in ("importlib", "runpy", "importlib.util", "importlib.machinery"):
+        if isinstance(node, ast.ImportFrom) and node.module in (
+            "importlib",
+            "runpy",
+            "importlib.util",
+            "importlib.machinery",
+        ):
             names |= {alias.asname or alias.name: alias.name for alias in node.names}
     return names
 

@@ -17,7 +17,10 @@ _LINE = 1000
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
 # Separators of lines, and characters that turn the direction of the text after them.
-_CONTROLS |= {code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_CONTROLS |= {
+    code: f"\\u{code:04x}"
+    for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 # What Python makes of bytes of a path that are not UTF-8; no file and no drawing can hold it.
 _CONTROLS |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
 
@@ -80,7 +83,9 @@ def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> 
     The command line prints warnings as lines, without a place.
     """
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("stereo_framework."):
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(
+        "stereo_framework."
+    ):
         frame, level = frame.f_back, level + 1
     for doubt in doubts:
         warnings.warn(doubt, category, stacklevel=level)
@@ -181,7 +186,10 @@ def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:
     """Up to `count` of the names that resemble `name`, the nearest first; case does not matter."""
     folded = {n.lower(): n for n in names}
     # Nobody writes a name of more letters; to compare one takes time by the square of them.
-    return [folded[n] for n in difflib.get_close_matches(str(name).lower()[:_NAME], folded, n=count, cutoff=0.5)]
+    return [
+        folded[n]
+        for n in difflib.get_close_matches(str(name).lower()[:_NAME], folded, n=count, cutoff=0.5)
+    ]
 
 
 _NAME = 200

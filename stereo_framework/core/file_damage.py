@@ -4,7 +4,9 @@ import contextlib
 import contextvars
 from collections.abc import Iterator
 
-_MESSAGES: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar("damage messages", default=None)
+_MESSAGES: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
+    "damage messages", default=None
+)
 
 
 @contextlib.contextmanager

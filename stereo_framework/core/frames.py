@@ -133,7 +133,10 @@ def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None
     if stated == actual:
         return 1.0
     factor = math.sqrt(actual[0] / stated[0] * (actual[1] / stated[1]))
-    fits = all(abs(factor * side - actual_side) <= 1 for side, actual_side in zip(stated, actual, strict=True))
+    fits = all(
+        abs(factor * side - actual_side) <= 1
+        for side, actual_side in zip(stated, actual, strict=True)
+    )
     return factor if fits else None
 
 

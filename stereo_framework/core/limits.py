@@ -88,7 +88,9 @@ def most_pixels() -> int:
     if not text:
         return _PIXELS
     if not (text.isascii() and text.isdecimal() and len(text) < 19 and int(text) > 0):
-        raise ParameterError(f"the environment variable {VARIABLE}: {text!r} is not a whole number above 0")
+        raise ParameterError(
+            f"the environment variable {VARIABLE}: {text!r} is not a whole number above 0"
+        )
     return int(text)
 
 

@@ -70,12 +70,16 @@ class _Reader:
 
         if isinstance(value, np.ndarray) and value.dtype != object:
             array = np.ascontiguousarray(np.ma.getdata(value))
-            mask = np.ma.getmaskarray(value).tobytes() if isinstance(value, np.ma.MaskedArray) else b""
+            mask = (
+                np.ma.getmaskarray(value).tobytes() if isinstance(value, np.ma.MaskedArray) else b""
+            )
             return value.dtype.str, value.shape, hashlib.sha256(array.tobytes() + mask).hexdigest()
         if isinstance(value, list):
             return "list", [self.content(item) for item in value]
         if isinstance(value, Mapping):
-            return "mapping", [(self.content(key), self.content(item)) for key, item in value.items()]
+            return "mapping", [
+                (self.content(key), self.content(item)) for key, item in value.items()
+            ]
         if isinstance(value, types.ModuleType):
             return "module", value.__name__, _file_contents(value)
         if isinstance(value, type):
@@ -109,7 +113,9 @@ class _Reader:
             # A decorator of a package may hold a function of the user.
             return name, self.content(bound)
         named = list(_named_values(function.__code__, function.__globals__))
-        return "function", self.content((function.__code__, function.__defaults__, function.__kwdefaults__, bound, named))
+        return "function", self.content(
+            (function.__code__, function.__defaults__, function.__kwdefaults__, bound, named)
+        )
 
     def _code(self, code: types.CodeType) -> object:
         constants = [self.content(constant) for constant in code.co_consts]
@@ -119,7 +125,11 @@ class _Reader:
         name = f"{value.__module__}.{value.__qualname__}"
         if not _is_users(value.__module__):
             return name
-        members = {key: item for key, item in vars(value).items() if key not in ("__dict__", "__weakref__", "__doc__")}
+        members = {
+            key: item
+            for key, item in vars(value).items()
+            if key not in ("__dict__", "__weakref__", "__doc__")
+        }
         bases = [base for base in value.__bases__ if base is not object]
         return name, self.content(bases), self.content(members)
 
@@ -127,7 +137,9 @@ class _Reader:
         """Return the content of an object: its fields, its attributes, or what pickle makes of it."""
         kind = type(value)
         if is_dataclass(value):
-            return self._class(kind), [(field.name, self.content(getattr(value, field.name))) for field in fields(value)]
+            return self._class(kind), [
+                (field.name, self.content(getattr(value, field.name))) for field in fields(value)
+            ]
         if _is_users(kind.__module__):
             return self._class(kind), self.content(getattr(value, "__dict__", None))
         try:
@@ -152,7 +164,11 @@ def _named_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tu
                 yield name, value
         elif _is_users(value.__name__):
             yield name, value
-            yield from ((attribute, vars(value)[attribute]) for attribute in code.co_names if attribute in vars(value))
+            yield from (
+                (attribute, vars(value)[attribute])
+                for attribute in code.co_names
+                if attribute in vars(value)
+            )
     for module in [*_imported_modules(code), *_modules_of_calls(code)]:
         yield module, _file_contents_of(module)
     for constant in code.co_consts:
@@ -162,7 +178,11 @@ def _named_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tu
 
 def _imported_modules(code: types.CodeType) -> list[str]:
     """List the modules that import statements inside a function name."""
-    instructions = [instruction for instruction in dis.get_instructions(code) if instruction.opname == "IMPORT_NAME"]
+    instructions = [
+        instruction
+        for instruction in dis.get_instructions(code)
+        if instruction.opname == "IMPORT_NAME"
+    ]
     return [str(instruction.argval) for instruction in instructions]
 
 
@@ -171,7 +191,11 @@ def _modules_of_calls(code: types.CodeType) -> list[str]:
     if not {"import_module", "__import__"} & set(code.co_names):
         return []
     # To find a module inside a package, Python would import the package.
-    return [constant for constant in code.co_consts if isinstance(constant, str) and constant.isidentifier()]
+    return [
+        constant
+        for constant in code.co_consts
+        if isinstance(constant, str) and constant.isidentifier()
+    ]
 
 
 def _is_users(module: str) -> bool:
@@ -196,6 +220,11 @@ def _file_contents_of(module: str) -> list[str]:
         spec = importlib.util.find_spec(module)
     except (ImportError, ValueError, AttributeError):
         return []
-    if spec is None or not spec.has_location or not spec.origin or not is_users_file(Path(spec.origin).resolve()):
+    if (
+        spec is None
+        or not spec.has_location
+        or not spec.origin
+        or not is_users_file(Path(spec.origin).resolve())
+    ):
         return []
     return [file_digest(path).hex() for path in sources(Path(spec.origin))]

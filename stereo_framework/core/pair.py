@@ -93,9 +93,13 @@ class Pair:
                 raise DataError(f"pair: the {name} image has {fault}")
             object.__setattr__(self, name, image)
         if self.reference.shape != self.match.shape:
-            raise DataError(f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}")
+            raise DataError(
+                f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}"
+            )
         if self.reference.dtype != self.match.dtype:
-            raise DataError(f"a pair of images of different types: {self.reference.dtype} and {self.match.dtype}")
+            raise DataError(
+                f"a pair of images of different types: {self.reference.dtype} and {self.match.dtype}"
+            )
         if self.mask is not None:
             for array in (a for a in vars(self.mask).values() if a is not None):
                 if array.shape != self.shape:
@@ -136,10 +140,18 @@ class Pair:
 
     def exchanged(self) -> Pair:
         """The same pair seen from the match image. Its scene has a name of its own, so that no map from outside is taken for one of it."""
-        scene = self.scene and self.scene.pair(self.scene.match_index, self.scene.reference_index, self.search)
+        scene = self.scene and self.scene.pair(
+            self.scene.match_index, self.scene.reference_index, self.search
+        )
         scene = scene and replace(scene, name=f"{scene.name} (other view)")
         mask = self.mask and self.mask.exchanged(self.search)
-        return Pair(self.match, self.reference, replace(self.search, direction=-self.search.direction), mask, scene)
+        return Pair(
+            self.match,
+            self.reference,
+            replace(self.search, direction=-self.search.direction),
+            mask,
+            scene,
+        )
 
     @checked()
     def rows(self, top: int, bottom: int) -> Pair:
@@ -215,8 +227,14 @@ class Pair:
 def _blocks(array: NDArray, factor: int) -> NDArray:
     """Blocks of pixels, ``(rows, factor, columns, factor[, channels])``; beyond the border its pixels repeat."""
     rows, columns = (-(-n // factor) * factor for n in array.shape[:2])
-    around = ((0, rows - array.shape[0]), (0, columns - array.shape[1]), *((0, 0) for _ in array.shape[2:]))
-    return np.pad(array, around, mode="edge").reshape(rows // factor, factor, columns // factor, factor, *array.shape[2:])
+    around = (
+        (0, rows - array.shape[0]),
+        (0, columns - array.shape[1]),
+        *((0, 0) for _ in array.shape[2:]),
+    )
+    return np.pad(array, around, mode="edge").reshape(
+        rows // factor, factor, columns // factor, factor, *array.shape[2:]
+    )
 
 
 def shrunk(image: Image, factor: int) -> Image:

@@ -114,15 +114,23 @@ def _parts(annotation: Any) -> Iterator[Any]:
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Parameters by name, annotations resolved: the keyword-only ones of a function, all fields of a dataclass."""
     every = inspect.signature(function).parameters.values()
-    own = {p.name: p for p in every if dataclasses.is_dataclass(function) or p.kind is p.KEYWORD_ONLY}
+    own = {
+        p.name: p for p in every if dataclasses.is_dataclass(function) or p.kind is p.KEYWORD_ONLY
+    }
     # Annotations of data may name what only type checkers import.
     written = types.SimpleNamespace(__annotations__={name: p.annotation for name, p in own.items()})
-    names = getattr(inspect.unwrap(function), "__globals__", None) or vars(sys.modules[function.__module__])
+    names = getattr(inspect.unwrap(function), "__globals__", None) or vars(
+        sys.modules[function.__module__]
+    )
     try:
         hints = typing.get_type_hints(written, names, include_extras=True)
     except Exception as error:
-        raise ParameterError(f"{place_of(function)}: an annotation of {function.__name__}: {told(error)}") from error
-    return types.MappingProxyType({name: p.replace(annotation=hints[name]) for name, p in own.items()})
+        raise ParameterError(
+            f"{place_of(function)}: an annotation of {function.__name__}: {told(error)}"
+        ) from error
+    return types.MappingProxyType(
+        {name: p.replace(annotation=hints[name]) for name, p in own.items()}
+    )
 
 
 @functools.cache
@@ -133,9 +141,17 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
     found = {}
     for name, parameter in parameters_of(function).items():
         annotation = parameter.annotation
-        kind = typing.get_args(annotation)[0] if typing.get_origin(annotation) is Annotated else annotation
+        kind = (
+            typing.get_args(annotation)[0]
+            if typing.get_origin(annotation) is Annotated
+            else annotation
+        )
         # Records have checked themselves, and pydantic refuses to be told how to check them.
-        config = None if dataclasses.is_dataclass(kind) else pydantic.ConfigDict(strict=True, allow_inf_nan=False)
+        config = (
+            None
+            if dataclasses.is_dataclass(kind)
+            else pydantic.ConfigDict(strict=True, allow_inf_nan=False)
+        )
         try:
             found[name] = pydantic.TypeAdapter(annotation, config=config)
         except pydantic.errors.PydanticUserError as error:
@@ -144,7 +160,9 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
     return found
 
 
-def _checked(function: Callable[..., Any], parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def _checked(
+    function: Callable[..., Any], parameters: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The values that are legal, with the defaults of what is not given, and messages about all others, both by name."""
     import pydantic
 
@@ -166,10 +184,16 @@ def _checked(function: Callable[..., Any], parameters: Mapping[str, Any]) -> tup
             close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
             near = f"; did you mean {close[0]!r}?" if close else ""
             own_words = fault["type"] == "value_error"
-            faults[name] = str(fault["ctx"]["error"]) if own_words else f"{spelled(value)} is not {describe(annotation)}{near}"
+            faults[name] = (
+                str(fault["ctx"]["error"])
+                if own_words
+                else f"{spelled(value)} is not {describe(annotation)}{near}"
+            )
         else:
             if isinstance(value, int) and value > limits.WINDOW and unit(annotation) == "pixels":
-                faults[name] = f"{spelled(value)} pixels are more than any image has in a row; legal: up to {limits.WINDOW}"
+                faults[name] = (
+                    f"{spelled(value)} pixels are more than any image has in a row; legal: up to {limits.WINDOW}"
+                )
     # The name of a record means nothing to whoever writes one down.
     whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
     for name in given:
@@ -193,11 +217,15 @@ def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -
     """
     values, faults = _checked(function, parameters)
     if faults:
-        raise ParameterError("\n".join(f"{function.__name__}.{name}: {message}" for name, message in faults.items()))
+        raise ParameterError(
+            "\n".join(f"{function.__name__}.{name}: {message}" for name, message in faults.items())
+        )
     return values
 
 
-def check_kind(function: str, name: str, value: Any, kind: type | tuple[type, ...], expected: str) -> None:
+def check_kind(
+    function: str, name: str, value: Any, kind: type | tuple[type, ...], expected: str
+) -> None:
     """Refuse an argument of another kind than a function takes.
 
     Parameters
@@ -223,7 +251,11 @@ def brief(kind: type[T]) -> type[T]:
 
     def shown(self: Any) -> str:
         values = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
-        told = (f"{name}={in_short(value)}" for name, value in values if not (value is None or _is_empty(value)))
+        told = (
+            f"{name}={in_short(value)}"
+            for name, value in values
+            if not (value is None or _is_empty(value))
+        )
         return f"{kind.__name__}({', '.join(told)})"
 
     kind.__repr__ = shown  # type: ignore[method-assign]
@@ -263,7 +295,9 @@ def plain(value: Any) -> Any:
 
 def _choices(annotation: Any) -> list[str]:
     """The texts that an annotation lists, itself or as one of its alternatives."""
-    lists = (typing.get_args(part) for part in _parts(annotation) if typing.get_origin(part) is Literal)
+    lists = (
+        typing.get_args(part) for part in _parts(annotation) if typing.get_origin(part) is Literal
+    )
     return [value for values in lists for value in values if isinstance(value, str)]
 
 
@@ -284,7 +318,13 @@ def describe(annotation: Any) -> str:
         return ("one of " if len(arguments) > 1 else "") + ", ".join(map(str, arguments))
     if origin in (list, tuple):
         return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
-    words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", type(None): "null"}
+    words = {
+        float: "a number",
+        int: "a whole number",
+        bool: "true or false",
+        str: "a text",
+        type(None): "null",
+    }
     return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
 
 

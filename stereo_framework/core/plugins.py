@@ -33,7 +33,10 @@ NO_PLUGINS = "STEREO_NO_PLUGINS"
 """Environment variable that keeps all third-party code from being executed: plug-ins, functions and programs."""
 
 _INSTALLED = ("site-packages", "dist-packages")
-_ROOTS = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+_ROOTS = [
+    Path(sysconfig.get_path(kind)).resolve()
+    for kind in ("stdlib", "platstdlib", "purelib", "platlib")
+]
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 _LOADED: dict[Path, set[Path]] = {}
@@ -141,7 +144,9 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         raise ParameterError(message) from error
     file = getattr(sys.modules[name], "__file__", None)
     if file is None:
-        raise ParameterError(f"plugins: {reference} is a folder or built in, not a module with a source file")
+        raise ParameterError(
+            f"plugins: {reference} is a folder or built in, not a module with a source file"
+        )
     return _remembered(str(file))
 
 
@@ -164,7 +169,10 @@ def _is_raised_by_statement(error: BaseException) -> bool:
         trace = trace.tb_next
     code = trace.tb_frame.f_code
     # A signal handler that raises is the last frame if the signal came meanwhile.
-    if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("stereo_framework", "signal"):
+    if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "stereo_framework",
+        "signal",
+    ):
         return False
     return dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
 
@@ -172,9 +180,13 @@ def _is_raised_by_statement(error: BaseException) -> bool:
 def raised(error: BaseException) -> str:
     """What an import raised, behind the last place outside of libraries that it passed through, or else in an installed one."""
     frames = [
-        (Path(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename[0] != "<"
+        (Path(f.f_code.co_filename), line)
+        for f, line in traceback.walk_tb(error.__traceback__)
+        if f.f_code.co_filename[0] != "<"
     ]
-    own = [one for one in frames if _counts(one[0], Path())] or [one for one in frames if set(_INSTALLED) & set(one[0].parts)]
+    own = [one for one in frames if _counts(one[0], Path())] or [
+        one for one in frames if set(_INSTALLED) & set(one[0].parts)
+    ]
     said = str(error) if isinstance(error, StereoFrameworkError) else told(error)
     return f"{own[-1][0].name}:{own[-1][1]}: {said}" if own else said
 
@@ -218,7 +230,9 @@ class _SourceLoader(SourceFileLoader):
 class _UsersModules(MetaPathFinder):
     """A finder that lets the modules of the user be compiled from their sources."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         """Return where a module of the user lies, or None to leave a module to other finders."""
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
@@ -269,9 +283,15 @@ def noted(load: Callable[[], ModuleType]) -> ModuleType:
     before = set(sys.modules)
     with _users_modules_from_source():
         module = load()
-    found = [getattr(other, "__file__", None) for name, other in list(sys.modules.items()) if name not in before]
+    found = [
+        getattr(other, "__file__", None)
+        for name, other in list(sys.modules.items())
+        if name not in before
+    ]
     if module.__file__:
-        _LOADED.setdefault(Path(module.__file__).resolve(), set()).update(Path(path).resolve() for path in found if path)
+        _LOADED.setdefault(Path(module.__file__).resolve(), set()).update(
+            Path(path).resolve() for path in found if path
+        )
     return module
 
 
@@ -300,7 +320,9 @@ def sources(file: Path) -> list[Path]:
         found.add(one)
         waiting += _LOADED.get(one, ())
         imports = _imports(one.read_bytes()) if one.suffix == ".py" else ()
-        waiting += [path for name, level in imports for path in _named(name, level, one, file.parent)]
+        waiting += [
+            path for name, level in imports for path in _named(name, level, one, file.parent)
+        ]
     return [file, *sorted(found - {file})]
 
 
@@ -311,7 +333,12 @@ def forget(files: list[Path]) -> None:
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
         # Of thousands of modules hardly one lies there.
-        if path and name != "__main__" and real(os.path.dirname(path)) in folders and Path(path).resolve() in gone:
+        if (
+            path
+            and name != "__main__"
+            and real(os.path.dirname(path)) in folders
+            and Path(path).resolve() in gone
+        ):
             del sys.modules[name]
     importlib.invalidate_caches()
 
@@ -326,7 +353,9 @@ def _counts(file: Path, own: Path) -> bool:
         return False
     if own not in _ROOTS and own.name not in _INSTALLED and file.is_relative_to(own):
         return True
-    return not any(file.is_relative_to(root) for root in _ROOTS) and not set(_INSTALLED) & set(file.parts)
+    return not any(file.is_relative_to(root) for root in _ROOTS) and not set(_INSTALLED) & set(
+        file.parts
+    )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -43,11 +43,15 @@ class Registry(UserDict[str, T]):
         """
         first = self._origins.setdefault(name, origin)
         if first != origin:
-            raise ParameterError(f"{self.kind} {name!r}: already registered by {first}; choose another name")
+            raise ParameterError(
+                f"{self.kind} {name!r}: already registered by {first}; choose another name"
+            )
         self[name] = thing
         self.changes += 1
 
-    def door(self, name: str, make: Callable[[Any], T] = lambda function: function) -> Callable[[F], F]:
+    def door(
+        self, name: str, make: Callable[[Any], T] = lambda function: function
+    ) -> Callable[[F], F]:
         """A decorator that adds what `make` makes of a function, which it returns as it is; raises as `add`."""
 
         def register(function: F) -> F:

@@ -92,20 +92,26 @@ class Scene:
     largest_disparity: float | None = None
     whole_truth: bool = False
     weight: float = 1.0
-    ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(default_factory=dict)
+    ranges: Mapping[tuple[int, int], Callable[[], tuple[Disparity, Disparity]]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self._check_index("reference_index", self.reference_index)
         self._check_index("match_index", self.match_index)
         if self.frames[self.reference_index].position == self.frames[self.match_index].position:
-            raise self._fault(f"reference frame {self.reference_index} and match frame {self.match_index} have the same position")
+            raise self._fault(
+                f"reference frame {self.reference_index} and match frame {self.match_index} have the same position"
+            )
         if self.search is not None:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
 
     def _check_index(self, name: str, index: int) -> None:
         """Refuse an index that no frame has."""
         if not 0 <= index < len(self.frames):
-            raise self._fault(f"{name} {shown(index)} is not one of its frames 0..{len(self.frames) - 1}")
+            raise self._fault(
+                f"{name} {shown(index)} is not one of its frames 0..{len(self.frames) - 1}"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scene, tuple(in_memory(getattr(self, f.name)) for f in fields(self))
@@ -153,8 +159,16 @@ class Scene:
         >>> int(Scene.from_images(image, np.zeros_like(image), (0, 3)).valid(0).sum())
         35
         """
-        optional = {"truth": truth, "left_mask": left_mask, "right_mask": right_mask, "low": low, "high": high}
-        arrays = {"left": left, "right": right} | {what: array for what, array in optional.items() if array is not None}
+        optional = {
+            "truth": truth,
+            "left_mask": left_mask,
+            "right_mask": right_mask,
+            "low": low,
+            "high": high,
+        }
+        arrays = {"left": left, "right": right} | {
+            what: array for what, array in optional.items() if array is not None
+        }
         limits = [arrays[what] for what in ("low", "high") if what in arrays]
         nothing = np.full_like(limits[0], np.nan) if limits else None
         frames = (
@@ -166,18 +180,30 @@ class Scene:
             frames,
             search=None if disparities is None else Search.of(disparities),
             truths={} if truth is None else {(0, 1): Given(truth)},
-            ranges={(0, 1): Given((nothing if low is None else low, nothing if high is None else high))} if limits else {},
+            ranges={
+                (0, 1): Given((nothing if low is None else low, nothing if high is None else high))
+            }
+            if limits
+            else {},
         )
 
     def __repr__(self) -> str:
-        truth = "with truth" if (self.reference_index, self.match_index) in self.truths else "without truth"
+        truth = (
+            "with truth"
+            if (self.reference_index, self.match_index) in self.truths
+            else "without truth"
+        )
         searched = f"search {self.search}" if self.search else "no search range"
         return f"Scene({self.name!r}, {len(self.frames)} frames, {searched}, {truth})"
 
     @property
     def direction(self) -> int:
         """+1 when the match frame lies to the right of the reference frame, else -1."""
-        return 1 if self.frames[self.match_index].position > self.frames[self.reference_index].position else -1
+        return (
+            1
+            if self.frames[self.match_index].position > self.frames[self.reference_index].position
+            else -1
+        )
 
     @cached_property
     def reference(self) -> Image:
@@ -190,15 +216,26 @@ class Scene:
         image = self.image(self.match_index)
         if image.shape != self.reference.shape:
             alike = image.shape[:2] == self.reference.shape[:2]
-            raise self._fault(self._apart(_size, f"both images must be {'grey or in colour' if alike else 'of one size'}"))
+            raise self._fault(
+                self._apart(
+                    _size, f"both images must be {'grey or in colour' if alike else 'of one size'}"
+                )
+            )
         if image.dtype != self.reference.dtype:
             kinds = {"uint8": "of 8 bits", "float32": "of 16 bits or floats"}
-            raise self._fault(self._apart(lambda i: kinds.get(str(i.dtype), str(i.dtype)), "save both with as many bits"))
+            raise self._fault(
+                self._apart(
+                    lambda i: kinds.get(str(i.dtype), str(i.dtype)), "save both with as many bits"
+                )
+            )
         return image
 
     def _apart(self, told: Callable[[Image], str], cure: str) -> str:
         """In what the two images differ, with the names of their files."""
-        parts = (f"{self.frames[i].name} is {told(self.image(i))}" for i in (self.reference_index, self.match_index))
+        parts = (
+            f"{self.frames[i].name} is {told(self.image(i))}"
+            for i in (self.reference_index, self.match_index)
+        )
         return f"{' and '.join(parts)}; {cure}"
 
     @checked()
@@ -217,12 +254,19 @@ class Scene:
         return self._loaded(index)[1]
 
     @checked()
-    def range(self, reference_index: int, match_index: int) -> tuple[Disparity | None, Disparity | None]:
+    def range(
+        self, reference_index: int, match_index: int
+    ) -> tuple[Disparity | None, Disparity | None]:
         """Smallest and largest disparity of each pixel of a frame towards another in pixels, NaN = no limit; None where not given."""
         if (reference_index, match_index) not in self.ranges:
             return None, None
-        given = zip(("smallest", "largest"), self.ranges[reference_index, match_index](), strict=True)
-        low, high = (self._map(f"the map of {which} disparities", limits, np.float32) for which, limits in given)
+        given = zip(
+            ("smallest", "largest"), self.ranges[reference_index, match_index](), strict=True
+        )
+        low, high = (
+            self._map(f"the map of {which} disparities", limits, np.float32)
+            for which, limits in given
+        )
         if (low > high).any():
             y, x = np.argwhere(low > high)[0]
             raise self._fault(
@@ -238,14 +282,18 @@ class Scene:
             name, load = self.frames[index].name, self.frames[index].valid
             # The intensities keep their type, as those of the other image do.
             image: Image = np.ma.getdata(loaded)  # type: ignore[assignment]
-            missing = np.isnan(image) if image.dtype == np.float32 else np.zeros(image.shape[:2], bool)
+            missing = (
+                np.isnan(image) if image.dtype == np.float32 else np.zeros(image.shape[:2], bool)
+            )
             if isinstance(loaded, np.ma.MaskedArray):
                 missing = np.ma.getmaskarray(loaded) | np.isnan(image)
             valid: Mask = np.logical_not(missing.reshape(*image.shape[:2], -1).any(axis=2))
             given = None if load is None else unmasked("mask", load())
             if given is not None:
                 if given.shape != valid.shape or given.dtype != bool:
-                    raise self._fault(f"the mask of {name} is {given.dtype} {given.shape}; expected bool {valid.shape}")
+                    raise self._fault(
+                        f"the mask of {name} is {given.dtype} {given.shape}; expected bool {valid.shape}"
+                    )
                 valid &= given
             if not valid.any():
                 raise self._fault(f"{name} has no valid pixel")
@@ -279,7 +327,9 @@ class Scene:
         if image.dtype not in (np.uint8, np.float32):
             raise self._fault(f"{name} is {image.dtype}; expected uint8 or float32")
         if image.dtype == np.float32 and np.isinf(image).any():
-            raise self._fault(f"{name} contains infinite intensities; NaN marks pixels without data")
+            raise self._fault(
+                f"{name} contains infinite intensities; NaN marks pixels without data"
+            )
         return image
 
     @cached_property
@@ -322,7 +372,13 @@ class Scene:
         inside, own = replace(self, masks={**self.masks, EVALUATED: lambda: mask}), self.evaluated
         inside._images.update(self._images)
         inside._damage_messages.update(self._damage_messages)
-        return inside if own is None else replace(self, masks={**self.masks, EVALUATED: lambda: inside.mask(EVALUATED) & own})
+        return (
+            inside
+            if own is None
+            else replace(
+                self, masks={**self.masks, EVALUATED: lambda: inside.mask(EVALUATED) & own}
+            )
+        )
 
     @checked()
     def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
@@ -337,7 +393,13 @@ class Scene:
         """
         same = (reference_index, match_index) == (self.reference_index, self.match_index)
         masks = self.masks if same else {}
-        pair = replace(self, reference_index=reference_index, match_index=match_index, search=search, masks=masks)
+        pair = replace(
+            self,
+            reference_index=reference_index,
+            match_index=match_index,
+            search=search,
+            masks=masks,
+        )
         if search is None and self.search is not None:
             pair = replace(pair, search=self.search.scaled(pair._distance / self._distance))
         # The frames are the same; what was loaded need not be again.
@@ -347,7 +409,9 @@ class Scene:
 
     @property
     def _distance(self) -> float:
-        return abs(self.frames[self.match_index].position - self.frames[self.reference_index].position)
+        return abs(
+            self.frames[self.match_index].position - self.frames[self.reference_index].position
+        )
 
     def _truth(self, a: int, b: int) -> Disparity | None:
         if (a, b) not in self.truths:

@@ -58,7 +58,9 @@ class Search:
                 f"search.step: {self.step:g} leaves one level between {self.minimum:g} and {self.maximum:g}; at least two are needed"
             )
         if self.levels > np.iinfo(np.int16).max:
-            raise ParameterError(f"search: {self.levels} levels; at most {np.iinfo(np.int16).max} are possible")
+            raise ParameterError(
+                f"search: {self.levels} levels; at most {np.iinfo(np.int16).max} are possible"
+            )
 
     @staticmethod
     def covering(minimum: float, maximum: float, step: float = 1, direction: int = 1) -> Search:
@@ -150,10 +152,14 @@ class Search:
         [2.0, 0.0, nan]
         """
         if levels.dtype.kind not in "iu":
-            raise ParameterError(f"levels: {levels.dtype}; expected whole numbers from 0 to {self.levels - 1}, -1 = none")
+            raise ParameterError(
+                f"levels: {levels.dtype}; expected whole numbers from 0 to {self.levels - 1}, -1 = none"
+            )
         least, most = levels.min(initial=0), levels.max(initial=0)
         if least < -1 or most >= self.levels:
-            raise ParameterError(f"levels from {least} to {most}; expected 0 to {self.levels - 1}, -1 = none")
+            raise ParameterError(
+                f"levels from {least} to {most}; expected 0 to {self.levels - 1}, -1 = none"
+            )
         # The last place is that of -1.
         return np.append(self.disparities, np.float32(np.nan))[levels]
 
@@ -178,7 +184,9 @@ class Search:
         [(slice(0, 5, None), slice(0, 5, None)), (slice(1, 5, None), slice(0, 4, None))]
         """
         if self.denominator > 1:
-            raise ParameterError(f"search.columns: the step is {self.step:g} pixels; whole steps are needed")
+            raise ParameterError(
+                f"search.columns: the step is {self.step:g} pixels; whole steps are needed"
+            )
         for level in range(self.levels):
             moved = self.direction * (self.first + level * self.stride)
             start = min(max(moved, 0), width)
@@ -260,11 +268,18 @@ class Search:
         >>> Search(0, 400).check_width(741)
         'the range 0..400 of disparities is wider than half of the 741 columns of the image; most of it is out of view nearly everywhere'
         """
-        said, width = f"the range {self.minimum:g}..{self.maximum:g} of disparities", self.maximum - self.minimum + 1
+        said, width = (
+            f"the range {self.minimum:g}..{self.maximum:g} of disparities",
+            self.maximum - self.minimum + 1,
+        )
         if width > columns:
-            raise ParameterError(f"{said} has {width:g} pixels, it is wider than the image of {columns} columns")
+            raise ParameterError(
+                f"{said} has {width:g} pixels, it is wider than the image of {columns} columns"
+            )
         if self.minimum >= columns or self.maximum <= -columns:
-            raise ParameterError(f"{said} lies beyond the image of {columns} columns: no pixel has a counterpart there")
+            raise ParameterError(
+                f"{said} lies beyond the image of {columns} columns: no pixel has a counterpart there"
+            )
         if width > columns / 2:
             return f"{said} is wider than half of the {columns} columns of the image; most of it is out of view nearly everywhere"
         return ""
@@ -305,7 +320,9 @@ def _checked_number(name: str, value: Any) -> Any:
     ParameterError
         The value is not a finite number, or it is a step that is not above 0.
     """
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+        value, bool
+    )
     if not is_number or not _is_finite(value):
         raise ParameterError(f"search.{name}: {shown(value)} is not a finite number")
     if name == "step" and value <= 0:
@@ -325,7 +342,9 @@ def _is_finite(number: float) -> bool:
 def _check_order(minimum: float, maximum: float) -> None:
     """Refuse a range whose maximum is not above its minimum."""
     if not maximum > minimum:
-        raise ParameterError(f"search.maximum: {maximum:g} is not above search.minimum, {minimum:g}")
+        raise ParameterError(
+            f"search.maximum: {maximum:g} is not above search.minimum, {minimum:g}"
+        )
 
 
 def _checked_direction(value: Any) -> int:
@@ -344,7 +363,9 @@ def _snap(step: float) -> float:
     # The inverse of the smallest numbers is infinite.
     elif math.isfinite(1 / step) and abs(1 / step - round(1 / step)) * step <= 1e-3:
         return 1 / round(1 / step)
-    raise ParameterError(f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one")
+    raise ParameterError(
+        f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one"
+    )
 
 
 _GRID_TOLERANCE = 1e-3
@@ -441,16 +462,24 @@ def geometry(columns: int, search: Search) -> Geometry:
     start = seen.argmax(axis=1)
     stop = start + seen.sum(axis=1)
     # The sample that the first level in view meets, counted in the direction in which levels go.
-    position = np.arange(columns) * search.denominator - search.direction * (search.first + search.stride * start)
+    position = np.arange(columns) * search.denominator - search.direction * (
+        search.first + search.stride * start
+    )
     if search.direction > 0:
         position = samples - 1 - position
     # Samples that one pixel's levels can meet leave the same residue. `arranged` puts residue after residue; each of those before this one fills
     # the quotient of places, the first few of them one more.
     residue = position % search.stride
-    place = residue * (samples // search.stride) + np.minimum(residue, samples % search.stride) + position // search.stride
+    place = (
+        residue * (samples // search.stride)
+        + np.minimum(residue, samples % search.stride)
+        + position // search.stride
+    )
     origins = np.where(start < stop, search.levels + place - start, 0)
     clipped = np.flatnonzero((start > 0) | (stop < search.levels))
-    return Geometry(start, stop, origins, clipped, search.levels, samples, search.stride, search.direction > 0)
+    return Geometry(
+        start, stop, origins, clipped, search.levels, samples, search.stride, search.direction > 0
+    )
 
 
 def arranged(samples: NDArray, view: Geometry) -> NDArray:

@@ -17,14 +17,18 @@ def library(name: str = "configs") -> Path:
 def script_names() -> tuple[str, ...]:
     """Names of the shipped scripts, ``methods/ssd``; sorted."""
     root = library()
-    return tuple(sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.yaml")))
+    return tuple(
+        sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.yaml"))
+    )
 
 
 def short_script_names() -> tuple[str, ...]:
     """The names of all shipped scripts without their folders, except where two scripts would then have the same name."""
     names = script_names()
     last = [name.rpartition("/")[2] for name in names]
-    return tuple(short if last.count(short) == 1 else name for name, short in zip(names, last, strict=True))
+    return tuple(
+        short if last.count(short) == 1 else name for name, short in zip(names, last, strict=True)
+    )
 
 
 def shipped_yaml(file: str) -> Any:
@@ -32,4 +36,6 @@ def shipped_yaml(file: str) -> Any:
     import yaml
 
     # With libyaml, where it is installed, reading is ten times as fast.
-    return yaml.load((_PACKAGE / file).read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return yaml.load(
+        (_PACKAGE / file).read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    )

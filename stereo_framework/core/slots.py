@@ -32,7 +32,15 @@ class Slot:
     optional: bool = False
 
 
-def _slot(first: str, data: str, returns: str, *, many: bool = False, added: bool = False, optional: bool = False) -> Slot:
+def _slot(
+    first: str,
+    data: str,
+    returns: str,
+    *,
+    many: bool = False,
+    added: bool = False,
+    optional: bool = False,
+) -> Slot:
     firsts = tuple(tuple(one.split()) for one in first.split(" or "))
     return Slot(firsts, frozenset(data.split()), returns, many, added, many or optional)
 
@@ -40,10 +48,17 @@ def _slot(first: str, data: str, returns: str, *, many: bool = False, added: boo
 _IMAGES = "reference match search"
 _COSTS = f"{_IMAGES} raw mask"
 _DISPARITY = f"{_COSTS} volume status other confidence"
-_MAPS = "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results"
+_MAPS = (
+    "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results"
+)
 
 SLOTS: Mapping[str, Slot] = {
-    "preprocessing": _slot("image or reference match", "search alternatives", "the image; of the pair both images", many=True),
+    "preprocessing": _slot(
+        "image or reference match",
+        "search alternatives",
+        "the image; of the pair both images",
+        many=True,
+    ),
     "matcher": _slot(_IMAGES, "mask scene alternatives", _MAPS, optional=True),
     "matching_cost": _slot(_IMAGES, "mask alternatives", "CostVolume", added=True),
     "aggregation": _slot("volume", f"{_COSTS} partial", "CostVolume", many=True),
@@ -54,7 +69,12 @@ SLOTS: Mapping[str, Slot] = {
         "Labeling, levels or a disparity map; Views of both disparity maps if it names other",
     ),
     "confidence": _slot("disparity", _DISPARITY, "a float32 map, higher = surer", many=True),
-    "refinement": _slot("disparity", f"{_DISPARITY} corrected alternatives", "disparity or (disparity, status)", many=True),
+    "refinement": _slot(
+        "disparity",
+        f"{_DISPARITY} corrected alternatives",
+        "disparity or (disparity, status)",
+        many=True,
+    ),
     "scheme": _slot("solve pair", "", "Match", many=True),
 }
 """Slots in the order in which they run; schemes stand around all of them."""

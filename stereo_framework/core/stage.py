@@ -20,7 +20,13 @@ from stereo_framework.core.arguments import checked, shown
 from stereo_framework.core.border import border
 from stereo_framework.core.calls import CallReport, per_image, report_call
 from stereo_framework.core.docstrings import summary
-from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest, told
+from stereo_framework.core.errors import (
+    DataError,
+    ParameterError,
+    StereoFrameworkError,
+    nearest,
+    told,
+)
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import (
     Fraction01,
@@ -162,7 +168,9 @@ class Stage:
         try:
             return "" if unknown else self.check_parameters(**known) or ""
         except Exception as error:
-            raise ParameterError(told(error, self.function, f"check_parameters of {self.name}")) from error
+            raise ParameterError(
+                told(error, self.function, f"check_parameters of {self.name}")
+            ) from error
 
     def check(self, parameters: Mapping[str, Any]) -> None:
         """Refuse legal values of parameters that cannot stand together.
@@ -191,7 +199,9 @@ _BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
 @checked()
-def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None = None, **declared: Any) -> Callable[[F], F]:
+def stage(
+    slot: str, *, source: str = "", halo: Callable[..., int | None] | None = None, **declared: Any
+) -> Callable[[F], F]:
     """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
 
     Parameters
@@ -211,7 +221,9 @@ def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None
         The signature does not fit the slot: a programming mistake in the stage.
     """
     if slot not in SLOTS:
-        raise StereoFrameworkError(f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}")
+        raise StereoFrameworkError(
+            f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}"
+        )
 
     def register(function: F) -> F:
         name, data = function.__name__, _data(slot, declared.get("resume"), function)
@@ -222,8 +234,12 @@ def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None
         @functools.wraps(function)
         def public(*given: Any, **named: Any) -> Any:
             if len(given) > len(data):
-                raise TypeError(f"{name}() takes {len(data)} data, {len(given)} were given; parameters are given by name")
-            handed = dict(zip(data, given, strict=False)) | {key: named.pop(key) for key in data if key in named}
+                raise TypeError(
+                    f"{name}() takes {len(data)} data, {len(given)} were given; parameters are given by name"
+                )
+            handed = dict(zip(data, given, strict=False)) | {
+                key: named.pop(key) for key in data if key in named
+            }
             values = with_defaults(function, named)
             found.check(values)
             taken = border(name, handed, data, integer=found.integer)
@@ -233,9 +249,22 @@ def stage(slot: str, *, source: str = "", halo: Callable[..., int | None] | None
             if isinstance(result, Labeling):
                 return replace(result, search=taken["volume"].search)
             # Arrays in, arrays out.
-            return result.costs if isinstance(result, CostVolume) and isinstance(handed.get("volume"), np.ndarray) else result
+            return (
+                result.costs
+                if isinstance(result, CostVolume) and isinstance(handed.get("volume"), np.ndarray)
+                else result
+            )
 
-        found = Stage(name, slot, function, public, source, halo, data, **declared | {"other_needs": frozenset(needs)})
+        found = Stage(
+            name,
+            slot,
+            function,
+            public,
+            source,
+            halo,
+            data,
+            **declared | {"other_needs": frozenset(needs)},
+        )
         _REGISTRY[slot].add(name, found, function.__module__)
         _BY_FUNCTION[public] = _BY_FUNCTION[function] = found
         return cast(F, public)
@@ -265,12 +294,20 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
     allowed = SLOTS[slot].data - ({"alternatives"} if first == ("image",) else set())
     for extra in data[len(first) :]:
         if extra not in allowed:
-            raise wrong(f"there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'")
+            raise wrong(
+                f"there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'"
+            )
     reserved = [name for name in ("weight", "scale") if name in parameters]
     if SLOTS[slot].added and reserved:
-        raise wrong(f"{reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise")
-    if (resume is not None) != ("partial" in data) or (resume is not None and resume not in parameters.keys() - set(data)):
-        raise wrong("a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)")
+        raise wrong(
+            f"{reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise"
+        )
+    if (resume is not None) != ("partial" in data) or (
+        resume is not None and resume not in parameters.keys() - set(data)
+    ):
+        raise wrong(
+            "a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"
+        )
     return tuple(data)
 
 
@@ -295,7 +332,9 @@ def find(slot: str, name: str) -> Stage:
     if name not in known and name not in [one.name for one in stages(slot)]:
         elsewhere = [s for s in SLOTS if name in _REGISTRY[s]]
         hint = f"; {name!r} is a stage of {elsewhere[0]}" if elsewhere else ""
-        raise ParameterError(f"{slot}: no stage {name!r}; {nearest(name, known, kind='stages')}{hint}")
+        raise ParameterError(
+            f"{slot}: no stage {name!r}; {nearest(name, known, kind='stages')}{hint}"
+        )
     return known[name]
 
 
@@ -316,7 +355,9 @@ def by_name(name: str) -> Stage:
             f"{name}: several slots have such a stage; say which: {', '.join(f'{s.slot}.{name}' for s in having)}"
         )
     if not having:
-        raise ParameterError(f"no stage {name!r}; {nearest(name, [one.name for one in stages()], kind='stages')}")
+        raise ParameterError(
+            f"no stage {name!r}; {nearest(name, [one.name for one in stages()], kind='stages')}"
+        )
     return having[0]
 
 

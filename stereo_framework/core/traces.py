@@ -34,7 +34,9 @@ def as_number(value: Any) -> float:
     try:
         return float(scalar)
     except OverflowError:
-        raise ValueError("a whole number beyond the range of float64; expected a smaller number") from None
+        raise ValueError(
+            "a whole number beyond the range of float64; expected a smaller number"
+        ) from None
 
 
 def as_finite_number(value: Any) -> float:
@@ -95,7 +97,9 @@ def as_trace(value: Any) -> tuple[Point, ...]:
         raise ValueError(f"{in_short(value)}; {_EXPECTED}")
     points = tuple(_point(i, point) for i, point in enumerate(_thinned(value)))
     if len({len(point) for point in points}) > 1:
-        raise ValueError("some points with a lower bound and some without; expected one length, with -inf for an unknown bound")
+        raise ValueError(
+            "some points with a lower bound and some without; expected one length, with -inf for an unknown bound"
+        )
     for i, (before, after) in enumerate(itertools.pairwise(points)):
         if after[0] < before[0]:
             raise ValueError(
@@ -138,5 +142,7 @@ def _point(i: int, point: Any) -> Point:
         except ValueError as error:
             raise ValueError(f"the {name} at point {i}: {error}") from None
     if numbers_of_point[0] < 0:
-        raise ValueError(f"the seconds at point {i}: {numbers_of_point[0]:g}; expected a number of 0 or more")
+        raise ValueError(
+            f"the seconds at point {i}: {numbers_of_point[0]:g}; expected a number of 0 or more"
+        )
     return tuple(numbers_of_point)

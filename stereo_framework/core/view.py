@@ -13,7 +13,14 @@ from stereo_framework.core.errors import DataError, ParameterError, StereoFramew
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
-from stereo_framework.core.volume import CostVolume, Labeling, SearchMask, Smoothness, Status, restore_outside_inplace
+from stereo_framework.core.volume import (
+    CostVolume,
+    Labeling,
+    SearchMask,
+    Smoothness,
+    Status,
+    restore_outside_inplace,
+)
 from stereo_framework.kernels.threads import over_rows
 
 
@@ -84,7 +91,9 @@ class View:
 
     @staticmethod
     def of(
-        pair: Pair, corrected: tuple[Image, Image] | None = None, alternatives: Mapping[str, tuple[View, ...]] | None = None
+        pair: Pair,
+        corrected: tuple[Image, Image] | None = None,
+        alternatives: Mapping[str, tuple[View, ...]] | None = None,
     ) -> View:
         """The view of a pair's reference image before anything was matched."""
         mask, search = pair.mask, pair.search
@@ -134,22 +143,39 @@ class View:
 
     def _kept(self, name: str) -> CostVolume:
         if name not in self.volumes:
-            raise StereoFrameworkError(f"the other view's {name} was not kept; declare it: @stage(..., other_needs={{{name!r}}})")
+            raise StereoFrameworkError(
+                f"the other view's {name} was not kept; declare it: @stage(..., other_needs={{{name!r}}})"
+            )
         return self.volumes[name]
 
     def keeping(self, names: Collection[str]) -> View:
         """The same with those of its volumes alone."""
         if self.volumes.keys() <= set(names):
             return self
-        return replace(self, volumes={name: volume for name, volume in self.volumes.items() if name in names})
+        return replace(
+            self, volumes={name: volume for name, volume in self.volumes.items() if name in names}
+        )
 
     def floats(self, names: Collection[str]) -> View:
         """The same with volumes of float32 costs. What is converted stays so: the next stage would convert it again."""
         # The raw costs may be the present ones.
-        made = {id(volume.costs): volume.floats() for name, volume in self.volumes.items() if name in names}
-        if all(volume.costs.dtype == np.float32 for name, volume in self.volumes.items() if name in names):
+        made = {
+            id(volume.costs): volume.floats()
+            for name, volume in self.volumes.items()
+            if name in names
+        }
+        if all(
+            volume.costs.dtype == np.float32
+            for name, volume in self.volumes.items()
+            if name in names
+        ):
             return self
-        return replace(self, volumes={name: made.get(id(volume.costs), volume) for name, volume in self.volumes.items()})
+        return replace(
+            self,
+            volumes={
+                name: made.get(id(volume.costs), volume) for name, volume in self.volumes.items()
+            },
+        )
 
     def known(self, disparity: Any, status: Any) -> View:
         """The same with a map. Pixels without an open cell stay without an estimate."""
@@ -161,12 +187,20 @@ class View:
     def restored_cells(self, *, out_of_view: bool) -> View:
         """The same with the cells set that take no part: closed ones and, after an aggregation has mixed them with others, those out of view."""
         volume, mask = self.volume, self.mask
-        if mask is not None and volume.costs.dtype == np.float32 and (most := volume.costs.max(initial=0)) >= volume.closed:
-            raise DataError(f"costs up to {most:g}; beside masks costs stay below {volume.closed:g}, which marks closed cells")
+        if (
+            mask is not None
+            and volume.costs.dtype == np.float32
+            and (most := volume.costs.max(initial=0)) >= volume.closed
+        ):
+            raise DataError(
+                f"costs up to {most:g}; beside masks costs stay below {volume.closed:g}, which marks closed cells"
+            )
         if mask is not None and volume.costs.dtype == np.uint8:
             volume = replace(volume, costs=volume.costs.astype(np.uint16))
         elif (mask is not None or out_of_view) and (
-            self.shared or not volume.costs.flags.writeable or ("raw" in self.volumes and self.raw.costs is volume.costs)
+            self.shared
+            or not volume.costs.flags.writeable
+            or ("raw" in self.volumes and self.raw.costs is volume.costs)
         ):
             volume = replace(volume, costs=volume.costs.copy())
         if out_of_view:
@@ -176,7 +210,9 @@ class View:
             volume.costs[self.invalid] = 0
         # What was written into is no longer anybody else's.
         shared = self.shared and volume is self.volume
-        return replace(self, volumes={**self.volumes, "volume": volume}, shared=shared, restored=True)
+        return replace(
+            self, volumes={**self.volumes, "volume": volume}, shared=shared, restored=True
+        )
 
     def rows(self, top: int, bottom: int) -> View:
         """Some rows of all that is known."""
@@ -186,7 +222,9 @@ class View:
 
         def cut(name: str, array: NDArray) -> NDArray:
             # The raw costs may be the present ones.
-            return array if name.endswith(".rho") else known.setdefault(id(array), array[top:bottom])
+            return (
+                array if name.endswith(".rho") else known.setdefault(id(array), array[top:bottom])
+            )
 
         found: View = mapped("", self, cut)
         return found
@@ -213,7 +251,10 @@ def mapped(name: str, value: Any, change: Callable[[str, NDArray], NDArray]) -> 
         return change(name, value)
     if isinstance(value, View | CostVolume | Smoothness | SearchMask):
         parts = {part: mapped(f"{name}.{part}", item, change) for part, item in vars(value).items()}
-        return replace(value, **{part: item for part, item in parts.items() if item is not getattr(value, part)})
+        return replace(
+            value,
+            **{part: item for part, item in parts.items() if item is not getattr(value, part)},
+        )
     if isinstance(value, Mapping):
         return {key: mapped(f"{name}[{key!r}]", item, change) for key, item in value.items()}
     if type(value) is tuple and value:
@@ -293,11 +334,15 @@ def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -
             f"{parameter}: names no alternative, and there are several; legal: {', '.join(sorted(alternatives))}"
         )
     if name not in alternatives:
-        raise ParameterError(f"{parameter}: no alternative {name!r}; {nearest(name, alternatives, kind='alternatives')}")
+        raise ParameterError(
+            f"{parameter}: no alternative {name!r}; {nearest(name, alternatives, kind='alternatives')}"
+        )
     return alternatives[name]
 
 
-def differences(reference: Image, match: Image, search: Search, initial: View) -> tuple[Mask, NDArray[np.float32]]:
+def differences(
+    reference: Image, match: Image, search: Search, initial: View
+) -> tuple[Mask, NDArray[np.float32]]:
     """Which pixels a look at a pair has matched with one in view, and by how much each is brighter than that.
 
     Returns
@@ -315,10 +360,17 @@ def differences(reference: Image, match: Image, search: Search, initial: View) -
     def run(start: int, stop: int) -> None:
         some = slice(start, stop)
         matched = ~np.isnan(initial.disparity[some]) & (initial.status[some] == Status.MATCHED)
-        places = columns - search.direction * np.rint(np.where(matched, initial.disparity[some], 0)).astype(np.int64)
+        places = columns - search.direction * np.rint(
+            np.where(matched, initial.disparity[some], 0)
+        ).astype(np.int64)
         known[some] = matched & (places >= 0) & (places < width)
         places = np.clip(places, 0, width - 1) + np.arange(stop - start)[:, None] * width
-        met = right[some].reshape(places.size, -1).take(places.reshape(-1), axis=0).reshape(left[some].shape)
+        met = (
+            right[some]
+            .reshape(places.size, -1)
+            .take(places.reshape(-1), axis=0)
+            .reshape(left[some].shape)
+        )
         np.subtract(left[some], met, dtype=np.float32, out=found[some])
 
     over_rows(run, rows, 8 * left.size)

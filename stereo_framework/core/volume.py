@@ -16,7 +16,12 @@ from stereo_framework.core.arguments import AnyNumber, checked, checked_fields
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import brief, in_short
 from stereo_framework.core.scene import Disparity, Mask, Search, read_only
-from stereo_framework.kernels.closed_cells import close_cells, closed_levels, reached, without_open_cell
+from stereo_framework.kernels.closed_cells import (
+    close_cells,
+    closed_levels,
+    reached,
+    without_open_cell,
+)
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
 
@@ -63,7 +68,11 @@ class CostVolume:
 
     def floats(self) -> CostVolume:
         """The same volume with float32 costs; itself where it has them already."""
-        return self if self.costs.dtype == np.float32 else replace(self, costs=self.costs.astype(np.float32))
+        return (
+            self
+            if self.costs.dtype == np.float32
+            else replace(self, costs=self.costs.astype(np.float32))
+        )
 
     @checked()
     def chosen(self, levels: Levels) -> Costs:
@@ -77,7 +86,11 @@ class CostVolume:
             `levels` are no whole numbers, of another size, or beyond the volume.
         """
         _check_levels("CostVolume.chosen", levels, self.shape, self.costs.shape[2])
-        cells = np.where(levels < 0, -1, np.arange(levels.size).reshape(levels.shape) * self.costs.shape[2] + levels)
+        cells = np.where(
+            levels < 0,
+            -1,
+            np.arange(levels.size).reshape(levels.shape) * self.costs.shape[2] + levels,
+        )
         found = self.costs.reshape(-1)[cells]
         return np.where(cells < 0, found.dtype.type(0), found)
 
@@ -89,11 +102,20 @@ class CostVolume:
 
 def as_volume(costs: CostVolume | NDArray, search: Search) -> CostVolume:
     """A volume, or what a cost returned in its place: an array (rows, columns, levels), whose cells out of view are NaN and get the largest cost."""
-    if isinstance(costs, CostVolume) or not isinstance(costs, np.ndarray) or costs.ndim != 3 or costs.dtype.kind not in "fu":
+    if (
+        isinstance(costs, CostVolume)
+        or not isinstance(costs, np.ndarray)
+        or costs.ndim != 3
+        or costs.dtype.kind not in "fu"
+    ):
         return costs  # type: ignore[return-value]  # whoever asked for it refuses what is none
     known = ~np.isnan(costs)
     outside = float(costs.max(initial=0, where=known))
-    kept = costs.copy() if costs.dtype in INTEGERS else np.where(known, costs, outside).astype(np.float32)
+    kept = (
+        costs.copy()
+        if costs.dtype in INTEGERS
+        else np.where(known, costs, outside).astype(np.float32)
+    )
     return CostVolume(np.ascontiguousarray(kept), search, outside)
 
 
@@ -220,8 +242,14 @@ def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count:
     DataError
         The array holds no whole numbers, has another size, or contains other levels.
     """
-    if isinstance(levels, np.ma.MaskedArray) or levels.dtype.kind not in "iu" or levels.shape != shape:
-        message = f"{function}: levels is {in_short(levels)}; expected an array of whole numbers, {shape}"
+    if (
+        isinstance(levels, np.ma.MaskedArray)
+        or levels.dtype.kind not in "iu"
+        or levels.shape != shape
+    ):
+        message = (
+            f"{function}: levels is {in_short(levels)}; expected an array of whole numbers, {shape}"
+        )
         raise DataError(message)
     lowest = int(levels.min(initial=0))
     highest = int(levels.max(initial=0))
@@ -292,13 +320,22 @@ class SearchMask:
         for name, array in given.items():
             dtype = bool if name.endswith("valid") else np.float32
             if array.ndim != 2 or array.dtype != dtype:
-                raise DataError(f"mask.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)")
+                raise DataError(
+                    f"mask.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)"
+                )
         if len({array.shape for array in given.values()}) > 1:
-            raise DataError(f"mask: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}")
+            raise DataError(
+                f"mask: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}"
+            )
 
     def rows(self, top: int, bottom: int) -> SearchMask:
         """The same for the rows `top` to `bottom` - 1."""
-        return SearchMask(**{name: None if array is None else array[top:bottom] for name, array in vars(self).items()})
+        return SearchMask(
+            **{
+                name: None if array is None else array[top:bottom]
+                for name, array in vars(self).items()
+            }
+        )
 
     def exchanged(self, search: Search) -> SearchMask:
         """The mask of the exchanged pair.
@@ -338,23 +375,33 @@ class SearchMask:
         maps, costs, grid = self.maps(volume.shape), volume.costs, _grid(volume.search)
 
         def run(start: int, stop: int) -> None:
-            close_cells(costs[start:stop], tuple([a[start:stop] for a in maps]), grid, costs.dtype.type(value))
+            close_cells(
+                costs[start:stop],
+                tuple([a[start:stop] for a in maps]),
+                grid,
+                costs.dtype.type(value),
+            )
 
         over_rows(run, len(costs), costs.size)
 
     def ranges(self, search: Search, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
         """The smallest and the largest disparity that each reference pixel may have, float32 ``(rows, columns)``, whatever is closed between them."""
         _, _, low, high = self.maps(shape)
-        return np.maximum(low, np.float32(search.minimum)), np.minimum(high, np.float32(search.maximum))
+        return np.maximum(low, np.float32(search.minimum)), np.minimum(
+            high, np.float32(search.maximum)
+        )
 
     def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
         """The masks of both images, and the lowest and highest disparity of each reference pixel; what is not given sets no limit. Read-only."""
         low, high = (
-            np.full(shape[:2], wide, np.float32) if limit is None else np.where(np.isnan(limit), np.float32(wide), limit)
+            np.full(shape[:2], wide, np.float32)
+            if limit is None
+            else np.where(np.isnan(limit), np.float32(wide), limit)
             for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
         )
         masks = (
-            np.ones(shape[:2], bool) if valid is None else np.ascontiguousarray(valid) for valid in (self.valid, self.match_valid)
+            np.ones(shape[:2], bool) if valid is None else np.ascontiguousarray(valid)
+            for valid in (self.valid, self.match_valid)
         )
         return tuple(map(read_only, (*masks, low, high)))  # type: ignore[return-value]
 

@@ -4,7 +4,15 @@
 from stereo_framework.datasets import middlebury, pairs
 from stereo_framework.datasets.download import fetch, public_sets
 from stereo_framework.datasets.planes import Plane, ellipse, planes_scene, rectangle, slanted
-from stereo_framework.datasets.registry import data_roots, dataset, find_scenes, load_pair, load_scene, load_scenes, scene_names
+from stereo_framework.datasets.registry import (
+    data_roots,
+    dataset,
+    find_scenes,
+    load_pair,
+    load_scene,
+    load_scenes,
+    scene_names,
+)
 from stereo_framework.datasets.scene_file import pair_scene
 from stereo_framework.datasets.textures import Texture
 

@@ -96,7 +96,9 @@ def public_sets() -> tuple[PublicSet, ...]:
     return tuple(found)
 
 
-def _files(name: str, single: Mapping[str, Any], archives: Iterable[Mapping[str, Any]]) -> Iterator[RemoteFile]:
+def _files(
+    name: str, single: Mapping[str, Any], archives: Iterable[Mapping[str, Any]]
+) -> Iterator[RemoteFile]:
     must, copies = single.get("sha256", {}), single.get("copies", {})
     for file in [*must, *copies]:
         url, target = (single[key].format(file=file) for key in ("url", "to"))
@@ -134,7 +136,9 @@ def find(name: str) -> tuple[PublicSet, tuple[RemoteFile, ...]]:
     scenes = {file.scene: s for s in public_sets() for file in s.files if file.scene != s.name}
     scene = next((scene for scene in scenes if scene == name or scene.endswith(f"/{name}")), None)
     if scene is None:
-        raise DataError(f"nothing to fetch is called {name!r}; {nearest(name, every, kind='data sets')}")
+        raise DataError(
+            f"nothing to fetch is called {name!r}; {nearest(name, every, kind='data sets')}"
+        )
     return scenes[scene], tuple(file for file in scenes[scene].files if file.scene == scene)
 
 
@@ -196,11 +200,15 @@ def fetch(name: str, *, data: PathLike | None = None) -> tuple[Fetched, ...]:
         )
     needed = ["pooch", *(["py7zr"] if any(file.name.endswith(".7z") for file in files) else [])]
     if missing := [module for module in needed if find_spec(module) is None]:
-        raise MissingExtraError(f"fetching this data set needs {' and '.join(missing)}: {brings('data')}")
+        raise MissingExtraError(
+            f"fetching this data set needs {' and '.join(missing)}: {brings('data')}"
+        )
     try:
         return tuple(_fetched(file, public_set, root) for file in files)
     except OSError as error:
-        raise DataError(f"{error.filename or root}: cannot be read or written: {error.strerror}") from None
+        raise DataError(
+            f"{error.filename or root}: cannot be read or written: {error.strerror}"
+        ) from None
 
 
 def _fetched(file: RemoteFile, public_set: PublicSet, root: Path) -> Fetched:
@@ -213,7 +221,11 @@ def _fetched(file: RemoteFile, public_set: PublicSet, root: Path) -> Fetched:
         # Opening a pipe would wait without end for a program that writes to it.
         if os.path.lexists(path):
             check_file(path)
-    if file.archive and record.is_file() and all((root / path).is_file() for path in record.read_text("utf-8").splitlines()):
+    if (
+        file.archive
+        and record.is_file()
+        and all((root / path).is_file() for path in record.read_text("utf-8").splitlines())
+    ):
         return Fetched(file.name, file.url, "", 0, known=True, already_there=True)
 
     already_there = place.is_file() and file.sha256 in (None, pooch.file_hash(place))
@@ -242,11 +254,18 @@ def _retrieve(file: RemoteFile, public_set: PublicSet, place: Path) -> None:
     one = pooch.create(place.parent, base_url="", registry=names, urls=urls, retry_if_failed=2)
     pooch.get_logger().setLevel("WARNING")
     try:
-        one.fetch(place.name, downloader=pooch.HTTPDownloader(_Megabytes(file.name), timeout=_TIMEOUT_SECONDS))
+        one.fetch(
+            place.name,
+            downloader=pooch.HTTPDownloader(_Megabytes(file.name), timeout=_TIMEOUT_SECONDS),
+        )
     except requests.HTTPError as error:
-        raise DataError(f"refused by the server: {error}; the publisher's page is {public_set.page}") from None
+        raise DataError(
+            f"refused by the server: {error}; the publisher's page is {public_set.page}"
+        ) from None
     except requests.RequestException as error:
-        raise DataError(f"{file.url}: no connection, or it broke off ({type(error).__name__}); try again") from None
+        raise DataError(
+            f"{file.url}: no connection, or it broke off ({type(error).__name__}); try again"
+        ) from None
     except ValueError:  # pooch's word for a wrong checksum; it has deleted the file
         raise DataError(
             f"{file.url}: the file that arrived has another checksum than {file.sha256}; it may have been damaged on its way, or its publisher may have changed it; "
@@ -291,14 +310,14 @@ def _unpack(archive: Path, root: Path, file: RemoteFile) -> list[str]:
                 raise
             archive.unlink()
             damage = f"the archive may be damaged, or another file ({type(error).__name__}), and was deleted"
-            message = (
-                f"{file.url}: {damage}; the same command fetches it again; if that does not help, download it with a browser"
-            )
+            message = f"{file.url}: {damage}; the same command fetches it again; if that does not help, download it with a browser"
             raise DataError(message) from None
 
         top = Path(folder, file.strip)
         paths = []
-        for path in sorted(path for path in top.rglob("*") if path.is_file() and not path.is_symlink()):
+        for path in sorted(
+            path for path in top.rglob("*") if path.is_file() and not path.is_symlink()
+        ):
             target = Path(file.target, path.relative_to(top))
             (root / target).parent.mkdir(parents=True, exist_ok=True)
             os.replace(path, root / target)
@@ -343,7 +362,11 @@ def _extract_seven_zip(archive: Path, folder: Path) -> None:
 
     with py7zr.SevenZipFile(archive) as content:
         _check_unpacked_size([member.uncompressed or 0 for member in content.files], archive)
-        files = [member.filename for member in content.files if member.is_file and _stays_inside(member.filename)]
+        files = [
+            member.filename
+            for member in content.files
+            if member.is_file and _stays_inside(member.filename)
+        ]
         content.extract(folder, files)
 
 

@@ -22,7 +22,12 @@ from stereo_framework.io.numbers import parse_whole_number
 _BENCHMARK = "middlebury-v2"
 _MASKS = f"{_BENCHMARK}/masks"
 """Folder of the benchmark's masks below a data root. A mask pixel counts only when it is 255."""
-_OF_BENCHMARK = {"cones": "middlebury2003", "teddy": "middlebury2003", "tsukuba": "middlebury2001", "venus": "middlebury2001"}
+_OF_BENCHMARK = {
+    "cones": "middlebury2003",
+    "teddy": "middlebury2003",
+    "tsukuba": "middlebury2001",
+    "venus": "middlebury2001",
+}
 
 
 @functools.cache
@@ -46,11 +51,17 @@ def _place(folder: Path, name: str) -> Path:
 @dataset("motorcycle", names=_names)
 def listed(folder: Path, name: str) -> Scene:
     """A scene by its name; its files are read on first use."""
-    entry, place, masks = dict(_listed()[folder.name][name]), _place(folder, name), folder.parent / _MASKS / name
+    entry, place, masks = (
+        dict(_listed()[folder.name][name]),
+        _place(folder, name),
+        folder.parent / _MASKS / name,
+    )
     files, match, sparse = entry.pop("frames"), entry.pop("match"), entry.pop("sparse", False)
     truths, encoding = entry.pop("truths"), entry.pop("truth", {})
     entry.pop("folder", None)
-    there = [i for i, file in enumerate(files) if not sparse or i in match or (place / file).is_file()]
+    there = [
+        i for i, file in enumerate(files) if not sparse or i in match or (place / file).is_file()
+    ]
     entry["search"] = Search(*entry["search"])
     if "calibration" in entry:
         entry["calibration"] = Calibration(*entry["calibration"])
@@ -60,9 +71,14 @@ def listed(folder: Path, name: str) -> Scene:
         reference_index=there.index(match[0]),
         match_index=there.index(match[1]),
         truths={
-            (there.index(a), there.index(b)): partial(read_disparity, place / file, **encoding) for file, (a, b) in truths.items()
+            (there.index(a), there.index(b)): partial(read_disparity, place / file, **encoding)
+            for file, (a, b) in truths.items()
         },
-        masks={m: partial(read_mask, masks / f"{m}.png") for m in ("nonocc", "all", "disc") if masks.is_dir()},
+        masks={
+            m: partial(read_mask, masks / f"{m}.png")
+            for m in ("nonocc", "all", "disc")
+            if masks.is_dir()
+        },
         **entry,
     )
 
@@ -70,7 +86,10 @@ def listed(folder: Path, name: str) -> Scene:
 def _of_benchmark(folder: Path) -> Iterator[str]:
     """Names of the scenes whose images and masks both exist."""
     for name, source in _OF_BENCHMARK.items():
-        if _place(folder.parent / source, name).is_dir() and (folder.parent / _MASKS / name).is_dir():
+        if (
+            _place(folder.parent / source, name).is_dir()
+            and (folder.parent / _MASKS / name).is_dir()
+        ):
             yield name
 
 
@@ -174,13 +193,17 @@ _LEVELS = 64
 def _names_of_folders(*folders: str) -> Callable[[Path], list[str]]:
     """A function that lists the scenes in some folders of a data set: folder by folder, sorted."""
     return lambda root: [
-        f"{folder}/{image.parent.name}" for folder in folders for image in sorted((root / folder).glob("*/im0.png"))
+        f"{folder}/{image.parent.name}"
+        for folder in folders
+        for image in sorted((root / folder).glob("*/im0.png"))
     ]
 
 
 @dataset(
     "middlebury-v3",
-    names=_names_of_folders(*(f"{part}{size}" for part in ("training", "test") for size in _REDUCTIONS)),
+    names=_names_of_folders(
+        *(f"{part}{size}" for part in ("training", "test") for size in _REDUCTIONS)
+    ),
     protocol="middlebury-v3",
 )
 def middlebury_v3(folder: Path, name: str) -> Scene:
@@ -194,7 +217,11 @@ def middlebury_v3(folder: Path, name: str) -> Scene:
     return replace(_calibrated(folder / name), reduction=_REDUCTIONS[part[-1]], weight=weight)
 
 
-@dataset("eth3d", names=_names_of_folders("two_view_training", "two_view_test", "two_view_testing"), protocol="eth3d")
+@dataset(
+    "eth3d",
+    names=_names_of_folders("two_view_training", "two_view_test", "two_view_testing"),
+    protocol="eth3d",
+)
 def eth3d(folder: Path, name: str) -> Scene:
     """A scene of ETH3D (Schoeps et al. 2017) by its name: 27 training pairs with truth and 20 test pairs, grey.
 
@@ -204,7 +231,9 @@ def eth3d(folder: Path, name: str) -> Scene:
     """
     part, _, scene = name.partition("/")
     found = _calibrated(folder / name, folder / f"{part}_gt" / scene)
-    return replace(found, search=Search(0, min(int(found.largest_disparity or _LEVELS), _LEVELS) - 1))
+    return replace(
+        found, search=Search(0, min(int(found.largest_disparity or _LEVELS), _LEVELS) - 1)
+    )
 
 
 def _calibrated(folder: Path, *others: Path) -> Scene:
@@ -224,7 +253,9 @@ def _calibrated(folder: Path, *others: Path) -> Scene:
         folder.name,
         frames_of(folder, {0: "im0.png", 1: "im1.png"}, calibration),
         search=Search(0, ndisp - 1),
-        truths=truths_of({(0, 1): first("disp0GT.pfm", "disp0.pfm"), (1, 0): first("disp1GT.pfm", "disp1.pfm")}),
+        truths=truths_of(
+            {(0, 1): first("disp0GT.pfm", "disp0.pfm"), (1, 0): first("disp1GT.pfm", "disp1.pfm")}
+        ),
         masks={"nonocc": partial(read_mask, mask)} if mask else {},
         calibration=calibration,
         largest_disparity=ndisp,

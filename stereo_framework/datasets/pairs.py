@@ -40,7 +40,9 @@ def _numbered(*folders: str) -> Callable[[Path], list[str]]:
     def names(folder: Path) -> list[str]:
         found = []
         for prefix, part in (("", "training"), (_TESTING, "testing")):
-            images = (image for left in folders for image in (folder / part / left).glob("*_10.png"))
+            images = (
+                image for left in folders for image in (folder / part / left).glob("*_10.png")
+            )
             found += [prefix + stem for stem in sorted({image.stem for image in images})]
         return found
 
@@ -56,21 +58,37 @@ def kitti2012(folder: Path, name: str) -> Scene:
 @dataset("kitti2015", names=_numbered("image_2"), protocol="kitti2015")
 def kitti2015(folder: Path, name: str) -> Scene:
     """A scene by its name; its calibration is read at once, everything else on first use."""
-    return _scene(folder, name, (("image_2", "image_3", 2, 3),), "calib_cam_to_cam", "disp_occ_0", "disp_noc_0")
+    return _scene(
+        folder,
+        name,
+        (("image_2", "image_3", 2, 3),),
+        "calib_cam_to_cam",
+        "disp_occ_0",
+        "disp_noc_0",
+    )
 
 
 def _scene(
-    folder: Path, name: str, pairs: Sequence[tuple[str, str, int, int]], calibrations: str, truth: str, visible_truth: str
+    folder: Path,
+    name: str,
+    pairs: Sequence[tuple[str, str, int, int]],
+    calibrations: str,
+    truth: str,
+    visible_truth: str,
 ) -> Scene:
     """A scene of one of the two sets: the folders of its images, calibrations, and truths of all and of the non-occluded pixels."""
     part = folder / ("testing" if name.startswith(_TESTING) else "training")
     file = f"{name.removeprefix(_TESTING)}.png"
     left, right, *cameras = next(pair for pair in pairs if (part / pair[0] / file).is_file())
     calibration_file = part / calibrations / f"{file.partition('_')[0]}.txt"
-    calibration = read_kitti_calibration(calibration_file, *cameras) if calibration_file.is_file() else None
+    calibration = (
+        read_kitti_calibration(calibration_file, *cameras) if calibration_file.is_file() else None
+    )
     truths = {"": part / truth / file, "_nonocc": part / visible_truth / file}
     there = {suffix: truth for suffix, truth in truths.items() if truth.is_file()}
-    masks: dict[str, Callable[[], Mask]] = {"nonocc": partial(_known, there["_nonocc"])} if "_nonocc" in there else {}
+    masks: dict[str, Callable[[], Mask]] = (
+        {"nonocc": partial(_known, there["_nonocc"])} if "_nonocc" in there else {}
+    )
     objects = part / "obj_map" / file
     if objects.is_file():
         for suffix, known in there.items():
@@ -100,7 +118,9 @@ def _of_objects(objects: Path, truth: Path, moving: bool) -> Mask:
 
 def _named_after(pattern: str) -> Callable[[Path], list[str]]:
     """The left images of a pattern below a folder, as names: without their endings."""
-    return lambda folder: sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob(pattern))
+    return lambda folder: sorted(
+        path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob(pattern)
+    )
 
 
 @dataset("sceneflow", names=_named_after("frames_*pass/T*/*/*/left/*.png"), protocol="sceneflow")
@@ -121,7 +141,9 @@ def spring(folder: Path, name: str) -> Scene:
     No range is published: it is to be given, or estimated by `match`.
     """
     truth = folder / f"{name.replace('frame_left', 'disp1_left')}.dsp5"
-    scene = pair_scene(folder / f"{name}.png", folder / f"{name.replace('frame_left', 'frame_right')}.png")
+    scene = pair_scene(
+        folder / f"{name}.png", folder / f"{name.replace('frame_left', 'frame_right')}.png"
+    )
     return replace(scene, truths={(0, 1): partial(_spring_truth, truth)} if truth.is_file() else {})
 
 
@@ -135,23 +157,35 @@ def _spring_truth(path: Path) -> Disparity:
         with h5py.File(path) as file:
             disparity: Disparity = np.asarray(file["disparity"][::2, ::2], np.float32)
     except (OSError, KeyError, ValueError) as error:
-        raise DataError(f"{path}: is no truth of Spring: {' '.join(str(error).split())[:200]}") from None
+        raise DataError(
+            f"{path}: is no truth of Spring: {' '.join(str(error).split())[:200]}"
+        ) from None
     return disparity
 
 
-@dataset("drivingstereo", names=_named_after("**/left-image-half-size/**/*.jpg"), protocol="kitti2015")
+@dataset(
+    "drivingstereo", names=_named_after("**/left-image-half-size/**/*.jpg"), protocol="kitti2015"
+)
 def drivingstereo(folder: Path, name: str) -> Scene:
     """DrivingStereo (Yang et al. 2019) in half size: roads with sparse truth, 16-bit PNG, grey / 256, 0 = unknown."""
     right = name.replace("left-image-half-size", "right-image-half-size")
     truth = name.replace("left-image-half-size", "disparity-map-half-size")
-    return pair_scene(folder / f"{name}.jpg", folder / f"{right}.jpg", (0, 127), truth=folder / f"{truth}.png")
+    return pair_scene(
+        folder / f"{name}.jpg", folder / f"{right}.jpg", (0, 127), truth=folder / f"{truth}.png"
+    )
 
 
 @dataset("instereo2k", names=_named_after("*/*/left.png"))
 def instereo2k(folder: Path, name: str) -> Scene:
     """InStereo2K (Bao et al. 2020): indoors, ``test/000000/left.png``; truth 16-bit PNG, grey / 100, 0 = unknown."""
     place = (folder / name).parent
-    return pair_scene(place / "left.png", place / "right.png", (0, 255), truth=place / "left_disp.png", truth_scale=100)
+    return pair_scene(
+        place / "left.png",
+        place / "right.png",
+        (0, 255),
+        truth=place / "left_disp.png",
+        truth_scale=100,
+    )
 
 
 @dataset("booster", names=_named_after("train/*/*/camera_00/*.png"))

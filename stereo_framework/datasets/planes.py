@@ -72,10 +72,18 @@ def rectangle(left: float, top: float, right: float, bottom: float) -> Outline:
 def ellipse(x: float, y: float, width: float, height: float, corners: int = 40) -> Outline:
     """Outline of an upright ellipse with its centre at (x, y), as a polygon."""
     angles = 2 * np.pi * np.arange(corners) / corners
-    return tuple(zip((x + width / 2 * np.cos(angles)).tolist(), (y + height / 2 * np.sin(angles)).tolist(), strict=True))
+    return tuple(
+        zip(
+            (x + width / 2 * np.cos(angles)).tolist(),
+            (y + height / 2 * np.sin(angles)).tolist(),
+            strict=True,
+        )
+    )
 
 
-def visible(planes: Sequence[Plane], position: float, u: Floats, y: Floats) -> tuple[NDArray[np.int16], Floats]:
+def visible(
+    planes: Sequence[Plane], position: float, u: Floats, y: Floats
+) -> tuple[NDArray[np.int16], Floats]:
     """What a camera sees.
 
     Parameters
@@ -111,7 +119,9 @@ def visible(planes: Sequence[Plane], position: float, u: Floats, y: Floats) -> t
     return index, disparity
 
 
-def _window(plane: Plane, position: float, u: Floats, y: Floats, margin: float = 0) -> tuple[slice, slice]:
+def _window(
+    plane: Plane, position: float, u: Floats, y: Floats, margin: float = 0
+) -> tuple[slice, slice]:
     """The range of rows and columns in which a plane lies in a view."""
     if not plane.outline:
         return slice(None), slice(None)
@@ -125,7 +135,9 @@ def _window(plane: Plane, position: float, u: Floats, y: Floats, margin: float =
 
 def _between(ascending: Floats, values: Floats, margin: float) -> slice:
     low, high = values.min() - margin - 1e-6, values.max() + margin + 1e-6
-    return slice(int(np.searchsorted(ascending, low)), int(np.searchsorted(ascending, high, side="right")))
+    return slice(
+        int(np.searchsorted(ascending, low)), int(np.searchsorted(ascending, high, side="right"))
+    )
 
 
 def _inside(start: Floats, x: Floats, y: Floats) -> NDArray[np.bool_]:
@@ -141,7 +153,9 @@ def _inside(start: Floats, x: Floats, y: Floats) -> NDArray[np.bool_]:
     return inside
 
 
-def render(planes: Sequence[Plane], position: float, rows: int, columns: int, seed: int) -> NDArray[np.float32]:
+def render(
+    planes: Sequence[Plane], position: float, rows: int, columns: int, seed: int
+) -> NDArray[np.float32]:
     """Render the image that a camera takes, without noise.
 
     Within a plane, the colour is that of the texture at the pixel's centre; at its edges, it is the mean over everything that the pixel sees.
@@ -156,11 +170,15 @@ def render(planes: Sequence[Plane], position: float, rows: int, columns: int, se
     image = np.zeros((rows, columns, 3), np.float32)
     for i, plane in enumerate(planes):
         window = _window(plane, position, u, y, margin=1)
-        share = sum((index[window] == i).astype(np.float32) for index in seen) / np.float32(len(seen))
+        share = sum((index[window] == i).astype(np.float32) for index in seen) / np.float32(
+            len(seen)
+        )
         if np.any(share):
             a, b, c = plane.coefficients
             squeeze = 1 / (1 - position * b)
-            grid = Grid(u[window[1]], y[window[0]], squeeze, squeeze * position * c, squeeze * position * a)
+            grid = Grid(
+                u[window[1]], y[window[0]], squeeze, squeeze * position * c, squeeze * position * a
+            )
             image[window] += share[..., None] * evaluate(plane.texture, grid, (seed, _TEXTURES, i))
     return image
 
@@ -244,7 +262,9 @@ def planes_scene(
         return nearer | (u < 0) | (u > columns - 1)
 
     def textureless() -> Mask:
-        return np.array([plane.texture.textureless for plane in planes])[visible(planes, 0, *grid)[0]]
+        return np.array([plane.texture.textureless for plane in planes])[
+            visible(planes, 0, *grid)[0]
+        ]
 
     if search is None:
         disparity = truth(0, 1)
@@ -252,20 +272,31 @@ def planes_scene(
         search = Search(low, max(math.ceil(disparity.max()), low + 1))
     return Scene(
         name,
-        tuple(Frame(f"frame{i}", partial(frame, i), position) for i, position in enumerate(positions)),
+        tuple(
+            Frame(f"frame{i}", partial(frame, i), position) for i, position in enumerate(positions)
+        ),
         reference,
         match,
         search,
-        {(i, j): partial(truth, p, abs(q - p)) for i, p in enumerate(positions) for j, q in enumerate(positions) if i != j},
+        {
+            (i, j): partial(truth, p, abs(q - p))
+            for i, p in enumerate(positions)
+            for j, q in enumerate(positions)
+            if i != j
+        },
         {"occluded": occluded, "textureless": textureless},
     )
 
 
 def _check(planes: tuple[Plane, ...], positions: tuple[float, ...]) -> None:
     if 0 not in positions or 1 not in positions or len(set(positions)) < len(positions):
-        raise ParameterError(f"positions: {positions}; expected distinct ones, 0 (reference) and 1 (match) among them")
+        raise ParameterError(
+            f"positions: {positions}; expected distinct ones, 0 (reference) and 1 (match) among them"
+        )
     if all(plane.outline for plane in planes):
-        raise ParameterError("planes: every one has an outline; one without must fill the background")
+        raise ParameterError(
+            "planes: every one has an outline; one without must fill the background"
+        )
     for i, plane in enumerate(planes):
         if any(position * plane.coefficients[1] >= 1 for position in positions):
             raise ParameterError(

@@ -15,11 +15,20 @@ import numpy as np
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.scene import Scene, Search
 from stereo_framework.core.shipped import shipped_yaml
-from stereo_framework.datasets.planes import Outline, Plane, ellipse, planes_scene, rectangle, slanted
+from stereo_framework.datasets.planes import (
+    Outline,
+    Plane,
+    ellipse,
+    planes_scene,
+    rectangle,
+    slanted,
+)
 from stereo_framework.datasets.textures import Texture
 
 ROWS, COLUMNS = 240, 320
-SMALL = tuple(f"synthetic/{name}" for name in ("planes", "slanted", "occlusions", "stripes", "slits"))
+SMALL = tuple(
+    f"synthetic/{name}" for name in ("planes", "slanted", "occlusions", "stripes", "slits")
+)
 """The scenes of ``ready_made.yaml``."""
 
 LARGE = "synthetic/large"
@@ -50,12 +59,18 @@ def load(name: str) -> Scene:
         columns, rows, levels = map(int, sized.groups())
         return town(rows=rows, columns=columns, levels=levels, name=name)
     entry = shipped_yaml("datasets/ready_made.yaml")[name]
-    planes, search = [_plane(**plane) for plane in entry.pop("planes")], Search(*entry.pop("search"))
+    planes, search = (
+        [_plane(**plane) for plane in entry.pop("planes")],
+        Search(*entry.pop("search")),
+    )
     return planes_scene(planes, rows=ROWS, columns=COLUMNS, search=search, name=name, **entry)
 
 
 def _plane(
-    plane: Mapping[str, Any], texture: Mapping[str, Any], corners: Sequence[Sequence[float]] = (), **shape: Sequence[Any]
+    plane: Mapping[str, Any],
+    texture: Mapping[str, Any],
+    corners: Sequence[Sequence[float]] = (),
+    **shape: Sequence[Any],
 ) -> Plane:
     pairs = {name: tuple(value) for name, value in texture.items() if isinstance(value, list)}
     outline = tuple((x, y) for x, y in corners)
@@ -74,7 +89,11 @@ def _hills(top: float, height: float, length: float, phase: float) -> Outline:
 def _balloon(x: float, top: float) -> Outline:
     """A hot-air balloon: a circle at the top, tapering below."""
     arc = [math.radians(-200 + a) for a in range(0, 221, 10)]
-    return (*((x + 30 * math.cos(a), top + 30 + 30 * math.sin(a)) for a in arc), (x + 8, top + 69), (x - 8, top + 69))
+    return (
+        *((x + 30 * math.cos(a), top + 30 + 30 * math.sin(a)) for a in arc),
+        (x + 8, top + 69),
+        (x - 8, top + 69),
+    )
 
 
 def _fence(top: float, pickets: int) -> Outline:
@@ -82,7 +101,13 @@ def _fence(top: float, pickets: int) -> Outline:
     points: list[tuple[float, float]] = []
     for i in range(pickets):
         left = 46.3 + 17 * i
-        points += [(left, top + 19), (left, top + 5), (left + 4.2, top), (left + 8.4, top + 5), (left + 8.4, top + 19)]
+        points += [
+            (left, top + 19),
+            (left, top + 5),
+            (left + 4.2, top),
+            (left + 8.4, top + 5),
+            (left + 8.4, top + 19),
+        ]
     return (*points, (points[-1][0], 260.0), (46.3, 260.0))
 
 
@@ -142,7 +167,13 @@ def town(*, rows: int, columns: int, levels: int, seed: int = 6, name: str = "to
 
     def texture(grey: float, period: float) -> Texture:
         dark = np.clip(grey + rng.uniform(-40, 40, 3), 15, 140)
-        return Texture(tuple(dark), tuple(dark + rng.uniform(50, 110)), "clouds", period=period, grain=rng.uniform(8, 16))
+        return Texture(
+            tuple(dark),
+            tuple(dark + rng.uniform(50, 110)),
+            "clouds",
+            period=period,
+            grain=rng.uniform(8, 16),
+        )
 
     planes = [Plane(slanted(start, per_column=0.02 * top / columns, per_row=rise), texture(70, 45))]
     for y in np.arange(block / 2, rows, block):
@@ -153,16 +184,38 @@ def town(*, rows: int, columns: int, levels: int, seed: int = 6, name: str = "to
             left, right, front, back = x - width / 2, x + width / 2, y + depth / 2, y - depth / 2
             roof = texture(rng.uniform(50, 110), rng.uniform(8, 25))
             if rng.random() < 0.4:
-                planes.append(Plane(slanted(ground + height), roof, rectangle(left, back, right, front)))
+                planes.append(
+                    Plane(slanted(ground + height), roof, rectangle(left, back, right, front))
+                )
             else:
                 # The ridge runs along the row y; both sides fall by a tenth of the range.
                 fall = 0.1 * top / (depth / 2)
-                for outline, slope in (((left, back, right, y), fall), ((left, y, right, front), -fall)):
-                    planes.append(Plane(slanted(ground + height + 0.1 * top, (x, y), per_row=slope), roof, rectangle(*outline)))
+                for outline, slope in (
+                    ((left, back, right, y), fall),
+                    ((left, y, right, front), -fall),
+                ):
+                    planes.append(
+                        Plane(
+                            slanted(ground + height + 0.1 * top, (x, y), per_row=slope),
+                            roof,
+                            rectangle(*outline),
+                        )
+                    )
             size, crown = rng.uniform(0.08, 0.16) * block, ground + rng.uniform(0.04, 0.12) * top
             planes.append(
-                Plane(slanted(crown), texture(50, 6), ellipse(x + 0.45 * block, y + rng.uniform(-0.4, 0.4) * block, size, size))
+                Plane(
+                    slanted(crown),
+                    texture(50, 6),
+                    ellipse(x + 0.45 * block, y + rng.uniform(-0.4, 0.4) * block, size, size),
+                )
             )
     return planes_scene(
-        planes, rows=rows, columns=columns, positions=(0, 1), search=Search(0, top), noise=2, seed=seed, name=name
+        planes,
+        rows=rows,
+        columns=columns,
+        positions=(0, 1),
+        search=Search(0, top),
+        noise=2,
+        seed=seed,
+        name=name,
     )

@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
 
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, StereoFrameworkError, close_names, nearest, short, told
+from stereo_framework.core.errors import (
+    DataError,
+    StereoFrameworkError,
+    close_names,
+    nearest,
+    short,
+    told,
+)
 from stereo_framework.core.parameters import Words
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Calibration, Disparity, Frame, Image, Scene
@@ -53,8 +60,12 @@ class DataSet:
         with self._told(f"the scene {name!r}"):
             scene = self.make(root / self.folder, name)
         if not isinstance(scene, Scene):
-            raise DataError(f"{self.folder}/{name}: its data set's function returned a {type(scene).__name__}, not a Scene")
-        return replace(scene, name=f"{self.folder}/{name}", protocol=self.protocol or scene.protocol)
+            raise DataError(
+                f"{self.folder}/{name}: its data set's function returned a {type(scene).__name__}, not a Scene"
+            )
+        return replace(
+            scene, name=f"{self.folder}/{name}", protocol=self.protocol or scene.protocol
+        )
 
     @contextlib.contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -63,7 +74,9 @@ class DataSet:
         except StereoFrameworkError:
             raise
         except (Exception, SystemExit) as error:
-            raise DataError(told(error, self.make, f"{what} of data set {self.folder!r}")) from error
+            raise DataError(
+                told(error, self.make, f"{what} of data set {self.folder!r}")
+            ) from error
 
 
 DATA_SETS: Registry[DataSet] = Registry("data set", {})
@@ -71,7 +84,9 @@ DATA_SETS: Registry[DataSet] = Registry("data set", {})
 
 
 @checked()
-def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: str = "") -> Callable[[F], F]:
+def dataset(
+    folder: str, *, names: Callable[[Path], Iterable[str]], protocol: str = ""
+) -> Callable[[F], F]:
     """Register a function that makes the scenes of a data set.
 
     Parameters
@@ -103,14 +118,19 @@ def dataset(folder: str, *, names: Callable[[Path], Iterable[str]], protocol: st
     return DATA_SETS.door(folder, lambda make: DataSet(folder, names, make, protocol))
 
 
-def frames_of(folder: Path, files: Mapping[int, str], calibration: Calibration | None = None) -> tuple[Frame, ...]:
+def frames_of(
+    folder: Path, files: Mapping[int, str], calibration: Calibration | None = None
+) -> tuple[Frame, ...]:
     """Return frames of images in a folder, by their places along the baseline.
 
     Each image is read on first use. An image of another size than the calibration states
     is refused, because search range, depths and scores would be those of another size.
     """
     size = None if calibration is None else calibration.size
-    return tuple(Frame(file, partial(_read_frame, folder / file, size), place) for place, file in files.items())
+    return tuple(
+        Frame(file, partial(_read_frame, folder / file, size), place)
+        for place, file in files.items()
+    )
 
 
 def _read_frame(file: Path, size: tuple[int, int] | None) -> Image:
@@ -129,12 +149,20 @@ def truths_of(
     files: Mapping[tuple[int, int], Path | None], read: Callable[[Path], Disparity] = read_disparity
 ) -> dict[tuple[int, int], Callable[[], Disparity]]:
     """What reads the truths whose files there are, by frame pair."""
-    return {pair: partial(read, file) for pair, file in files.items() if file is not None and file.is_file()}
+    return {
+        pair: partial(read, file)
+        for pair, file in files.items()
+        if file is not None and file.is_file()
+    }
 
 
 _REPEATS = (
     "middlebury-v2/",
-    *(f"middlebury{year}/{size}Size/" for year in (2005, 2006) for size in ("Third", "Half", "Full")),
+    *(
+        f"middlebury{year}/{size}Size/"
+        for year in (2005, 2006)
+        for size in ("Third", "Half", "Full")
+    ),
 )
 """Prefixes of the names of scenes that reuse images of other scenes; a short name means the other scene if it exists."""
 
@@ -155,7 +183,9 @@ def data_roots(data: PathLike | None = None) -> tuple[Path, ...]:
         Absolute paths, because scenes read their files later, when a method may have
         changed the current folder. The folders need not exist.
     """
-    named = [Path(os.path.expanduser(path)) for path in (data, os.environ.get("STEREO_DATA")) if path]
+    named = [
+        Path(os.path.expanduser(path)) for path in (data, os.environ.get("STEREO_DATA")) if path
+    ]
     roots = [*named, _user_cache() / "stereo_framework"]
     return tuple(dict.fromkeys(root.absolute() for root in roots))
 
@@ -186,7 +216,9 @@ _Listed: TypeAlias = Mapping[str, Callable[[], Scene]]
 
 def _listed(data: PathLike | None) -> _Listed:
     """All scenes: the built-in ones, then those of data sets, each in the first root that has it."""
-    found: dict[str, Callable[[], Scene]] = {name: partial(ready_made.load, name) for name in ready_made.scene_names()}
+    found: dict[str, Callable[[], Scene]] = {
+        name: partial(ready_made.load, name) for name in ready_made.scene_names()
+    }
     for _, data_set in sorted(DATA_SETS.items()):
         for root in data_roots(data):
             for name in data_set.scene_names(root) if (root / data_set.folder).is_dir() else ():
@@ -226,7 +258,9 @@ def load_scene(name: SceneName, *, data: PathLike | None = None) -> Scene:
 
 
 @checked()
-def load_pair(name: SceneName, *, data: PathLike | None = None) -> tuple[Image, Image, Disparity | None]:
+def load_pair(
+    name: SceneName, *, data: PathLike | None = None
+) -> tuple[Image, Image, Disparity | None]:
     """The reference image, the match image and the true disparities of a scene, None without truth; see `load_scene`.
 
     Examples
@@ -256,7 +290,9 @@ def load_scenes(wanted: Iterable[str | Scene], *, data: PathLike | None = None) 
         No scene has a name, or none fits a pattern.
     """
     look = functools.cache(lambda: _listed(data))
-    found = dict.fromkeys(one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, tuple(look()))))
+    found = dict.fromkeys(
+        one for w in wanted for one in ([w] if isinstance(w, Scene) else _found(w, tuple(look())))
+    )
     return [one if isinstance(one, Scene) else _loaded(one, data, look) for one in found]
 
 
@@ -307,12 +343,22 @@ def _found(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     usual = tuple(n for n in names if n != ready_made.LARGE)
     if set("*?[") & set(name):
         parts = name.split("/")
-        fits = [n for n in usual if len(n.split("/")) == len(parts) and all(map(fnmatchcase, n.split("/"), parts))]
+        fits = [
+            n
+            for n in usual
+            if len(n.split("/")) == len(parts) and all(map(fnmatchcase, n.split("/"), parts))
+        ]
         if not fits and not Path(name).exists():
             sets = dict.fromkeys(n.rpartition("/")[0] for n in names)
-            raise DataError(f"no scene fits {name!r}; {nearest(name.rpartition('/')[0], sets, kind='folders')}")
+            raise DataError(
+                f"no scene fits {name!r}; {nearest(name.rpartition('/')[0], sets, kind='folders')}"
+            )
         return tuple(fits) or (name,)
-    if name in names or any(n.endswith(f"/{name}") for n in names) or (Path(name) / scene_file.FILE_NAME).is_file():
+    if (
+        name in names
+        or any(n.endswith(f"/{name}") for n in names)
+        or (Path(name) / scene_file.FILE_NAME).is_file()
+    ):
         return (name,)
     folder = f"{name.rstrip('/')}/"
     repeats = tuple(repeat for repeat in _REPEATS if repeat.startswith(folder) and repeat != folder)

@@ -31,7 +31,15 @@ import yaml
 from stereo_framework.core.arguments import AnyNumber, checked
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless, warn
 from stereo_framework.core.frames import size_ratio
-from stereo_framework.core.scene import EVALUATED, Calibration, Disparity, Frame, Image, Scene, Search
+from stereo_framework.core.scene import (
+    EVALUATED,
+    Calibration,
+    Disparity,
+    Frame,
+    Image,
+    Scene,
+    Search,
+)
 from stereo_framework.core.search import SearchArgument
 from stereo_framework.io import (
     PathLike,
@@ -68,7 +76,10 @@ def load(path: PathLike) -> Scene:
     DataError
         The file or one that it names is missing, or it has errors: one line for each.
     """
-    from stereo_framework.datasets.scene_schema import FrameEntry, read_entry  # on use: it brings pydantic
+    from stereo_framework.datasets.scene_schema import (  # on use: it brings pydantic
+        FrameEntry,
+        read_entry,
+    )
 
     file = Path(path)
     if file.is_dir():
@@ -77,12 +88,20 @@ def load(path: PathLike) -> Scene:
     pair, given = (entry.reference, entry.match), entry.search
 
     def map_in(entry: Any) -> _Load | None:
-        return entry and _map(folder / entry.file, scale=entry.scale, unknown=entry.marker, minimum=entry.minimum)
+        return entry and _map(
+            folder / entry.file, scale=entry.scale, unknown=entry.marker, minimum=entry.minimum
+        )
 
     def frame(index: int, own: FrameEntry) -> Frame:
         position = index if own.position is None else own.position
         own_search = search if index == pair[0] else None
-        return _frame(folder / own.file, position, own.mask and folder / own.mask, own_search, upright=entry.upright)
+        return _frame(
+            folder / own.file,
+            position,
+            own.mask and folder / own.mask,
+            own_search,
+            upright=entry.upright,
+        )
 
     truths = {pair: map_in(entry.truth), pair[::-1]: map_in(entry.match_truth)}
     try:
@@ -152,13 +171,20 @@ def pair_scene(
     left = Path(left)
     right = Path(right)
     # The folder tells apart pairs whose files have the same names.
-    name = harmless("/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}"))))
+    name = harmless(
+        "/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}")))
+    )
     search = _range_beside(left, upright=upright) if search is None else Search.of(search)
     return Scene(
         name,
-        (_frame(left, 0, left_mask, search, upright=upright), _frame(right, 1, right_mask, upright=upright)),
+        (
+            _frame(left, 0, left_mask, search, upright=upright),
+            _frame(right, 1, right_mask, upright=upright),
+        ),
         search=search,
-        truths={} if truth is None else {(0, 1): _map(truth, scale=truth_scale, unknown=truth_unknown)},
+        truths={}
+        if truth is None
+        else {(0, 1): _map(truth, scale=truth_scale, unknown=truth_unknown)},
         ranges=_ranges((0, 1), *(None if limit is None else _map(limit) for limit in (low, high))),
         masks={} if mask is None else {EVALUATED: _file(read_mask, mask)},
     )
@@ -204,7 +230,9 @@ def _range_beside(image: Path, *, upright: bool = False) -> Search | None:
         warn([f"{sizes}; no resizing explains that, so its ndisp is not used"], DataWarning)
         return None
     largest = max(1, math.ceil((ndisp - 1) * ratio - 1e-9))
-    message = f"{sizes}, so its range of disparities, 0 to {ndisp - 1}, was scaled to 0 to {largest}"
+    message = (
+        f"{sizes}, so its range of disparities, 0 to {ndisp - 1}, was scaled to 0 to {largest}"
+    )
     warn([message], DataWarning)
     return Search(0, largest)
 
@@ -222,12 +250,23 @@ def _image(path: Path, search: Search | None, *, upright: bool = False) -> Image
     return image
 
 
-def _frame(path: Path, position: float, mask: PathLike | None, search: Search | None = None, *, upright: bool = False) -> Frame:
+def _frame(
+    path: Path,
+    position: float,
+    mask: PathLike | None,
+    search: Search | None = None,
+    *,
+    upright: bool = False,
+) -> Frame:
     load_mask = None if mask is None else _file(read_mask, mask, upright=upright)
-    return Frame(str(path), _file(_image, path, search=search, upright=upright), position, load_mask)
+    return Frame(
+        str(path), _file(_image, path, search=search, upright=upright), position, load_mask
+    )
 
 
-def _ranges(pair: tuple[int, int], low: _Load | None, high: _Load | None) -> dict[tuple[int, int], _Load]:
+def _ranges(
+    pair: tuple[int, int], low: _Load | None, high: _Load | None
+) -> dict[tuple[int, int], _Load]:
     """The smallest and largest disparity of each pixel of a frame towards another; either may be missing, which means no limit."""
     return {pair: partial(_limits, low, high)} if low or high else {}
 
@@ -291,7 +330,9 @@ def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
     search = pair.search or estimate(pair)
     text = _TEXT.read_text(encoding="utf-8").format(
         folder=harmless(str(folder)),
-        frames=yaml.safe_dump([left.name, right.name], default_flow_style=True, allow_unicode=True).strip(),
+        frames=yaml.safe_dump(
+            [left.name, right.name], default_flow_style=True, allow_unicode=True
+        ).strip(),
         source="from calib.txt" if pair.search else "estimated from the images",
         low=search.minimum,
         high=search.maximum,

@@ -26,9 +26,13 @@ class _Entry(pydantic.BaseModel):
         if isinstance(value, str) and "file" in legal:
             return {"file": value}
         if not isinstance(value, dict):
-            raise ValueError(f"{spelled(value)}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}")
+            raise ValueError(
+                f"{spelled(value)}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}"
+            )
         if strange := [key for key in value if key not in legal]:
-            raise ValueError(f"unknown key {spelled(strange[0])}; {nearest(strange[0], legal, kind='keys')}")
+            raise ValueError(
+                f"unknown key {spelled(strange[0])}; {nearest(strange[0], legal, kind='keys')}"
+            )
         return value
 
 

@@ -93,7 +93,11 @@ def evaluate(texture: Texture, grid: Grid, seed: Sequence[int]) -> NDArray[np.fl
         RGB, about 0..255; not clipped.
     """
     rng = np.random.default_rng(seed)
-    noise = _noise(grid, rng, 0.6 * texture.period, 2.5 * texture.period) if texture.pattern != "flat" else np.float32(0)
+    noise = (
+        _noise(grid, rng, 0.6 * texture.period, 2.5 * texture.period)
+        if texture.pattern != "flat"
+        else np.float32(0)
+    )
     mix = _pattern(texture, grid, noise)
     contrast = np.ones((grid.y.size, 1), np.float32)
     if texture.fades:
@@ -119,12 +123,16 @@ def _pattern(texture: Texture, grid: Grid, noise: Any) -> Any:
     wave = np.sin(across.astype(np.float32) + np.float32(2 * np.pi * texture.bend) * noise)
     if texture.pattern == "checks":
         along = frequency * (-np.sin(angle) * grid.x + np.cos(angle) * grid.y[:, None])
-        wave = wave * np.sin(along.astype(np.float32) + np.float32(2 * np.pi * texture.bend) * noise)
+        wave = wave * np.sin(
+            along.astype(np.float32) + np.float32(2 * np.pi * texture.bend) * noise
+        )
     # tanh makes the steps between the colours a few pixels wide: sharp to the eye, still band-limited enough
     return 0.5 + 0.5 * np.tanh(np.float32(texture.period / 6) * wave)
 
 
-def _noise(grid: Grid, rng: np.random.Generator, shortest: float, longest: float) -> NDArray[np.float32]:
+def _noise(
+    grid: Grid, rng: np.random.Generator, shortest: float, longest: float
+) -> NDArray[np.float32]:
     """Noise of mean 0 and variance 1 with wavelengths between two bounds, ``(rows, columns)``."""
     frequency = 2 * np.pi / np.exp(rng.uniform(np.log(shortest), np.log(longest), _WAVES))
     angle, phase = rng.uniform(0, 2 * np.pi, (2, _WAVES))

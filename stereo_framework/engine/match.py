@@ -17,7 +17,15 @@ from stereo_framework.core.scene import Disparity, Search
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
 from stereo_framework.core.view import View, in_one_form
-from stereo_framework.core.volume import CostVolume, Labeling, Levels, Smoothness, Status, fill_levels, status_of
+from stereo_framework.core.volume import (
+    CostVolume,
+    Labeling,
+    Levels,
+    Smoothness,
+    Status,
+    fill_levels,
+    status_of,
+)
 
 _PILE = 0.1
 """Share of the pixels at one end of the search range, beyond that of a uniform spread, from which the range is doubted.
@@ -83,7 +91,9 @@ class Match:
         return f"Match({estimated}, search {self.search}, {sum(self.seconds.values()):.2g} s)"
 
 
-def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport], scale: str) -> Match:
+def match_of(
+    view: View, seconds: dict[str, float], reports: Sequence[CallReport], scale: str
+) -> Match:
     """The match that the last view of a pipeline is, with what its stages took and reported, and the `scale_doubt` of its images."""
     warned = [report.warning for report in reports if report.warning]
     if (match := view.matched) is not None:
@@ -94,7 +104,9 @@ def match_of(view: View, seconds: dict[str, float], reports: Sequence[CallReport
     energy = None
     if view.levels is not None:
         energy = float(view.data_costs.sum(dtype=np.float64))
-        energy += view.smoothness.of(fill_levels(view.levels)) if view.smoothness is not None else 0.0
+        energy += (
+            view.smoothness.of(fill_levels(view.levels)) if view.smoothness is not None else 0.0
+        )
     whole = view.labelings[0] if len(view.labelings) == 1 else None
     objectives = [one.objective for one in view.labelings if one.objective is not None]
     disparity = np.ascontiguousarray(view.disparity, np.float32)
@@ -124,12 +136,16 @@ def _of_estimates(
     return {name: np.where(unsure, value.min(), value) for name, value in confidence.items()}
 
 
-def warnings(levels: Levels | None, disparity: Disparity, search: Search, scale: str = "") -> tuple[str, ...]:
+def warnings(
+    levels: Levels | None, disparity: Disparity, search: Search, scale: str = ""
+) -> tuple[str, ...]:
     """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range, and the `scale_doubt` of its images."""
     known = disparity[~np.isnan(disparity)]
     if not known.size:
         return ("the result holds no estimate at all",)
-    chosen = np.rint((known - search.minimum) / search.step) if levels is None else levels[levels >= 0]
+    chosen = (
+        np.rint((known - search.minimum) / search.step) if levels is None else levels[levels >= 0]
+    )
     found = [scale] if scale else []
     for level, end in ((0, "lower"), (search.levels - 1, "upper")):
         share = np.count_nonzero(chosen == level) / max(1, chosen.size)
@@ -158,7 +174,9 @@ def taken(stage: Stage, result: Any, view: View) -> View:
             if not result.costs.flags.writeable:
                 result = replace(result, costs=result.costs.copy())
             view.mask.close(result, result.outside)
-        return replace(view, volumes={"volume": result, "raw": result}, shared=False, restored=False)
+        return replace(
+            view, volumes={"volume": result, "raw": result}, shared=False, restored=False
+        )
     if stage.slot == "aggregation":
         # A volume that it got from elsewhere is read-only.
         return replace(view, volumes={**view.volumes, "volume": result}, shared=False)
@@ -170,7 +188,9 @@ def taken(stage: Stage, result: Any, view: View) -> View:
         return replace(view, confidence={**view.confidence, stage.name: result})
     if stage.slot == "scheme":
         return replace(view, matched=result)
-    disparity, status, confidence = (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
+    disparity, status, confidence = (
+        (*result, None, None)[:3] if isinstance(result, tuple) else (result, None, None)
+    )
     if confidence is not None:
         view = replace(view, confidence={**view.confidence, stage.slot: confidence})
     if status is None and view.status is None:
@@ -201,7 +221,9 @@ def _decided(view: View, result: Any) -> View:
         result = Labeling(result, view.volume.chosen(result).astype(np.float32))
     if isinstance(result, np.ndarray):  # a continuous map
         if mask is not None:
-            result = np.where(mask.closed(search.levels_of(result), search), np.float32(np.nan), result)
+            result = np.where(
+                mask.closed(search.levels_of(result), search), np.float32(np.nan), result
+            )
         return view.known(result, status_of(result))
     levels, volume = result.levels, result.volume or view.volume
     if mask is not None and (closed := mask.closed(levels, search)).any():
@@ -212,14 +234,22 @@ def _decided(view: View, result: Any) -> View:
         # What marks a closed cell is no cost; a pixel without an open one has none.
         costs[mask.closed(filled, search)], costs[view.invalid] = view.volume.outside, 0
     volumes = {**view.volumes, "volume": volume}
-    view = replace(view, levels=levels, data_costs=costs, labelings=(replace(result, volume=None),), volumes=volumes)
+    view = replace(
+        view,
+        levels=levels,
+        data_costs=costs,
+        labelings=(replace(result, volume=None),),
+        volumes=volumes,
+    )
     disparity = search.disparity_of(levels)
     return view.known(disparity, status_of(disparity))
 
 
 def wrong_return(stage: Stage, wrong: str) -> StereoFrameworkError:
     """What is raised where a stage returned what stages of its slot must not return."""
-    return StereoFrameworkError(f"{place_of(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}")
+    return StereoFrameworkError(
+        f"{place_of(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}"
+    )
 
 
 def check_returned(stage: Stage, result: Any, view: View) -> None:
@@ -232,7 +262,9 @@ def check_returned(stage: Stage, result: Any, view: View) -> None:
     """
     parts, levels = _parts(stage, result), view.search.levels
     if parts is None:
-        expected = f"expected {SLOTS[stage.slot].returns}, of {view.shape} pixels and {levels} levels"
+        expected = (
+            f"expected {SLOTS[stage.slot].returns}, of {view.shape} pixels and {levels} levels"
+        )
         raise wrong_return(stage, f"{in_short(result)}; {expected}")
     for name, value, role in parts:
         if wrong := _wrong(stage, value, role, view):
@@ -240,12 +272,23 @@ def check_returned(stage: Stage, result: Any, view: View) -> None:
     for one in (result, getattr(result, "volume", None)):
         if isinstance(one, CostVolume | Match) and one.search != view.search:
             raise wrong_return(
-                stage, f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}"
+                stage,
+                f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}",
             )
         if isinstance(one, CostVolume):
-            most = np.finfo(np.float32).max if one.costs.dtype == np.float32 else np.iinfo(one.costs.dtype.name).max
-            if not isinstance(one.outside, int | float | np.floating | np.integer) or not abs(one.outside) <= most:
-                raise wrong_return(stage, f"the outside cost {one.outside!r}; expected a finite one, up to {most:g}")
+            most = (
+                np.finfo(np.float32).max
+                if one.costs.dtype == np.float32
+                else np.iinfo(one.costs.dtype.name).max
+            )
+            if (
+                not isinstance(one.outside, int | float | np.floating | np.integer)
+                or not abs(one.outside) <= most
+            ):
+                raise wrong_return(
+                    stage,
+                    f"the outside cost {one.outside!r}; expected a finite one, up to {most:g}",
+                )
 
 
 def with_plain_companions(stage: Stage, result: Any) -> Any:
@@ -324,7 +367,9 @@ def _named_maps(value: Any) -> dict[str, NDArray[np.float32]]:
         raise ValueError(f"{in_short(value)}; expected a mapping of names to maps")
     for name in value:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ValueError(f"the name {in_short(name)}; expected up to 60 letters, digits, '_' or '-'")
+            raise ValueError(
+                f"the name {in_short(name)}; expected up to 60 letters, digits, '_' or '-'"
+            )
     return dict(value)
 
 
@@ -360,29 +405,53 @@ def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
         case "matching_cost" | "aggregation", CostVolume():
             return [("costs", result.costs, "costs")]
         case "smoothness", Smoothness():
-            return [("right", result.right, "map"), ("down", result.down, "map"), ("rho", result.rho, "rho")]
+            return [
+                ("right", result.right, "map"),
+                ("down", result.down, "map"),
+                ("rho", result.rho, "rho"),
+            ]
         case "optimization", Labeling(volume=CostVolume() | None) if "other" not in stage.data:
-            volume = [] if result.volume is None else [("volume.costs", result.volume.costs, "costs")]
+            volume = (
+                [] if result.volume is None else [("volume.costs", result.volume.costs, "costs")]
+            )
             return [("levels", result.levels, "levels"), ("costs", result.costs, "map"), *volume]
         case "optimization", np.ndarray() if result.dtype == np.int16 and "other" not in stage.data:
             return [("levels", result, "levels")]
-        case "scheme", Match():  # whole: what a scheme puts together goes to people and tables as it is
-            maps_of_match = [(name, getattr(result, name), name) for name in ("disparity", "status")]
+        case (
+            "scheme",
+            Match(),
+        ):  # whole: what a scheme puts together goes to people and tables as it is
+            maps_of_match = [
+                (name, getattr(result, name), name) for name in ("disparity", "status")
+            ]
             levels = [] if result.levels is None else [("levels", result.levels, "levels")]
             # A confidence that is no mapping is refused together with the numbers and texts.
             named = result.confidence.items() if isinstance(result.confidence, Mapping) else ()
-            return [*maps_of_match, *levels, *((f"confidence {name}", values, "map") for name, values in named)]
+            return [
+                *maps_of_match,
+                *levels,
+                *((f"confidence {name}", values, "map") for name, values in named),
+            ]
     most = {"matcher": 3, "refinement": 2, "optimization": 1}.get(stage.slot, 0)
     maps = result if isinstance(result, tuple) else (result,)
     if not 1 <= len(maps) <= most or not isinstance(maps[0], np.ndarray):
         return None
-    return list(zip(("disparity", "status", "confidence"), maps, ("disparity", "status", "map"), strict=False))
+    return list(
+        zip(
+            ("disparity", "status", "confidence"),
+            maps,
+            ("disparity", "status", "map"),
+            strict=False,
+        )
+    )
 
 
 def _wrong(stage: Stage, value: Any, role: str, view: View) -> str:
     """What is wrong with an array of a role, empty if nothing is."""
     levels = view.search.levels
-    shape = {"image": view.reference.shape, "costs": (*view.shape, levels), "rho": (levels,)}.get(role, view.shape)
+    shape = {"image": view.reference.shape, "costs": (*view.shape, levels), "rho": (levels,)}.get(
+        role, view.shape
+    )
     if wrong := fault(value, role, shape):
         return wrong
     if role == "levels" and (value.min() < -1 or value.max() >= levels):
@@ -392,12 +461,19 @@ def _wrong(stage: Stage, value: Any, role: str, view: View) -> str:
     if role == "costs" and not value.flags.c_contiguous:
         return "not in C order; expected np.ascontiguousarray(costs)"
     # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
-    if role == "costs" and value.dtype == np.float32 and not stage.shipped and not np.isfinite(value).all():
+    if (
+        role == "costs"
+        and value.dtype == np.float32
+        and not stage.shipped
+        and not np.isfinite(value).all()
+    ):
         return "not finite; expected finite costs"
     return ""
 
 
-def check_direction(stage: Stage, call: Callable[[Mapping[str, Any]], CostVolume], image: NDArray) -> None:
+def check_direction(
+    stage: Stage, call: Callable[[Mapping[str, Any]], CostVolume], image: NDArray
+) -> None:
     """Refuse a matching cost from outside that looks to the same side whatever ``search.direction`` says: its other view would be wrong all over.
 
     A texture of the image's type, moved by two pixels, must be found at 2 from either side. A cost that does not find it from the usual side either is not judged: it may
@@ -410,7 +486,9 @@ def check_direction(stage: Stage, call: Callable[[Mapping[str, Any]], CostVolume
     """
     if stage.shipped:
         return
-    texture = np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
+    texture = (
+        np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)
+    )
     left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
     shares = []
     for reference, match, direction in ((left, right, 1), (right, left, -1)):

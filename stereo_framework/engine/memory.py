@@ -15,7 +15,13 @@ from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.step import step
 from stereo_framework.engine.walk import State, Walk, strip_rows
-from stereo_framework.kernels.control_groups import CONTROL_GROUPS, PROCESSES, folders_around, groups_of_process, text_of
+from stereo_framework.kernels.control_groups import (
+    CONTROL_GROUPS,
+    PROCESSES,
+    folders_around,
+    groups_of_process,
+    text_of,
+)
 from stereo_framework.scheme import tiles
 
 _LARGE = 2**29
@@ -31,7 +37,12 @@ with three passes of a binomial filter.
 
 
 def peak_memory(
-    pipelines: Sequence[Any], shape: tuple[int, ...], search: Search, *, both: bool = False, keep_volume: bool = False
+    pipelines: Sequence[Any],
+    shape: tuple[int, ...],
+    search: Search,
+    *,
+    both: bool = False,
+    keep_volume: bool = False,
 ) -> int:
     """About how many bytes of volumes there are at most while a walk computes some pipelines on a pair of this size.
 
@@ -62,12 +73,24 @@ def in_tiles(method: Any, shape: tuple[int, ...], search: Search, most: float) -
 
 
 def refusal(
-    method: Any, shape: tuple[int, ...], search: Search, need: float, most: float, told: str = "allowed (--memory)"
+    method: Any,
+    shape: tuple[int, ...],
+    search: Search,
+    need: float,
+    most: float,
+    told: str = "allowed (--memory)",
 ) -> str:
     """Why a method that needs more bytes than it may take is not run, and the tiles that would do."""
     tiled = in_tiles(method, shape, search, most)
-    hint = f", or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'" if tiled else ""
-    needed, allowed = (f"{count / 2**30:.1f} GiB" if count >= 2**29 else f"{count / 2**20:.3g} MiB" for count in (need, most))
+    hint = (
+        f", or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
+        if tiled
+        else ""
+    )
+    needed, allowed = (
+        f"{count / 2**30:.1f} GiB" if count >= 2**29 else f"{count / 2**20:.3g} MiB"
+        for count in (need, most)
+    )
     return (
         f"{method.name} needs about {needed} for {shape[1]}x{shape[0]} pixels and {search.levels} levels; {allowed} are {told}; "
         f"use fewer levels or smaller images{hint}"
@@ -102,7 +125,11 @@ def fitted(method: Any, shape: tuple[int, ...], search: Search, most: float | No
 def of_large_pair(method: Any, shape: tuple[int, ...], search: Search) -> Any:
     """The method as it matches a pair of this size on any machine: in `tiles` if it holds whole volumes of 2^29 cells or more, else as it is."""
     cells = math.prod(shape) * search.levels
-    if cells < _LARGE or method.in_slot("scheme") or peak_memory([method], shape, search) < 4 * cells:
+    if (
+        cells < _LARGE
+        or method.in_slot("scheme")
+        or peak_memory([method], shape, search) < 4 * cells
+    ):
         return method
     return in_tiles(method, shape, search, math.inf) or method
 
@@ -110,8 +137,14 @@ def of_large_pair(method: Any, shape: tuple[int, ...], search: Search) -> Any:
 class _Rehearsal(Walk):
     """A walk in which nothing is computed: each volume is a single cell, and they are counted."""
 
-    def __init__(self, pipelines: Sequence[Any], shape: tuple[int, ...], search: Search, **options: Any):
-        super().__init__(pipelines, Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1)), **options)
+    def __init__(
+        self, pipelines: Sequence[Any], shape: tuple[int, ...], search: Search, **options: Any
+    ):
+        super().__init__(
+            pipelines,
+            Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1)),
+            **options,
+        )
         self.shape, self.search, self.peak = shape, search, 0
 
     def _match(self, pipeline: Any, view: View) -> Any:
@@ -120,17 +153,29 @@ class _Rehearsal(Walk):
     def _run(self, group: Sequence[State], view: View, other: View | None) -> View:
         steps = [done[-1] for done, _ in group]
         rows, levels = self.shape[0], self.search.levels
-        volume, height = 4 * math.prod(self.shape) * levels, strip_rows(steps, rows, self.shape[1], levels)
+        volume, height = (
+            4 * math.prod(self.shape) * levels,
+            strip_rows(steps, rows, self.shape[1], levels),
+        )
         held = _volumes([*self.views.values(), view, other])
         for one in steps:
             copied = view.shared or view.volumes.get("raw") is view.volumes.get("volume")
-            made_by = {"matching_cost": ("volume", "raw"), "aggregation": ("volume",), "restore_outside": ("volume",) * copied}
+            made_by = {
+                "matching_cost": ("volume", "raw"),
+                "aggregation": ("volume",),
+                "restore_outside": ("volume",) * copied,
+            }
             new = CostVolume(np.zeros((1, 1, 1), np.float32), self.search, 0.0)
-            view = replace(view, volumes={**view.volumes, **dict.fromkeys(made_by.get(one.stage.slot, ()), new)})
+            view = replace(
+                view,
+                volumes={**view.volumes, **dict.fromkeys(made_by.get(one.stage.slot, ()), new)},
+            )
         view = view.keeping(self.needs[group[-1]])
         if len(steps) > 1 or height < rows:
             at_once = min(rows, height + 2 * sum(one.halo or 0 for one in steps))
-            working = _STRIP_VOLUMES * volume * at_once // rows + volume * _volumes([view]) * (at_once < rows)
+            working = _STRIP_VOLUMES * volume * at_once // rows + volume * _volumes([view]) * (
+                at_once < rows
+            )
         else:
             working = self._working(group[0], volume)
         self.peak = max(self.peak, volume * held + working)
@@ -141,10 +186,21 @@ class _Rehearsal(Walk):
         one, shape = state[0][-1], self.shape
         slot, told = one.stage.slot, one.stage.memory
         if slot == "alternatives":
-            return peak_memory([method for _, method in one.inner], shape, self.search, both="both" in self.needs[state])
+            return peak_memory(
+                [method for _, method in one.inner],
+                shape,
+                self.search,
+                both="both" in self.needs[state],
+            )
         if slot == "scheme":
-            return peak_memory(one.inner, told(shape, self.search, **one.parameters) if callable(told) else shape, self.search)
-        if slot == "matching_cost" and one.halo is not None:  # a sum has one more beside that which it makes
+            return peak_memory(
+                one.inner,
+                told(shape, self.search, **one.parameters) if callable(told) else shape,
+                self.search,
+            )
+        if (
+            slot == "matching_cost" and one.halo is not None
+        ):  # a sum has one more beside that which it makes
             return volume * (1 + bool(one.inner))
         # Measured: 2 of diffusion, 4 of Bayesian diffusion, up to 1 of graph cuts and simulated annealing.
         usual = 4 if slot == "aggregation" else 2
@@ -153,7 +209,9 @@ class _Rehearsal(Walk):
 
 def _volumes(views: Sequence[Any]) -> int:
     """How many volumes some views hold."""
-    return len({id(volume) for view in views if isinstance(view, View) for volume in view.volumes.values()})
+    return len(
+        {id(volume) for view in views if isinstance(view, View) for volume in view.volumes.values()}
+    )
 
 
 def free_memory(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
@@ -167,10 +225,14 @@ def free_memory(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
     limits = [1024 * amount for amount in _amounts(proc / "meminfo", "MemAvailable:")]
     for controllers, path in groups_of_process(proc):
         if controllers == "":
-            limits += _free_in_groups(folders_around(groups, path), "memory.max", "memory.current", "inactive_file")
+            limits += _free_in_groups(
+                folders_around(groups, path), "memory.max", "memory.current", "inactive_file"
+            )
         elif controllers == "memory":
             folders = folders_around(groups / controllers, path)
-            limits += _free_in_groups(folders, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            limits += _free_in_groups(
+                folders, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+            )
     return min(limits, default=math.inf)
 
 
@@ -196,4 +258,6 @@ def _free_in_groups(folders: Iterable[Path], limit: str, used: str, pages: str) 
 
 def _amounts(path: Path, name: str) -> list[int]:
     """Return the numbers after a name in a file with lines of names and numbers."""
-    return [int(line.split()[1]) for line in text_of(path).splitlines() if line.split()[:1] == [name]]
+    return [
+        int(line.split()[1]) for line in text_of(path).splitlines() if line.split()[:1] == [name]
+    ]

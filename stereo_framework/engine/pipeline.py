@@ -88,11 +88,16 @@ class Pipeline:
 
     @checked(steps=STAGES)
     def __init__(
-        self, steps: Step | str | Callable[..., Any] | Iterable[Any], alternatives: Mapping[str, Pipeline] | None = None
+        self,
+        steps: Step | str | Callable[..., Any] | Iterable[Any],
+        alternatives: Mapping[str, Pipeline] | None = None,
     ):
         found = sorted(_steps(steps), key=lambda one: _ORDER[one.stage.slot])
         if sum(one.stage.slot == "matching_cost" for one in found) > 1:
-            found = [one if one.added or one.stage.slot != "matching_cost" else one.having(weight=1) for one in found]
+            found = [
+                one if one.added or one.stage.slot != "matching_cost" else one.having(weight=1)
+                for one in found
+            ]
         self.steps, self.alternatives = tuple(found), tuple((alternatives or {}).items())
         if faults := [f"{address}: {message}" for address, message in self._faults()]:
             raise ParameterError("\n".join(faults))
@@ -100,7 +105,9 @@ class Pipeline:
     def _faults(self) -> Iterator[tuple[str, str]]:
         """(address, message) of what does not go together."""
         of_slot = {slot: [one.stage.name for one in self.in_slot(slot)] for slot in SLOTS}
-        matcher, scheme, term = (next(iter(of_slot[slot]), None) for slot in ("matcher", "scheme", "smoothness"))
+        matcher, scheme, term = (
+            next(iter(of_slot[slot]), None) for slot in ("matcher", "scheme", "smoothness")
+        )
         for slot, names in of_slot.items():
             if len(names) > 1 and not (SLOTS[slot].many or SLOTS[slot].added):
                 yield slot, f"one stage stands here; these are {len(names)}: {', '.join(names)}"
@@ -117,8 +124,15 @@ class Pipeline:
                 continue
             volumes = sorted(VOLUMES & {*stage.data, *stage.other_needs})
             if matcher and volumes and stage.slot in ("confidence", "refinement"):
-                yield address, f"{name} needs the {volumes[0]}, and the matcher {matcher} makes none"
-            if "alternatives" in stage.data and not self.alternatives and not stage.defaults("alternatives"):
+                yield (
+                    address,
+                    f"{name} needs the {volumes[0]}, and the matcher {matcher} makes none",
+                )
+            if (
+                "alternatives" in stage.data
+                and not self.alternatives
+                and not stage.defaults("alternatives")
+            ):
                 yield address, f"{name} needs alternatives, and the method names none"
             if wrong := stage.misfit({"smoothness": term}):
                 yield address, f"{name}: {wrong}"
@@ -171,12 +185,20 @@ class Pipeline:
         having, legal = [], set[str]()
         for where, one in self.stages():
             legal.update(f"{where}.{p}" if address else p for p in one.parameters)
-            if parameter in one.parameters and address in ("", where, one.stage.slot, one.stage.name, one.name):
+            if parameter in one.parameters and address in (
+                "",
+                where,
+                one.stage.slot,
+                one.stage.name,
+                one.name,
+            ):
                 having.append(where)
         if len(having) == 1:
             return having[0], parameter
         if having:
-            raise ParameterError(f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}")
+            raise ParameterError(
+                f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}"
+            )
         raise ParameterError(f"{name}: no stage has it; {nearest(name, legal)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -193,7 +215,9 @@ class Pipeline:
         for one in self.steps:
             slot, number = one.stage.slot, number + 1 if one.stage.slot == slot else 0
             own = one.stage.name if names.count(one.name) == 1 else number
-            found.append((f"{home}{slot}.{own}" if SLOTS[slot].many or one.added else f"{home}{slot}", one))
+            found.append(
+                (f"{home}{slot}.{own}" if SLOTS[slot].many or one.added else f"{home}{slot}", one)
+            )
         return tuple(found)
 
     @checked()
@@ -202,7 +226,11 @@ class Pipeline:
 
         Those of alternatives come first, under ``alternatives.NAME.``.
         """
-        others = [item for name, method in self.alternatives for item in method.stages(f"{home}alternatives.{name}.")]
+        others = [
+            item
+            for name, method in self.alternatives
+            for item in method.stages(f"{home}alternatives.{name}.")
+        ]
         return (*others, *self.own_stages(home))
 
     @checked()
@@ -213,13 +241,17 @@ class Pipeline:
     @property
     def name(self) -> str:
         """The stage that decides: the optimizer or the matcher."""
-        return next(one.stage.name for one in self.steps if one.stage.slot in ("matcher", "optimization"))
+        return next(
+            one.stage.name for one in self.steps if one.stage.slot in ("matcher", "optimization")
+        )
 
     def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
         """Files from outside that decide what stages do, by address, as of `Step.files`."""
         return {address: one.files(scene) for address, one in self.stages() if one.stage.files}
 
-    def unsupported_steps(self, step: float | None, home: str = "", scheme: str = "") -> Iterator[UnsupportedStep]:
+    def unsupported_steps(
+        self, step: float | None, home: str = "", scheme: str = ""
+    ) -> Iterator[UnsupportedStep]:
         """Yield the stages that need whole steps, but get a step below a pixel.
 
         The auxiliary methods are included. A scheme with a parameter ``step`` makes pairs
@@ -280,7 +312,11 @@ class Pipeline:
         if schemes := self.in_slot("scheme"):
             under = self.having(scheme=schemes[1:])
             return [(schemes[0].name, replace(schemes[0], inner=(under,)))]
-        found = [("alternatives", Step(ALTERNATIVES, inner=self.alternatives))] if self.alternatives else []
+        found = (
+            [("alternatives", Step(ALTERNATIVES, inner=self.alternatives))]
+            if self.alternatives
+            else []
+        )
         costs = [one for one in self.steps if one.added]
         for address, one in self.own_stages():
             if found and found[-1][1].stage.slot == "aggregation" != one.stage.slot:
@@ -291,7 +327,10 @@ class Pipeline:
                 found.append((one.stage.slot, cost_sum(costs)))
         return found
 
-    @checked(scene="a Scene or a Pair, such as Pair(left, right, Search(0, 63))", search="a Search, such as Search(0, 63)")
+    @checked(
+        scene="a Scene or a Pair, such as Pair(left, right, Search(0, 63))",
+        search="a Search, such as Search(0, 63)",
+    )
     def __call__(
         self,
         scene: Scene | Pair,
@@ -335,9 +374,18 @@ class Pipeline:
 
     def matched(self, scene: Scene | Pair, search: Search | None = None, **options: Any) -> Match:
         """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. The options are those of `Walk`."""
-        pair = Pair.of(scene, search) if isinstance(scene, Scene) else replace(scene, search=search or scene.search)
+        pair = (
+            Pair.of(scene, search)
+            if isinstance(scene, Scene)
+            else replace(scene, search=search or scene.search)
+        )
         self.check_step(pair.search.step)
-        need, free = peak_memory([self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)), free_memory()
+        need, free = (
+            peak_memory(
+                [self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)
+            ),
+            free_memory(),
+        )
         if need > free:
             raise StereoFrameworkError(refusal(self, pair.shape, pair.search, need, free, "free"))
         match: Match = walked(self, pair, **options)

@@ -17,7 +17,13 @@ import numpy as np
 from stereo_framework.core import stage as registered
 from stereo_framework.core.calls import Stopped
 from stereo_framework.core.errors import ArgumentError, ParameterError, StereoFrameworkError, told
-from stereo_framework.core.parameters import Positive, parameter_faults, parameters_of, spelled, with_defaults
+from stereo_framework.core.parameters import (
+    Positive,
+    parameter_faults,
+    parameters_of,
+    spelled,
+    with_defaults,
+)
 from stereo_framework.core.scene import read_only
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.view import View, in_one_form, mapped
@@ -27,7 +33,9 @@ from stereo_framework.engine.match import check_returned
 VOLUMES = frozenset({"volume", "raw"})
 
 
-def weighted(volume: CostVolume, *, weight: Positive = 1.0, scale: Positive | None = None) -> CostVolume:
+def weighted(
+    volume: CostVolume, *, weight: Positive = 1.0, scale: Positive | None = None
+) -> CostVolume:
     """A matching cost as it is added to others, float32. Its parameters are words of the entries of a list of costs.
 
     Parameters
@@ -37,7 +45,10 @@ def weighted(volume: CostVolume, *, weight: Positive = 1.0, scale: Positive | No
     scale : float or None
         With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.
     """
-    costs, outside = volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable), volume.outside
+    costs, outside = (
+        volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable),
+        volume.outside,
+    )
     if scale is not None:
         # In place.
         np.negative(np.expm1(np.divide(costs, np.float32(-scale), out=costs), out=costs), out=costs)
@@ -82,8 +93,15 @@ class Step:
 
     def __repr__(self) -> str:
         """In short: its name and what differs from the defaults."""
-        usual = {name: parameter.default for name, parameter in {**parameters_of(weighted), **self.stage.parameters}.items()}
-        own = ", ".join(f"{name}={_text(value)}" for name, value in self.parameters.items() if _text(value) != _text(usual[name]))
+        usual = {
+            name: parameter.default
+            for name, parameter in {**parameters_of(weighted), **self.stage.parameters}.items()
+        }
+        own = ", ".join(
+            f"{name}={_text(value)}"
+            for name, value in self.parameters.items()
+            if _text(value) != _text(usual[name])
+        )
         return f"{self.stage.name}({own})" if own else self.stage.name
 
     def having(self, **parameters: Any) -> Step:
@@ -93,7 +111,11 @@ class Step:
     @property
     def name(self) -> str:
         """``SLOT.STAGE``; of what is no stage of a slot what it does."""
-        return self.stage.slot if self.stage.name == self.stage.slot else f"{self.stage.slot}.{self.stage.name}"
+        return (
+            self.stage.slot
+            if self.stage.name == self.stage.slot
+            else f"{self.stage.slot}.{self.stage.name}"
+        )
 
     @property
     def added(self) -> bool:
@@ -129,12 +151,18 @@ class Step:
     @functools.cached_property
     def halo(self) -> int | None:
         """Rows above and below a row that it needs; None: all."""
-        if self.stage.halo is None or "other" in self.stage.data or self.stage.slot in ("preprocessing", "matcher"):
+        if (
+            self.stage.halo is None
+            or "other" in self.stage.data
+            or self.stage.slot in ("preprocessing", "matcher")
+        ):
             return None
         with _blaming(self.stage):
             halo = self.stage.halo(**_named(self.stage.halo, self.parameters))
             if halo is not None and (not isinstance(halo, int | np.integer) or halo < 0):
-                raise ValueError(f"its halo is {halo!r}; expected a whole number of rows >= 0, or None")
+                raise ValueError(
+                    f"its halo is {halo!r}; expected a whole number of rows >= 0, or None"
+                )
             return halo
 
     def files(self, scene: Any = None) -> tuple[Path, ...]:
@@ -147,16 +175,26 @@ class Step:
         """
         files = self.stage.files
         with _blaming(self.stage):
-            found = (files(**_named(files, {**self.parameters, "scene": scene})) or ()) if files else ()
+            found = (
+                (files(**_named(files, {**self.parameters, "scene": scene})) or ()) if files else ()
+            )
             return tuple(map(Path, [found] if isinstance(found, str | Path) else found))
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
         """Run it on those data that it names."""
         # Only what is continued has a partial result.
-        named = {name: data.get(name) if name == "partial" else data[name] for name in self.stage.data}
+        named = {
+            name: data.get(name) if name == "partial" else data[name] for name in self.stage.data
+        }
         given = mapped("", named, lambda _, array: in_one_form(array))
         # A stage may change its lists.
-        own = copy.deepcopy({name: value for name, value in self.parameters.items() if name in self.stage.parameters})
+        own = copy.deepcopy(
+            {
+                name: value
+                for name, value in self.parameters.items()
+                if name in self.stage.parameters
+            }
+        )
         with _blaming(self.stage):
             self.stage.check(own)
             result = self.stage.function(**given, **own)
@@ -164,7 +202,11 @@ class Step:
                 return result
             volume = as_volume(result, given["search"])
             # Who made it elsewhere may keep it: nobody writes into it.
-            return volume if volume is not result or self.stage.shipped else mapped("", volume, lambda _, array: read_only(array))
+            return (
+                volume
+                if volume is not result or self.stage.shipped
+                else mapped("", volume, lambda _, array: read_only(array))
+            )
 
 
 @contextlib.contextmanager
@@ -176,10 +218,12 @@ def _blaming(stage: Stage) -> Iterator[None]:
         found = error
         # Neither sys.exit nor a panic in Rust ends the program.
         if not isinstance(error, Exception | KeyboardInterrupt | Stopped):
-            text = f"calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error)
+            text = (
+                f"calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error)
+            )
             found = RuntimeError(text).with_traceback(error.__traceback__)
         found.raised_by = getattr(error, "raised_by", stage)  # type: ignore[attr-defined]
-        raise found  # noqa: B904
+        raise found  # noqa: B904  It carries its own traceback.
 
 
 def blame(error: BaseException) -> str:
@@ -190,22 +234,38 @@ def blame(error: BaseException) -> str:
     """
     stage: Stage | None = getattr(error, "raised_by", None)
     # A wrong argument in the code of a stage is a mistake there, not a refusal by the stage.
-    is_refusal = isinstance(error, StereoFrameworkError) and not (stage is not None and isinstance(error, ArgumentError))
+    is_refusal = isinstance(error, StereoFrameworkError) and not (
+        stage is not None and isinstance(error, ArgumentError)
+    )
     if is_refusal:
         return str(error)
-    return told(error) if stage is None else told(error, stage.function, f"{stage.slot} stage {stage.name}")
+    return (
+        told(error)
+        if stage is None
+        else told(error, stage.function, f"{stage.slot} stage {stage.name}")
+    )
 
 
 def _text(value: Any) -> str:
     """A value as one would write it: 20, not 20.0."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
-    return value if isinstance(value, str) else spelled(value) if isinstance(value, bool | None) else repr(value)
+    return (
+        value
+        if isinstance(value, str)
+        else spelled(value)
+        if isinstance(value, bool | None)
+        else repr(value)
+    )
 
 
 def _named(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Those values that a function names."""
-    return {name: value for name, value in values.items() if name in inspect.signature(function).parameters}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in inspect.signature(function).parameters
+    }
 
 
 def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
@@ -246,7 +306,10 @@ def places(steps: Iterable[Step], numbers: dict[Step, int]) -> list[tuple[int, i
 
     Sorted by these, pipelines that begin alike follow each other, more iterations after fewer. `numbers` are those of all steps so far.
     """
-    return [(numbers.setdefault(line, len(numbers)), count) for line, count in (one.line for one in steps)]
+    return [
+        (numbers.setdefault(line, len(numbers)), count)
+        for line, count in (one.line for one in steps)
+    ]
 
 
 def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
@@ -258,7 +321,9 @@ def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
 
         def part(one: Step) -> CostVolume:
             check_returned(one.stage, volume := one(given), view)
-            return weighted(volume, **{name: one.parameters[name] for name in FACTORS if name in one.parameters})
+            return weighted(
+                volume, **{name: one.parameters[name] for name in FACTORS if name in one.parameters}
+            )
 
         return functools.reduce(_added, map(part, costs))
 
@@ -269,12 +334,16 @@ def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
 
 
 def _added(one: CostVolume, other: CostVolume) -> CostVolume:
-    return CostVolume(np.add(one.costs, other.costs, out=one.costs), one.search, one.outside + other.outside)
+    return CostVolume(
+        np.add(one.costs, other.costs, out=one.costs), one.search, one.outside + other.outside
+    )
 
 
 def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any) -> Stage:
     """What is no stage of a slot, but runs like one; without a function the walk knows what to do."""
-    return Stage(name, name, function or _own, function or _own, "", **{"halo": None, "data": (), **declared})
+    return Stage(
+        name, name, function or _own, function or _own, "", **{"halo": None, "data": (), **declared}
+    )
 
 
 RESTORE = Step(_own("restore_outside", data=("volume",), halo=lambda: 0, integer=True))

@@ -20,7 +20,15 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Scene, Search, scale_doubt
 from stereo_framework.core.view import Strips, View, Views, in_one_form
-from stereo_framework.engine.match import Match, check_direction, check_returned, match_of, plain_report, taken, wrong_return
+from stereo_framework.engine.match import (
+    Match,
+    check_direction,
+    check_returned,
+    match_of,
+    plain_report,
+    taken,
+    wrong_return,
+)
 from stereo_framework.engine.step import VOLUMES, Step, places
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import announce, counted
@@ -72,7 +80,11 @@ class Walk:
         solve: Callable[..., Match] | None = None,
         kept: dict[Hashable, Any] | None = None,
     ):
-        self.pipelines, self.sides, self.keep_volume = pipelines, (0, 1) if both else (0,), keep_volume
+        self.pipelines, self.sides, self.keep_volume = (
+            pipelines,
+            (0, 1) if both else (0,),
+            keep_volume,
+        )
         self.solve, self.kept = solve or walked, {} if kept is None else kept
         self.views: dict[State, View | Exception] = {}
         self.seconds: dict[State, float] = {}  # that its last step took
@@ -80,7 +92,9 @@ class Walk:
         self.solved: dict[Hashable, Match] = {}
         plans = [pipeline.plan for pipeline in pipelines]
         numbers: dict[Step, int] = {}
-        self.order = sorted(range(len(plans)), key=[places(plan, numbers) for plan in plans].__getitem__)
+        self.order = sorted(
+            range(len(plans)), key=[places(plan, numbers) for plan in plans].__getitem__
+        )
         self.branches, self.shorter = _branches([plans[index] for index in self.order])
         # What later steps read of each state: volumes, alternatives, and both sides of these.
         self.needs: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
@@ -111,7 +125,9 @@ class Walk:
     def _states(self, plan: Steps) -> dict[State, frozenset[str]]:
         """The states that a plan runs through, the last ones first, each with what later steps read of it."""
         found: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
-        found |= {(plan, side): frozenset({"volume"} if self.keep_volume else ()) for side in self.sides}
+        found |= {
+            (plan, side): frozenset({"volume"} if self.keep_volume else ()) for side in self.sides
+        }
         for end, side in itertools.product(range(len(plan), -1, -1), (1, 0)):
             state = plan[:end], side
             for source, reads in _sources(state, found[state]) if state in found else ():
@@ -122,7 +138,10 @@ class Walk:
 
     def _view(self, steps: Steps, side: int) -> View | Exception:
         """What is known of a side after some steps, or what was raised on the way there, so that all that begin so fail alike."""
-        end = max((end for end in range(len(steps) + 1) if (steps[:end], side) in self.views), default=None)
+        end = max(
+            (end for end in range(len(steps) + 1) if (steps[:end], side) in self.views),
+            default=None,
+        )
         if end is not None:
             view = self.views[steps[:end], side]
         else:
@@ -161,7 +180,9 @@ class Walk:
     def _given(self, state: State, view: View) -> tuple[View, View | None]:
         """What a step is run on: its side's view, with what fewer iterations have come to, and, where its stage looks across, the other side's."""
         (*before, step), side = state
-        shorter = self.views.get((self.shorter[state[0]], side)) if state[0] in self.shorter else None
+        shorter = (
+            self.views.get((self.shorter[state[0]], side)) if state[0] in self.shorter else None
+        )
         if isinstance(shorter, View):  # what fails with fewer iterations may do with more
             view = replace(view, volumes={**view.volumes, "partial": shorter.volume})
             self.seconds[state] = self.seconds.get((self.shorter[state[0]], side), 0.0)
@@ -173,7 +194,10 @@ class Walk:
     def _run(self, group: Sequence[State], view: View, other: View | None) -> View:
         """Run local steps on one strip of rows after the other, so that the volumes between them never exist whole, or a single step on the whole."""
         steps, rows = [done[-1] for done, _ in group], view.shape[0]
-        halos, height = [step.halo or 0 for step in steps], strip_rows(steps, *view.shape, view.search.levels)
+        halos, height = (
+            [step.halo or 0 for step in steps],
+            strip_rows(steps, *view.shape, view.search.levels),
+        )
         whole = Strips(view)
         for number in counted(math.ceil(rows / height), "strip") if height < rows else range(1):
             start, stop = number * height, min((number + 1) * height, rows)
@@ -231,9 +255,14 @@ class Walk:
             result, found = result
             twin = state[0], 1 - side
             # Before a matcher nothing is known of the other side but its images.
-            self.views[twin] = taken(stage, found, other or view.exchanged()).keeping(self.needs.get(twin, ()))
+            self.views[twin] = taken(stage, found, other or view.exchanged()).keeping(
+                self.needs.get(twin, ())
+            )
         elif stage.slot == "optimization" and other:
-            raise wrong_return(stage, f"{in_short(result)}; expected Views of both disparity maps, since it names other")
+            raise wrong_return(
+                stage,
+                f"{in_short(result)}; expected Views of both disparity maps, since it names other",
+            )
         return taken(stage, result, view)
 
     def _preprocessing(self, state: State, view: View, other: View | None) -> View:
@@ -248,7 +277,11 @@ class Walk:
             check_returned(step.stage, result, view)
             changed[key] = in_one_form(result)
         reference, match, *corrected = (changed[id(image)] for image in images)
-        return View.of(replace(view.pair, reference=reference, match=match), tuple(corrected), view.alternatives)
+        return View.of(
+            replace(view.pair, reference=reference, match=match),
+            tuple(corrected),
+            view.alternatives,
+        )
 
     def _restore_outside(self, state: State, view: View, other: View | None) -> View:
         """Give the cells out of view their cost again after the last aggregation."""
@@ -257,15 +290,28 @@ class Walk:
     def _alternatives(self, state: State, view: View, other: View | None) -> View:
         """Match the pair, or both its sides, by other methods; what stays are maps, status and confidence."""
         both, pair, methods = "both" in self.needs[state], view.pair, dict(state[0][-1].inner)
-        about = pair.reference.ctypes.data, pair.match.ctypes.data, pair.shape, pair.search, id(pair.mask), both
+        about = (
+            pair.reference.ctypes.data,
+            pair.match.ctypes.data,
+            pair.shape,
+            pair.search,
+            id(pair.mask),
+            both,
+        )
         # An alternative of an alternative may be one already.
         missing = [method for method in methods.values() if (method, about) not in self.kept]
         for index, found in Walk(missing, pair, both=both, kept=self.kept):
             if isinstance(found, Exception):
                 raise found
-            views = tuple(View(m.disparity, m.status, m.search, m.confidence) for m in (found if both else [found]))
+            views = tuple(
+                View(m.disparity, m.status, m.search, m.confidence)
+                for m in (found if both else [found])
+            )
             self.kept[missing[index], about] = pair, views
-        return replace(view, alternatives={name: self.kept[method, about][1] for name, method in methods.items()})
+        return replace(
+            view,
+            alternatives={name: self.kept[method, about][1] for name, method in methods.items()},
+        )
 
     def _scheme(self, state: State, view: View, other: View | None) -> View:
         """Let a scheme make pairs and match them by the method under it."""
@@ -273,16 +319,25 @@ class Walk:
         [method] = step.inner
         solve = functools.partial(self.solve, method)
         # A scheme that cuts pairs up cuts the exchanged one in other places.
-        if step.stage.memory is None and (state[0], 1 - side) in self.needs and _same_from_both_sides(method):
+        if (
+            step.stage.memory is None
+            and (state[0], 1 - side) in self.needs
+            and _same_from_both_sides(method)
+        ):
             solve = functools.partial(self._solve_both, method)
-        return taken(step.stage, step({"solve": solve, "pair": replace(view.pair, scene=None)}), view)
+        return taken(
+            step.stage, step({"solve": solve, "pair": replace(view.pair, scene=None)}), view
+        )
 
     def _solve_both(self, method: Any, pair: Pair) -> Match:
         """Match both sides of a pair at once, and give the other's match when the exchanged pair is asked for."""
         if pair.mask is not None:
             return walked(method, pair)
         sides = pair, pair.exchanged()
-        about, back = ((method, one.search, one.shape, one.reference.tobytes(), one.match.tobytes()) for one in sides)
+        about, back = (
+            (method, one.search, one.shape, one.reference.tobytes(), one.match.tobytes())
+            for one in sides
+        )
         if about not in self.solved:
             self.solved[about], self.solved[back] = walked(method, pair, both=True)
         return self.solved[about]
@@ -307,9 +362,15 @@ def strip_rows(steps: Sequence[Step], rows: int, columns: int, levels: int) -> i
     """Rows of a strip of these steps, without its halo; all where they see the whole."""
     # So does a single cost: no further step reads the costs while they are in the cache; made at once they are where they stay, and nothing is
     # computed twice.
-    if len(steps) == 1 and (steps[0].halo is None or steps[0].stage.slot == "matching_cost" or not steps[0].touches_volume):
+    if len(steps) == 1 and (
+        steps[0].halo is None
+        or steps[0].stage.slot == "matching_cost"
+        or not steps[0].touches_volume
+    ):
         return rows
-    return max(1, STRIP_ROWS // 2) if 4 * STRIP_ROWS * columns * levels > _STRIP_BYTES else STRIP_ROWS
+    return (
+        max(1, STRIP_ROWS // 2) if 4 * STRIP_ROWS * columns * levels > _STRIP_BYTES else STRIP_ROWS
+    )
 
 
 def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, frozenset[str]]]:
@@ -319,7 +380,10 @@ def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, froze
         yield (steps, 0), frozenset({"both"} if "alternatives" in needs else ())
     elif steps:
         step, before = steps[-1], steps[:-1]
-        yield (before, side), step.reads | (needs - VOLUMES if step.stage.slot == "matching_cost" else needs)
+        yield (
+            (before, side),
+            step.reads | (needs - VOLUMES if step.stage.slot == "matching_cost" else needs),
+        )
         if "other" in step.stage.data:
             yield (before, 1 - side), step.other_reads
 
@@ -329,7 +393,9 @@ def _branches(plans: Sequence[Steps]) -> tuple[set[Steps], dict[Steps, Steps]]:
 
     They are kept where neighbours part, before what looks across, where both sides part, and where more iterations follow.
     """
-    kept = {plan[:end] for plan in plans for end, step in enumerate(plan) if "other" in step.stage.data}
+    kept = {
+        plan[:end] for plan in plans for end, step in enumerate(plan) if "other" in step.stage.data
+    }
     kept |= {plan[: sum(step.stage.slot in _BOTH for step in plan)] for plan in plans}
     shorter = {}
     for one, two in itertools.pairwise(plans):
@@ -349,7 +415,10 @@ def _ready(step: Step, view: View, reads: Any) -> View:
 
 def _data(step: Step, view: View) -> dict[str, Any]:
     """The data that a step names, but for the other view."""
-    data = {name: getattr(view, name) for name in {*step.stage.data} - {"image", "other", "alternatives"}}
+    data = {
+        name: getattr(view, name)
+        for name in {*step.stage.data} - {"image", "other", "alternatives"}
+    }
     # An optimizer of both sides looks at the images once more.
     if step.stage.slot in ("matching_cost", "matcher", "preprocessing") or (
         step.stage.slot == "optimization" and "other" in step.stage.data

@@ -27,7 +27,15 @@ from stereo_framework.evaluation.metrics import GROUPS, METRICS, shortest
 REGIONS = ("all", "nonocc", "occ", "textured", "textureless", "discont")
 """The regions of Scharstein & Szeliski 2002, section 5.1, which are computed from the truth."""
 
-MASKS = ("all", "nonocc", "disc", "background", "foreground", "background_nonocc", "foreground_nonocc")
+MASKS = (
+    "all",
+    "nonocc",
+    "disc",
+    "background",
+    "foreground",
+    "background_nonocc",
+    "foreground_nonocc",
+)
 """Masks that benchmarks define. A scene may lack these; any other mask that a protocol names must exist."""
 
 _WIDEST = 999
@@ -50,7 +58,10 @@ _ROUNDING = {
     "grey": "estimates rounded to the data set's grey levels",
     "whole": "estimates rounded where the data set's truth is whole",
 }
-_MASKS = {"computed": "regions computed from the truth", "scene": "regions from the data set's masks"}
+_MASKS = {
+    "computed": "regions computed from the truth",
+    "scene": "regions from the data set's masks",
+}
 _AVERAGING = {
     "mean": "average = mean of the scenes",
     "columns": "average = mean of the scenes, in all of their bad_pixels columns",
@@ -61,7 +72,9 @@ _MATCHES = "ROC rates: matches within 1 px of the truth are right, {} cells arou
 _REFERENCE = "reference map: AD-census, semi-global, where both views agree; a distance to it is no error rate"
 
 Distinct = (MinLen(1), Predicate(lambda items: len(set(items)) == len(items)))
-Width = Annotated[NonNegativeInt, Le(_WIDEST), Words(f"a whole number from 0 to {_WIDEST} (pixels)")]
+Width = Annotated[
+    NonNegativeInt, Le(_WIDEST), Words(f"a whole number from 0 to {_WIDEST} (pixels)")
+]
 
 
 def _is_name(value: str) -> bool:
@@ -86,7 +99,9 @@ def _hci(value: Any) -> Any:
     try:
         return HciParameters.of(value) if isinstance(value, Mapping) else value
     except ParameterError as error:
-        raise ValueError("; ".join(line.removeprefix("hci.") for line in str(error).splitlines())) from None
+        raise ValueError(
+            "; ".join(line.removeprefix("hci.") for line in str(error).splitlines())
+        ) from None
 
 
 def field(key: str) -> str:
@@ -96,7 +111,9 @@ def field(key: str) -> str:
 
 def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
     """The faults of single values, by key."""
-    wrong = parameter_faults(Protocol, {"name": "derived"} | {field(key): value for key, value in values.items()})
+    wrong = parameter_faults(
+        Protocol, {"name": "derived"} | {field(key): value for key, value in values.items()}
+    )
     return {key: wrong[field(key)] for key in values if field(key) in wrong}
 
 
@@ -192,25 +209,35 @@ class Protocol:
         Checked(items),
         Words("a number >= 0 (pixels) or a list of different ones, the main one first"),
     ] = (1.0,)
-    relative_threshold: Annotated[NonNegative, Lt(1), Words("a number >= 0 and < 1 (share of the true disparity)")] = 0.0
+    relative_threshold: Annotated[
+        NonNegative, Lt(1), Words("a number >= 0 and < 1 (share of the true disparity)")
+    ] = 0.0
     missing: Literal["bad", "apart", "skip", "zero", "interpolate"] = "bad"
     beyond: Literal["keep", "clip", "drop"] = "keep"
     rounding: Literal["none", "grey", "whole"] = "none"
     original_size: bool = False
     enlarge: bool = False
-    border: Annotated[NonNegativeInt | None, Words("a whole number >= 0 (pixels) or null (the scene's own)")] = None
-    truth_limit: Annotated[Positive | None, Words("a number > 0 (pixels) or null (no limit)")] = None
+    border: Annotated[
+        NonNegativeInt | None, Words("a whole number >= 0 (pixels) or null (the scene's own)")
+    ] = None
+    truth_limit: Annotated[Positive | None, Words("a number > 0 (pixels) or null (no limit)")] = (
+        None
+    )
     masks: Literal["computed", "scene"] = "computed"
     regions: Annotated[
         tuple[Annotated[str, Predicate(_is_name)], ...],
         *Distinct,
         Checked(items),
-        Words(f"a list of different regions: {', '.join(REGIONS)}, or, with masks: scene, names of the data set's masks"),
+        Words(
+            f"a list of different regions: {', '.join(REGIONS)}, or, with masks: scene, names of the data set's masks"
+        ),
     ] = REGIONS
     disparity_gap: Annotated[Positive, Words("a number > 0 (pixels)")] = 2.0
     textureless_width: Width = 3
     textureless_threshold: Annotated[NonNegative, Words("a number >= 0 (grey levels)")] = 4.0
-    discontinuity_width: Annotated[Width, Ge(1), Words(f"a whole number from 1 to {_WIDEST} (pixels)")] = 9
+    discontinuity_width: Annotated[
+        Width, Ge(1), Words(f"a whole number from 1 to {_WIDEST} (pixels)")
+    ] = 9
     averaging: Literal["mean", "columns", "weighted", "pixels"] = "mean"
     prediction: Literal["forward", "inverse", "none"] = "forward"
     partial_shuffle: Annotated[Fraction01, Words("a number from 0 to 1")] = 0.0
@@ -220,9 +247,9 @@ class Protocol:
     depth_scale: Literal["one", "calibration"] = "one"
     depth_offset: Pixels = 0.0
     depth_missing: Literal["zero_depth", "literal", "skip"] = "zero_depth"
-    hci: Annotated[HciParameters, Checked(_hci), Words("a mapping of parameters of the HCI metrics")] = dataclasses.field(
-        default_factory=HciParameters
-    )
+    hci: Annotated[
+        HciParameters, Checked(_hci), Words("a mapping of parameters of the HCI metrics")
+    ] = dataclasses.field(default_factory=HciParameters)
 
     def __post_init__(self) -> None:
         found = value_faults(vars(self))
@@ -231,10 +258,14 @@ class Protocol:
         if not found and self.averaging == "pixels" and "pixels" not in items(self.measures):
             found["averaging"] = "'pixels' needs the measure 'pixels' among the measures"
         if found:
-            raise ParameterError("\n".join(f"protocol.{name}: {message}" for name, message in found.items()))
+            raise ParameterError(
+                "\n".join(f"protocol.{name}: {message}" for name, message in found.items())
+            )
         # One form for each value, so that protocols that measure the same are equal.
         values = with_defaults(Protocol, vars(self))
-        values["measures"] = tuple(dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,))))
+        values["measures"] = tuple(
+            dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,)))
+        )
         vars(self).update(values)
 
     @property
@@ -249,7 +280,9 @@ class Protocol:
     def as_dict(self) -> dict[str, Any]:
         """Every field in a form that JSON and YAML can hold; ``Protocol(**record)`` makes the protocol again."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {"hci": self.hci.as_dict()}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {
+            "hci": self.hci.as_dict()
+        }
 
     def __repr__(self) -> str:
         first, *others = filter(None, self._choices())
@@ -261,7 +294,10 @@ class Protocol:
     def _choices(self) -> list[str]:
         """Every choice in words. A choice that does not affect the measures is an empty text."""
         about = {METRICS[name].about for name in self.measures}
-        bad, depth = (any(name.endswith(end) for name in self.measures) for end in ("bad_pixels", "sigma_z_error"))
+        bad, depth = (
+            any(name.endswith(end) for name in self.measures)
+            for end in ("bad_pixels", "sigma_z_error")
+        )
         return [
             self._bad_text() if bad else "",
             f"measures {', '.join(self.measures)}",
@@ -271,19 +307,27 @@ class Protocol:
             "errors in pixels of the original images" * self.original_size,
             "smaller maps enlarged by repetition" * self.enlarge,
             f"border {'of the scene' if self.border is None else f'{self.border} px'}",
-            "" if self.truth_limit is None else f"only pixels with truth below {shortest(self.truth_limit)} px",
+            ""
+            if self.truth_limit is None
+            else f"only pixels with truth below {shortest(self.truth_limit)} px",
             f"{_MASKS[self.masks]}: {', '.join(self.regions)}" if "region" in about else "",
             self._region_text() if "region" in about and self.masks == "computed" else "",
             _AVERAGING[self.averaging],
             self._prediction_text() if "frame" in about else "",
             _MATCHES.format(self.end_radius) if "matches" in about else "",
             _REFERENCE if "reference" in about else "",
-            f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}" if "subsets" in about else "",
+            f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}"
+            if "subsets" in about
+            else "",
             self._depth_text() if depth else "",
         ]
 
     def _bad_text(self) -> str:
-        share = f" and > {shortest(100 * self.relative_threshold)} % of the truth" if self.relative_threshold else ""
+        share = (
+            f" and > {shortest(100 * self.relative_threshold)} % of the truth"
+            if self.relative_threshold
+            else ""
+        )
         return f"bad (percent) = error > {', '.join(map(shortest, self.thresholds))} px{share}"
 
     def _depth_text(self) -> str:
@@ -305,9 +349,7 @@ class Protocol:
             return "no predicted views"
         drawn = "" if self.prediction == "inverse" or self.prediction_lines else " of single pixels"
         holes = "grey holes count as 255" if self.count_grey_holes else "holes do not count"
-        return (
-            f"{self.prediction} prediction{drawn}: rms in grey levels, partial shuffle {shortest(self.partial_shuffle)}, {holes}"
-        )
+        return f"{self.prediction} prediction{drawn}: rms in grey levels, partial shuffle {shortest(self.partial_shuffle)}, {holes}"
 
 
 def grouped(measures: tuple[str, ...]) -> tuple[str, ...]:

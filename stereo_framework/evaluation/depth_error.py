@@ -75,15 +75,23 @@ def sigma_z_error(
     """
     check_sizes("sigma_z_error", disparity=disparity, truth=truth, mask=mask)
     if missing not in MISSING:
-        raise ParameterError(f"missing: {missing!r} is not a way to count missing estimates; {nearest(missing, MISSING)}")
+        raise ParameterError(
+            f"missing: {missing!r} is not a way to count missing estimates; {nearest(missing, MISSING)}"
+        )
     if not (math.isfinite(scale) and scale > 0):
-        raise ParameterError(f"scale: {scale!r} is not above 0; expected focal length times baseline")
+        raise ParameterError(
+            f"scale: {scale!r} is not above 0; expected focal length times baseline"
+        )
     if missing == "literal" and not mu > 0:
         raise ParameterError(
             f"mu: {mu!r} is not above 0, which missing='literal' needs: disparity 0 would be infinitely far away"
         )
-    absent = {"zero_depth": 0.0, "literal": scale / mu if mu else math.inf, "skip": math.nan}[missing]
-    total, count = _sum_kernel(*map(in_one_form, (disparity, truth, mask)), float(scale), float(mu), absent)
+    absent = {"zero_depth": 0.0, "literal": scale / mu if mu else math.inf, "skip": math.nan}[
+        missing
+    ]
+    total, count = _sum_kernel(
+        *map(in_one_form, (disparity, truth, mask)), float(scale), float(mu), absent
+    )
     if not count:
         return math.nan
     return total / count if mean else total

@@ -68,7 +68,9 @@ def bad_pixels(
     count = int(np.count_nonzero(mask))
     if not count:
         return math.nan
-    good, estimated = _good_kernel(*map(in_one_form, (disparity, truth, mask)), np.float32(threshold), float(relative))
+    good, estimated = _good_kernel(
+        *map(in_one_form, (disparity, truth, mask)), np.float32(threshold), float(relative)
+    )
     return 100 * ((count if count_missing else estimated) - good) / count
 
 
@@ -281,7 +283,9 @@ def _good_kernel(disparity, truth, mask, threshold, relative):  # type: ignore[n
         for x in range(disparity.shape[1]):
             error = np.abs(disparity[y, x] - truth[y, x])
             # Count what is good: with a missing estimate the comparisons are false.
-            good += mask[y, x] and (error <= threshold or error <= relative * np.float64(np.abs(truth[y, x])))
+            good += mask[y, x] and (
+                error <= threshold or error <= relative * np.float64(np.abs(truth[y, x]))
+            )
             estimated += mask[y, x] and np.isfinite(disparity[y, x])
     return good, estimated
 

@@ -18,7 +18,12 @@ from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.evaluation.disparity_error import fraction_matched
 from stereo_framework.evaluation.hci import hci_metrics
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, Region, View, sparsified
-from stereo_framework.evaluation.prediction import forward_prediction, frame_shift, inverse_prediction, predicted_frames
+from stereo_framework.evaluation.prediction import (
+    forward_prediction,
+    frame_shift,
+    inverse_prediction,
+    predicted_frames,
+)
 from stereo_framework.evaluation.preparation import WHOLE_NUMBERS, prepare
 from stereo_framework.evaluation.protocols import Protocol, derive, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks, within_truth_limit
@@ -120,7 +125,9 @@ def evaluate(
     return {name.removesuffix("_all"): value for name, value in found.items()} if alone else found
 
 
-def of_truth(truth: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None) -> tuple[Scene, Protocol]:
+def of_truth(
+    truth: Disparity, protocol: str | Mapping[str, Any] | Protocol | None = None
+) -> tuple[Scene, Protocol]:
     """Return a scene of a truth without pictures, and the part of a protocol that it allows.
 
     The whole map is the only region, ``all``.
@@ -132,13 +139,13 @@ def of_truth(truth: Disparity, protocol: str | Mapping[str, Any] | Protocol | No
     """
     truth = pixels_as_float("evaluate: the truth", unmasked("the truth", truth))
     if truth.ndim != 2 or truth.dtype.kind != "f":
-        message = (
-            f"evaluate: the truth is {in_short(truth)}; expected float32 (rows, columns) in pixels, NaN = unknown{WHOLE_NUMBERS}"
-        )
+        message = f"evaluate: the truth is {in_short(truth)}; expected float32 (rows, columns) in pixels, NaN = unknown{WHOLE_NUMBERS}"
         raise DataError(message)
     black, own = np.zeros(truth.shape, np.uint8), resolve(protocol or "taxonomy2002")
     measures = tuple(name for name in own.measures if METRICS[name].about in ("region", "map"))
-    return Scene.from_images(black, black, truth=truth), derive(own, {"regions": ("all",), "measures": measures})
+    return Scene.from_images(black, black, truth=truth), derive(
+        own, {"regions": ("all",), "measures": measures}
+    )
 
 
 def statistics_of(
@@ -156,13 +163,19 @@ def statistics_of(
     metrics = [METRICS[name] for name in dict.fromkeys(measures)]
     kinds = {metric.about for metric in metrics}
     whole = _whole(scene, prepared, given, masks["all"], protocol)
-    seen: dict[str, Mapping[str, Any]] = {"frame": predictions(scene, given, protocol) if "frame" in kinds else {}}
+    seen: dict[str, Mapping[str, Any]] = {
+        "frame": predictions(scene, given, protocol) if "frame" in kinds else {}
+    }
     if whole and scene.truth is not None:
         seen["map"] = {"": whole}
-        seen["region"] = {name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks}
+        seen["region"] = {
+            name: replace(whole, mask=masks[name]) for name in protocol.regions if name in masks
+        }
         limited = within_truth_limit(scene, protocol)
         if "matches" in kinds and limited is not None:
-            seen["matches"] = {"": map_errors(given, scene_table(limited, radius=protocol.end_radius))}
+            seen["matches"] = {
+                "": map_errors(given, scene_table(limited, radius=protocol.end_radius))
+            }
         if "subsets" in kinds and limited is not None:
             seen["subsets"] = hci_metrics(given, scene.truth, hci_subsets(limited, protocol.hci))
         if confidence:
@@ -205,7 +218,10 @@ def predictions(
             lines = protocol.disparity_gap if protocol.prediction_lines else 0.0
             views[name] = forward_prediction(scene.reference, disparity, shift, gap=lines), frame
         else:
-            views[name] = inverse_prediction(frame, disparity, shift, gap=protocol.disparity_gap), scene.reference
+            views[name] = (
+                inverse_prediction(frame, disparity, shift, gap=protocol.disparity_gap),
+                scene.reference,
+            )
     return views
 
 
@@ -223,7 +239,9 @@ def _orders(
     return found
 
 
-def _whole(scene: Scene, prepared: Disparity, given: Disparity, mask: Mask, protocol: Protocol) -> Region | None:
+def _whole(
+    scene: Scene, prepared: Disparity, given: Disparity, mask: Mask, protocol: Protocol
+) -> Region | None:
     """All evaluated pixels, in the pixel unit that the protocol counts errors in; None without truth."""
     if scene.truth is None:
         return None

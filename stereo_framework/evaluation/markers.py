@@ -85,7 +85,14 @@ def probable_markers(disparity: NDArray[np.float32], *, scale: float = 1.0) -> l
             other_values = _other_values_apart(levels, counts, end, least)
             if other_values.size and _is_no_disparity(levels[end], other_values, columns, scale):
                 count = int(np.count_nonzero(disparity == np.float32(levels[end])))
-                markers.append(Marker(float(levels[end]), count, float(other_values.min()), float(other_values.max())))
+                markers.append(
+                    Marker(
+                        float(levels[end]),
+                        count,
+                        float(other_values.min()),
+                        float(other_values.max()),
+                    )
+                )
                 levels = np.delete(levels, end)
                 counts = np.delete(counts, end)
                 break
@@ -94,7 +101,9 @@ def probable_markers(disparity: NDArray[np.float32], *, scale: float = 1.0) -> l
     return markers
 
 
-def _other_values_apart(levels: NDArray[np.float64], counts: NDArray[np.int64], end: int, least: float) -> NDArray[np.float64]:
+def _other_values_apart(
+    levels: NDArray[np.float64], counts: NDArray[np.int64], end: int, least: float
+) -> NDArray[np.float64]:
     """Return all values but that at an end of the sorted levels and a few stray ones.
 
     Empty if too few pixels hold the value at the end, or if there are too few other
@@ -109,7 +118,9 @@ def _other_values_apart(levels: NDArray[np.float64], counts: NDArray[np.int64], 
     return other_levels[first:]
 
 
-def _is_no_disparity(value: float, other_values: NDArray[np.float64], columns: int, scale: float) -> bool:
+def _is_no_disparity(
+    value: float, other_values: NDArray[np.float64], columns: int, scale: float
+) -> bool:
     """Return whether a value is unlikely to be a disparity next to the other values."""
     has_layers = other_values.size < _LAYERS
     size = abs(value)

@@ -14,7 +14,14 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, ParameterError, harmless, nearest, one_line, told
+from stereo_framework.core.errors import (
+    DataError,
+    ParameterError,
+    harmless,
+    nearest,
+    one_line,
+    told,
+)
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import read_only
 from stereo_framework.evaluation.metrics import METRICS, About, Better, Metric, Pooled, Region
@@ -28,7 +35,11 @@ _FRAME = ("prediction", "image", "visible")
 
 @checked()
 def measure(
-    *, unit: str, better: Literal["lower", "higher", ""], source: str = "", pooled: Literal["mean", "rms", "sum", ""] = ""
+    *,
+    unit: str,
+    better: Literal["lower", "higher", ""],
+    source: str = "",
+    pooled: Literal["mean", "rms", "sum", ""] = "",
 ) -> Callable[[F], F]:
     """Register a function as a measure that protocols can name.
 
@@ -81,7 +92,9 @@ def measure(
         legal = _FRAME if about == "frame" else _REGION
         for one in data:
             if one not in legal:
-                raise ParameterError(f"measure {name}: no such data {one!r}; {nearest(one, legal, kind='data')}")
+                raise ParameterError(
+                    f"measure {name}: no such data {one!r}; {nearest(one, legal, kind='data')}"
+                )
         if about == "region" and "truth" not in data:
             raise ParameterError(
                 f"measure {name}: names neither truth nor prediction; name disparity, truth, mask or prediction, image"
@@ -90,7 +103,10 @@ def measure(
         def compute(seen: Any, **fields: Any) -> float:
             values = vars(seen) if isinstance(seen, Region) else _view(seen)
             # Other measures, and the file, take the same arrays.
-            given = [read_only(value) if isinstance(value, np.ndarray) else value for value in (values[one] for one in data)]
+            given = [
+                read_only(value) if isinstance(value, np.ndarray) else value
+                for value in (values[one] for one in data)
+            ]
             try:
                 return float(function(*given, **fields))
             except (Exception, SystemExit) as error:  # somebody's own code may raise anything
@@ -98,9 +114,15 @@ def measure(
 
         seen = inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY)
         compute.__signature__ = inspect.Signature([seen, *choices])  # type: ignore[attr-defined]
-        if name in METRICS and METRICS[name].compute is None and METRICS[name].about in ("region", "frame"):
+        if (
+            name in METRICS
+            and METRICS[name].compute is None
+            and METRICS[name].about in ("region", "frame")
+        ):
             METRICS.forget(name)  # it was known by a results folder alone
-        METRICS.add(name, Metric(name, unit, better, about, source, compute, pooled), function.__module__)
+        METRICS.add(
+            name, Metric(name, unit, better, about, source, compute, pooled), function.__module__
+        )
         return function
 
     return register
@@ -121,7 +143,9 @@ def _check_texts(name: str, **texts: Any) -> None:
     for key, text in {"name": name, **texts}.items():
         if not isinstance(text, str) or len(text) > _LONGEST[key] or harmless(text) != text:
             expected = f"a text of up to {_LONGEST[key]} printable characters"
-            raise ParameterError(f"measure {one_line(name, 80)}: {key} is {in_short(text)}; expected {expected}")
+            raise ParameterError(
+                f"measure {one_line(name, 80)}: {key} is {in_short(text)}; expected {expected}"
+            )
 
 
 def _view(seen: Any) -> Mapping[str, Any]:
@@ -132,7 +156,11 @@ def _view(seen: Any) -> Mapping[str, Any]:
 def described(names: Iterable[str]) -> str:
     """Return the measures that plug-ins brought as JSON for `remember_measures`; empty without any."""
     own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.OURS]
-    return json.dumps([[m.name, m.unit, m.better, m.about, m.source, m.pooled] for m in own]) if own else ""
+    return (
+        json.dumps([[m.name, m.unit, m.better, m.about, m.source, m.pooled] for m in own])
+        if own
+        else ""
+    )
 
 
 def remember_measures(path: Path) -> str | None:
@@ -180,7 +208,10 @@ def _descriptions(path: Path) -> list[Metric]:
         reason = one_line(f"{place} {first['msg']}".strip(), 150)
         problem = f"{path}: is damaged: {reason}; delete it, and the next run writes it again"
         raise DataError(problem) from None
-    return [Metric(row.name, row.unit, row.better, row.about, row.source, None, row.pooled) for row in rows]
+    return [
+        Metric(row.name, row.unit, row.better, row.about, row.source, None, row.pooled)
+        for row in rows
+    ]
 
 
 class _Description(NamedTuple):
@@ -194,7 +225,9 @@ class _Description(NamedTuple):
     pooled: Pooled
 
 
-_DESCRIPTIONS: TypeAdapter[list[_Description]] = TypeAdapter(Annotated[list[_Description], Field(max_length=limits.MEASURES)])
+_DESCRIPTIONS: TypeAdapter[list[_Description]] = TypeAdapter(
+    Annotated[list[_Description], Field(max_length=limits.MEASURES)]
+)
 
 _FROM_FOLDER = "a results folder"
 """The origin of measures that a results folder describes."""

@@ -35,7 +35,12 @@ from stereo_framework.evaluation.disparity_error import (
 )
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.prediction import Prediction, prediction_error
-from stereo_framework.evaluation.similarity import mean_squared_difference, peak_signal_to_noise, r_ssim, structural_similarity
+from stereo_framework.evaluation.similarity import (
+    mean_squared_difference,
+    peak_signal_to_noise,
+    r_ssim,
+    structural_similarity,
+)
 from stereo_framework.evaluation.sparsification import Sparsification, optimal_area
 
 
@@ -69,7 +74,9 @@ View = tuple[Prediction, Image]
 Better = Literal["lower", "higher", ""]
 """The better values of a metric; empty if neither is better."""
 
-About = Literal["region", "frame", "map", "subsets", "matches", "reference", "confidence", "sparsification"]
+About = Literal[
+    "region", "frame", "map", "subsets", "matches", "reference", "confidence", "sparsification"
+]
 """The object that a metric measures."""
 
 Pooled = Literal["mean", "rms", "sum", ""]
@@ -114,14 +121,22 @@ class Metric:
         """The value of the metric under a protocol, for what it is about."""
         assert self.compute is not None, "HCI metrics are measured together"
         given = {"threshold": protocol.thresholds[0], **threshold}
-        return self.compute(seen, **{name: given[name] if name in given else getattr(protocol, name) for name in self._choices})
+        return self.compute(
+            seen,
+            **{
+                name: given[name] if name in given else getattr(protocol, name)
+                for name in self._choices
+            },
+        )
 
     @functools.cached_property
     def _choices(self) -> tuple[str, ...]:
         """The fields of the protocol that the metric uses. Looking them up takes longer than measuring a small map, so they are kept."""
         assert self.compute is not None, "HCI metrics are measured together"
         parameters = inspect.signature(self.compute).parameters.values()
-        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty)
+        return tuple(
+            p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty
+        )
 
     def statistics(self, seen: Mapping[str, Any], protocol: Any) -> dict[str, float]:
         """All its statistics by name. `seen` holds what it is about by region or frame, under ``""`` for the whole map, or the HCI metrics by name."""
@@ -129,7 +144,10 @@ class Metric:
             return {name: value for name, value in seen.items() if metric_of(name) is self}
         measured: list[tuple[str, dict[str, float]]] = [(self.name, {})]
         if self.name in THRESHOLDED and len(protocol.thresholds) > 1:
-            measured += [(f"{self.name.removesuffix('_pixels')}{shortest(t)}", {"threshold": t}) for t in protocol.thresholds]
+            measured += [
+                (f"{self.name.removesuffix('_pixels')}{shortest(t)}", {"threshold": t})
+                for t in protocol.thresholds
+            ]
         return {
             "_".join(filter(None, (name, place))): self.measure(one, protocol, **threshold)
             for name, threshold in measured
@@ -147,13 +165,22 @@ def _counted(region: Region, missing: str) -> Mask:
     return region.mask & np.isfinite(region.given) if missing == "skip" else region.mask
 
 
-def _bad_pixels(region: Region, *, threshold: float, relative_threshold: float, missing: str) -> float:
+def _bad_pixels(
+    region: Region, *, threshold: float, relative_threshold: float, missing: str
+) -> float:
     # A region without any estimate is wrong everywhere, as in ETH3D's program.
     mask = _counted(region, missing)
     if missing == "skip" and region.mask.any() and not mask.any():
         return 100.0
     apart = missing == "apart"
-    return bad_pixels(region.disparity, region.truth, mask, threshold, relative=relative_threshold, count_missing=not apart)
+    return bad_pixels(
+        region.disparity,
+        region.truth,
+        mask,
+        threshold,
+        relative=relative_threshold,
+        count_missing=not apart,
+    )
 
 
 def _of_errors(function: Callable[..., float], region: Region, *, missing: str) -> float:
@@ -166,19 +193,34 @@ def _pixels(region: Region, *, missing: str) -> float:
     return float(np.count_nonzero(_counted(region, missing)))
 
 
-def _sigma_z(region: Region, *, depth_scale: str, depth_offset: float, depth_missing: str, mean: bool = False) -> float:
+def _sigma_z(
+    region: Region, *, depth_scale: str, depth_offset: float, depth_missing: str, mean: bool = False
+) -> float:
     scale, offset = 1.0, depth_offset
     if depth_scale == "calibration":
         if region.calibration is None:
             return math.nan
         scale = region.calibration.focal_length * region.calibration.baseline
         offset += region.calibration.doffs
-    return sigma_z_error(region.given, region.truth, region.mask, scale=scale, mu=offset, missing=depth_missing, mean=mean)
+    return sigma_z_error(
+        region.given,
+        region.truth,
+        region.mask,
+        scale=scale,
+        mu=offset,
+        missing=depth_missing,
+        mean=mean,
+    )
 
 
 def _predict_err(view: View, *, count_grey_holes: bool, partial_shuffle: float) -> float:
     prediction, real = view
-    return prediction_error(prediction, real, partial_shuffle=partial_shuffle, count_holes=count_grey_holes and real.ndim == 2)
+    return prediction_error(
+        prediction,
+        real,
+        partial_shuffle=partial_shuffle,
+        count_holes=count_grey_holes and real.ndim == 2,
+    )
 
 
 def _view(function: Callable[..., float], view: View) -> float:
@@ -191,7 +233,9 @@ def _auc_ratio(order: Sparsification) -> float:
     return order.area / optimal if optimal > 0 else math.nan
 
 
-def sparsified(whole: Region, confidence: Disparity, threshold: float, relative_threshold: float) -> Sparsification:
+def sparsified(
+    whole: Region, confidence: Disparity, threshold: float, relative_threshold: float
+) -> Sparsification:
     """The order in which a measure of confidence puts the pixels of a region that have an estimate.
 
     Parameters
@@ -205,60 +249,210 @@ def sparsified(whole: Region, confidence: Disparity, threshold: float, relative_
     known = whole.mask & np.isfinite(whole.given)
     truth = whole.truth[known]
     error = np.abs(whole.disparity[known] - truth)
-    bad = (error > np.float32(threshold)) & (error > relative_threshold * np.abs(truth).astype(np.float64))
+    bad = (error > np.float32(threshold)) & (
+        error > relative_threshold * np.abs(truth).astype(np.float64)
+    )
     return Sparsification(confidence[known], bad)
 
 
-def _per_region(name: str, unit: str, source: str, function: Callable[..., float], pooled: Any = "") -> Metric:
+def _per_region(
+    name: str, unit: str, source: str, function: Callable[..., float], pooled: Any = ""
+) -> Metric:
     return Metric(name, unit, "lower", "region", source, partial(_of_errors, function), pooled)
 
 
 def _of_reference(name: str, unit: str, source: str, function: Callable[..., float]) -> Metric:
-    return Metric(name, unit, "lower", "reference", source, lambda r: function(r.given, r.truth, r.mask & np.isfinite(r.truth)))
+    return Metric(
+        name,
+        unit,
+        "lower",
+        "reference",
+        source,
+        lambda r: function(r.given, r.truth, r.mask & np.isfinite(r.truth)),
+    )
 
 
-_TAXONOMY, _V3, _KITTI = "Scharstein & Szeliski 2002, section 5.1", "Middlebury v3 evaluation kit", "KITTI 2012; "
+_TAXONOMY, _V3, _KITTI = (
+    "Scharstein & Szeliski 2002, section 5.1",
+    "Middlebury v3 evaluation kit",
+    "KITTI 2012; ",
+)
 _KOSTLIVA, _MAPE = "Kostliva, Cech & Sara 2007, section 2: ", "Cabezas et al. 2011, Table 1"
 _SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
 _HU = "area under error rate over density, surest first (Hu & Mordohai 2012)"
-_MATCHED, _VIEW = "pixels inside the border that have an estimate", "squared differences of visible pixels"
+_MATCHED, _VIEW = (
+    "pixels inside the border that have an estimate",
+    "squared differences of visible pixels",
+)
 _REFERENCE = "without truth: pixels off a reference map by more than "
-_COVERAGE, _MISSED = "share of each HCI subset that was measured", "fine structures without an estimate of them"
+_COVERAGE, _MISSED = (
+    "share of each HCI subset that was measured",
+    "fine structures without an estimate of them",
+)
 
 _TABLE = (
     _per_region("rms_error", "px", _TAXONOMY + ", equation 8", rms_error, "rms"),
-    Metric("bad_pixels", "%", "lower", "region", _TAXONOMY + ", equation 9; KITTI: Out, D1", _bad_pixels, "mean"),
-    Metric("invalid_pixels", "%", "lower", "region", _V3, lambda r: invalid_pixels(r.given, r.mask), "mean"),
-    Metric("total_bad_pixels", "%", "lower", "region", _V3, partial(_bad_pixels, missing="bad"), "mean"),
-    Metric("density", "%", "higher", "region", _KITTI + "ETH3D: coverage", lambda r: density(r.given, r.mask), "mean"),
+    Metric(
+        "bad_pixels",
+        "%",
+        "lower",
+        "region",
+        _TAXONOMY + ", equation 9; KITTI: Out, D1",
+        _bad_pixels,
+        "mean",
+    ),
+    Metric(
+        "invalid_pixels",
+        "%",
+        "lower",
+        "region",
+        _V3,
+        lambda r: invalid_pixels(r.given, r.mask),
+        "mean",
+    ),
+    Metric(
+        "total_bad_pixels", "%", "lower", "region", _V3, partial(_bad_pixels, missing="bad"), "mean"
+    ),
+    Metric(
+        "density",
+        "%",
+        "higher",
+        "region",
+        _KITTI + "ETH3D: coverage",
+        lambda r: density(r.given, r.mask),
+        "mean",
+    ),
     Metric("pixels", "count", "", "region", "pixels that percentages are of", _pixels, "sum"),
     _per_region("avg_error", "px", _KITTI + "mean absolute error", mean_absolute_error, "mean"),
     _per_region("mse", "px^2", _MAPE, mean_squared_error, "mean"),
-    *(_per_region(f"A{q}", "px", _V3, partial(error_quantile, quantile=q / 100)) for q in (50, 90, 95, 99)),
+    *(
+        _per_region(f"A{q}", "px", _V3, partial(error_quantile, quantile=q / 100))
+        for q in (50, 90, 95, 99)
+    ),
     _per_region(
-        "mre", "fraction", "mean relative error, of the truth", lambda *maps: mean_absolute_percentage_error(*maps) / 100, "mean"
+        "mre",
+        "fraction",
+        "mean relative error, of the truth",
+        lambda *maps: mean_absolute_percentage_error(*maps) / 100,
+        "mean",
     ),
     _per_region("mape", "%", _MAPE, mean_absolute_percentage_error, "mean"),
     Metric("sigma_z_error", "depth", "lower", "region", _SZE, _sigma_z, "sum"),
-    Metric("mean_sigma_z_error", "depth", "lower", "region", _SZE + ", per pixel", partial(_sigma_z, mean=True), "mean"),
-    Metric("fraction_matched", "fraction", "higher", "map", _MATCHED, lambda r: fraction_matched(r.given, r.mask)),
-    Metric("r_ssim", "-1..1", "higher", "map", "Malpica & Bovik 2009", lambda r: r_ssim(r.given, r.truth, r.mask)),
+    Metric(
+        "mean_sigma_z_error",
+        "depth",
+        "lower",
+        "region",
+        _SZE + ", per pixel",
+        partial(_sigma_z, mean=True),
+        "mean",
+    ),
+    Metric(
+        "fraction_matched",
+        "fraction",
+        "higher",
+        "map",
+        _MATCHED,
+        lambda r: fraction_matched(r.given, r.mask),
+    ),
+    Metric(
+        "r_ssim",
+        "-1..1",
+        "higher",
+        "map",
+        "Malpica & Bovik 2009",
+        lambda r: r_ssim(r.given, r.truth, r.mask),
+    ),
     Metric("predict_err", "grey levels", "lower", "frame", _TAXONOMY, _predict_err),
-    Metric("view_mse", "grey levels^2", "lower", "frame", _VIEW, partial(_view, mean_squared_difference)),
-    Metric("view_psnr", "dB", "higher", "frame", "10 log10(255^2 / view_mse)", partial(_view, peak_signal_to_noise)),
-    Metric("view_mssim", "-1..1", "higher", "frame", _WANG + ", on visible pixels", partial(_view, structural_similarity)),
-    _of_reference("reference_distance", "%", _REFERENCE + "1 px", partial(bad_pixels, threshold=1.0)),
-    _of_reference("reference_distance_0.5", "%", _REFERENCE + "0.5 px", partial(bad_pixels, threshold=0.5)),
-    _of_reference("reference_distance_mean", "px", "mean distance to a reference map", mean_absolute_error),
-    Metric("reference_consistent", "%", "", "reference", "pixels of the reference map", lambda r: density(r.truth, r.mask)),
+    Metric(
+        "view_mse",
+        "grey levels^2",
+        "lower",
+        "frame",
+        _VIEW,
+        partial(_view, mean_squared_difference),
+    ),
+    Metric(
+        "view_psnr",
+        "dB",
+        "higher",
+        "frame",
+        "10 log10(255^2 / view_mse)",
+        partial(_view, peak_signal_to_noise),
+    ),
+    Metric(
+        "view_mssim",
+        "-1..1",
+        "higher",
+        "frame",
+        _WANG + ", on visible pixels",
+        partial(_view, structural_similarity),
+    ),
+    _of_reference(
+        "reference_distance", "%", _REFERENCE + "1 px", partial(bad_pixels, threshold=1.0)
+    ),
+    _of_reference(
+        "reference_distance_0.5", "%", _REFERENCE + "0.5 px", partial(bad_pixels, threshold=0.5)
+    ),
+    _of_reference(
+        "reference_distance_mean", "px", "mean distance to a reference map", mean_absolute_error
+    ),
+    Metric(
+        "reference_consistent",
+        "%",
+        "",
+        "reference",
+        "pixels of the reference map",
+        lambda r: density(r.truth, r.mask),
+    ),
     Metric("error_rate", "fraction", "lower", "matches", _KOSTLIVA + "ER", lambda e: e.error_rate),
-    Metric("sparsity_rate", "fraction", "lower", "matches", _KOSTLIVA + "SR", lambda e: e.sparsity_rate),
-    Metric("mismatches", "count", "lower", "matches", _KOSTLIVA + "MI", lambda e: float(e.mismatches), "sum"),
-    Metric("false_positives", "count", "lower", "matches", _KOSTLIVA + "FP", lambda e: float(e.false_positives), "sum"),
-    Metric("false_negatives", "count", "lower", "matches", _KOSTLIVA + "FN", lambda e: float(e.false_negatives), "sum"),
+    Metric(
+        "sparsity_rate", "fraction", "lower", "matches", _KOSTLIVA + "SR", lambda e: e.sparsity_rate
+    ),
+    Metric(
+        "mismatches",
+        "count",
+        "lower",
+        "matches",
+        _KOSTLIVA + "MI",
+        lambda e: float(e.mismatches),
+        "sum",
+    ),
+    Metric(
+        "false_positives",
+        "count",
+        "lower",
+        "matches",
+        _KOSTLIVA + "FP",
+        lambda e: float(e.false_positives),
+        "sum",
+    ),
+    Metric(
+        "false_negatives",
+        "count",
+        "lower",
+        "matches",
+        _KOSTLIVA + "FN",
+        lambda e: float(e.false_negatives),
+        "sum",
+    ),
     Metric("auc", "%", "lower", "confidence", _HU, lambda order: 100 * order.area),
-    Metric("auc_ratio", "", "lower", "confidence", "auc over auc_optimal; 1 = the best order", _auc_ratio),
-    Metric("auc_optimal", "%", "lower", "sparsification", _HU, lambda order: 100 * optimal_area(order.error_rate)),
+    Metric(
+        "auc_ratio",
+        "",
+        "lower",
+        "confidence",
+        "auc over auc_optimal; 1 = the best order",
+        _auc_ratio,
+    ),
+    Metric(
+        "auc_optimal",
+        "%",
+        "lower",
+        "sparsification",
+        _HU,
+        lambda order: 100 * optimal_area(order.error_rate),
+    ),
     *(Metric(m.name, m.unit, "lower", "subsets", m.source) for m in HCI_METRICS.values()),
     Metric("hci_coverage", "fraction", "higher", "subsets", _COVERAGE),
     Metric("hci_missed_structures", "count", "lower", "subsets", _MISSED),
@@ -293,7 +487,11 @@ def spelled_out(names: Iterable[str]) -> tuple[str, ...]:
     9
     """
     judged = {"hci": tuple(HCI_METRICS)}
-    return tuple(dict.fromkeys(name for item in names for name in judged.get(item, GROUPS.get(item, (item,)))))
+    return tuple(
+        dict.fromkeys(
+            name for item in names for name in judged.get(item, GROUPS.get(item, (item,)))
+        )
+    )
 
 
 THRESHOLDED = ("bad_pixels", "total_bad_pixels")

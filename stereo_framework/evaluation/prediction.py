@@ -58,18 +58,24 @@ def predicted_frames(scene: Scene) -> dict[str, int]:
     found = {}
     for index in range(len(scene.frames)):
         for name, shifts in _PLACES.items():
-            if any(abs(scene.direction * frame_shift(scene, index) - shift) < 1e-6 for shift in shifts):
+            if any(
+                abs(scene.direction * frame_shift(scene, index) - shift) < 1e-6 for shift in shifts
+            ):
                 found[name] = index
     return {name: found[name] for name in _PLACES if name in found}
 
 
 def frame_shift(scene: Scene, index: int) -> float:
     """Distance of frame `index` from the reference frame in units of the distance of reference and match frame; + = right."""
-    reference, match = (scene.frames[i].position for i in (scene.reference_index, scene.match_index))
+    reference, match = (
+        scene.frames[i].position for i in (scene.reference_index, scene.match_index)
+    )
     return (scene.frames[index].position - reference) / abs(match - reference)
 
 
-def forward_prediction(image: Image, disparity: Disparity, shift: float, *, gap: float = 2.0) -> Prediction:
+def forward_prediction(
+    image: Image, disparity: Disparity, shift: float, *, gap: float = 2.0
+) -> Prediction:
     """Draw the frame at `shift` from the reference image: forward warping with lines between neighbours of one surface.
 
     Parameters
@@ -90,7 +96,9 @@ def forward_prediction(image: Image, disparity: Disparity, shift: float, *, gap:
     return _finish(render(image, disparity, shift, gap=gap))
 
 
-def inverse_prediction(frame: Image, disparity: Disparity, shift: float, *, gap: float = 2.0) -> Prediction:
+def inverse_prediction(
+    frame: Image, disparity: Disparity, shift: float, *, gap: float = 2.0
+) -> Prediction:
     """Draw the reference frame from the real frame at `shift`: every pixel takes its intensity from the place to which it moves.
 
     Parameters
@@ -116,7 +124,9 @@ def inverse_prediction(frame: Image, disparity: Disparity, shift: float, *, gap:
     return _finish(drawn.reshape(frame.shape))
 
 
-def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: float = 0.0, count_holes: bool = False) -> float:
+def prediction_error(
+    prediction: Prediction, image: Image, *, partial_shuffle: float = 0.0, count_holes: bool = False
+) -> float:
     """RMS difference of a predicted image and the real one over visible pixels and channels, in grey levels.
 
     Parameters
@@ -148,7 +158,9 @@ def prediction_error(prediction: Prediction, image: Image, *, partial_shuffle: f
     else:
         low, high, drawn_low, drawn_high = real, real, drawn, drawn
     counted = np.ones_like(prediction.visible) if count_holes else prediction.visible
-    total, count = _sum_of_squared_gaps(*map(in_one_form, (low, high, drawn_low, drawn_high, counted)))
+    total, count = _sum_of_squared_gaps(
+        *map(in_one_form, (low, high, drawn_low, drawn_high, counted))
+    )
     return float(np.sqrt(total / count)) if count else float("nan")
 
 
@@ -171,12 +183,16 @@ def _sum_of_squared_gaps(
     return total, count
 
 
-def _interval(image: NDArray[np.float64], factor: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _interval(
+    image: NDArray[np.float64], factor: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     kernel = np.ones((3, 3), np.uint8)
     # cv2 drops a last axis of one channel.
     lowest = cv2.erode(image, kernel, borderType=cv2.BORDER_REPLICATE).reshape(image.shape)
     highest = cv2.dilate(image, kernel, borderType=cv2.BORDER_REPLICATE).reshape(image.shape)
-    return np.trunc(image + factor * (lowest - image)), np.trunc(image + factor * (highest - image) + 0.99)
+    return np.trunc(image + factor * (lowest - image)), np.trunc(
+        image + factor * (highest - image) + 0.99
+    )
 
 
 def _finish(drawn: NDArray[np.float32]) -> Prediction:
@@ -188,7 +204,9 @@ def _finish(drawn: NDArray[np.float32]) -> Prediction:
 
 
 @kernel
-def _to_bytes(drawn: NDArray[np.float32], empty: NDArray[np.uint8], image: NDArray[np.uint8], visible: Mask) -> None:
+def _to_bytes(
+    drawn: NDArray[np.float32], empty: NDArray[np.uint8], image: NDArray[np.uint8], visible: Mask
+) -> None:
     rows, columns, channels = drawn.shape
     for y in range(rows):
         for x in range(columns):
@@ -224,10 +242,14 @@ def _fetch(frame: NDArray, moved: NDArray, arrived: NDArray, gap: float, drawn: 
                     drawn[y, x, c] = v1 + t * (v2 - v1)
                     continue
                 s1, s2 = v2 - frame[y, left - 1, c], frame[y, left + 2, c] - v1
-                drawn[y, x, c] = v1 + t * (s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1))))
+                drawn[y, x, c] = v1 + t * (
+                    s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1)))
+                )
 
 
-def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 2.0) -> NDArray[np.float32]:
+def render(
+    values: NDArray, disparity: Disparity, shift: float, *, gap: float = 2.0
+) -> NDArray[np.float32]:
     """Forward warp: move every pixel by its scaled disparity and draw its value there, nearer surfaces over farther ones.
 
     Neighbours in a row whose disparities differ by less than `gap` belong to one surface: a line of interpolated values
@@ -265,7 +287,11 @@ def render(values: NDArray, disparity: Disparity, shift: float, *, gap: float = 
     layers.flags.writeable = depth.flags.writeable = False
     drawn = np.full(layers.shape, np.nan, np.float32)
     over_rows(
-        lambda a, b: _render_kernel(layers[a:b], depth[a:b], np.float32(shift), np.float32(gap), drawn[a:b]), rows, drawn.size
+        lambda a, b: _render_kernel(
+            layers[a:b], depth[a:b], np.float32(shift), np.float32(gap), drawn[a:b]
+        ),
+        rows,
+        drawn.size,
     )
     return drawn.reshape(values.shape)
 
@@ -295,7 +321,9 @@ def _render_kernel(values, disparity, shift, gap, drawn):  # type: ignore[no-unt
                 for target in range(first, last + 1):
                     part = (np.float32(target) - start) / length
                     for c in range(channels):
-                        drawn[y, target, c] = values[y, left, c] + part * (values[y, right, c] - values[y, left, c])
+                        drawn[y, target, c] = values[y, left, c] + part * (
+                            values[y, right, c] - values[y, left, c]
+                        )
             else:
                 place = x - round_half_away(shift * disparity[y, x])
                 if 0 <= place < columns:

@@ -123,25 +123,33 @@ def interpolated(disparity: Disparity) -> Disparity:
 
 
 def _checked(disparity: NDArray, scene: Scene, protocol: Protocol) -> Disparity:
-    disparity = pixels_as_float(f"scene {scene.name}: the map", np.asarray(unmasked("the map", disparity)))
+    disparity = pixels_as_float(
+        f"scene {scene.name}: the map", np.asarray(unmasked("the map", disparity))
+    )
     rows, columns = scene.reference.shape[:2]
     if disparity.ndim != 2:
         raise DataError(
             f"scene {scene.name}: the map has shape {disparity.shape}; expected (rows, columns) = ({rows}, {columns})"
         )
     if not np.issubdtype(disparity.dtype, np.floating):
-        message = (
-            f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate{WHOLE_NUMBERS}"
-        )
+        message = f"scene {scene.name}: the map holds {disparity.dtype}; expected float32 in pixels, NaN = no estimate{WHOLE_NUMBERS}"
         raise DataError(message)
     measured = disparity.astype(np.float32, copy=False)
     if disparity.shape == (rows, columns):
         return measured
     factor = columns // disparity.shape[1] if disparity.shape[1] else 0
-    if protocol.enlarge and factor in (2, 4) and (rows, columns) == (factor * disparity.shape[0], factor * disparity.shape[1]):
+    if (
+        protocol.enlarge
+        and factor in (2, 4)
+        and (rows, columns) == (factor * disparity.shape[0], factor * disparity.shape[1])
+    ):
         return np.repeat(np.repeat(measured * np.float32(factor), factor, axis=0), factor, axis=1)
     smaller = disparity.shape[0] < rows and disparity.shape[1] < columns
-    hint = ": where it is of reduced images, enlarge it and multiply its disparities by as much" if smaller else ""
+    hint = (
+        ": where it is of reduced images, enlarge it and multiply its disparities by as much"
+        if smaller
+        else ""
+    )
     raise DataError(
         f"scene {scene.name}: the map is {disparity.shape[1]}x{disparity.shape[0]}, the scene's images are {columns}x{rows}{hint}"
     )

@@ -20,11 +20,29 @@ from stereo_framework.core.parameters import parameters_of, spelled
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.shipped import shipped_yaml
-from stereo_framework.evaluation._protocol import REGIONS, Protocol, field, grouped, region_fault, value_faults
+from stereo_framework.evaluation._protocol import (
+    REGIONS,
+    Protocol,
+    field,
+    grouped,
+    region_fault,
+    value_faults,
+)
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import metric_of, shortest
 
-__all__ = ["PRESETS", "REGIONS", "Protocol", "average", "faults", "of_scene", "protocol", "resolve", "shortest", "with_measures"]
+__all__ = [
+    "PRESETS",
+    "REGIONS",
+    "Protocol",
+    "average",
+    "faults",
+    "of_scene",
+    "protocol",
+    "resolve",
+    "shortest",
+    "with_measures",
+]
 
 
 class _Presets(Registry[Any]):
@@ -93,7 +111,9 @@ def resolve(spec: str | Mapping[str, Any] | Protocol) -> Protocol:
         return spec
     found = faults(spec)
     if found:
-        raise ParameterError("\n".join(f"{'.'.join(filter(None, ('protocol', k)))}: {v}" for k, v in found.items()))
+        raise ParameterError(
+            "\n".join(f"{'.'.join(filter(None, ('protocol', k)))}: {v}" for k, v in found.items())
+        )
     if isinstance(spec, str):
         return PRESETS[spec]
     return derive(PRESETS[spec["base"]], {k: v for k, v in spec.items() if k != "base"})
@@ -108,7 +128,11 @@ def derive(base: Protocol, changes: Mapping[str, Any]) -> Protocol:
         Illegal values, one line each.
     """
     derived = dataclasses.replace(base, **{field(k): v for k, v in changes.items()})
-    return derived if "name" in changes else dataclasses.replace(derived, name=_derived_name(base, derived))
+    return (
+        derived
+        if "name" in changes
+        else dataclasses.replace(derived, name=_derived_name(base, derived))
+    )
 
 
 @functools.cache
@@ -120,7 +144,9 @@ def with_measures(protocol: Protocol, measures: tuple[str, ...]) -> Protocol:
     >>> with_measures(PRESETS["taxonomy2002"], ("mape", "rms_error")).name
     'taxonomy2002+mape'
     """
-    both = dataclasses.replace(protocol, measures=tuple(dict.fromkeys((*protocol.measures, *measures))))
+    both = dataclasses.replace(
+        protocol, measures=tuple(dict.fromkeys((*protocol.measures, *measures)))
+    )
     more = tuple(name for name in both.measures if name not in protocol.measures)
     return dataclasses.replace(both, name="+".join((protocol.name, *grouped(more))))
 
@@ -144,7 +170,9 @@ def faults(spec: object) -> dict[str, str]:
         return {} if spec in PRESETS else {"": _no_preset(spec)}
     if not isinstance(spec, Mapping):
         expected = "a name or a mapping of 'base' and the fields that differ"
-        return {"": f"{spelled(spec)} is not a protocol; expected {expected}; {nearest('', PRESETS, kind='protocols')}"}
+        return {
+            "": f"{spelled(spec)} is not a protocol; expected {expected}; {nearest('', PRESETS, kind='protocols')}"
+        }
     found = {}
     base = spec.get("base")
     if "base" not in spec:
@@ -154,19 +182,25 @@ def faults(spec: object) -> dict[str, str]:
     legal = parameters_of(Protocol)
     for key in spec:
         if key != "base" and field(str(key)) not in legal:
-            found[str(key)] = f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *legal}, kind='fields')}"
+            found[str(key)] = (
+                f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *legal}, kind='fields')}"
+            )
     for key in spec:
         if isinstance(key, str) and field(key) != key and field(key) in spec:
             found[key] = f"given twice: as {key!r} and as {field(key)!r}; keep one"
     found |= value_faults({k: v for k, v in spec.items() if field(str(k)) in legal})
     key = next((k for k in ("regions", "region", "masks") if k in spec), "")
     if key and not {"regions", "region", "masks"} & found.keys():
-        inherited = PRESETS[base] if isinstance(base, str) and base in PRESETS else PRESETS["taxonomy2002"]
+        inherited = (
+            PRESETS[base] if isinstance(base, str) and base in PRESETS else PRESETS["taxonomy2002"]
+        )
         regions = spec.get("regions", spec.get("region", inherited.regions))
         if fault := region_fault(regions, spec.get("masks", inherited.masks)):
             found[key] = fault
     if isinstance(spec.get("name"), str) and spec["name"] in PRESETS:
-        found["name"] = f"{spec['name']!r} is the preset itself; give the derived protocol another name or none"
+        found["name"] = (
+            f"{spec['name']!r} is the preset itself; give the derived protocol another name or none"
+        )
     return found
 
 
@@ -202,7 +236,9 @@ def _short(value: Any) -> str:
 
 @checked()
 def average(
-    statistics: Sequence[Mapping[str, AnyNumber]], protocol: Protocol, weights: Sequence[float] | None = None
+    statistics: Sequence[Mapping[str, AnyNumber]],
+    protocol: Protocol,
+    weights: Sequence[float] | None = None,
 ) -> dict[str, float]:
     """Average statistics over scenes as the protocol prescribes.
 
@@ -238,14 +274,19 @@ def average(
         return _over_pixels(statistics, protocol.regions)
     if weights is None or protocol.averaging != "weighted":
         weights = [1.0] * len(statistics)
-    counted = [i for i, scene_statistics in enumerate(statistics) if is_counted(scene_statistics, protocol)]
+    counted = [
+        i for i, scene_statistics in enumerate(statistics) if is_counted(scene_statistics, protocol)
+    ]
     if counted:
         statistics = [statistics[i] for i in counted]
         weights = [weights[i] for i in counted]
     used = list(weights)
     everywhere = set(statistics[0]).intersection(*statistics[1:])
     names = [name for name in statistics[0] if name in everywhere]
-    found = {name: sum(map(operator.mul, used, [s[name] for s in statistics])) / sum(used) for name in names}
+    found = {
+        name: sum(map(operator.mul, used, [s[name] for s in statistics])) / sum(used)
+        for name in names
+    }
     if protocol.averaging == "columns":
         columns = [value for name, value in found.items() if name.startswith("bad_pixels_")]
         if columns:
@@ -263,7 +304,9 @@ def is_counted(statistics: Mapping[str, float], protocol: Protocol) -> bool:
     return protocol.truth_limit is None or not (matched is None or math.isnan(matched))
 
 
-def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[str]) -> dict[str, float]:
+def _over_pixels(
+    statistics: Sequence[Mapping[str, float]], regions: Sequence[str]
+) -> dict[str, float]:
     found = {}
     for name in dict.fromkeys(name for s in statistics for name in s):
         metric = metric_of(name)
@@ -274,9 +317,15 @@ def _over_pixels(statistics: Sequence[Mapping[str, float]], regions: Sequence[st
             continue
         # The name of one region may be the end of another one's name: nonocc, background_nonocc.
         region = max((r for r in regions if name.endswith(f"_{r}")), key=len)
-        counted = [(s[f"pixels_{region}"], s[name]) for s in statistics if name in s and s[f"pixels_{region}"]]
+        counted = [
+            (s[f"pixels_{region}"], s[name])
+            for s in statistics
+            if name in s and s[f"pixels_{region}"]
+        ]
         pixels = sum(count for count, _ in counted)
         power = 2 if metric.pooled == "rms" else 1
-        power_mean = sum(count * value**power for count, value in counted) / pixels if pixels else math.nan
+        power_mean = (
+            sum(count * value**power for count, value in counted) / pixels if pixels else math.nan
+        )
         found[name] = power_mean ** (1 / power)
     return found

@@ -26,7 +26,12 @@ _KEPT = 8
 """How many sets of masks, HCI subsets and matching tables are kept for a scene. A run is seldom measured with more protocols that differ in them."""
 
 _CHOICES = {
-    "computed": ("disparity_gap", "textureless_width", "textureless_threshold", "discontinuity_width"),
+    "computed": (
+        "disparity_gap",
+        "textureless_width",
+        "textureless_threshold",
+        "discontinuity_width",
+    ),
     "scene": ("disparity_gap", "regions"),
 }
 """The fields of a protocol on which its masks depend, besides the border."""
@@ -113,14 +118,20 @@ def _masks(scene: Scene, border: int, protocol: Protocol) -> Mapping[str, Mask]:
     if scene.evaluated is not None:
         evaluated &= scene.evaluated
         if not evaluated.any():
-            raise DataError(f"scene {scene.name}: the mask leaves no pixel to evaluate; white (255, True) counts")
+            raise DataError(
+                f"scene {scene.name}: the mask leaves no pixel to evaluate; white (255, True) counts"
+            )
     masks = {"all": evaluated}
     if scene.truth is not None:
         evaluated &= np.isfinite(scene.truth)
         if protocol.truth_limit is not None:
             evaluated &= _below(scene.truth, protocol.truth_limit)
         computed = protocol.masks == "computed"
-        masks |= _computed(scene, evaluated, border, protocol) if computed else _stored(scene, evaluated, protocol)
+        masks |= (
+            _computed(scene, evaluated, border, protocol)
+            if computed
+            else _stored(scene, evaluated, protocol)
+        )
     for mask in masks.values():
         mask.flags.writeable = False
     return types.MappingProxyType(masks)
@@ -142,14 +153,17 @@ def _computed(scene: Scene, evaluated: Mask, border: int, protocol: Protocol) ->
     truth, gap = scene.truth, protocol.disparity_gap
     assert truth is not None, "regions are computed from the truth"
     hidden = occluded(truth, scene.direction, gap=gap)
-    flat = textureless(scene.reference, width=protocol.textureless_width, threshold=protocol.textureless_threshold)
+    flat = textureless(
+        scene.reference, width=protocol.textureless_width, threshold=protocol.textureless_threshold
+    )
     seen = evaluated & ~hidden
     return {
         "nonocc": seen,
         "occ": evaluated & hidden,
         "textured": seen & ~flat,
         "textureless": seen & flat,
-        "discont": seen & discontinuities(truth, gap=gap, width=protocol.discontinuity_width, border=border),
+        "discont": seen
+        & discontinuities(truth, gap=gap, width=protocol.discontinuity_width, border=border),
     }
 
 
@@ -172,7 +186,11 @@ def _subsets(scene: Scene, parameters: Parameters) -> Subsets:
         raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
     nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
     found = extract_subsets(scene.truth, nonocc, parameters=parameters)
-    return replace(found, evaluated=found.evaluated & scene.evaluated) if scene.evaluated is not None else found
+    return (
+        replace(found, evaluated=found.evaluated & scene.evaluated)
+        if scene.evaluated is not None
+        else found
+    )
 
 
 def visible(scene: Scene, *, gap: float = 2.0) -> Mask:
@@ -204,7 +222,9 @@ def visible(scene: Scene, *, gap: float = 2.0) -> Mask:
         return left_right_difference(truth, scene.match_truth, scene.direction) <= 1
 
 
-def left_right_difference(disparity: Disparity, match_disparity: Disparity, direction: int) -> Disparity:
+def left_right_difference(
+    disparity: Disparity, match_disparity: Disparity, direction: int
+) -> Disparity:
     """Absolute difference between every disparity and that of the pixel that it points to in the match frame's map.
 
     Parameters
@@ -297,7 +317,9 @@ def textureless(image: Image, *, width: int = 3, threshold: float = 4.0) -> Mask
     """
     channels = 1 if image.ndim == 2 else image.shape[2]
     # Differences of 8 bits and their squares are exact in float32, those of float images need float64.
-    planes: NDArray[np.floating] = image.astype(np.float32 if image.dtype == np.uint8 else np.float64)
+    planes: NDArray[np.floating] = image.astype(
+        np.float32 if image.dtype == np.uint8 else np.float64
+    )
     squares = np.square(planes[:, 1:] - planes[:, :-1])
     if channels > 1:
         squares = squares[..., 0] + squares[..., 1] + squares[..., 2]
@@ -307,7 +329,12 @@ def textureless(image: Image, *, width: int = 3, threshold: float = 4.0) -> Mask
     side = max(width, 1)
     anchor = (side - 1) // 2
     sums = cv2.boxFilter(
-        contrast, cv2.CV_64F, (side, side), anchor=(anchor, anchor), normalize=False, borderType=cv2.BORDER_REPLICATE
+        contrast,
+        cv2.CV_64F,
+        (side, side),
+        anchor=(anchor, anchor),
+        normalize=False,
+        borderType=cv2.BORDER_REPLICATE,
     )
     return sums < threshold**2 * channels * side**2
 

@@ -39,7 +39,9 @@ class Remedies:
         which its disparities are to be divided.
     """
 
-    disparity_map: str = "set these pixels to NaN, or read the file with read_disparity(..., unknown={value})"
+    disparity_map: str = (
+        "set these pixels to NaN, or read the file with read_disparity(..., unknown={value})"
+    )
     truth: str = (
         "set these pixels to NaN, read the file with read_disparity(..., unknown={value}), or write 'unknown: {value}' "
         "below truth in scene.yaml"
@@ -86,7 +88,9 @@ def doubts(
         search range.
     """
     if disparity.ndim != 2:
-        message = f"scene {scene.name}: the map has shape {disparity.shape}; expected (rows, columns)"
+        message = (
+            f"scene {scene.name}: the map has shape {disparity.shape}; expected (rows, columns)"
+        )
         raise DataError(message)
     if not np.isfinite(disparity).any():
         return [f"{scene.name}: the map holds no estimate at all"]
@@ -126,7 +130,9 @@ def _markers_of_truth(truth: Disparity, name: str, remedies: Remedies) -> list[s
     return lines
 
 
-def _markers_of_map(disparity: Disparity, search: Search | None, *, is_external: bool, scale: float) -> list[Marker]:
+def _markers_of_map(
+    disparity: Disparity, search: Search | None, *, is_external: bool, scale: float
+) -> list[Marker]:
     """Find probable markers of a map; values that a method has searched are none."""
     markers = probable_markers(disparity, scale=scale)
     if is_external or search is None:
@@ -162,12 +168,16 @@ def _stored_text(value: float, scale: float) -> str:
     return repr(stored)
 
 
-def _by_range(disparity: Disparity, name: str, search: Search, markers: set[np.float32], remedies: Remedies) -> list[str]:
+def _by_range(
+    disparity: Disparity, name: str, search: Search, markers: set[np.float32], remedies: Remedies
+) -> list[str]:
     """Report the most frequent value outside the search range, unless it is a marker."""
     sample = disparity[:: max(1, disparity.shape[0] // _ROWS)]
     # Sub-pixel estimates may lie half a level outside.
     half = 0.5 * min(search.step, 1)
-    is_outside = np.isfinite(sample) & ((sample < search.minimum - half) | (sample > search.maximum + half))
+    is_outside = np.isfinite(sample) & (
+        (sample < search.minimum - half) | (sample > search.maximum + half)
+    )
     values, counts = np.unique(sample[is_outside], return_counts=True)
     if not counts.size or counts.max() < _STUCK * sample.size:
         return []
@@ -185,7 +195,9 @@ def _by_range(disparity: Disparity, name: str, search: Search, markers: set[np.f
     return [line]
 
 
-def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity, remedies: Remedies) -> list[str]:
+def _by_truth(
+    disparity: Disparity, scene: Scene, truth: Disparity, remedies: Remedies
+) -> list[str]:
     # Small disparities prove nothing: estimates that are scaled down far enough would agree with all of them.
     step = max(1, disparity.shape[0] // _ROWS)
     disparity, truth = disparity[::step], truth[::step]
@@ -206,20 +218,29 @@ def _by_truth(disparity: Disparity, scene: Scene, truth: Disparity, remedies: Re
         ]
     if as_it_is > 0.5:
         return []
-    best = max((sign * scale for sign in (1, -1) for f in (1, *_FACTORS) for scale in (f, 1 / f)), key=share)
+    best = max(
+        (sign * scale for sign in (1, -1) for f in (1, *_FACTORS) for scale in (f, 1 / f)),
+        key=share,
+    )
     best = best if share(best) > 0.5 else float(np.median(estimate / true)) or 1.0
     # A map of its middle disparity alone must not agree with as much, unless that is all there is to be found.
-    alike = float(np.mean(np.abs(np.median(estimate) / best - true) <= 1)) if np.ptp(true) > 1 else 0.0
+    alike = (
+        float(np.mean(np.abs(np.median(estimate) / best - true) <= 1)) if np.ptp(true) > 1 else 0.0
+    )
     if share(best) <= max(0.5, alike) or as_it_is > share(best) / 2:
         return []
-    instruction = remedies.other_scale.format(value=f"{best * remedies.map_scale:.4g}", factor=f"{best:.4g}")
+    instruction = remedies.other_scale.format(
+        value=f"{best * remedies.map_scale:.4g}", factor=f"{best:.4g}"
+    )
     return [
         f"{scene.name}: the map or the truth may have the wrong {_wrong(best)}: {100 * share(best):.0f} % of the estimates lie within "
         f"1 px of the truth when {_right(best)}, {100 * as_it_is:.0f} % as they are; {instruction}"
     ]
 
 
-def _of_other_view(disparity: Disparity, scene: Scene, truth: Disparity, mask: NDArray[np.bool_]) -> float:
+def _of_other_view(
+    disparity: Disparity, scene: Scene, truth: Disparity, mask: NDArray[np.bool_]
+) -> float:
     """The share of the true disparities that the map holds at the places where the match frame shows these pixels."""
     rows, columns = np.nonzero(mask)
     true = truth[mask]
@@ -238,5 +259,11 @@ def _wrong(scale: float) -> str:
 
 def _right(scale: float) -> str:
     size = abs(scale)
-    change = f"divided by {size:.3g}" if size > 1 else f"multiplied by {1 / size:.3g}" if size < 1 else ""
+    change = (
+        f"divided by {size:.3g}"
+        if size > 1
+        else f"multiplied by {1 / size:.3g}"
+        if size < 1
+        else ""
+    )
     return " and ".join(filter(None, ("negated" * (scale < 0), change)))

@@ -90,10 +90,23 @@ def structural_similarity(image: Image, other: Image, valid: Mask | None = None)
     pixels, scaled to sum to 1, and the mean is taken over the windows with a valid centre.
     """
     layers, others = (array.reshape(*array.shape[:2], -1) for array in (image, other))
-    return float(np.mean([_similarity(layers[..., c], others[..., c], valid, _LARGEST) for c in range(layers.shape[2])]))
+    return float(
+        np.mean(
+            [
+                _similarity(layers[..., c], others[..., c], valid, _LARGEST)
+                for c in range(layers.shape[2])
+            ]
+        )
+    )
 
 
-def r_ssim(disparity: Disparity, truth: Disparity, mask: Mask | None = None, *, largest: float | None = None) -> float:
+def r_ssim(
+    disparity: Disparity,
+    truth: Disparity,
+    mask: Mask | None = None,
+    *,
+    largest: float | None = None,
+) -> float:
     """Structural similarity of a disparity map and the truth, both of which may have gaps (R-SSIM).
 
     Parameters

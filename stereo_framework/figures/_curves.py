@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.figures._looks import CHARACTER, LINE, handle, legend_beside, longest, new_chart, plain_axes, styles
+from stereo_framework.figures._looks import (
+    CHARACTER,
+    LINE,
+    handle,
+    legend_beside,
+    longest,
+    new_chart,
+    plain_axes,
+    styles,
+)
 from stereo_framework.tables.values import grouped, is_number, word
 
 if TYPE_CHECKING:
@@ -94,45 +103,82 @@ def curves_figure(
     lines = [*names.values(), *legend_title.splitlines()]
     beside = longest(lines) + 0.9 if with_legend else 0.2
     x_axes = {
-        label: Positions([point.x for panel in own for point in _points(panel)], x_scale, labels or {})
+        label: Positions(
+            [point.x for panel in own for point in _points(panel)], x_scale, labels or {}
+        )
         for label, own in grouped(panels, lambda panel: panel.x_label).items()
     }
     width, height = map(max, zip(*(x.panel for x in x_axes.values()), strict=True))
-    figure = new_chart(columns * width, beside, max(rows * height, LINE * len(lines)) + 0.4, title, footnote)
+    figure = new_chart(
+        columns * width, beside, max(rows * height, LINE * len(lines)) + 0.4, title, footnote
+    )
     looks = styles(list(names), joined=any(x.ordered for x in x_axes.values()))
     for panel in panels:
         axes = figure.add_subplot(rows, columns, panel.row * columns + panel.column + 1)
         _draw(axes, panel, x_axes[panel.x_label], looks, y_scale)
-        limits = _limits([q for p in panels if p.y_label == panel.y_label for q in _points(p)], y_scale)
+        limits = _limits(
+            [q for p in panels if p.y_label == panel.y_label for q in _points(p)], y_scale
+        )
         axes.set_ylim(*limits)
         if y_scale == "log":
             # Powers of ten, or even steps where these would be too few.
-            axes.yaxis.set_major_locator(LogLocator() if limits[1] > 100 * limits[0] else MaxNLocator(5))
+            axes.yaxis.set_major_locator(
+                LogLocator() if limits[1] > 100 * limits[0] else MaxNLocator(5)
+            )
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter("")
-        left = any(p.row == panel.row and p.column < panel.column and p.y_label == panel.y_label for p in panels)
-        below = any(p.column == panel.column and p.row > panel.row and p.x_label == panel.x_label for p in panels)
+        left = any(
+            p.row == panel.row and p.column < panel.column and p.y_label == panel.y_label
+            for p in panels
+        )
+        below = any(
+            p.column == panel.column and p.row > panel.row and p.x_label == panel.x_label
+            for p in panels
+        )
         plain_axes(axes, panel.title, "" if below else panel.x_label, "" if left else panel.y_label)
     if with_legend:
-        legend_beside(figure, [handle(looks[series], name) for series, name in names.items()], legend_title)
+        legend_beside(
+            figure, [handle(looks[series], name) for series, name in names.items()], legend_title
+        )
     return figure
 
 
-def _draw(axes: Axes, panel: Panel, positions: Positions, looks: Mapping[tuple[Any, ...], dict[str, Any]], y_scale: str) -> None:
+def _draw(
+    axes: Axes,
+    panel: Panel,
+    positions: Positions,
+    looks: Mapping[tuple[Any, ...], dict[str, Any]],
+    y_scale: str,
+) -> None:
     axes.set_yscale(y_scale)
     axes.grid(axis="y", color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     for curve in panel.curves:
         points = sorted(
-            ((positions[p.x] + _aside(panel, curve, p, positions), p) for p in curve.points), key=lambda item: item[0]
+            ((positions[p.x] + _aside(panel, curve, p, positions), p) for p in curve.points),
+            key=lambda item: item[0],
         )
         style = looks[curve.series]
-        axes.plot([x for x, _ in points], [p.y for _, p in points], clip_on=False, zorder=3, **style)
+        axes.plot(
+            [x for x, _ in points], [p.y for _, p in points], clip_on=False, zorder=3, **style
+        )
         bars = [(x, p.y, *p.ends) for x, p in points if p.ends]
         if bars:
             x, y, low, high = zip(*bars, strict=True)
-            lengths = [[b - a for a, b in zip(low, y, strict=True)], [b - a for a, b in zip(y, high, strict=True)]]
-            axes.errorbar(x, y, lengths, fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=2, alpha=0.7)
+            lengths = [
+                [b - a for a, b in zip(low, y, strict=True)],
+                [b - a for a, b in zip(y, high, strict=True)],
+            ]
+            axes.errorbar(
+                x,
+                y,
+                lengths,
+                fmt="none",
+                ecolor=style["color"],
+                elinewidth=0.8,
+                capsize=2,
+                alpha=0.7,
+            )
     if positions.none is not None:
         axes.axvline(positions.none, color="0.6", linewidth=0.8, linestyle=":")
     axes.set_xticks([x for x, _ in positions.ticks], minor=True)
@@ -199,7 +245,10 @@ class Positions:
         log = to_scale and scale == "log"
         if log and numbers[0] <= 0:
             raise ParameterError(f"x_scale: log: {numbers[0]:g} is not above 0")
-        places = (math.log(v) if log else float(v if to_scale else i) for i, v in enumerate([*numbers, *names]))
+        places = (
+            math.log(v) if log else float(v if to_scale else i)
+            for i, v in enumerate([*numbers, *names])
+        )
         found = dict(zip([*numbers, *names], places, strict=True))
         low, high = min(found.values(), default=0.0), max(found.values(), default=0.0)
         self.none: float | None = None
@@ -227,14 +276,21 @@ class Positions:
         scale = characters / (self.limits[1] - self.limits[0])
         chosen: list[tuple[float, str]] = []
         for place, text in reversed(self.ticks):
-            if not self.ordered or not chosen or (chosen[0][0] - place) * scale >= (len(text) + len(chosen[0][1]) + 1) / 2:
+            if (
+                not self.ordered
+                or not chosen
+                or (chosen[0][0] - place) * scale >= (len(text) + len(chosen[0][1]) + 1) / 2
+            ):
                 chosen.insert(0, (place, text))
         return chosen
 
     @property
     def crowded(self) -> bool:
         """Whether names would touch, so that they must be written at an angle."""
-        return not self.ordered and len(self._texts) * (1 + max(map(len, self._texts.values()))) > _ROOM
+        return (
+            not self.ordered
+            and len(self._texts) * (1 + max(map(len, self._texts.values()))) > _ROOM
+        )
 
     @property
     def panel(self) -> tuple[float, float]:
@@ -244,4 +300,6 @@ class Positions:
             return _PANEL
         reach = longest(itertools.chain(*names))
         below = reach / 2 + LINE * max(map(len, names))
-        return max(_PANEL[0], _APART * sum(map(len, names)) + reach), _PANEL[1] + max(0, below - _BELOW)
+        return max(_PANEL[0], _APART * sum(map(len, names)) + reach), _PANEL[1] + max(
+            0, below - _BELOW
+        )

@@ -31,11 +31,16 @@ LINE = 0.2
 """Distance from one line of a legend to the next, in inches."""
 
 
-def styles(series: Sequence[tuple[Any, ...]], *, joined: bool) -> dict[tuple[Any, ...], dict[str, Any]]:
+def styles(
+    series: Sequence[tuple[Any, ...]], *, joined: bool
+) -> dict[tuple[Any, ...], dict[str, Any]]:
     """The look of each series: its first key decides colour and marker, the other keys line style and filling, as long as there are enough of them."""
     first = list(dict.fromkeys(one[:1] for one in series))
     # A series without further keys gets the plain line.
-    rest = sorted(dict.fromkeys(one[1:] for one in series), key=lambda keys: any(v != NOT_APPLICABLE for v in keys))
+    rest = sorted(
+        dict.fromkeys(one[1:] for one in series),
+        key=lambda keys: any(v != NOT_APPLICABLE for v in keys),
+    )
     by_key = 1 < len(rest) <= len(_STYLES) and len(first) <= len(_COLOURS)
     found = {}
     for i, one in enumerate(series):
@@ -64,7 +69,9 @@ def longest(texts: Iterable[str]) -> float:
     return CHARACTER * max(map(len, texts))
 
 
-def new_chart(inside: float, beside: float, height: float, title: str = "", footnote: str = "") -> Figure:
+def new_chart(
+    inside: float, beside: float, height: float, title: str = "", footnote: str = ""
+) -> Figure:
     """An empty figure with the layout that all charts share: a title above the panels, and a footnote in small print at the bottom.
 
     Parameters
@@ -82,7 +89,9 @@ def new_chart(inside: float, beside: float, height: float, title: str = "", foot
     if title:
         figure.suptitle(title, x=inside / width / 2, fontsize=LARGE, parse_math=False)
     if footnote:
-        figure.supxlabel(_folded(footnote, width, SMALL), fontsize=SMALL, color="0.35", parse_math=False)
+        figure.supxlabel(
+            _folded(footnote, width, SMALL), fontsize=SMALL, color="0.35", parse_math=False
+        )
     return figure
 
 
@@ -103,7 +112,12 @@ def _folded(text: str, inches: float, size: float) -> str:
 def legend_beside(figure: Figure, handles: Sequence[Any], title: str = "") -> None:
     """Draw a legend to the right of all panels."""
     legend = figure.legend(
-        handles=handles, loc="outside right upper", frameon=False, fontsize=FONT, title=title, handlelength=3.2
+        handles=handles,
+        loc="outside right upper",
+        frameon=False,
+        fontsize=FONT,
+        title=title,
+        handlelength=3.2,
     )
     legend.get_title().set_fontsize(FONT)
     for text in (*legend.get_texts(), legend.get_title()):

@@ -21,7 +21,16 @@ from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.prediction import EMPTY, Prediction, prediction_error
 from stereo_framework.evaluation.protocols import Protocol, of_scene
 from stereo_framework.evaluation.regions import region_masks
-from stereo_framework.figures.grid import WIDEST, Panel, check_image, check_shapes, difference, disparities, grid_figure, rgb
+from stereo_framework.figures.grid import (
+    WIDEST,
+    Panel,
+    check_image,
+    check_shapes,
+    difference,
+    disparities,
+    grid_figure,
+    rgb,
+)
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import PathLike, write_image
 
@@ -62,7 +71,11 @@ def disparity_figure(disparity: Disparity, shown: tuple[float, float], title: st
 
 
 def side_by_side_figure(
-    image: Image, maps: Mapping[str, Disparity], shown: tuple[float, float], truth: Disparity | None = None, title: str = ""
+    image: Image,
+    maps: Mapping[str, Disparity],
+    shown: tuple[float, float],
+    truth: Disparity | None = None,
+    title: str = "",
 ) -> Figure:
     """The reference image and disparity maps side by side, each with its error or its difference from the first.
 
@@ -95,18 +108,28 @@ def side_by_side_figure(
     for name, values in maps.items():
         columns.append([Panel(name, values, scale, "no estimate")])
         if truth is not None:
-            columns[-1].append(difference("error: disparity − truth", values, truth, "disparity error"))
+            columns[-1].append(
+                difference("error: disparity − truth", values, truth, "disparity error")
+            )
         elif name != first:
-            columns[-1].append(difference(f"difference from {first}", values, maps[first], "difference"))
+            columns[-1].append(
+                difference(f"difference from {first}", values, maps[first], "difference")
+            )
     if sum(map(len, columns)) <= _IN_A_ROW:
         return grid_figure([[panel for column in columns for panel in column]], title)
     lines = math.ceil(len(columns) / _MOST)
     across = math.ceil(len(columns) / lines)
-    rows = [row for i in range(0, len(columns), across) for row in itertools.zip_longest(*columns[i : i + across])]
+    rows = [
+        row
+        for i in range(0, len(columns), across)
+        for row in itertools.zip_longest(*columns[i : i + across])
+    ]
     return grid_figure(rows, title)
 
 
-def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, scale: float = 16.0, border: int = 0) -> None:
+def error_picture(
+    path: PathLike, disparity: Disparity, truth: Disparity, *, scale: float = 16.0, border: int = 0
+) -> None:
     """Write a picture of the signed error, disparity minus truth, in grey levels around 128.
 
     Parameters
@@ -135,7 +158,9 @@ def error_picture(path: PathLike, disparity: Disparity, truth: Disparity, *, sca
     known = evaluated & np.isfinite(disparity)
     error = np.zeros(truth.shape, np.float32)
     error[known] = disparity[known] - truth[known]
-    grey = np.clip(128 + np.trunc(error * np.float32(scale) + np.float32(0.5)), 0, 255).astype(np.uint8)
+    grey = np.clip(128 + np.trunc(error * np.float32(scale) + np.float32(0.5)), 0, 255).astype(
+        np.uint8
+    )
     missing = evaluated & ~known
     if missing.any():
         grey = rgb(grey)
@@ -199,7 +224,9 @@ def _evaluated(disparity: Disparity, truth: Disparity, border: int) -> Mask:
 
 
 def prediction_figure(
-    predictions: Mapping[str, tuple[Prediction, Image]], errors: Mapping[str, float] | None = None, title: str = ""
+    predictions: Mapping[str, tuple[Prediction, Image]],
+    errors: Mapping[str, float] | None = None,
+    title: str = "",
 ) -> Figure:
     """Draw a column for every predicted frame: the real image, the predicted one below it, and the prediction error below that.
 
@@ -224,18 +251,25 @@ def prediction_figure(
     if not predictions:
         raise ParameterError("predictions: none given; the sequence has no frame that is predicted")
     if errors is None:
-        errors = {name: prediction_error(prediction, real) for name, (prediction, real) in predictions.items()}
+        errors = {
+            name: prediction_error(prediction, real)
+            for name, (prediction, real) in predictions.items()
+        }
     real, predicted = [], []
     for name, (prediction, image) in predictions.items():
         told = f"RMS error {errors[name]:.2f} grey levels\n{100 * (1 - np.mean(prediction.visible)):.1f} % holes"
         real.append(Panel(name, image))
         # In colour, so that holes can be distinguished from white.
-        shown = np.where(prediction.visible[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8))
+        shown = np.where(
+            prediction.visible[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8)
+        )
         predicted.append(Panel("predicted", shown, below=told))
     whole = all(prediction.visible.all() for prediction, _ in predictions.values())
     holes = [] if whole else [(EMPTY, "hole: nothing was predicted here")]
     # One or two frames are not enlarged to fill the whole width.
-    return grid_figure([real, predicted], title, room=WIDEST // max(len(predictions), 3), legend=holes)
+    return grid_figure(
+        [real, predicted], title, room=WIDEST // max(len(predictions), 3), legend=holes
+    )
 
 
 def write_pictures(
@@ -270,9 +304,16 @@ def write_pictures(
         return stem.with_name(f"{stem.name}_{what}.png")
 
     save_picture(name("disparity"), disparity_figure(disparity, shown, scene.name))
-    save_picture(name("overview"), side_by_side_figure(scene.reference, {"disparity": disparity}, shown, scene.truth, scene.name))
+    save_picture(
+        name("overview"),
+        side_by_side_figure(
+            scene.reference, {"disparity": disparity}, shown, scene.truth, scene.name
+        ),
+    )
     if views := predictions(scene, disparity, protocol):
-        errors = {place: METRICS["predict_err"].measure(view, protocol) for place, view in views.items()}
+        errors = {
+            place: METRICS["predict_err"].measure(view, protocol) for place, view in views.items()
+        }
         title = f"{scene.name}: {protocol.prediction} prediction"
         save_picture(name("prediction"), prediction_figure(views, errors, title))
         for place, (view, _) in views.items():

@@ -39,23 +39,37 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
     reference = _reference_energy([point for trace in traces.values() for point in trace])
     figure = new_chart(7.0, 1.8, 3.0, title)
     over_time, over_energy = figure.subplots(1, 2)
-    looks = {name: {**look, "linestyle": "-"} for (name,), look in styles([(name,) for name in traces], joined=True).items()}
+    looks = {
+        name: {**look, "linestyle": "-"}
+        for (name,), look in styles([(name,) for name in traces], joined=True).items()
+    }
 
     for name, look in looks.items():
         trace, result = traces[name], results[name]
         seconds = [_drawn_seconds(point[0]) for point in trace]
         above = [_percent(point[1] - reference, reference) for point in trace]
         over_time.plot(seconds, above, **look, markevery=[len(trace) - 1])
-        bounds = [(point[0], point[2]) for point in trace if len(point) > 2 and math.isfinite(point[2])]
+        bounds = [
+            (point[0], point[2]) for point in trace if len(point) > 2 and math.isfinite(point[2])
+        ]
         if bounds:
             below = [_percent(reference - bound, reference) for _, bound in bounds]
-            over_time.plot([_drawn_seconds(time) for time, _ in bounds], below, "--", color=look["color"], linewidth=1)
+            over_time.plot(
+                [_drawn_seconds(time) for time, _ in bounds],
+                below,
+                "--",
+                color=look["color"],
+                linewidth=1,
+            )
         last_energy = _percent((result.energy or 0.0) - reference, reference)
         over_energy.plot(last_energy, visible_errors(result), **look | {"linestyle": "none"})
 
     apart = "energy above the bound (%)"
     over_time.set_yscale("log")
-    for axes, x, y in ((over_time, "seconds", "above the bound, dashed below it (%)"), (over_energy, apart, "bad pixels (%)")):
+    for axes, x, y in (
+        (over_time, "seconds", "above the bound, dashed below it (%)"),
+        (over_energy, apart, "bad pixels (%)"),
+    ):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter("")
         plain_axes(axes, "", x, y)
@@ -89,6 +103,10 @@ def _drawn_seconds(seconds: float) -> float:
 
 def visible_errors(result: Result) -> float:
     """Return the percentage of bad non-occluded pixels, NaN if it was not measured."""
-    bad = (value for name, value in result.statistics.items() if name.startswith("bad") and name.endswith("nonocc"))
+    bad = (
+        value
+        for name, value in result.statistics.items()
+        if name.startswith("bad") and name.endswith("nonocc")
+    )
     percentage = next(bad, math.nan)
     return percentage if abs(percentage) < _LARGEST else math.nan

@@ -87,7 +87,9 @@ def disparities(shown: tuple[float, float]) -> Scale:
     """The scale of disparities, which ends at `shown`, in pixels."""
     low, high = map(float, shown)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise ParameterError(f"shown: {low:g}..{high:g} is not a range of disparities; expected (minimum, maximum) in pixels")
+        raise ParameterError(
+            f"shown: {low:g}..{high:g} is not a range of disparities; expected (minimum, maximum) in pixels"
+        )
     # With a range of a single value, everything above it would look like the value itself.
     return Scale("disparity (pixels)", low, high if high > low else low + 1)
 
@@ -95,7 +97,11 @@ def disparities(shown: tuple[float, float]) -> Scale:
 def difference(title: str, disparity: Disparity, base: Disparity, label: str) -> Panel:
     """Disparity minus base in the colours of errors, whose ends are the same in all figures."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity has no value either
-        return Panel(title, disparity - base, Scale(f"{label} (pixels)", -LARGEST_ERROR, LARGEST_ERROR, "RdBu_r"))
+        return Panel(
+            title,
+            disparity - base,
+            Scale(f"{label} (pixels)", -LARGEST_ERROR, LARGEST_ERROR, "RdBu_r"),
+        )
 
 
 def check_image(image: Image, *maps: tuple[str, NDArray]) -> None:
@@ -143,9 +149,13 @@ def grid_figure(
 
     across = max(map(len, rows))
     panels = [panel for row in rows for panel in row if panel]
-    sizes = {id(panel): panel_size(panel.values.shape, room or WIDEST // across) for panel in panels}
+    sizes = {
+        id(panel): panel_size(panel.values.shape, room or WIDEST // across) for panel in panels
+    }
     scales = list(dict.fromkeys(panel.scale for panel in panels if panel.scale))
-    holes = dict.fromkeys(p.missing for p in panels if p.missing and not np.isfinite(p.values).all())
+    holes = dict.fromkeys(
+        p.missing for p in panels if p.missing and not np.isfinite(p.values).all()
+    )
     meanings = [*legend, *([((NO_VALUE,) * 3, " or ".join(holes))] if holes else [])]
     column = max(width for width, _ in sizes.values())
     heading = [_HEADING if any(p and p.title for p in row) else 0 for row in rows]
@@ -168,21 +178,43 @@ def grid_figure(
                 place = _GAP + i * (column + _GAP), y - head - own, wide, own
                 axes = figure.add_axes(_shares(place, figure), xticks=[], yticks=[])
                 _draw(axes, panel)
-                _shorten(axes.set_title(panel.title, fontsize=FONT + 1, pad=5, parse_math=False), wide)
-                look: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": FONT, "linespacing": 1.4, "parse_math": False}
+                _shorten(
+                    axes.set_title(panel.title, fontsize=FONT + 1, pad=5, parse_math=False), wide
+                )
+                look: dict[str, Any] = {
+                    "ha": "center",
+                    "va": "top",
+                    "fontsize": FONT,
+                    "linespacing": 1.4,
+                    "parse_math": False,
+                }
                 if panel.below:
-                    figure.text((place[0] + wide / 2) / width, (place[1] - 8) / tall, panel.below, **look)
+                    figure.text(
+                        (place[0] + wide / 2) / width, (place[1] - 8) / tall, panel.below, **look
+                    )
         y -= head + high + under
     for i, scale in enumerate(scales):
         line, at = divmod(i, bars)
         share = width // bars
         place = (at * share + share // 8, bottom - 26 - _KEYS * line, share - share // 4, 14)
-        _bar(figure.add_axes(_shares(place, figure)), [p for p in panels if p.scale == scale], scale)
+        _bar(
+            figure.add_axes(_shares(place, figure)), [p for p in panels if p.scale == scale], scale
+        )
     if meanings:
         from matplotlib.patches import Patch
 
-        patches = [Patch(facecolor=f"#{bytes(rgb).hex()}", label=text, edgecolor="0.4", linewidth=0.5) for rgb, text in meanings]
-        figure.legend(handles=patches, loc="lower left", ncols=len(meanings), frameon=False, fontsize=FONT, handlelength=1.4)
+        patches = [
+            Patch(facecolor=f"#{bytes(rgb).hex()}", label=text, edgecolor="0.4", linewidth=0.5)
+            for rgb, text in meanings
+        ]
+        figure.legend(
+            handles=patches,
+            loc="lower left",
+            ncols=len(meanings),
+            frameon=False,
+            fontsize=FONT,
+            handlelength=1.4,
+        )
     if title:
         look = {"ha": "center", "va": "center", "fontsize": FONT + 2, "parse_math": False}
         _shorten(figure.text(0.5, 1 - top / 2 / tall, title, **look), width)
@@ -206,9 +238,17 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if image is not None:
         axes.imshow(eight_bits(image), cmap="gray", vmin=0, vmax=255, aspect="auto")
     if panel.scale is not None:
-        colours = colormaps[panel.scale.colours].with_extremes(bad=str(NO_VALUE / 255) if image is None else "none")
+        colours = colormaps[panel.scale.colours].with_extremes(
+            bad=str(NO_VALUE / 255) if image is None else "none"
+        )
         ends: dict[str, Any] = {"vmin": panel.scale.low, "vmax": panel.scale.high}
-        axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, interpolation="nearest", aspect="auto", **ends)
+        axes.imshow(
+            np.ma.masked_invalid(panel.values),
+            cmap=colours,
+            interpolation="nearest",
+            aspect="auto",
+            **ends,
+        )
 
 
 def _bar(axes: Axes, panels: Sequence[Panel], scale: Scale) -> None:

@@ -61,16 +61,27 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     >>> scene = load_scene("synthetic/planes")
     >>> figure = show(scene, truth=scene.truth)
     """
-    if len(things) == 2 and not named and isinstance(things[0], Match) and isinstance(things[1], Scene):
+    if (
+        len(things) == 2
+        and not named
+        and isinstance(things[0], Match)
+        and isinstance(things[1], Scene)
+    ):
         match, scene = things
         shown = shown_range(match.disparity, scene)
-        return side_by_side_figure(scene.reference, {"disparity": match.disparity}, shown, scene.truth, scene.name)
+        return side_by_side_figure(
+            scene.reference, {"disparity": match.disparity}, shown, scene.truth, scene.name
+        )
     given = [*((_name(thing), thing) for thing in things), *named.items()]
     if not given:
         raise ParameterError("show: nothing to show; give scenes, matches, results, maps or images")
-    searches = (search for _, thing in given if (search := getattr(thing, "search", None)) is not None)
+    searches = (
+        search for _, thing in given if (search := getattr(thing, "search", None)) is not None
+    )
     known = next(((search.minimum, search.maximum) for search in searches), None)
-    return _figure([(title, _picture(title, thing)) for title, thing in given], disparities or known)
+    return _figure(
+        [(title, _picture(title, thing)) for title, thing in given], disparities or known
+    )
 
 
 @checked(results="the folder of a run, or what run returned")
@@ -119,7 +130,9 @@ def plot(
     except RecursionError:
         nesting = "plot: an option is nested too deeply, or contains itself; expected the options of plots in a report"
         raise ParameterError(nesting) from None
-    return plot_figure(wanted, [r for _, same in of_each_protocol(found, wanted.where, wanted.y) for r in same])
+    return plot_figure(
+        wanted, [r for _, same in of_each_protocol(found, wanted.where, wanted.y) for r in same]
+    )
 
 
 def _name(thing: Any) -> str:
@@ -137,7 +150,12 @@ def _picture(title: str, thing: Any) -> NDArray:
     if isinstance(thing, Result) and (changed := thing.changed_files()):
         warn([doubt_of_maps(changed)])
     found = as_array(getattr(thing, "disparity", thing), f"show: {title or type(thing).__name__}")
-    is_picture = isinstance(found, np.ndarray) and found.ndim in (2, 3) and found.size and found.dtype.kind in "biuf"
+    is_picture = (
+        isinstance(found, np.ndarray)
+        and found.ndim in (2, 3)
+        and found.size
+        and found.dtype.kind in "biuf"
+    )
     if not is_picture:
         raise ParameterError(
             f"show: {title or type(thing).__name__} has no picture; expected a scene, match, result, map or image"
@@ -149,8 +167,13 @@ def _figure(pictures: Sequence[tuple[str, NDArray]], shown: tuple[float, float] 
     """Images and maps in rows; `shown` are the ends of the maps' colours, by default their smallest and largest value."""
     maps = [array for _, array in pictures if _is_map(array)]
     known = np.concatenate([np.empty(0), *(values[np.isfinite(values)] for values in maps)])
-    scale = disparities(shown or ((float(known.min()), float(known.max())) if known.size else (0.0, 1.0)))
-    panels = [Panel(title, array, scale if _is_map(array) else None, "no value") for title, array in pictures]
+    scale = disparities(
+        shown or ((float(known.min()), float(known.max())) if known.size else (0.0, 1.0))
+    )
+    panels = [
+        Panel(title, array, scale if _is_map(array) else None, "no value")
+        for title, array in pictures
+    ]
     across = min(_ACROSS, len(panels))
     rows = [panels[i : i + across] for i in range(0, len(panels), across)]
     return grid_figure(rows, room=min(400, _WIDEST // across))

@@ -61,26 +61,46 @@ def plot_figure(plot: Plot, results: Sequence[Result]) -> Figure:
         remarks += [found.averaged, *found.notes]
         for key, mean in found.cells.items():
             named = {k: short[v] if k == "scene" else v for k, v in zip(names, key, strict=True)}
-            panel, series = tuple(named[k] for k in plot.panels), tuple(named[k] for k in plot.series)
+            panel, series = (
+                tuple(named[k] for k in plot.panels),
+                tuple(named[k] for k in plot.series),
+            )
             points = curves.setdefault(panel, {}).setdefault(series, [])
             x_keys.setdefault(panel, {})[x] = None
             y = mean.value
             if y is not None and y <= 0 and plot.y_scale == "log":
-                remarks.append("without values that are not above 0, which a logarithmic axis has not")
+                remarks.append(
+                    "without values that are not above 0, which a logarithmic axis has not"
+                )
             elif y is not None and math.isfinite(y):
                 points.append(Mark(named[x], y, mean.spread(plot.spread)))
-    curves = {panel: kept for panel, own in curves.items() if (kept := {key: points for key, points in own.items() if points})}
+    curves = {
+        panel: kept
+        for panel, own in curves.items()
+        if (kept := {key: points for key, points in own.items() if points})
+    }
     if not curves:
         raise ParameterError("; ".join(dict.fromkeys(["no value to draw", *filter(None, remarks)])))
-    bars = {"deviation": "bars: standard deviation", "range": "bars: smallest to largest"}.get(plot.spread, "")
+    bars = {"deviation": "bars: standard deviation", "range": "bars: smallest to largest"}.get(
+        plot.spread, ""
+    )
     remarks += [bars, f"protocol {results[0].protocol}"]
     order = in_order(series for panel in curves.values() for series in panel)
-    alone = plot.series[0] if len(plot.series) == 1 and not all(isinstance(value, str) for (value,) in order) else ""
+    alone = (
+        plot.series[0]
+        if len(plot.series) == 1 and not all(isinstance(value, str) for (value,) in order)
+        else ""
+    )
     return curves_figure(
         [
             Panel(
                 *_place(plot, panel, list(curves)),
-                ", ".join(filter(None, (part(k, v, plot.labels) for k, v in zip(plot.panels, panel, strict=True)))),
+                ", ".join(
+                    filter(
+                        None,
+                        (part(k, v, plot.labels) for k, v in zip(plot.panels, panel, strict=True)),
+                    )
+                ),
                 " or ".join(with_unit(x, plot.labels) for x in x_keys[panel]),
                 _y_label(plot, panel),
                 tuple(Line(series, tuple(points)) for series, points in own.items()),
@@ -108,10 +128,14 @@ def _x_key(plot: Plot, result: Result) -> str | None:
     return next(iter((*swept, *there)), None)
 
 
-def _place(plot: Plot, panel: tuple[Any, ...], panels: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
+def _place(
+    plot: Plot, panel: tuple[Any, ...], panels: Sequence[tuple[Any, ...]]
+) -> tuple[int, int]:
     """The row and column of a panel."""
     if len(plot.panels) == 2:
-        row, column = (list(dict.fromkeys(one[i] for one in panels)).index(panel[i]) for i in (0, 1))
+        row, column = (
+            list(dict.fromkeys(one[i] for one in panels)).index(panel[i]) for i in (0, 1)
+        )
         return row, column
     index = list(panels).index(panel)
     rows = math.ceil(len(panels) / _MOST_ACROSS)
@@ -129,7 +153,9 @@ def _y_label(plot: Plot, panel: tuple[Any, ...]) -> str:
     return f"{plot.labels.get(name, name)} ({unit(shown[0])})".strip() if unit(shown[0]) else name
 
 
-def distributions_figure(panels: Mapping[str, Mapping[str, NDArray]], bin_width: float, *, title: str = "") -> Figure:
+def distributions_figure(
+    panels: Mapping[str, Mapping[str, NDArray]], bin_width: float, *, title: str = ""
+) -> Figure:
     """Draw a panel for each quantity and in it a curve for each map: percent of the map's values by bin.
 
     Parameters
@@ -150,13 +176,22 @@ def distributions_figure(panels: Mapping[str, Mapping[str, NDArray]], bin_width:
     As the histograms in Figure 15 of Scharstein & Szeliski (2002).
     """
     drawn = [
-        Panel(0, i, "", quantity, "pixels (%)", tuple(Line((name,), _marks(values, bin_width)) for name, values in maps.items()))
+        Panel(
+            0,
+            i,
+            "",
+            quantity,
+            "pixels (%)",
+            tuple(Line((name,), _marks(values, bin_width)) for name, values in maps.items()),
+        )
         for i, (quantity, maps) in enumerate(panels.items())
     ]
     if not any(curve.points for panel in drawn for curve in panel.curves):
         raise ParameterError("distributions: no map has a value to draw")
     names = dict.fromkeys(name for maps in panels.values() for name in maps)
-    return curves_figure(drawn, {(name,): name for name in names}, title=title, footnote=f"bins of {bin_width:g}")
+    return curves_figure(
+        drawn, {(name,): name for name in names}, title=title, footnote=f"bins of {bin_width:g}"
+    )
 
 
 def _marks(values: NDArray, width: float) -> tuple[Mark, ...]:
@@ -164,4 +199,7 @@ def _marks(values: NDArray, width: float) -> tuple[Mark, ...]:
     if not bins.size:
         return ()
     counts = np.bincount(bins - bins.min())
-    return tuple(Mark((bins.min() + i) * width, 100 * count / bins.size) for i, count in enumerate(counts.tolist()))
+    return tuple(
+        Mark((bins.min() + i) * width, 100 * count / bins.size)
+        for i, count in enumerate(counts.tolist())
+    )

@@ -55,14 +55,30 @@ def roc_figure(
     axes.plot(line, 1 - line, ":", color="0.5", linewidth=1, label="zero-algorithm")
     if boundary is not None:
         curve = boundary if isinstance(boundary, Curve) else roc_curve(boundary)
-        axes.plot(*_path(curve), color="0.8", linewidth=8, solid_capstyle="round", label="feasibility boundary", zorder=1)
+        axes.plot(
+            *_path(curve),
+            color="0.8",
+            linewidth=8,
+            solid_capstyle="round",
+            label="feasibility boundary",
+            zorder=1,
+        )
     colours = colormaps["tab10"].colors  # type: ignore[attr-defined]
     for i, (name, points) in enumerate(methods.items()):
         colour, marker = colours[i % len(colours)], _MARKERS[i % len(_MARKERS)]
         best = minimal_points(points)
         for shown, alpha, size in ((points, 0.25, 3), (best, 1.0, 5)):
             rates = np.array([p.rates for p in shown]).reshape(-1, 2)
-            axes.plot(*rates.T, marker, color=colour, alpha=alpha, markersize=size, markeredgewidth=0, zorder=3, clip_on=False)
+            axes.plot(
+                *rates.T,
+                marker,
+                color=colour,
+                alpha=alpha,
+                markersize=size,
+                markeredgewidth=0,
+                zorder=3,
+                clip_on=False,
+            )
         axes.plot(*_path(roc_curve(best)), color=colour, linewidth=1.3, zorder=2)
         axes.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.3, label=name)
     for (name, curve), dashes in zip((cases or {}).items(), ("--", "-.", "-"), strict=False):
@@ -97,7 +113,9 @@ def _log_axes(axes: Axes) -> None:
 def _path(curve: Curve) -> tuple[NDArray, NDArray]:
     """The points of a curve as a line. Pieces of slope -1 get many points, because the axes bend them; jumps are vertical."""
     x, y = [], []
-    for left, right, start, end in zip(curve.x[:-1], curve.x[1:], curve.start, curve.end, strict=True):
+    for left, right, start, end in zip(
+        curve.x[:-1], curve.x[1:], curve.start, curve.end, strict=True
+    ):
         part = np.linspace(0, 1, 2 if start == end else 200)
         x.append(left + part * (right - left))
         y.append(start + part * (end - start))

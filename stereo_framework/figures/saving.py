@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 _DPI = 200
 
 FURTHER_FONTS = (
-    *("Noto Sans CJK SC", "Noto Sans SC", "WenQuanYi Micro Hei", "Droid Sans Fallback", "Noto Sans", "Noto Emoji"),
+    *(
+        "Noto Sans CJK SC",
+        "Noto Sans SC",
+        "WenQuanYi Micro Hei",
+        "Droid Sans Fallback",
+        "Noto Sans",
+        "Noto Emoji",
+    ),
     *("PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo", "Arial Unicode MS"),
     *("Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Segoe UI Symbol", "Segoe UI Emoji"),
 )
@@ -91,6 +98,8 @@ def save_figure(figure: Figure, stem: Path, description: str) -> list[Path]:
     svg, png = (stem.with_name(f"{stem.name}{ending}") for ending in (".svg", ".png"))
     write_bytes(svg, svg_text(figure, description).encode())
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None, "Description": description})
+    figure.savefig(
+        file, format="png", dpi=_DPI, metadata={"Software": None, "Description": description}
+    )
     write_bytes(png, file.getvalue())
     return [svg, png]

@@ -28,7 +28,14 @@ from numpy.typing import NDArray
 
 from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, close_names, short, told
+from stereo_framework.core.errors import (
+    DataError,
+    ParameterError,
+    StereoFrameworkError,
+    close_names,
+    short,
+    told,
+)
 from stereo_framework.core.registry import Registry
 from stereo_framework.io.file_kinds import check_present
 
@@ -85,7 +92,9 @@ def file_stem(text: str) -> str:
     >>> file_stem("middlebury2001/tsukuba"), file_stem("../a b?")
     ('middlebury2001-tsukuba', 'a-b')
     """
-    return re.sub(r"[^\w.-]+", "-", text).encode()[-80:].decode(errors="ignore").strip("-.") or "scene"
+    return (
+        re.sub(r"[^\w.-]+", "-", text).encode()[-80:].decode(errors="ignore").strip("-.") or "scene"
+    )
 
 
 def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) -> bytes:
@@ -139,7 +148,9 @@ def check_file(path: PathLike) -> None:
             f"{_said(path)}: no such file in the folder {_said(folder.resolve())}{_near(path.name, folder)}"
         ) from None
     except (OSError, ValueError) as error:  # a name that no file can have
-        raise DataError(f"{short(repr(str(path)), 300)}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise DataError(
+            f"{short(repr(str(path)), 300)}: cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from None
     if stat.S_ISDIR(mode):
         raise DataError(f"{path}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
@@ -225,7 +236,11 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 
 def check_own(path: PathLike, data: bytes = b"") -> None:
     """Raise DataError if a path of an `output_folder` leads out of it, or names something that `data` must not replace."""
-    if (root := _root_of(path)) is not None and os.path.lexists(inside(root, path)) and not is_own(path, data):
+    if (
+        (root := _root_of(path)) is not None
+        and os.path.lexists(inside(root, path))
+        and not is_own(path, data)
+    ):
         raise DataError(
             f"{path}: was not written by this program, or was changed since, and is not overwritten; move it or choose another folder"
         )
@@ -282,7 +297,11 @@ def remove_parts(folder: PathLike) -> None:
 def _root_of(path: PathLike) -> Path | None:
     """The innermost output folder that a path begins with."""
     around = set(Path(path).absolute().parents)
-    return max((root for root in _outputs if root in around), key=lambda root: len(root.parts), default=None)
+    return max(
+        (root for root in _outputs if root in around),
+        key=lambda root: len(root.parts),
+        default=None,
+    )
 
 
 def changed_since_written(path: PathLike) -> bool:
@@ -334,7 +353,9 @@ def _digest(root: Path, path: PathLike, data: bytes) -> str:
 Read = Callable[[Path], NDArray]
 F = TypeVar("F", bound=Read)
 
-_READERS: dict[str, Registry[Read]] = {kind: Registry(f"reader of {kind}s", {}) for kind in ("disparity", "image")}
+_READERS: dict[str, Registry[Read]] = {
+    kind: Registry(f"reader of {kind}s", {}) for kind in ("disparity", "image")
+}
 
 
 @checked()
@@ -387,9 +408,19 @@ def own_read(path: PathLike, kind: str) -> NDArray | None:
     except StereoFrameworkError:
         raise
     except (Exception, SystemExit) as error:
-        raise DataError(f"{path}: {told(error, read, f'its reader {read.__name__} failed')}") from error
+        raise DataError(
+            f"{path}: {told(error, read, f'its reader {read.__name__} failed')}"
+        ) from error
     dimensions = (2,) if kind == "disparity" else (2, 3)
-    if not isinstance(found, np.ndarray) or found.ndim not in dimensions or found.dtype.kind not in "fui":
-        said = f"an array of {found.dtype} {found.shape}" if isinstance(found, np.ndarray) else f"a {type(found).__name__}"
+    if (
+        not isinstance(found, np.ndarray)
+        or found.ndim not in dimensions
+        or found.dtype.kind not in "fui"
+    ):
+        said = (
+            f"an array of {found.dtype} {found.shape}"
+            if isinstance(found, np.ndarray)
+            else f"a {type(found).__name__}"
+        )
         raise DataError(f"{path}: its reader {read.__module__}.{read.__name__} returned {said}")
     return found

@@ -95,15 +95,23 @@ def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
     if missing:
         raise DataError(f"{path}: no entry {', '.join(missing)}; expected Middlebury's calib.txt")
     camera = _numbers(path, "cam0", entries["cam0"].strip("[]"), 9, "[f 0 cx; 0 f cy; 0 0 1]")
-    (doffs,), (baseline,), (ndisp,) = (_numbers(path, key, entries[key], 1) for key in ("doffs", "baseline", "ndisp"))
+    (doffs,), (baseline,), (ndisp,) = (
+        _numbers(path, key, entries[key], 1) for key in ("doffs", "baseline", "ndisp")
+    )
     if ndisp not in _LEVELS:
         raise DataError(
             f"{path}: ndisp: {entries['ndisp'][:40]} is not a whole number from {_LEVELS.start} to {_LEVELS.stop - 1}"
         )
     calibration = _checked(path, camera[0], baseline, doffs, (camera[2], camera[5]))
-    sides = [_numbers(path, key, entries[key], 1)[0] for key in ("width", "height") if key in entries]
+    sides = [
+        _numbers(path, key, entries[key], 1)[0] for key in ("width", "height") if key in entries
+    ]
     calibration = replace(calibration, size=_size(path, sides))
-    return calibration, int(ndisp), "isint" in entries and _numbers(path, "isint", entries["isint"], 1) != [0]
+    return (
+        calibration,
+        int(ndisp),
+        "isint" in entries and _numbers(path, "isint", entries["isint"], 1) != [0],
+    )
 
 
 def _entries(path: PathLike) -> dict[str, str]:
@@ -149,20 +157,26 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     DataError
         The file is missing, lacks a camera, or an entry is no number.
     """
-    lines = [line.partition(":") for line in read_bytes(path, limits.TEXT).decode("latin-1").splitlines()]
+    lines = [
+        line.partition(":") for line in read_bytes(path, limits.TEXT).decode("latin-1").splitlines()
+    ]
     entries = {key.strip(): value for key, colon, value in lines if colon}
 
     def matrix(camera: int) -> list[float]:
         keys = [key for key in (f"P{camera}", f"P_rect_{camera:02d}") if key in entries]
         if not keys:
-            raise DataError(f"{path}: no entry P{camera} or P_rect_{camera:02d}; expected KITTI's calibration of camera {camera}")
+            raise DataError(
+                f"{path}: no entry P{camera} or P_rect_{camera:02d}; expected KITTI's calibration of camera {camera}"
+            )
         return _numbers(path, keys[0], entries[keys[0]], 12, "a 3x4 projection matrix")
 
     reference, match = matrix(left), matrix(right)
     focal_length = reference[0]
     # The fourth number is -f times the camera's place along the baseline, measured from camera 0.
     baseline = (reference[3] - match[3]) / focal_length if focal_length else 0.0
-    calibration = _checked(path, focal_length, baseline, match[2] - reference[2], (reference[2], reference[6]))
+    calibration = _checked(
+        path, focal_length, baseline, match[2] - reference[2], (reference[2], reference[6])
+    )
     size_key = f"S_rect_{left:02d}"
     sides = _numbers(path, size_key, entries[size_key], 2) if size_key in entries else []
     return replace(calibration, size=_size(path, sides))
@@ -206,22 +220,34 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
         found = _matrices(path)
         size = _stated_size(path, _file_storage(path))
     shapes = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
-    matrices = {name: m for name, m in found.items() if m.shape == shapes.get(name) and np.isfinite(m).all()}
+    matrices = {
+        name: m for name, m in found.items() if m.shape == shapes.get(name) and np.isfinite(m).all()
+    }
     if "Q" in matrices and matrices["Q"][3, 2]:
         q = matrices["Q"]
-        calibration = _checked(path, q[2, 3], abs(1 / q[3, 2]), q[3, 3] / q[3, 2], (-q[0, 3], -q[1, 3]))
+        calibration = _checked(
+            path, q[2, 3], abs(1 / q[3, 2]), q[3, 3] / q[3, 2], (-q[0, 3], -q[1, 3])
+        )
         return replace(calibration, size=size)
     if {"P1", "P2"} <= matrices.keys() and matrices["P1"][0, 0]:
         left, right = matrices["P1"], matrices["P2"]
         calibration = _checked(
-            path, left[0, 0], (left[0, 3] - right[0, 3]) / left[0, 0], right[0, 2] - left[0, 2], (left[0, 2], left[1, 2])
+            path,
+            left[0, 0],
+            (left[0, 3] - right[0, 3]) / left[0, 0],
+            right[0, 2] - left[0, 2],
+            (left[0, 2], left[1, 2]),
         )
         return replace(calibration, size=size)
-    raise DataError(f"{path}: holds neither Q (4x4) nor P1 and P2 (3x4); write one of cv2.stereoRectify's results")
+    raise DataError(
+        f"{path}: holds neither Q (4x4) nor P1 and P2 (3x4); write one of cv2.stereoRectify's results"
+    )
 
 
 @checked()
-def write_opencv_calibration(path: PathLike, calibration: Calibration, shape: tuple[int, ...]) -> None:
+def write_opencv_calibration(
+    path: PathLike, calibration: Calibration, shape: tuple[int, ...]
+) -> None:
     """Write the calibration of a rectified pair of images of this shape as OpenCV's YAML with `Q`, which `read_opencv_calibration` reads."""
     column, row = calibration.center or ((shape[1] - 1) / 2, (shape[0] - 1) / 2)
     f, b = calibration.focal_length, calibration.baseline
@@ -229,7 +255,8 @@ def write_opencv_calibration(path: PathLike, calibration: Calibration, shape: tu
     numbers = ", ".join(repr(float(number)) for number in q)
     size = f"image_width: {shape[1]}\nimage_height: {shape[0]}\n"
     write_bytes(
-        path, f"%YAML:1.0\n---\n{size}Q: !!opencv-matrix\n   rows: 4\n   cols: 4\n   dt: d\n   data: [ {numbers} ]\n".encode()
+        path,
+        f"%YAML:1.0\n---\n{size}Q: !!opencv-matrix\n   rows: 4\n   cols: 4\n   dt: d\n   data: [ {numbers} ]\n".encode(),
     )
 
 
@@ -264,24 +291,36 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
                 raise DataError(message)
         found |= matrices
     if len(stated_sizes) > 1:
-        sizes_text = " and ".join(f"{path} is for {size[0]}x{size[1]} pixels" for size, path in stated_sizes.items())
+        sizes_text = " and ".join(
+            f"{path} is for {size[0]}x{size[1]} pixels" for size, path in stated_sizes.items()
+        )
         message = f"{sizes_text}; give files of one calibration"
         raise DataError(message)
     named = [next((name for name in names if name in found), None) for names in _STEREO]
     missing = [_or(names) for names, name in zip(_STEREO, named, strict=True) if name is None]
     if missing:
-        more = "; where they are in two files, as of OpenCV's stereo_calib, name both" if len(paths) == 1 else ""
+        more = (
+            "; where they are in two files, as of OpenCV's stereo_calib, name both"
+            if len(paths) == 1
+            else ""
+        )
         raise DataError(f"{said}: no {', no '.join(missing)}; expected a stereo calibration{more}")
     values = [found[str(name)] for name in named]
     for name, value, sizes in zip(named, values, _STEREO.values(), strict=True):
         if value.size not in sizes:
-            raise DataError(f"{said}: {name} has {value.size} numbers; expected {_or([str(size) for size in sizes])}")
-    left, left_distortion, right, right_distortion, rotation = (v.reshape(3, 3) if v.size == 9 else v.ravel() for v in values[:5])
+            raise DataError(
+                f"{said}: {name} has {value.size} numbers; expected {_or([str(size) for size in sizes])}"
+            )
+    left, left_distortion, right, right_distortion, rotation = (
+        v.reshape(3, 3) if v.size == 9 else v.ravel() for v in values[:5]
+    )
     # A reflection is not a rotation.
     if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0:
         raise DataError(f"{said}: R is not a rotation")
     size = next(iter(stated_sizes), None)
-    return StereoCalibration(left, left_distortion, right, right_distortion, rotation, values[5].ravel(), size)
+    return StereoCalibration(
+        left, left_distortion, right, right_distortion, rotation, values[5].ravel(), size
+    )
 
 
 def _or(names: Sequence[str]) -> str:
@@ -316,20 +355,65 @@ def _file_storage(path: PathLike) -> dict[str, Any]:
 
 _WIDTH_KEYS = ("imagewidth", "width", "imgwidth", "framewidth")
 _HEIGHT_KEYS = ("imageheight", "height", "imgheight", "frameheight")
-_SIZE_KEYS = ("imagesize", "imgsize", "framesize", "resolution", "imageshape", "imageresolution", "calibrationsize")
+_SIZE_KEYS = (
+    "imagesize",
+    "imgsize",
+    "framesize",
+    "resolution",
+    "imageshape",
+    "imageresolution",
+    "calibrationsize",
+)
 """Names, in lower case without punctuation, under which files state the size of images."""
 
 _PINHOLE_MODELS = (
-    *("pinhole", "perspective", "standard", "opencv", "none", "central", "plumbbob", "radtan", "radialtangential"),
-    *("brown", "brownconrady", "rational", "rationalpolynomial", "thinprism", "tilted", "polynomial", "pinholeradtan"),
+    *(
+        "pinhole",
+        "perspective",
+        "standard",
+        "opencv",
+        "none",
+        "central",
+        "plumbbob",
+        "radtan",
+        "radialtangential",
+    ),
+    *(
+        "brown",
+        "brownconrady",
+        "rational",
+        "rationalpolynomial",
+        "thinprism",
+        "tilted",
+        "polynomial",
+        "pinholeradtan",
+    ),
     "fullopencv",
 )
 """Models, in lower case without punctuation, of cameras whose coefficients OpenCV's
 functions for pinhole cameras take. Any other model has other equations."""
 
 
-_MODEL_KEYS = ("cameramodel", "distortionmodel", "lensmodel", "projectionmodel", "distortiontype", "lenstype", "cameratype")
-_OTHER_LENSES = ("fisheye", "equi", "kannala", "omni", "unified", "eucm", "doublesphere", "fov", "scaramuzza")
+_MODEL_KEYS = (
+    "cameramodel",
+    "distortionmodel",
+    "lensmodel",
+    "projectionmodel",
+    "distortiontype",
+    "lenstype",
+    "cameratype",
+)
+_OTHER_LENSES = (
+    "fisheye",
+    "equi",
+    "kannala",
+    "omni",
+    "unified",
+    "eucm",
+    "doublesphere",
+    "fov",
+    "scaramuzza",
+)
 """Parts of keys that name a model of lenses, and of names of models that are no pinhole."""
 
 
@@ -346,7 +430,9 @@ def _stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] 
             value = values[key]
             if isinstance(value, dict):
                 named = {_plain(name): number for name, number in value.items()}
-                value = value["data"] if "data" in value else [named.get("width"), named.get("height")]
+                value = (
+                    value["data"] if "data" in value else [named.get("width"), named.get("height")]
+                )
             if isinstance(value, list) and len(value) == 2:
                 # The shape of an array has its rows first.
                 return _size(path, value[::-1] if key == "imageshape" else value)
@@ -473,7 +559,11 @@ def read_any_calibration(
 
 
 def _checked(
-    path: PathLike, focal_length: float, baseline: float, doffs: float, center: tuple[float, float] | None = None
+    path: PathLike,
+    focal_length: float,
+    baseline: float,
+    doffs: float,
+    center: tuple[float, float] | None = None,
 ) -> Calibration:
     for what, value in (("focal length", focal_length), ("baseline", baseline)):
         if not 0 < value < math.inf:

@@ -45,7 +45,11 @@ Unknown = AnyNumber | Literal["format"] | None
 
 @checked()
 def read_disparity(
-    path: PathLike, *, scale: AnyNumber | None = None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
+    path: PathLike,
+    *,
+    scale: AnyNumber | None = None,
+    unknown: Unknown = FORMAT_MARKER,
+    minimum: float = 0.0,
 ) -> Disparity:
     """Read a disparity map.
 
@@ -132,7 +136,11 @@ def has_pixel_units(stored: Stored) -> bool:
 
 
 def in_pixels(
-    path: PathLike, stored: Stored, scale: float | None, unknown: Unknown = FORMAT_MARKER, minimum: float = 0.0
+    path: PathLike,
+    stored: Stored,
+    scale: float | None,
+    unknown: Unknown = FORMAT_MARKER,
+    minimum: float = 0.0,
 ) -> Disparity:
     """Convert the stored values of a map file to disparities in pixels."""
     values, valid = stored
@@ -205,7 +213,9 @@ def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.g
 
 
 @checked()
-def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()) -> None:
+def write_disparity(
+    path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()
+) -> None:
     """Write a disparity map, which `read_disparity` with the same scale reads back.
 
     Parameters
@@ -232,7 +242,9 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
     suffix = Path(path).suffix.lower()
     disparity = np.asarray(unmasked(str(path), disparity))
     if disparity.ndim != 2:
-        raise DataError(f"{path}: an array of shape {disparity.shape} is not a disparity map; expected (rows, columns)")
+        raise DataError(
+            f"{path}: an array of shape {disparity.shape} is not a disparity map; expected (rows, columns)"
+        )
     known = np.isfinite(disparity)
     if suffix in (".pfm", ".npy", ".tif", ".tiff"):
         if scale is not None:
@@ -247,9 +259,13 @@ def write_disparity(path: PathLike, disparity: Disparity, *, scale: float | None
             write_bytes(path, buffer.getvalue())
         return
     if suffix not in (".png", ".pgm"):
-        raise DataError(f"{path}: unknown ending {suffix!r} for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif")
+        raise DataError(
+            f"{path}: unknown ending {suffix!r} for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif"
+        )
     if suffix == ".pgm" and scale is None:
-        raise DataError(f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel")
+        raise DataError(
+            f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel"
+        )
     dtype, factor = (np.uint16, KITTI_SCALE) if scale is None else (np.uint8, scale)
     if not factor > 0:
         raise DataError(f"{path}: scale {factor:g} is not above 0")
@@ -327,17 +343,30 @@ def map_of(place: str, scene: str) -> Path:
     folder = Path(place)
     if folder.is_file():
         return folder
-    fits = {path: score for path in map_files(folder) for score in best_scenes(path.relative_to(folder.parent), [scene]).values()}
+    fits = {
+        path: score
+        for path in map_files(folder)
+        for score in best_scenes(path.relative_to(folder.parent), [scene]).values()
+    }
     best = [path for path, score in fits.items() if score == max(fits.values())]
     if len(best) > 1:
-        raise DataError(f"{folder}: two maps for {scene}: {best[0].relative_to(folder)} and {best[1].relative_to(folder)}")
+        raise DataError(
+            f"{folder}: two maps for {scene}: {best[0].relative_to(folder)} and {best[1].relative_to(folder)}"
+        )
     if not best:
-        raise DataError(f"no map of {scene}: none of the files in {folder}, nor a folder there, is named like it")
+        raise DataError(
+            f"no map of {scene}: none of the files in {folder}, nor a folder there, is named like it"
+        )
     return best[0]
 
 
 def read_map(
-    path: PathLike, scene: Scene, *, scale: float | None = None, unknown: float | None = None, zero_is_known: bool | None = None
+    path: PathLike,
+    scene: Scene,
+    *,
+    scale: float | None = None,
+    unknown: float | None = None,
+    zero_is_known: bool | None = None,
 ) -> Disparity:
     """Read a disparity map of a scene in the encoding of the scene's data set.
 
@@ -365,12 +394,19 @@ def read_map(
     DataError
         The file is missing or damaged, or the scale is missing.
     """
-    _, disparity = read_encoded(path, scene, scale=scale, unknown=unknown, zero_is_known=zero_is_known)
+    _, disparity = read_encoded(
+        path, scene, scale=scale, unknown=unknown, zero_is_known=zero_is_known
+    )
     return disparity
 
 
 def read_encoded(
-    path: PathLike, scene: Scene, *, scale: float | None = None, unknown: float | None = None, zero_is_known: bool | None = None
+    path: PathLike,
+    scene: Scene,
+    *,
+    scale: float | None = None,
+    unknown: float | None = None,
+    zero_is_known: bool | None = None,
 ) -> tuple[float, Disparity]:
     """Return the stored units per pixel of a map, and the map of `read_map`."""
     stored = map_values(path)

@@ -36,10 +36,19 @@ _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
     r"\x28\xb5\x2f\xfd": ("compressed with zstd", "decompress it first, as 'unzstd' does"),
     r"7z\xbc\xaf\x27\x1c|Rar!\x1a": ("an archive", "unpack it, and name the file that is meant"),
     r"\x89HDF\r\n\x1a\n": ("an HDF5 file", "save its array with numpy.save"),
-    r"MATLAB 5\.0 MAT-file": ("a MATLAB file", "save its array with numpy.save, after scipy.io.loadmat has read it"),
-    r"\x80[\x02-\x05].": ("a pickle of Python", "save its array with numpy.save; reading a pickle could execute code"),
+    r"MATLAB 5\.0 MAT-file": (
+        "a MATLAB file",
+        "save its array with numpy.save, after scipy.io.loadmat has read it",
+    ),
+    r"\x80[\x02-\x05].": (
+        "a pickle of Python",
+        "save its array with numpy.save; reading a pickle could execute code",
+    ),
     r"%PDF-": ("a PDF document", "export its picture as PNG"),
-    r"PIEH": ("an optical flow (.flo)", "rename it so that its name ends with .flo, or save the disparities as PFM"),
+    r"PIEH": (
+        "an optical flow (.flo)",
+        "rename it so that its name ends with .flo, or save the disparities as PFM",
+    ),
     r"Pf\s|PF\s": ("a PFM file", "rename it so that its name ends with .pfm"),
     r"\x93NUMPY": ("an array of NumPy", "rename it so that its name ends with .npy"),
     r"\x89PNG": ("a PNG picture", "rename it so that its name ends with .png"),
@@ -55,7 +64,9 @@ Images and maps are among them, because a reader is chosen by the ending of a fi
 _PEEK = 512
 """Number of bytes at the beginning of a file from which its kind is recognized."""
 
-_WEB_PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_WEB_PAGE = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
 
 
 def known_kind(data: bytes) -> str | None:
@@ -98,9 +109,13 @@ def check_present(data: bytes, path: PathLike) -> None:
     """
     message = ""
     if data.startswith(b"version https://git-lfs.github.com/spec/"):
-        message = "is a pointer of Git LFS and not the file itself; fetch the file with 'git lfs pull'"
+        message = (
+            "is a pointer of Git LFS and not the file itself; fetch the file with 'git lfs pull'"
+        )
     elif data.startswith((b"/annex/objects/", b"../.git/annex/objects/")):
-        message = "is a pointer of git-annex and not the file itself; fetch the file with 'git annex get'"
+        message = (
+            "is a pointer of git-annex and not the file itself; fetch the file with 'git annex get'"
+        )
     elif _WEB_PAGE.match(data[:_PEEK]):
         message = (
             "is a web page (HTML), which a server may have sent in place of the file, because a login or a confirmation is needed; "

@@ -109,7 +109,9 @@ def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -
         with np.errstate(over="ignore"):
             image = image.astype(np.float32, copy=False)
     if masked and valid is not None and not valid.all():
-        image = np.ma.masked_array(image, ~valid if image.ndim == 2 else np.repeat(~valid[..., None], 3, axis=2))
+        image = np.ma.masked_array(
+            image, ~valid if image.ndim == 2 else np.repeat(~valid[..., None], 3, axis=2)
+        )
     return _in_orientation(path, image, upright=upright)
 
 
@@ -139,7 +141,11 @@ def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask 
     """
     if is_tiff(path):
         samples, valid = read_tiff(path, exact=exact)
-        return samples, {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535}.get(samples.dtype, 0), valid
+        return (
+            samples,
+            {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535}.get(samples.dtype, 0),
+            valid,
+        )
     data = read_bytes(path)
     if data.startswith((b"Pf", b"PF", *_NUMPY)):
         samples = read_numpy(path, "image") if data.startswith(_NUMPY) else read_pfm(path)
@@ -149,7 +155,9 @@ def _stored(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask 
     if data[:1] == b"P" and data[1:2] in b"2356":
         return *decode_netpbm(data, path), None
     if exact and data.startswith(_JPEG):
-        raise DataError(f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM")
+        raise DataError(
+            f"{path}: is a JPEG, whose compression changes values: they cannot be recovered; expected PNG or PGM"
+        )
     if exact:
         _check_exact_webp(data, path)
     decoded = _decoded(_checked(data, path), path)
@@ -212,7 +220,9 @@ def _check_exact_webp(data: bytes, path: PathLike) -> None:
     """Refuse a WebP whose compression has changed, or may have changed, its values."""
     kind = _WEBP.match(data)
     # The extended format states the kind of its picture in a later chunk.
-    is_lossless = kind is not None and (kind[1] == _LOSSLESS_WEBP or _LOSSLESS_WEBP in data[:_WEBP_HEADERS])
+    is_lossless = kind is not None and (
+        kind[1] == _LOSSLESS_WEBP or _LOSSLESS_WEBP in data[:_WEBP_HEADERS]
+    )
     if kind is not None and not is_lossless:
         message = f"{path}: is a WebP whose compression changes values: they cannot be recovered; expected PNG or PGM"
         raise DataError(message)
@@ -248,14 +258,22 @@ def _decoded(data: bytes, path: PathLike) -> Samples | None:
         # Errors are reported in messages of this package instead.
         level = logging.setLogLevel(0)
         try:
-            capture: AbstractContextManager[list[str]] = _captured_stderr() if is_jpeg else contextlib.nullcontext([])
+            capture: AbstractContextManager[list[str]] = (
+                _captured_stderr() if is_jpeg else contextlib.nullcontext([])
+            )
             with capture as lines:
-                image: Samples | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+                image: Samples | None = cv2.imdecode(
+                    np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED
+                )
         except cv2.error:
             return None
         finally:
             logging.setLogLevel(level)
-    if image is None or image.dtype not in (np.uint8, np.uint16) or image.shape[2:] not in ((), (3,), (4,)):
+    if (
+        image is None
+        or image.dtype not in (np.uint8, np.uint16)
+        or image.shape[2:] not in ((), (3,), (4,))
+    ):
         return None
     if is_jpeg:
         _warn_of_jpeg_damage([*lines, *_missing_scans(data)], path)
@@ -423,7 +441,9 @@ def _check_webp(data: bytes, path: PathLike) -> None:
     """
     size = int.from_bytes(data[4:8], "little") + 8
     if len(data) < max(size - 1, 30):
-        message = f"{path}: is truncated: the WebP states {size} bytes, and the file has {len(data)}"
+        message = (
+            f"{path}: is truncated: the WebP states {size} bytes, and the file has {len(data)}"
+        )
         raise DataError(message)
 
     kind = data[12:16]
@@ -445,7 +465,19 @@ def _check_webp(data: bytes, path: PathLike) -> None:
     limits.check_pixels(columns, rows, path)
 
 
-ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pfm", ".npy")
+ENDINGS = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".webp",
+    ".bmp",
+    ".tif",
+    ".tiff",
+    ".ppm",
+    ".pgm",
+    ".pfm",
+    ".npy",
+)
 """Endings of the files that count as images when a folder is given."""
 
 
@@ -470,7 +502,9 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     suffix = Path(path).suffix.lower()
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
-        raise DataError(f"{path}: an array of shape {array.shape} is not an image; expected (rows, columns[, 3])")
+        raise DataError(
+            f"{path}: an array of shape {array.shape} is not an image; expected (rows, columns[, 3])"
+        )
     if array.dtype == bool:
         array = array * np.uint8(255)
     elif np.issubdtype(array.dtype, np.floating):
@@ -478,14 +512,20 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
             raise DataError(f"{path}: the image contains NaN")
         array = np.rint(np.clip(array, 0, 255)).astype(np.uint8)
     if array.dtype not in (np.uint8, np.uint16):
-        raise DataError(f"{path}: samples are {array.dtype}; expected uint8, uint16, bool or floats 0..255")
+        raise DataError(
+            f"{path}: samples are {array.dtype}; expected uint8, uint16, bool or floats 0..255"
+        )
     if valid is not None:
         _write_with_alpha(path, np.dstack([array, valid * np.uint8(255)]))
         return
     if suffix not in (".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
-        raise DataError(f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif")
+        raise DataError(
+            f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif"
+        )
     if suffix in (".pgm", ".ppm") and (suffix == ".ppm") != (array.ndim == 3):
-        raise DataError(f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm")
+        raise DataError(
+            f"{path}: {suffix} holds {'grey' if array.ndim == 3 else 'colour'} only; use .png, .pgm or .ppm"
+        )
     if array.dtype == np.uint16 and suffix in (".jpg", ".jpeg", ".bmp"):
         raise DataError(f"{path}: {suffix} holds 8 bits; use .png, .tif, .pgm or .ppm for 16")
     write_bytes(path, _encode(suffix, array))

@@ -40,10 +40,14 @@ def natural_order(name: str) -> tuple[tuple[bool, int, str], ...]:
     ['im1', 'im2', 'im10']
     """
     parts = re.split(r"(\d+)", name)
-    return tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
+    return tuple(
+        (not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts
+    )
 
 
-def keys_without_side_words(left_names: Sequence[str], right_names: Sequence[str]) -> tuple[list[Key], list[Key]]:
+def keys_without_side_words(
+    left_names: Sequence[str], right_names: Sequence[str]
+) -> tuple[list[Key], list[Key]]:
     """Return the words and numbers of names, without those that mark a side.
 
     A word marks a side if it stands in all names of one side but not in all names of the
@@ -77,7 +81,9 @@ def keys_without_side_words(left_names: Sequence[str], right_names: Sequence[str
         right_marks = _words(right_marks)
     elif not _are_camera_numbers([*left_names, *right_names], left_marks | right_marks):
         return left_keys, right_keys
-    return [_without(key, left_marks) for key in left_keys], [_without(key, right_marks) for key in right_keys]
+    return [_without(key, left_marks) for key in left_keys], [
+        _without(key, right_marks) for key in right_keys
+    ]
 
 
 def _in_all(keys: Sequence[Key]) -> set[str | int]:
@@ -121,7 +127,9 @@ def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]
     keys = {name: words_and_numbers(name) for name in names}
     for left_mark, right_mark in _SIDES:
         left = {_without(key, {left_mark}): name for name, key in keys.items() if left_mark in key}
-        right = {_without(key, {right_mark}): name for name, key in keys.items() if right_mark in key}
+        right = {
+            _without(key, {right_mark}): name for name, key in keys.items() if right_mark in key
+        }
         if left and right:
             return left, right
     return None

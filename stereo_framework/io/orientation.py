@@ -37,7 +37,9 @@ def orientation_of(path: PathLike) -> int:
                 return _of_tiff(path)
             if start.startswith(_PNG):
                 return _of_exif(_exif_of_png(start + file.read()))
-            if start.startswith(b"\xff\xd8") or (start.startswith(b"RIFF") and start[8:12] == b"WEBP"):
+            if start.startswith(b"\xff\xd8") or (
+                start.startswith(b"RIFF") and start[8:12] == b"WEBP"
+            ):
                 return _of_jpeg_or_webp(start + file.read())
     except (OSError, ValueError):
         pass

@@ -106,7 +106,9 @@ class Node:
 
     def having(self, name: str, node: Node) -> Node:
         """The dict with another entry, or one more."""
-        return replace(self, value={**self.entries, name: node}, keys={name: node.place, **self.keys})
+        return replace(
+            self, value={**self.entries, name: node}, keys={name: node.place, **self.keys}
+        )
 
     def data(self) -> Any:
         """The value without places: scalars, lists and dicts."""
@@ -151,7 +153,9 @@ class Faults:
         # Keys of a mapping from Python share the place of the mapping.
         if not place.file or place not in self._places:
             if len(self._found) == limits.FAULTS:
-                self._found[f"{place.file or 'script'}: there are further faults"] = Place(place.file, sys.maxsize)
+                self._found[f"{place.file or 'script'}: there are further faults"] = Place(
+                    place.file, sys.maxsize
+                )
                 self.raise_if_any()
             self._found.setdefault(f"{place}: {message}", place)
             self._places.add(place)
@@ -166,7 +170,10 @@ class Faults:
         """
         self._values += count
         if self._values > limits.SETTINGS:
-            self.add(place, f"the axes of the script have more than {limits.SETTINGS} values; at most so many are possible")
+            self.add(
+                place,
+                f"the axes of the script have more than {limits.SETTINGS} values; at most so many are possible",
+            )
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
@@ -180,7 +187,9 @@ class Faults:
         if not self._found:
             return
         files = list(dict.fromkeys([*self.files, *(place.file for place in self._found.values())]))
-        order = {fault: (files.index(at.file), at.line, at.column) for fault, at in self._found.items()}
+        order = {
+            fault: (files.index(at.file), at.line, at.column) for fault, at in self._found.items()
+        }
         raise ScriptError(sorted(order, key=order.__getitem__))
 
 
@@ -199,7 +208,9 @@ def item_paths(path: str, uses: Sequence[object]) -> list[str]:
     uses : sequence
         Per item the text under its key ``use``; anything else where there is none.
     """
-    named = [use if isinstance(use, str) and use and list(uses).count(use) == 1 else None for use in uses]
+    named = [
+        use if isinstance(use, str) and use and list(uses).count(use) == 1 else None for use in uses
+    ]
     return [join(path, name) if name else f"{path}[{i}]" for i, name in enumerate(named)]
 
 
@@ -220,12 +231,20 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
             if not isinstance(name, str):
                 faults.add(place, f"the key {short(repr(name), 80)} is not a text")
         named = {name: item for name, item in value.items() if isinstance(name, str)}
-        entries = {name: from_python(item, faults, join(path, name)) for name, item in named.items()}
+        entries = {
+            name: from_python(item, faults, join(path, name)) for name, item in named.items()
+        }
         return Node(entries, place, dict.fromkeys(entries, place))
     if isinstance(value, Iterable) and not isinstance(value, bytes | set | frozenset):
         items = list(value)
         uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
-        return Node([from_python(item, faults, at) for item, at in zip(items, item_paths(path, uses), strict=True)], place)
+        return Node(
+            [
+                from_python(item, faults, at)
+                for item, at in zip(items, item_paths(path, uses), strict=True)
+            ],
+            place,
+        )
     legal = "null, true, false, numbers, texts, lists, mappings"
     faults.add(place, f"{short(repr(value), 80)} cannot stand in a script; legal: {legal}")
     return Node(None, place)

@@ -48,35 +48,47 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
     """
     header = _PNM_HEADER.match(data)
     if header is None:
-        raise DataError(f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal header of a PGM or PPM")
+        raise DataError(
+            f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal header of a PGM or PPM"
+        )
     kind, columns, rows, largest = map(int, header.groups())
     if rows == 0 or columns == 0 or not 0 < largest < 65536:
-        raise DataError(f"{path}: the header says {columns}x{rows}, largest grey {largest}; legal: sizes from 1, grey 1..65535")
+        raise DataError(
+            f"{path}: the header says {columns}x{rows}, largest grey {largest}; legal: sizes from 1, grey 1..65535"
+        )
     shape = (rows, columns, 3) if kind in (3, 6) else (rows, columns)
     if kind in (2, 3):
         return _plain_samples(data[header.end() :], shape, largest, path), largest
     dtype, needed = np.dtype(np.uint8 if largest < 256 else ">u2"), math.prod(shape)
     there = (len(data) - header.end()) // dtype.itemsize
     if there < needed:
-        raise DataError(f"{path}: is truncated: {columns}x{rows} needs {needed} samples after the header, the file has {there}")
+        raise DataError(
+            f"{path}: is truncated: {columns}x{rows} needs {needed} samples after the header, the file has {there}"
+        )
     samples = np.frombuffer(data, dtype, needed, header.end()).reshape(shape)
     if samples.max() > largest:
         raise DataError(f"{path}: holds grey {samples.max()} above the {largest} of its header")
     return samples.astype(np.uint8 if largest < 256 else np.uint16), largest
 
 
-def _plain_samples(text: bytes, shape: tuple[int, ...], largest: int, path: PathLike) -> NDArray[Any]:
+def _plain_samples(
+    text: bytes, shape: tuple[int, ...], largest: int, path: PathLike
+) -> NDArray[Any]:
     """Return the samples of a plain PGM or PPM file, which are decimal numbers."""
     limits.check_pixels(shape[1], shape[0], path)
     words = re.sub(rb"#[^\n\r]*", b"", text).split()
     needed = math.prod(shape)
     if len(words) < needed:
         size = f"{shape[1]}x{shape[0]}"
-        raise DataError(f"{path}: is truncated: {size} needs {needed} samples after the header, the file has {len(words)}")
+        raise DataError(
+            f"{path}: is truncated: {size} needs {needed} samples after the header, the file has {len(words)}"
+        )
     # The end of the file may hold further lines, as that of a raw PGM may.
     odd_word = next((word for word in words[:needed] if len(word) > 9 or not word.isdigit()), None)
     if odd_word is not None:
-        raise DataError(f"{path}: holds {odd_word[:20]!r} among its samples; expected whole numbers from 0 to {largest}")
+        raise DataError(
+            f"{path}: holds {odd_word[:20]!r} among its samples; expected whole numbers from 0 to {largest}"
+        )
     samples = np.array(words[:needed]).astype(np.int64)
     if samples.max() > largest:
         raise DataError(f"{path}: holds grey {samples.max()} above the {largest} of its header")
@@ -129,7 +141,9 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
     return np.where(is_unknown, np.float32(np.nan), np.float32(0) - horizontal)
 
 
-_PFM_HEADER = re.compile(rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)")
+_PFM_HEADER = re.compile(
+    rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)"
+)
 
 
 @checked()
@@ -164,9 +178,15 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     if header is None:
         kind = None if data[:1] == b"P" else known_kind(data)
         raise wrong(
-            kind or f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}"
+            kind
+            or f"is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found {data[:16].decode('latin-1')!r}"
         )
-    columns, rows, scale, channels = int(header[2]), int(header[3]), float(header[4]), 3 if header[1] == b"F" else 1
+    columns, rows, scale, channels = (
+        int(header[2]),
+        int(header[3]),
+        float(header[4]),
+        3 if header[1] == b"F" else 1,
+    )
     if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
         raise wrong(
             f"the PFM header says {columns}x{rows}, scale {header[4].decode()}; legal: sizes from 1, a scale other than 0"
@@ -177,7 +197,9 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
         start = max(start, len(data) - needed)
     if len(data) - start != needed:
         what = "is truncated" if len(data) - start < needed else "has data after its end"
-        raise wrong(f"{what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}")
+        raise wrong(
+            f"{what}: {columns}x{rows} needs {needed} bytes after the header, the file has {len(data) - start}"
+        )
     values = np.frombuffer(data, "<f4" if scale < 0 else ">f4", offset=start).astype(np.float32)
     return np.ascontiguousarray(values.reshape(rows, columns, *(3,) * (channels == 3))[::-1])
 
@@ -190,7 +212,9 @@ def is_whole(path: PathLike) -> bool:
     with open(path, "rb") as file:
         header = _PFM_HEADER.match(file.read(100))
         size = file.seek(0, os.SEEK_END)
-    return header is not None and size == header.end() + 1 + 4 * int(header[2]) * int(header[3]) * (3 if header[1] == b"F" else 1)
+    return header is not None and size == header.end() + 1 + 4 * int(header[2]) * int(header[3]) * (
+        3 if header[1] == b"F" else 1
+    )
 
 
 @checked()
@@ -210,15 +234,23 @@ def write_pfm(path: PathLike, array: NDArray) -> None:
     """
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
-        raise DataError(f"{path}: an array of shape {array.shape} does not fit a PFM file; expected (rows, columns[, 3])")
-    header = f"{'PF' if array.ndim == 3 else 'Pf'}\n{array.shape[1]} {array.shape[0]}\n-1.0\n".encode()
+        raise DataError(
+            f"{path}: an array of shape {array.shape} does not fit a PFM file; expected (rows, columns[, 3])"
+        )
+    header = (
+        f"{'PF' if array.ndim == 3 else 'Pf'}\n{array.shape[1]} {array.shape[0]}\n-1.0\n".encode()
+    )
     write_bytes(path, header + array[::-1].astype("<f4").tobytes())
 
 
 Content = Literal["disparity", "image", "matrix"]
 """Content of a file of numbers, and the name of its array in an archive of several."""
 
-_SHAPES: Mapping[str, str] = {"disparity": "(rows, columns)", "image": "(rows, columns[, 3])", "matrix": "(rows, columns)"}
+_SHAPES: Mapping[str, str] = {
+    "disparity": "(rows, columns)",
+    "image": "(rows, columns[, 3])",
+    "matrix": "(rows, columns)",
+}
 """Shape of an array, by its content."""
 
 
@@ -246,7 +278,10 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
     """
     data = read_bytes(path)
     if not data.startswith((b"PK", *_NUMPY_MAGIC)):
-        kind = known_kind(data) or f"is not a numpy file: it begins with {data[:8]!r}; {_NUMPY_REMEDIES}"
+        kind = (
+            known_kind(data)
+            or f"is not a numpy file: it begins with {data[:8]!r}; {_NUMPY_REMEDIES}"
+        )
         raise DataError(f"{path}: {kind}")
     try:
         if data.startswith(b"PK"):
@@ -255,8 +290,12 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
         array: NDArray[Any] = np.load(io.BytesIO(data), allow_pickle=False)
     except DataError:
         raise
-    except Exception as error:  # whatever the parsers of headers and archives raise on bytes that are neither
-        raise DataError(f"{path}: may be damaged or not a numpy file: {_numpy_reason(error)}; {_NUMPY_REMEDIES}") from None
+    except (
+        Exception
+    ) as error:  # whatever the parsers of headers and archives raise on bytes that are neither
+        raise DataError(
+            f"{path}: may be damaged or not a numpy file: {_numpy_reason(error)}; {_NUMPY_REMEDIES}"
+        ) from None
     if array.dtype.kind not in "fiu" or array.size == 0:
         raise DataError(f"{path}: holds {array.dtype} of shape {array.shape}; expected numbers")
     return array
@@ -296,9 +335,7 @@ def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if not members:
-            message = (
-                f"{path}: is an archive that holds no array of NumPy; write the array with numpy.savez, or name another file"
-            )
+            message = f"{path}: is an archive that holds no array of NumPy; write the array with numpy.savez, or name another file"
             raise DataError(message)
         member = members[0] if len(members) < 2 else _fitting_member(archive, path, content)
         if member.file_size > limits.most_bytes():
@@ -347,7 +384,9 @@ def _fits(shape: tuple[int, ...], content: Content) -> bool:
     return 0 not in shape and (len(shape) == 2 or is_colour)
 
 
-def _array_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+def _array_header(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo
+) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
     """Return shape and type of an archive's member, or None if it is no array."""
     with archive.open(member) as stream:
         return _npy_header(stream)
@@ -355,7 +394,10 @@ def _array_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[tu
 
 def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
     """Return shape and type of the array of a ``.npy`` file, or None if it is none."""
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
     try:
         version = np.lib.format.read_magic(stream)
         shape, _, dtype = readers[version](stream)
@@ -384,9 +426,20 @@ def write_points(path: PathLike, points: NDArray[np.float32], colours: NDArray[n
         The arrays do not fit together, or the file cannot be written.
     """
     if points.ndim != 2 or points.shape[1] != 3 or colours.shape != points.shape:
-        raise DataError(f"{path}: points {points.shape} and colours {colours.shape}; expected (n, 3) of both")
+        raise DataError(
+            f"{path}: points {points.shape} and colours {colours.shape}; expected (n, 3) of both"
+        )
     vertices = np.empty(len(points), [("place", "<f4", 3), ("colour", "u1", 3)])
     vertices["place"], vertices["colour"] = points, colours
-    properties = [f"property float {axis}" for axis in "xyz"] + [f"property uchar {c}" for c in ("red", "green", "blue")]
-    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}", *properties, "end_header", ""]
+    properties = [f"property float {axis}" for axis in "xyz"] + [
+        f"property uchar {c}" for c in ("red", "green", "blue")
+    ]
+    header = [
+        "ply",
+        "format binary_little_endian 1.0",
+        f"element vertex {len(points)}",
+        *properties,
+        "end_header",
+        "",
+    ]
     write_bytes(path, "\n".join(header).encode() + vertices.tobytes())

@@ -97,16 +97,23 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
         if exact:
             _check_exact(page, path)
         if len(page.parent.pages) > 1 and not page.parent.pages[1].subfiletype & _REDUCED:
-            warn([f"{path}: holds several images or a mask, of which the first image is read"], DataWarning)
+            warn(
+                [f"{path}: holds several images or a mask, of which the first image is read"],
+                DataWarning,
+            )
         samples, nodata = np.asarray(page.asarray(maxworkers=1)), _nodata(page)
         if page.axes == "SYX":
             samples = np.moveaxis(samples, 0, -1)
         # A fourth band that a file does not name counts as transparency, as OpenCV writes it.
-        alpha = samples.shape[2:] in ((2,), (4,)) and (not page.extrasamples or int(page.extrasamples[0]) in _ALPHA)
+        alpha = samples.shape[2:] in ((2,), (4,)) and (
+            not page.extrasamples or int(page.extrasamples[0]) in _ALPHA
+        )
     samples = samples.astype(samples.dtype.newbyteorder("="), copy=False)
     valid = samples[..., -1] > 0 if alpha else None
     if samples.ndim == 3:
-        samples = np.ascontiguousarray(samples[..., 0] if samples.shape[2] == 2 else samples[..., :3])
+        samples = np.ascontiguousarray(
+            samples[..., 0] if samples.shape[2] == 2 else samples[..., :3]
+        )
     if nodata is not None:
         with np.errstate(over="ignore"):  # rounded to float32, the lowest number may be -inf
             known = samples != samples.dtype.type(nodata)
@@ -137,7 +144,12 @@ def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags =
     file = io.BytesIO()
     extra: list[Any] = [*((*tag, True) for tag in tags), (_NODATA, "s", 0, "nan", True)]
     tifffile.imwrite(
-        file, array, photometric="rgb" if array.ndim == 3 else "minisblack", metadata=None, software=False, extratags=extra
+        file,
+        array,
+        photometric="rgb" if array.ndim == 3 else "minisblack",
+        metadata=None,
+        software=False,
+        extratags=extra,
     )
     write_bytes(path, file.getvalue())
 
@@ -168,11 +180,20 @@ def _check(page: Any, size: int, path: PathLike) -> None:
     for columns, rows in ((page.imagewidth, page.imagelength), (page.tilewidth, page.tilelength)):
         limits.check_pixels(int(columns), int(rows), path)
     kind, bands, bits = page.photometric, page.samplesperpixel, page.bitspersample
-    if bands not in (1, 2, 3, 4) or (bands == 4 and kind == _GREY) or page.axes not in ("YX", "YXS", "SYX"):
+    if (
+        bands not in (1, 2, 3, 4)
+        or (bands == 4 and kind == _GREY)
+        or page.axes not in ("YX", "YXS", "SYX")
+    ):
         raise DataError(
             f"{path}: has {bands} bands; expected grey or RGB, with or without alpha: write the bands that are meant into a file"
         )
-    if bits not in (8, 16, 32, 64) or kind not in (_GREY, _RGB, _YCBCR) or page.dtype is None or page.dtype.kind not in "uif":
+    if (
+        bits not in (8, 16, 32, 64)
+        or kind not in (_GREY, _RGB, _YCBCR)
+        or page.dtype is None
+        or page.dtype.kind not in "uif"
+    ):
         raise DataError(
             f"{path}: holds {getattr(kind, 'name', kind)} samples of {bits} bits ({page.dtype}), which are not read; write grey or RGB, as "
             "'gdal_translate -co NBITS=16' does"
@@ -206,7 +227,9 @@ def _check_exact(page: Any, path: PathLike) -> None:
         if bound is not None and (bound < 1 if is_integer else bound == 0):
             return
         if bound is not None and not is_integer:
-            message = f"{path}: its compression ({name}) has changed values by up to {bound:g}; {remedy}"
+            message = (
+                f"{path}: its compression ({name}) has changed values by up to {bound:g}; {remedy}"
+            )
             warn([message], DataWarning)
             return
         is_lossy = None if bound is None else True
@@ -295,11 +318,15 @@ def _nodata(page: Any) -> float | None:
     """The value of GDAL's nodata tag, if samples can have it; otherwise None."""
     tag = page.tags.get(_NODATA)
     try:
-        value = parse_number(str(tag.value).strip("\0 "), finite=False) if tag is not None else np.nan
+        value = (
+            parse_number(str(tag.value).strip("\0 "), finite=False) if tag is not None else np.nan
+        )
     except ValueError:
         return None
     if np.isnan(value):  # NaN needs no telling
         return None
-    if page.dtype.kind in "ui" and not (value.is_integer() and np.iinfo(page.dtype).min <= value <= np.iinfo(page.dtype).max):
+    if page.dtype.kind in "ui" and not (
+        value.is_integer() and np.iinfo(page.dtype).min <= value <= np.iinfo(page.dtype).max
+    ):
         return None
     return value

@@ -19,7 +19,7 @@ _TAG = "tag:yaml.org,2002:"
 class _Loader(yaml.SafeLoader):
     """A YAML loader that knows only the scalars of YAML 1.2."""
 
-    yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML's own way; add_implicit_resolver fills it
+    yaml_implicit_resolvers = {}  # noqa: RUF012  PyYAML requires a plain dict.
 
 
 for _tag, _pattern, _first in (
@@ -29,7 +29,9 @@ for _tag, _pattern, _first in (
     ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
     ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", "-+."),
 ):
-    _Loader.add_implicit_resolver(_TAG + _tag, re.compile(rf"(?:{_pattern})\Z"), [*_first, *([""] if _tag == "null" else [])])
+    _Loader.add_implicit_resolver(
+        _TAG + _tag, re.compile(rf"(?:{_pattern})\Z"), [*_first, *([""] if _tag == "null" else [])]
+    )
 
 
 def _whole(text: str) -> int:
@@ -88,9 +90,14 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
     except yaml.reader.ReaderError as error:
         before = content[: error.position]
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        faults.add(Place(file, line, column), f"not YAML: the character {chr(int(error.character))!r} is not allowed")
+        faults.add(
+            Place(file, line, column),
+            f"not YAML: the character {chr(int(error.character))!r} is not allowed",
+        )
     except UnicodeDecodeError as error:
-        faults.add(reader.place(None, path), f"not a text in UTF-8: {error.reason} in byte {error.start}")
+        faults.add(
+            reader.place(None, path), f"not a text in UTF-8: {error.reason} in byte {error.start}"
+        )
     except RecursionError:
         faults.add(reader.place(None, path), "cannot be read: nested too deeply")
     except DataError as error:
@@ -115,18 +122,26 @@ class _Reader:
         self.repeated += id(node) in self.seen
         self.seen.add(id(node))
         if self.level > limits.NESTING:
-            raise DataError(f"nested too deeply: more than {limits.NESTING} levels, or an alias inside its own anchor")
+            raise DataError(
+                f"nested too deeply: more than {limits.NESTING} levels, or an alias inside its own anchor"
+            )
         if self.repeated > limits.NODES:
-            raise DataError(f"more than {limits.NODES} values, an alias counted as often as it is used")
+            raise DataError(
+                f"more than {limits.NODES} values, an alias counted as often as it is used"
+            )
         if isinstance(node, yaml.ScalarNode):
-            return Node(self._scalar(node, place), place, raw=node.value if node.style is None else None)
+            return Node(
+                self._scalar(node, place), place, raw=node.value if node.style is None else None
+            )
         self.level += 1
         if isinstance(node, yaml.MappingNode):
             made = self._mapping(node, place)
         else:
             self._no_tag(node, "seq", place)
             paths = item_paths(path, [_use(item) for item in node.value])
-            made = Node([self.node(item, at) for item, at in zip(node.value, paths, strict=True)], place)
+            made = Node(
+                [self.node(item, at) for item, at in zip(node.value, paths, strict=True)], place
+            )
         self.level -= 1
         return made
 
@@ -169,6 +184,10 @@ def _use(node: yaml.Node) -> str | None:
     """The stage that a list item names."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value == "use" and isinstance(value, yaml.ScalarNode):
+            if (
+                isinstance(key, yaml.ScalarNode)
+                and key.value == "use"
+                and isinstance(value, yaml.ScalarNode)
+            ):
                 return value.value
     return None

@@ -37,11 +37,15 @@ def arms(image: NDArray, length: int, threshold: float, far: int, far_threshold:
     """
     rows, columns = image.shape[:2]
     # Three channels, known to the compiler; of grey images all are the same.
-    colours = np.broadcast_to(image.reshape(rows, columns, -1), (rows, columns, 3)).astype(np.float32)
+    colours = np.broadcast_to(image.reshape(rows, columns, -1), (rows, columns, 3)).astype(
+        np.float32
+    )
     found = np.zeros((4, rows, columns), np.uint8)
     near_limit, far_limit = _least_above(threshold), _least_above(min(threshold, far_threshold))
     limits = length, near_limit, far, far_limit
-    over_rows(lambda start, stop: _kernel(colours, start, stop, *limits, found), rows, 40 * rows * columns)
+    over_rows(
+        lambda start, stop: _kernel(colours, start, stop, *limits, found), rows, 40 * rows * columns
+    )
     return found
 
 
@@ -53,7 +57,14 @@ def _least_above(limit: float) -> np.float32:
 
 @kernel
 def _kernel(
-    colours: NDArray[np.float32], start: int, stop: int, length: int, threshold: float, far: int, far_threshold: float, arms: Arms
+    colours: NDArray[np.float32],
+    start: int,
+    stop: int,
+    length: int,
+    threshold: float,
+    far: int,
+    far_threshold: float,
+    arms: Arms,
 ) -> None:
     """Arms of the rows from `start` to `stop` - 1 of a whole image ``(rows, columns, channels)``."""
     rows, columns, _ = colours.shape
@@ -61,8 +72,15 @@ def _kernel(
         for x in range(columns):
             for side, (down, right) in enumerate(_SIDES):
                 for i in range(1, length):
-                    v, u, limit = y + i * down, x + i * right, threshold if i <= far else far_threshold
-                    if not (0 <= v < rows and 0 <= u < columns) or _apart(colours, v, u, y, x) >= limit:
+                    v, u, limit = (
+                        y + i * down,
+                        x + i * right,
+                        threshold if i <= far else far_threshold,
+                    )
+                    if (
+                        not (0 <= v < rows and 0 <= u < columns)
+                        or _apart(colours, v, u, y, x) >= limit
+                    ):
                         break
                     if _apart(colours, v, u, v - down, u - right) >= threshold:
                         break

@@ -20,7 +20,9 @@ def count_bits_in_a_loop(word: Any) -> Any:
 @intrinsic
 def _count_bits(context: Any, word: Any) -> Any:
     # Numba knows no population count of its own.
-    return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
+    return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(
+        arguments[0]
+    )
 
 
 count_bits = generated(_count_bits, count_bits_in_a_loop)

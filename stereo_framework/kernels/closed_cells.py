@@ -35,7 +35,9 @@ def _within(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, int]:
     if low > -np.inf:
         start = max(0, math.ceil(min((low * denominator - first) / stride, levels) - _ROUNDING))
     if high < np.inf:
-        stop = min(levels, math.floor(max((high * denominator - first) / stride, -1) + _ROUNDING) + 1)
+        stop = min(
+            levels, math.floor(max((high * denominator - first) / stride, -1) + _ROUNDING) + 1
+        )
     return (start, stop) if start < stop and valid[y, x] else (0, 0)
 
 
@@ -86,7 +88,10 @@ def without_open_cell(maps: Maps, grid: Grid) -> Mask:
 def closed_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid) -> Mask:
     """The pixels whose level, if they have one, lies in a closed cell."""
     own = levels[..., None].astype(np.intp)
-    is_open = [np.take_along_axis(cells, own[some], axis=2)[..., 0] for some, cells in _open_cells(maps, grid)]
+    is_open = [
+        np.take_along_axis(cells, own[some], axis=2)[..., 0]
+        for some, cells in _open_cells(maps, grid)
+    ]
     return (levels >= 0) & ~np.concatenate(is_open)
 
 
@@ -99,7 +104,9 @@ def reached(maps: Maps, grid: Grid) -> tuple[Limits, Limits]:
     in_view = (positions >= 0) & (positions <= (columns - 1) * denominator)
     disparities = np.broadcast_to((fine / denominator).astype(np.float32), positions.shape)
     least, most = (np.full(maps[0].shape, end, np.float32) for end in (np.inf, -np.inf))
-    row_by_row = itertools.chain.from_iterable(cells & in_view for _, cells in _open_cells(maps, grid))
+    row_by_row = itertools.chain.from_iterable(
+        cells & in_view for _, cells in _open_cells(maps, grid)
+    )
     for low, high, met in zip(least, most, row_by_row, strict=True):
         # A position between two pixels reaches both.
         for targets in (positions[met] // denominator, -(-positions[met] // denominator)):

@@ -11,7 +11,13 @@ import math
 import os
 from pathlib import Path
 
-from stereo_framework.kernels.control_groups import CONTROL_GROUPS, PROCESSES, folders_around, groups_of_process, text_of
+from stereo_framework.kernels.control_groups import (
+    CONTROL_GROUPS,
+    PROCESSES,
+    folders_around,
+    groups_of_process,
+    text_of,
+)
 
 LIMITING_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables that limit the threads of numerical programs."""

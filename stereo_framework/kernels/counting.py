@@ -12,7 +12,9 @@ CountRounds = Callable[[int, int, str], None]
 """``count_rounds(done, count, what)``: so many rounds of a loop are done; all of them when it is over."""
 
 _TOLD = contextvars.ContextVar[Callable[[str], None]]("told", default=lambda _: None)
-_LISTENER = contextvars.ContextVar[Callable[[int, int, int, str], None]]("listener", default=lambda *_: None)
+_LISTENER = contextvars.ContextVar[Callable[[int, int, int, str], None]](
+    "listener", default=lambda *_: None
+)
 
 
 @contextlib.contextmanager
@@ -35,7 +37,9 @@ def announce(what: str) -> None:
     _TOLD.get()(what)
 
 
-def rounds_counted_by(listener: Callable[[int, int, int, str], None]) -> AbstractContextManager[Any]:
+def rounds_counted_by(
+    listener: Callable[[int, int, int, str], None],
+) -> AbstractContextManager[Any]:
     """Within the block, loops call ``listener(thread, done, count, what)``; `thread` is the number of the thread that computes."""
     return holding(_LISTENER, listener)
 

@@ -87,12 +87,16 @@ def _content(value: Any, seen: list[Any]) -> object:
         return seen.index(value)
     seen.append(value)
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
-    named = [(name, _content(item, seen)) for name, item in _named(value.__code__, value.__globals__)]
+    named = [
+        (name, _content(item, seen)) for name, item in _named(value.__code__, value.__globals__)
+    ]
     return _code(value.__code__), _content([value.__defaults__, cells], seen), named
 
 
 def _code(code: types.CodeType) -> object:
-    constants = [_code(c) if isinstance(c, types.CodeType) else _content(c, []) for c in code.co_consts]
+    constants = [
+        _code(c) if isinstance(c, types.CodeType) else _content(c, []) for c in code.co_consts
+    ]
     return code.co_code, constants, code.co_names, code.co_varnames
 
 
@@ -101,7 +105,9 @@ def _named(code: types.CodeType, names: dict[str, Any]) -> Iterator[tuple[str, A
     for name in code.co_names:
         inside = vars(names[name]) if isinstance(names.get(name), types.ModuleType) else None
         if inside is not None:
-            yield from ((attribute, inside[attribute]) for attribute in code.co_names if attribute in inside)
+            yield from (
+                (attribute, inside[attribute]) for attribute in code.co_names if attribute in inside
+            )
         elif name in names:
             yield name, names[name]
     for constant in code.co_consts:

@@ -26,7 +26,9 @@ def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArra
         # The place after the last column, which stands before the first too.
         padded = np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan)
         before, after = (padded[y, places[y, x]] for places in _nearest(known))
-        filled[y, x] = np.where(np.isnan(before), after, before) if from_left else np.fmin(before, after)
+        filled[y, x] = (
+            np.where(np.isnan(before), after, before) if from_left else np.fmin(before, after)
+        )
     return filled
 
 

@@ -37,12 +37,25 @@ try:
 except ImportError:
     _CAN_GENERATE = False
 
-__all__ = ["COUNT", "Vectors", "cgutils", "generated", "intrinsic", "ir", "keep", "listen", "start_numba", "types"]
+__all__ = [
+    "COUNT",
+    "Vectors",
+    "cgutils",
+    "generated",
+    "intrinsic",
+    "ir",
+    "keep",
+    "listen",
+    "start_numba",
+    "types",
+]
 
 _FILE_METHODS = ("_load_index", "_save_index", "_load_data", "_save_data", "_open_for_write")
 """Methods of numba's cache files that `_CheckedFiles` replaces or calls."""
 
-_CAN_KEEP = hasattr(FunctionCache, "_index_key") and all(hasattr(IndexDataCacheFile, name) for name in _FILE_METHODS)
+_CAN_KEEP = hasattr(FunctionCache, "_index_key") and all(
+    hasattr(IndexDataCacheFile, name) for name in _FILE_METHODS
+)
 """Whether numba keeps code in the way that this file extends."""
 
 _VERSIONS = f"{__version__} {llvmlite.__version__}".encode()
@@ -115,7 +128,9 @@ class _CheckedFiles(IndexDataCacheFile):
             file.write(content)
 
 
-def keep(compiled: Any, function: Callable[..., Any], digest: Callable[[Callable[..., Any], Any], str]) -> None:
+def keep(
+    compiled: Any, function: Callable[..., Any], digest: Callable[[Callable[..., Any], Any], str]
+) -> None:
     """Store a kernel's machine code on disk, and load it from there in later processes.
 
     The cache decides only whether a kernel is compiled again. If a file of the cache
@@ -168,7 +183,10 @@ def keep(compiled: Any, function: Callable[..., Any], digest: Callable[[Callable
 
 @functools.cache
 def _warn() -> None:
-    warnings.warn(f"numba {__version__}: kernels cannot be kept on disk and are compiled in every process", stacklevel=5)
+    warnings.warn(
+        f"numba {__version__}: kernels cannot be kept on disk and are compiled in every process",
+        stacklevel=5,
+    )
 
 
 def _without_blas() -> None:
@@ -202,7 +220,9 @@ def start_numba() -> None:
             cpu_target.target_context.refresh()
 
 
-def listen(locked: Callable[[bool], None], compiling: Callable[[bool, Callable[..., Any]], None]) -> None:
+def listen(
+    locked: Callable[[bool], None], compiling: Callable[[bool, Callable[..., Any]], None]
+) -> None:
     """Call `locked` when a thread begins (True) and ends (False) to compile or load a kernel, and `compiling`, with its function, when it really compiles one."""
     with contextlib.suppress(ImportError, AttributeError):
         from numba.core import event
@@ -218,7 +238,10 @@ def listen(locked: Callable[[bool], None], compiling: Callable[[bool, Callable[.
                 self.tell(False, event)
 
         event.register("numba:compiler_lock", Listener(lambda begins, _: locked(begins)))
-        event.register("numba:compile", Listener(lambda begins, event: compiling(begins, event.data["dispatcher"].py_func)))
+        event.register(
+            "numba:compile",
+            Listener(lambda begins, event: compiling(begins, event.data["dispatcher"].py_func)),
+        )
 
 
 def generated(intrinsic: Any, loop: Callable[..., Any]) -> Any:
@@ -240,14 +263,30 @@ class Vectors:
         Bytes at multiples of which vectors lie in memory at least.
     """
 
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, kind: Any, lanes: int, align: int):
-        self.context, self.builder, self.signature, self.arguments = context, builder, signature, arguments
+    def __init__(
+        self,
+        context: Any,
+        builder: Any,
+        signature: Any,
+        arguments: Any,
+        kind: Any,
+        lanes: int,
+        align: int,
+    ):
+        self.context, self.builder, self.signature, self.arguments = (
+            context,
+            builder,
+            signature,
+            arguments,
+        )
         self.kind, self.lanes, self.align = ir.VectorType(kind, lanes), lanes, align
         self.whole = isinstance(kind, ir.IntType)
 
     def array(self, argument: int) -> Any:
         """The array that is an argument."""
-        return make_array(self.signature.args[argument])(self.context, self.builder, self.arguments[argument])
+        return make_array(self.signature.args[argument])(
+            self.context, self.builder, self.arguments[argument]
+        )
 
     def at(self, argument: int, *offsets: Any) -> Any:
         """The address of an array's first number, and so many further."""
@@ -258,15 +297,21 @@ class Vectors:
 
     def load(self, address: Any, kind: Any = None) -> Any:
         """The vector that begins at an address."""
-        return self.builder.load(self.builder.bitcast(address, (kind or self.kind).as_pointer()), align=self.align)
+        return self.builder.load(
+            self.builder.bitcast(address, (kind or self.kind).as_pointer()), align=self.align
+        )
 
     def store(self, value: Any, address: Any) -> None:
         """Write a vector to an address."""
-        self.builder.store(value, self.builder.bitcast(address, self.kind.as_pointer()), align=self.align)
+        self.builder.store(
+            value, self.builder.bitcast(address, self.kind.as_pointer()), align=self.align
+        )
 
     def shuffle(self, a: Any, b: Any, picked: Sequence[int]) -> Any:
         """Lanes of two vectors by their numbers."""
-        return self.builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(WORD, len(picked)), list(picked)))
+        return self.builder.shuffle_vector(
+            a, b, ir.Constant(ir.VectorType(WORD, len(picked)), list(picked))
+        )
 
     def constant(self, value: float) -> Any:
         """A number in all lanes."""
@@ -281,7 +326,9 @@ class Vectors:
     def call(self, name: str, *arguments: Any) -> Any:
         """The result of an LLVM intrinsic on vectors, which llvmlite cannot name by itself."""
         kind = ir.FunctionType(self.kind, [argument.type for argument in arguments])
-        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), arguments)
+        return self.builder.call(
+            cgutils.get_or_insert_function(self.builder.module, kind, name), arguments
+        )
 
     def lower(self, a: Any, b: Any) -> Any:
         """The lower of two numbers in each lane; of whole numbers without a sign."""
@@ -293,5 +340,8 @@ class Vectors:
         left = self.lanes
         while left > 1:
             left //= 2
-            value = self.lower(self.shuffle(value, value, range(left)), self.shuffle(value, value, range(left, 2 * left)))
+            value = self.lower(
+                self.shuffle(value, value, range(left)),
+                self.shuffle(value, value, range(left, 2 * left)),
+            )
         return self.builder.extract_element(value, WORD(0))

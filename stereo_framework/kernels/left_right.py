@@ -7,10 +7,16 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
 
-def apart(disparity: NDArray[np.float32], other: NDArray[np.float32], direction: int) -> NDArray[np.float32]:
+def apart(
+    disparity: NDArray[np.float32], other: NDArray[np.float32], direction: int
+) -> NDArray[np.float32]:
     """How far a map and the match frame's own are apart where the map points to; NaN where that has no estimate or lies outside."""
     found = np.empty(disparity.shape, np.float32)
-    over_rows(lambda a, b: _kernel(disparity[a:b], other[a:b], direction, found[a:b]), len(disparity), 5 * disparity.size)
+    over_rows(
+        lambda a, b: _kernel(disparity[a:b], other[a:b], direction, found[a:b]),
+        len(disparity),
+        5 * disparity.size,
+    )
     return found
 
 

@@ -31,7 +31,12 @@ class Planes(NamedTuple):
 
 
 def local_planes(
-    disparity: Disparity, image: NDArray, radii: tuple[int, ...], gate: float, colour_scale: float, ridge: float
+    disparity: Disparity,
+    image: NDArray,
+    radii: tuple[int, ...],
+    gate: float,
+    colour_scale: float,
+    ridge: float,
 ) -> Planes:
     """Fit robust planes by moving least squares, in windows of one radius after the other.
 
@@ -57,7 +62,17 @@ def local_planes(
     sizes = np.array(radii, np.int64)
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, colours, sizes, np.float32(gate), np.float32(1 / colour_scale), ridge, start, stop, *planes)
+        _kernel(
+            disparity,
+            colours,
+            sizes,
+            np.float32(gate),
+            np.float32(1 / colour_scale),
+            ridge,
+            start,
+            stop,
+            *planes,
+        )
 
     over_rows(run, rows, 100 * disparity.size)
     return planes
@@ -98,15 +113,38 @@ def _kernel(
                 _alike(colours, y, left, width, radius, step, factor, weights)
                 for i in range(2 if k == 0 else 1):
                     tolerance = gate + np.float32(_WIDER) if k == 0 and i == 0 else gate
-                    _add_up(disparity, weights, y, left, width, radius, step, np.float32(1) / tolerance, plane, across, sums)
+                    _add_up(
+                        disparity,
+                        weights,
+                        y,
+                        left,
+                        width,
+                        radius,
+                        step,
+                        np.float32(1) / tolerance,
+                        plane,
+                        across,
+                        sums,
+                    )
                     _solve(sums, ridge * radius * radius, width, plane)
             for x in range(width):
-                right[y, left + x], down[y, left + x], value[y, left + x] = plane[x], plane[_WIDTH + x], plane[2 * _WIDTH + x]
+                right[y, left + x], down[y, left + x], value[y, left + x] = (
+                    plane[x],
+                    plane[_WIDTH + x],
+                    plane[2 * _WIDTH + x],
+                )
 
 
 @kernel
 def _alike(
-    colours: Values, y: int, left: int, width: int, radius: int, step: int, factor: float, weights: NDArray[np.float32]
+    colours: Values,
+    y: int,
+    left: int,
+    width: int,
+    radius: int,
+    step: int,
+    factor: float,
+    weights: NDArray[np.float32],
 ) -> None:
     """Colour weights of all neighbours of the pixels from `left` on, one line for each position in the window."""
     _, rows, columns = colours.shape
@@ -118,7 +156,10 @@ def _alike(
         for dx in range(-(radius // step) * step, radius + 1, step):
             if 0 <= y + dy < rows:
                 first, last = max(left, -dx), min(left + width, columns - dx)
-                own, other = np.uint64(y * columns + first), np.uint64((y + dy) * columns + first + dx)
+                own, other = (
+                    np.uint64(y * columns + first),
+                    np.uint64((y + dy) * columns + first + dx),
+                )
                 at = np.uint64(line * _WIDTH + first - left)
                 for n in range(last - first):
                     i = np.uint64(n)
@@ -157,7 +198,10 @@ def _add_up(
         across[:] = 0
         for dx in range(-(radius // step) * step, radius + 1, step):
             first, last = max(left, -dx), min(left + width, columns - dx)
-            other, begin = np.uint64((y + dy) * columns + first + dx), np.uint64(max(first - left, 0))
+            other, begin = (
+                np.uint64((y + dy) * columns + first + dx),
+                np.uint64(max(first - left, 0)),
+            )
             at, x, v = np.uint64(line * _WIDTH) + begin, np.float32(dx), np.float32(dy)
             for n in range(last - first):
                 i, p = np.uint64(n), np.uint64(n) + begin
@@ -202,8 +246,15 @@ def _solve(sums: Values, hold: float, width: int, plane: Values) -> None:
             continue
         before_right, before_down = np.float64(plane[i]), np.float64(plane[i + _WIDTH])
         xx, xy, x = sums[i] + hold, np.float64(sums[i + _WIDTH]), np.float64(sums[i + 2 * _WIDTH])
-        yy, y, ones = sums[i + 3 * _WIDTH] + hold, np.float64(sums[i + 4 * _WIDTH]), sums[i + 5 * _WIDTH] + _LEAST
-        xz, yz = sums[i + 6 * _WIDTH] + hold * before_right, sums[i + 7 * _WIDTH] + hold * before_down
+        yy, y, ones = (
+            sums[i + 3 * _WIDTH] + hold,
+            np.float64(sums[i + 4 * _WIDTH]),
+            sums[i + 5 * _WIDTH] + _LEAST,
+        )
+        xz, yz = (
+            sums[i + 6 * _WIDTH] + hold * before_right,
+            sums[i + 7 * _WIDTH] + hold * before_down,
+        )
         z = np.float64(sums[i + 8 * _WIDTH])
         right, down, rise = solve(xx, xy, x, yy, y, ones, xz, yz, z)
         plane[i] = min(max(right, -_STEEPEST[0]), _STEEPEST[0])

@@ -32,7 +32,9 @@ def vertices(disparity: Map, costs: NDArray, minimum: float, step: float, limit:
 
 
 @kernel
-def _kernel(disparity: Map, costs: NDArray, minimum: float, step: float, limit: float, refined: Map) -> None:
+def _kernel(
+    disparity: Map, costs: NDArray, minimum: float, step: float, limit: float, refined: Map
+) -> None:
     """Write the disparities moved to the vertices of their parabolas into `refined`; those that stay are left alone there."""
     rows, columns, levels = costs.shape
     for y in range(rows):

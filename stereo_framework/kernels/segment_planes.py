@@ -41,7 +41,10 @@ def plane_values(
     asked[segments[wanted]] = True
     known = asked[segments] & ~np.isnan(disparity)
     # The estimates of one segment lie together, those of segment i from begins[i] on. Numbers of 16 bits are sorted several times faster.
-    number, values = segments[known].astype(np.uint16 if count <= 1 << 16 else np.int32), disparity[known]
+    number, values = (
+        segments[known].astype(np.uint16 if count <= 1 << 16 else np.int32),
+        disparity[known],
+    )
     order = np.argsort(number, kind="stable")
     begins = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
     y, x = np.nonzero(known)
@@ -58,7 +61,18 @@ def plane_values(
 
     def run(start: int, stop: int) -> None:
         first, last = np.searchsorted(ends, (start, stop), side="right")
-        _fit(points, begins, medians, some[first:last], keys, trials, tolerance, minimum_count, minimum_share, planes)
+        _fit(
+            points,
+            begins,
+            medians,
+            some[first:last],
+            keys,
+            trials,
+            tolerance,
+            minimum_count,
+            minimum_share,
+            planes,
+        )
 
     estimates = int(ends[-1])
     over_rows(run, estimates, trials * estimates)
@@ -119,7 +133,14 @@ def _fit(
 
 
 @kernel
-def _rating(points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float, best: float) -> float:
+def _rating(
+    points: NDArray[np.float64],
+    level: float,
+    down: float,
+    right: float,
+    tolerance: float,
+    best: float,
+) -> float:
     """The rating of a plane, or -1 as soon as it is known to be no more than `best`."""
     count, total = points.shape[1], 0.0
     for start in range(0, count, _PIECE):

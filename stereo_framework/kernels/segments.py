@@ -51,9 +51,13 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     rows, columns = image.shape[:2]
     smooth = _smoothed(np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64), sigma)
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
-    over_rows(lambda start, stop: _differences(smooth, start, stop, differences), rows, 4 * smooth.size)
+    over_rows(
+        lambda start, stop: _differences(smooth, start, stop, differences), rows, 4 * smooth.size
+    )
     forest = _Forest(
-        np.arange(rows * columns, dtype=np.int32), np.ones(rows * columns, np.int32), np.full(rows * columns, float(scale))
+        np.arange(rows * columns, dtype=np.int32),
+        np.ones(rows * columns, np.int32),
+        np.full(rows * columns, float(scale)),
     )
     order, ascending = _order(differences.reshape(-1))
     places = order[: np.searchsorted(ascending, np.inf)].astype(np.uint32)
@@ -76,16 +80,23 @@ def _smoothed(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
     for axis in (0, 1):
         around = [(0, 0)] * 3
         around[axis] = reach, reach
-        wide, length = np.moveaxis(np.pad(image, around, mode="symmetric"), axis, 0), image.shape[axis]
+        wide, length = (
+            np.moveaxis(np.pad(image, around, mode="symmetric"), axis, 0),
+            image.shape[axis],
+        )
         smooth = wide[reach : reach + length] * weights[0]
         for k in range(reach, 0, -1):
-            smooth += (wide[reach - k : reach - k + length] + wide[reach + k : reach + k + length]) * weights[k]
+            smooth += (
+                wide[reach - k : reach - k + length] + wide[reach + k : reach + k + length]
+            ) * weights[k]
         image = np.moveaxis(smooth, 0, axis)
     return np.ascontiguousarray(image)
 
 
 @kernel
-def _differences(image: NDArray[np.float64], start: int, stop: int, differences: NDArray[np.float64]) -> None:
+def _differences(
+    image: NDArray[np.float64], start: int, stop: int, differences: NDArray[np.float64]
+) -> None:
     """From each pixel of some rows to those one step away; what lies beyond the image is left as it is."""
     rows, columns, channels = image.shape
     for y in range(start, stop):
@@ -122,7 +133,9 @@ def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 @kernel
-def _sorted(numbers: NDArray[np.uint64], spare: NDArray[np.uint64], starts: NDArray[np.int64], low: int) -> NDArray[np.uint64]:
+def _sorted(
+    numbers: NDArray[np.uint64], spare: NDArray[np.uint64], starts: NDArray[np.int64], low: int
+) -> NDArray[np.uint64]:
     """Sort whole numbers by their bits from `low` on, `_DIGIT` of them at a time; equal ones stay as they stand. Either array holds the result."""
     for shift in range(low, 64, _DIGIT):
         starts[:] = 0
@@ -141,7 +154,12 @@ def _sorted(numbers: NDArray[np.uint64], spare: NDArray[np.uint64], starts: NDAr
 
 @kernel
 def _join(
-    places: NDArray[np.uint32], differences: NDArray[np.float64], columns: int, scale: float, minimum: int, forest: _Forest
+    places: NDArray[np.uint32],
+    differences: NDArray[np.float64],
+    columns: int,
+    scale: float,
+    minimum: int,
+    forest: _Forest,
 ) -> int:
     """Join the segments of pairs of pixels whose difference is small enough or, with a `minimum`, those that have fewer pixels.
 

@@ -17,7 +17,9 @@ from stereo_framework.kernels.cores import available_cores
 from stereo_framework.kernels.counting import holding
 
 _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
-LIMIT = "the limit on the processes of a user (ulimit -u) or of a container (its pids) may be reached"
+LIMIT = (
+    "the limit on the processes of a user (ulimit -u) or of a container (its pids) may be reached"
+)
 """Likely reason why the system starts no thread and no process."""
 
 _WORTH_A_THREAD = 400_000
@@ -115,7 +117,11 @@ class ThreadPool(ThreadPoolExecutor):
 
 @functools.cache
 def _warn_of_limit() -> None:
-    warnings.warn(f"threads: the system starts no thread, so that kernels use only one; {LIMIT}", LimitWarning, stacklevel=2)
+    warnings.warn(
+        f"threads: the system starts no thread, so that kernels use only one; {LIMIT}",
+        LimitWarning,
+        stacklevel=2,
+    )
 
 
 @functools.cache
@@ -162,7 +168,12 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
             future.result()
 
 
-def over_blocks(run: Callable[[int, int, int], object], blocks: tuple[int, int], work: int, backwards: bool = False) -> None:
+def over_blocks(
+    run: Callable[[int, int, int], object],
+    blocks: tuple[int, int],
+    work: int,
+    backwards: bool = False,
+) -> None:
     """Call ``run(antidiagonal, start, stop)`` on all blocks of an image in raster order: of an antidiagonal those in the rows of blocks `start` to `stop` - 1.
 
     Parameters

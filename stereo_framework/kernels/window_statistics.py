@@ -15,7 +15,9 @@ Floats = NDArray[np.float64]
 def extended(image: NDArray, size: int) -> Floats:
     """An image with as many pixels more on each side as windows need, rounded: float64 (rows + size - 1, columns + size - 1, channels)."""
     around = ((size - 1) // 2, size // 2)
-    return rounded(np.pad(image.reshape(*image.shape[:2], -1), (around, around, (0, 0)), mode="edge"))
+    return rounded(
+        np.pad(image.reshape(*image.shape[:2], -1), (around, around, (0, 0)), mode="edge")
+    )
 
 
 def rounded(values: NDArray) -> Floats:
@@ -26,7 +28,9 @@ def rounded(values: NDArray) -> Floats:
 def window_sums(values: Floats, size: int) -> Floats:
     """Sums over all whole windows of `extended` values: float64 (rows, columns, channels)."""
     rows, columns = values.shape[0] - size + 1, values.shape[1] - size + 1
-    sums = cv2.boxFilter(values, -1, (size, size), anchor=(0, 0), normalize=False, borderType=cv2.BORDER_CONSTANT)
+    sums = cv2.boxFilter(
+        values, -1, (size, size), anchor=(0, 0), normalize=False, borderType=cv2.BORDER_CONSTANT
+    )
     return sums.reshape(values.shape)[:rows, :columns]
 
 

@@ -72,8 +72,13 @@ def _external_locations(model: Path, digest: bytes) -> tuple[str, ...]:
         return ()
     locations: set[str] = set()
     for message in _messages(content):
-        if isinstance(message, onnx.TensorProto) and message.data_location == onnx.TensorProto.EXTERNAL:
-            locations.update(entry.value for entry in message.external_data if entry.key == "location")
+        if (
+            isinstance(message, onnx.TensorProto)
+            and message.data_location == onnx.TensorProto.EXTERNAL
+        ):
+            locations.update(
+                entry.value for entry in message.external_data if entry.key == "location"
+            )
     return tuple(sorted(locations))
 
 

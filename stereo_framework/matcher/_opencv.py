@@ -83,12 +83,24 @@ def compute(
         images = [image[:, ::-1] for image in images]
     least = math.floor(search.minimum)
     levels = SIXTEENTHS * math.ceil((math.ceil(search.maximum) - least + 1) / SIXTEENTHS)
-    searched = {"MinDisparity": least, "NumDisparities": levels, "Disp12MaxDiff": levels if tolerance is None else tolerance}
+    searched = {
+        "MinDisparity": least,
+        "NumDisparities": levels,
+        "Disp12MaxDiff": levels if tolerance is None else tolerance,
+    }
     for name, value in {"BlockSize": size, **searched, **settings}.items():
         getattr(matcher, f"set{name}")(value)
-    before, after = max(least + levels, 0) + margin, max(-least, size // 2 + 1 - columns, 0) + margin
-    left, right = (cv2.copyMakeBorder(image, margin, margin, before, after, cv2.BORDER_REPLICATE) for image in images)
-    found = matcher.compute(left, right)[margin : margin + rows, before : before + columns].astype(np.float32)
+    before, after = (
+        max(least + levels, 0) + margin,
+        max(-least, size // 2 + 1 - columns, 0) + margin,
+    )
+    left, right = (
+        cv2.copyMakeBorder(image, margin, margin, before, after, cv2.BORDER_REPLICATE)
+        for image in images
+    )
+    found = matcher.compute(left, right)[margin : margin + rows, before : before + columns].astype(
+        np.float32
+    )
     disparity = found / np.float32(SIXTEENTHS)
     # It marks what it does not match by a disparity below its range, and searches up to 15 disparities more than it was asked for.
     disparity[search.beyond(disparity)] = np.nan

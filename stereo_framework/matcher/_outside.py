@@ -17,7 +17,9 @@ def _from(path: str, folder: Path) -> str:
 FilePath = Annotated[str, Located(_from)]
 """A path that starts at the folder of the script that says it."""
 
-FilePaths = Annotated[list[str], Located(lambda paths, folder: [_from(path, folder) for path in paths])]
+FilePaths = Annotated[
+    list[str], Located(lambda paths, folder: [_from(path, folder) for path in paths])
+]
 
 
 def existing(parameter: str, paths: Iterable[str]) -> list[Path]:
@@ -43,7 +45,9 @@ def left_and_right(reference: Image, match: Image, search: Search) -> tuple[Imag
     return reference[:, ::-1].copy(), match[:, ::-1].copy()
 
 
-def taken(who: str, found: Any, reference: Image, search: Search, *, scale: float = 1.0) -> Disparity:
+def taken(
+    who: str, found: Any, reference: Image, search: Search, *, scale: float = 1.0
+) -> Disparity:
     """Turn a map from outside into what a stage returns.
 
     Parameters
@@ -65,8 +69,14 @@ def taken(who: str, found: Any, reference: Image, search: Search, *, scale: floa
     values = np.asarray(unmasked(who, found))
     rows, columns = reference.shape[:2]
     if values.dtype.kind not in "fiu" or values.ndim != 2:
-        kind = f"{values.dtype} {values.shape}" if isinstance(found, np.ndarray) else type(found).__name__
-        raise StereoFrameworkError(f"{who}: gave {kind}; expected a map of numbers, ({rows}, {columns})")
+        kind = (
+            f"{values.dtype} {values.shape}"
+            if isinstance(found, np.ndarray)
+            else type(found).__name__
+        )
+        raise StereoFrameworkError(
+            f"{who}: gave {kind}; expected a map of numbers, ({rows}, {columns})"
+        )
     if values.shape != (rows, columns):
         raise StereoFrameworkError(
             f"{who}: its map is {values.shape[1]}x{values.shape[0]} pixels, the images are {columns}x{rows}"

@@ -76,8 +76,19 @@ def new_window(radius: int) -> Window:
     """An empty window with room for all its pixels."""
     width = 2 * radius + 1
     most = width * width + _BLOCK
-    across, down, weights = np.empty(most, np.float32), np.empty(most, np.float32), np.empty(most, np.float32)
-    return Window(across, down, np.empty(most, np.uint32), weights, np.empty((4, most), np.float32), np.empty(width, np.float32))
+    across, down, weights = (
+        np.empty(most, np.float32),
+        np.empty(most, np.float32),
+        np.empty(most, np.float32),
+    )
+    return Window(
+        across,
+        down,
+        np.empty(most, np.uint32),
+        weights,
+        np.empty((4, most), np.float32),
+        np.empty(width, np.float32),
+    )
 
 
 @kernel
@@ -137,10 +148,17 @@ def _block_cost(
     a seed gives the same map on any number of threads; on another kind of processor sums may be rounded otherwise.
     """
     stop = first + _BLOCK
-    across, down, begin = window.across[first:stop], window.down[first:stop], window.begin[first:stop]
+    across, down, begin = (
+        window.across[first:stop],
+        window.down[first:stop],
+        window.begin[first:stop],
+    )
     weights, values = window.weights[first:stop], window.values[:, first:stop]
     reds, greens, blues, slopes = values[0], values[1], values[2], values[3]
-    total, half = np.float32(0), np.float32(0.5) * (by.colour * by.most_colour + by.slope * by.most_slope)
+    total, half = (
+        np.float32(0),
+        np.float32(0.5) * (by.colour * by.most_colour + by.slope * by.most_slope),
+    )
     for j in range(_BLOCK):
         free = place + across[j] * step + down[j] * drop
         at = free if free > np.float32(0) else np.float32(0)
@@ -180,7 +198,15 @@ def plane_cost(
 
 @kernel
 def try_plane(
-    side: Side, y: int, x: int, a: np.float32, b: np.float32, z: np.float32, window: Window, count: np.uint64, by: Costs
+    side: Side,
+    y: int,
+    x: int,
+    a: np.float32,
+    b: np.float32,
+    z: np.float32,
+    window: Window,
+    count: np.uint64,
+    by: Costs,
 ) -> None:
     """Give a pixel this plane if it is cheaper than its own and its disparity is within the pixel's limits."""
     if not (side.low[y, x] <= z <= side.high[y, x]) or abs(a) > _STEEPEST:
@@ -215,7 +241,15 @@ def start(side: Side, key: int, first: int, stop: int) -> None:
 
 @kernel
 def _refine(
-    side: Side, y: int, x: int, width: np.float32, key: int, draw: int, window: Window, count: np.uint64, by: Costs
+    side: Side,
+    y: int,
+    x: int,
+    width: np.float32,
+    key: int,
+    draw: int,
+    window: Window,
+    count: np.uint64,
+    by: Costs,
 ) -> None:
     """Try random planes around the pixel's own: at first far from it, then closer and closer."""
     counter = y * side.own.shape[1] + x
@@ -228,12 +262,30 @@ def _refine(
         up = 1 / length + _between(counter, key, draw + 3, -turn, turn)
         near = z + _between(counter, key, draw, -reach, reach)
         if abs(up) > 1e-3:
-            try_plane(side, y, x, np.float32(-across / up), np.float32(-down / up), np.float32(near), window, count, by)
+            try_plane(
+                side,
+                y,
+                x,
+                np.float32(-across / up),
+                np.float32(-down / up),
+                np.float32(near),
+                window,
+                count,
+                by,
+            )
         reach, turn, draw = reach / 2, turn / 2, draw + 4
 
 
 @kernel
-def meet(planes: Floats, valid: NDArray[np.bool_], sign: int, heads: Places, following: Places, first: int, stop: int) -> None:
+def meet(
+    planes: Floats,
+    valid: NDArray[np.bool_],
+    sign: int,
+    heads: Places,
+    following: Places,
+    first: int,
+    stop: int,
+) -> None:
     """In some rows, list for each pixel the pixels of the other view whose `planes` lead to it; `sign` belongs to this view.
 
     `heads` holds the column of the first one, `following` the column of the next one after each; -1 ends a list.
@@ -271,16 +323,33 @@ def sweep(
                 if np.isinf(side.costs[y, x]):
                     side.weights[y, x] = window.weights[:count].sum()
                     a, b, z = side.planes[y, x, 0], side.planes[y, x, 1], side.planes[y, x, 2]
-                    side.costs[y, x] = plane_cost(side, x, a, b, z, window, count, by, np.float32(np.inf))
+                    side.costs[y, x] = plane_cost(
+                        side, x, a, b, z, window, count, by, np.float32(np.inf)
+                    )
                 if j > 0 and side.valid[y, x - step]:
-                    a, b, z = side.planes[y, x - step, 0], side.planes[y, x - step, 1], side.planes[y, x - step, 2]
+                    a, b, z = (
+                        side.planes[y, x - step, 0],
+                        side.planes[y, x - step, 1],
+                        side.planes[y, x - step, 2],
+                    )
                     try_plane(side, y, x, a, b, z + a * np.float32(step), window, count, by)
                 if i > 0 and side.valid[y - step, x]:
-                    a, b, z = side.planes[y - step, x, 0], side.planes[y - step, x, 1], side.planes[y - step, x, 2]
+                    a, b, z = (
+                        side.planes[y - step, x, 0],
+                        side.planes[y - step, x, 1],
+                        side.planes[y - step, x, 2],
+                    )
                     try_plane(side, y, x, a, b, z + b * np.float32(step), window, count, by)
                 source = heads[y, x]
                 while source >= 0:
-                    a, b, z = seen_from(planes[y, source, 0], planes[y, source, 1], planes[y, source, 2], sign, source, x)
+                    a, b, z = seen_from(
+                        planes[y, source, 0],
+                        planes[y, source, 1],
+                        planes[y, source, 2],
+                        sign,
+                        source,
+                        x,
+                    )
                     try_plane(side, y, x, a, b, z, window, count, by)
                     source = following[y, source]
                 _refine(side, y, x, width, key, draw, window, count, by)
@@ -297,7 +366,15 @@ def seen_from(
 
 
 @kernel
-def fill(planes: Floats, kept: NDArray[np.bool_], low: Floats, high: Floats, out: Floats, first: int, stop: int) -> None:
+def fill(
+    planes: Floats,
+    kept: NDArray[np.bool_],
+    low: Floats,
+    high: Floats,
+    out: Floats,
+    first: int,
+    stop: int,
+) -> None:
     """In some rows, write the disparities of kept pixels, and elsewhere the lower of the two planes of the nearest kept pixels to the left and right."""
     columns = kept.shape[1]
     before = np.empty(columns, np.int64)

@@ -47,7 +47,11 @@ def _started(run: str, folder: Path) -> str:
     def word(found: re.Match[str]) -> str:
         path = Path(found[0].strip("'\"")).expanduser()
         named = path.parts[:1] == ("..",) or found[0].startswith("./") or (folder / path).is_file()
-        return shlex.quote(os.path.normpath(folder / path)) if named and "{" not in found[0] else found[0]
+        return (
+            shlex.quote(os.path.normpath(folder / path))
+            if named and "{" not in found[0]
+            else found[0]
+        )
 
     return _WORD.sub(word, run)
 
@@ -61,13 +65,19 @@ def _words(run: str) -> list[str]:
 
 def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
     if not run.strip():
-        raise ParameterError("command.run: is missing: a program and its words, such as ./elas {left} {right} {output}")
+        raise ParameterError(
+            "command.run: is missing: a program and its words, such as ./elas {left} {right} {output}"
+        )
     words = _words(run)
     unknown = [] if shell else [name for name in _PLACE.findall(run) if name not in _LEGAL]
     if unknown:
-        raise ParameterError(f"command.run: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _LEGAL)}")
+        raise ParameterError(
+            f"command.run: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _LEGAL)}"
+        )
     if "{output}" not in run:
-        raise ParameterError("command.run: no {output}, the file that the program writes the map to")
+        raise ParameterError(
+            "command.run: no {output}, the file that the program writes the map to"
+        )
     program = shutil.which(words[0])
     if program is None and not shell:
         wrong = "is not executable" if Path(words[0]).is_file() else "no such program"
@@ -193,17 +203,27 @@ def command(
     """
     check_execution(_execution(run, shell))
     _files(run, shell, files)
-    with tempfile.TemporaryDirectory(prefix="stereo_framework-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(
+        prefix="stereo_framework-", ignore_cleanup_errors=True
+    ) as name:
         folder = Path(name)
         output = folder / f"disparity.{format}"
-        ends = {"minimum": f"{search.minimum:g}", "maximum": f"{search.maximum:g}", "output": str(output)}
+        ends = {
+            "minimum": f"{search.minimum:g}",
+            "maximum": f"{search.maximum:g}",
+            "output": str(output),
+        }
         pair = zip(("left", "right"), left_and_right(reference, match, search), strict=True)
-        put_in = ends | {side: str(_written(folder / side, image, images, grey)) for side, image in pair}
+        put_in = ends | {
+            side: str(_written(folder / side, image, images, grey)) for side, image in pair
+        }
         who = Path(_words(run)[0]).name
         _run(who, _filled(run, put_in, shell), folder, timeout)
         found = _read(who, output, scale, unknown)
     floats = format != "png"
-    disparity = taken(who, found, reference, search, scale=sign * (scale or 1.0) if floats else sign)
+    disparity = taken(
+        who, found, reference, search, scale=sign * (scale or 1.0) if floats else sign
+    )
     if least is not None:
         with np.errstate(invalid="ignore"):
             disparity[disparity < least] = np.nan
@@ -214,7 +234,15 @@ def _written(stem: Path, image: Image, images: str, grey: bool) -> Path:
     """Write an image to a file and return its path."""
     if grey and image.ndim == 3:
         image = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
-    path = stem.with_suffix(".png" if images == "png" else ".pfm" if images == "pfm" else ".pgm" if image.ndim == 2 else ".ppm")
+    path = stem.with_suffix(
+        ".png"
+        if images == "png"
+        else ".pfm"
+        if images == "pfm"
+        else ".pgm"
+        if image.ndim == 2
+        else ".ppm"
+    )
     (write_pfm if images == "pfm" else write_image)(path, image)
     return path
 
@@ -222,7 +250,9 @@ def _written(stem: Path, image: Image, images: str, grey: bool) -> Path:
 def _filled(run: str, put_in: Mapping[str, str], shell: bool) -> list[str]:
     """The words of a command with files and numbers filled in."""
     if shell:
-        text = _PLACE.sub(lambda place: shlex.quote(put_in[place[1]]) if place[1] in put_in else place[0], run)
+        text = _PLACE.sub(
+            lambda place: shlex.quote(put_in[place[1]]) if place[1] in put_in else place[0], run
+        )
         return ["/bin/sh", "-c", text] if os.name == "posix" else ["cmd", "/c", text]
     return [_PLACE.sub(lambda place: put_in[place[1]], word) for word in _words(run)]
 
@@ -231,8 +261,16 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
     """Run a program to its end and report the time and memory it took; raise if it fails."""
     measured = os.name == "posix"
     # These files lie outside the program's folder and are read by their handles: what it removes, links or makes a pipe there does not matter.
-    with tempfile.TemporaryFile() as messages, tempfile.TemporaryFile() as printed, tempfile.NamedTemporaryFile() as report:
-        call = [sys.executable, "-I", "-S", _measured.__file__, report.name, *words] if measured else list(words)
+    with (
+        tempfile.TemporaryFile() as messages,
+        tempfile.TemporaryFile() as printed,
+        tempfile.NamedTemporaryFile() as report,
+    ):
+        call = (
+            [sys.executable, "-I", "-S", _measured.__file__, report.name, *words]
+            if measured
+            else list(words)
+        )
         start = time.perf_counter()
         try:
             process = subprocess.Popen(
@@ -253,7 +291,11 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
                 if is_stopped():
                     raise StereoFrameworkError(f"{who}: interrupted")
                 if (left := start + timeout - time.perf_counter()) <= 0:
-                    raise _with_note(StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"), messages, printed)
+                    raise _with_note(
+                        StereoFrameworkError(f"{who}: not done after {timeout:g} seconds, ended"),
+                        messages,
+                        printed,
+                    )
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(min(_LOOK, left))
         finally:
@@ -271,7 +313,11 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
             name = next((one.name for one in signal.Signals if one == -status), f"signal {-status}")
             how = f"exit status {status}" if status > 0 else f"ended by {name}"
             raise _with_note(
-                StereoFrameworkError(f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"), messages, printed
+                StereoFrameworkError(
+                    f"{who}: {how}{f': {said[-1].strip()[:300]}' if said else ''}"
+                ),
+                messages,
+                printed,
             )
         report_call(CallReport(seconds, memory, _last(messages)))
 
@@ -291,7 +337,9 @@ def _last(file: IO[bytes]) -> str:
     return file.read(_KEPT).decode("utf-8", "replace")
 
 
-def _with_note(error: StereoFrameworkError, messages: IO[bytes], printed: IO[bytes]) -> StereoFrameworkError:
+def _with_note(
+    error: StereoFrameworkError, messages: IO[bytes], printed: IO[bytes]
+) -> StereoFrameworkError:
     """The error with the end of the program's output as a note, which is shown with tracebacks."""
     error.add_note((_last(messages) + _last(printed)).rstrip())
     return error
@@ -299,9 +347,13 @@ def _with_note(error: StereoFrameworkError, messages: IO[bytes], printed: IO[byt
 
 def _read(who: str, output: Path, scale: float | None, unknown: Unknown) -> Disparity:
     if not output.is_file():
-        raise StereoFrameworkError(f"{who}: ended without an error and wrote no map to {{output}}, {output.name}")
+        raise StereoFrameworkError(
+            f"{who}: ended without an error and wrote no map to {{output}}, {output.name}"
+        )
     try:
-        return read_disparity(output, scale=scale if output.suffix == ".png" else None, unknown=unknown)
+        return read_disparity(
+            output, scale=scale if output.suffix == ".png" else None, unknown=unknown
+        )
     except DataError as error:
         said = str(error).replace(str(output), "{output}")
         raise StereoFrameworkError(f"{who}: what it wrote is not a map: {said}") from error

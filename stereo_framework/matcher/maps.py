@@ -9,7 +9,16 @@ from annotated_types import Predicate
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import Words
-from stereo_framework.core.stage import CallReport, Disparity, Image, Scene, Search, Unit, report_call, stage
+from stereo_framework.core.stage import (
+    CallReport,
+    Disparity,
+    Image,
+    Scene,
+    Search,
+    Unit,
+    report_call,
+    stage,
+)
 from stereo_framework.io.disparity import map_of, read_map
 from stereo_framework.matcher._outside import FilePath
 
@@ -33,7 +42,11 @@ def _files(place: str, scene: Scene | None) -> list[Path]:
         return []
 
 
-@stage("matcher", source="Whoever made the maps; folders as benchmarks ask for them, Scharstein et al. 2014", files=_files)
+@stage(
+    "matcher",
+    source="Whoever made the maps; folders as benchmarks ask for them, Scharstein et al. 2014",
+    files=_files,
+)
 def maps(
     reference: Image,
     match: Image,
@@ -41,7 +54,10 @@ def maps(
     scene: Scene,
     *,
     place: FilePath = "",
-    scale: Annotated[float, Predicate(_is_factor), Words("a number other than 0"), Unit("stored units a pixel")] | None = None,
+    scale: Annotated[
+        float, Predicate(_is_factor), Words("a number other than 0"), Unit("stored units a pixel")
+    ]
+    | None = None,
     unknown: float | None = None,
 ) -> Disparity:
     """Take the disparity map of the scene from a file; scripts write ``maps: PLACE`` instead of all stages.
@@ -81,5 +97,7 @@ def maps(
     disparity = read_map(path, scene, scale=scale, unknown=unknown)
     if disparity.shape != reference.shape[:2]:
         (rows, columns), (own_rows, own_columns) = reference.shape[:2], disparity.shape
-        raise DataError(f"{path}: is {own_columns}x{own_rows}, the images of {scene.name} are {columns}x{rows}")
+        raise DataError(
+            f"{path}: is {own_columns}x{own_rows}, the images of {scene.name} are {columns}x{rows}"
+        )
     return disparity

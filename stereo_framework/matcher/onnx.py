@@ -12,13 +12,27 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, brings, nearest
-from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, Positive, PositiveInt, Search, Unit, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    Image,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Search,
+    Unit,
+    stage,
+)
 from stereo_framework.kernels.threads import thread_count
 from stereo_framework.matcher._onnx_files import model_files
 from stereo_framework.matcher._outside import FilePath, existing, left_and_right, taken
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
-_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64, "tensor(uint8)": np.uint8}
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(uint8)": np.uint8,
+}
 _GREY = np.array([0.299, 0.587, 0.114])
 """Weights of red, green and blue in grey, of ITU-R BT.601."""
 
@@ -33,7 +47,11 @@ def _files(model: str) -> list[Path]:
     return model_files(path)
 
 
-@stage("matcher", source="Whoever trained the network; its file in the format of Bai, Lu, Zhang et al. 2019 (ONNX)", files=_files)
+@stage(
+    "matcher",
+    source="Whoever trained the network; its file in the format of Bai, Lu, Zhang et al. 2019 (ONNX)",
+    files=_files,
+)
 def onnx(
     reference: Image,
     match: Image,
@@ -107,7 +125,10 @@ def onnx(
     name = files[0].name
     contents = tuple(content_digest_of(file) for file in files)
     session = _session(model, contents, device, thread_count())
-    ours = [_planes(i, channels, divide, mean, deviation) for i in left_and_right(reference, match, search)]
+    ours = [
+        _planes(i, channels, divide, mean, deviation)
+        for i in left_and_right(reference, match, search)
+    ]
     entries = _chosen("inputs", inputs, {one.name: one for one in session.get_inputs()}, name)
     if len(entries) == 1:
         ours = [np.concatenate(ours)]
@@ -116,17 +137,29 @@ def onnx(
             f"onnx.inputs: {name} takes {len(entries)} inputs, {', '.join(e.name for e in entries)}; name those of the left and the right image"
         )
     rows, columns = reference.shape[:2]
-    fed = {entry.name: _padded(image, entry, multiple, name) for entry, image in zip(entries, ours, strict=True)}
+    fed = {
+        entry.name: _padded(image, entry, multiple, name)
+        for entry, image in zip(entries, ours, strict=True)
+    }
     [wanted] = _chosen(
-        "output", [output or session.get_outputs()[-1].name], {one.name: one for one in session.get_outputs()}, name
+        "output",
+        [output or session.get_outputs()[-1].name],
+        {one.name: one for one in session.get_outputs()},
+        name,
     )
     try:
         [found] = session.run([wanted.name], fed)
     except Exception as error:  # onnxruntime's own kinds
-        raise StereoFrameworkError(f"{name}: cannot be run on {columns}x{rows} pixels: {_line(error)}") from error
+        raise StereoFrameworkError(
+            f"{name}: cannot be run on {columns}x{rows} pixels: {_line(error)}"
+        ) from error
     padded = next(iter(fed.values())).shape[-2:]
     return taken(
-        name, _map(np.asarray(found), part, padded, wanted.name, name)[:rows, :columns], reference, search, scale=scale * sign
+        name,
+        _map(np.asarray(found), part, padded, wanted.name, name)[:rows, :columns],
+        reference,
+        search,
+        scale=scale * sign,
     )
 
 
@@ -140,29 +173,41 @@ def _session(model: str, contents: tuple[bytes, ...], device: str, threads: int)
     import onnxruntime
 
     if _PROVIDERS[device] not in onnxruntime.get_available_providers():
-        legal = ", ".join(d for d, p in _PROVIDERS.items() if p in onnxruntime.get_available_providers())
-        raise ParameterError(f"onnx.device: this build of onnxruntime has no {device}; legal here: {legal}")
+        legal = ", ".join(
+            d for d, p in _PROVIDERS.items() if p in onnxruntime.get_available_providers()
+        )
+        raise ParameterError(
+            f"onnx.device: this build of onnxruntime has no {device}; legal here: {legal}"
+        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4  # errors are raised as well
     try:
         return onnxruntime.InferenceSession(model, options, providers=[_PROVIDERS[device]])
     except Exception as error:  # onnxruntime's own kinds
-        raise StereoFrameworkError(f"{model}: is not an ONNX model that onnxruntime can run: {_line(error)}") from error
+        raise StereoFrameworkError(
+            f"{model}: is not an ONNX model that onnxruntime can run: {_line(error)}"
+        ) from error
 
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _chosen(parameter: str, names: list[str] | None, there: dict[str, Any], model: str) -> list[Any]:
+def _chosen(
+    parameter: str, names: list[str] | None, there: dict[str, Any], model: str
+) -> list[Any]:
     for name in names or []:
         if name not in there:
-            raise ParameterError(f"onnx.{parameter}: {model} has no {name!r}; {nearest(name, there)}")
+            raise ParameterError(
+                f"onnx.{parameter}: {model} has no {name!r}; {nearest(name, there)}"
+            )
     return list(there.values()) if names is None else [there[name] for name in names]
 
 
-def _planes(image: Image, channels: str, divide: float, mean: Any, deviation: Any) -> NDArray[np.float32]:
+def _planes(
+    image: Image, channels: str, divide: float, mean: Any, deviation: Any
+) -> NDArray[np.float32]:
     """An image as a network sees it, (channels, rows, columns)."""
     values = image.astype(np.float64)
     if channels == "grey":
@@ -173,10 +218,15 @@ def _planes(image: Image, channels: str, divide: float, mean: Any, deviation: An
         values = values[..., ::-1]
     for parameter, value in (("mean", mean), ("deviation", deviation)):
         if np.size(value) not in (1, values.shape[2]):
-            raise ParameterError(f"onnx.{parameter}: {np.size(value)} numbers for {values.shape[2]} channels")
+            raise ParameterError(
+                f"onnx.{parameter}: {np.size(value)} numbers for {values.shape[2]} channels"
+            )
     if np.any(np.asarray(deviation) <= 0):
         raise ParameterError(f"onnx.deviation: {deviation!r} is not above 0")
-    return np.ascontiguousarray(((values / divide - np.asarray(mean)) / np.asarray(deviation)).transpose(2, 0, 1), np.float32)
+    return np.ascontiguousarray(
+        ((values / divide - np.asarray(mean)) / np.asarray(deviation)).transpose(2, 0, 1),
+        np.float32,
+    )
 
 
 def _padded(planes: NDArray[np.float32], entry: Any, multiple: int, model: str) -> NDArray:
@@ -188,11 +238,17 @@ def _padded(planes: NDArray[np.float32], entry: Any, multiple: int, model: str) 
     given = [1, len(planes), *sizes]
     for i, fixed in enumerate(entry.shape):
         # In a model of fixed size the image fills the upper left corner of the input.
-        given[i] = fixed if isinstance(fixed, int) and i >= 2 and fixed >= planes.shape[i - 1] else given[i]
+        given[i] = (
+            fixed
+            if isinstance(fixed, int) and i >= 2 and fixed >= planes.shape[i - 1]
+            else given[i]
+        )
         if isinstance(fixed, int) and fixed != given[i]:
             raise StereoFrameworkError(f"{takes}; the pair gives {'x'.join(map(str, given))}")
     below, right = (given[i + 1] - planes.shape[i] for i in (1, 2))
-    return np.pad(planes, ((0, 0), (0, below), (0, right)), mode="edge")[None].astype(_TYPES[entry.type])
+    return np.pad(planes, ((0, 0), (0, below), (0, right)), mode="edge")[None].astype(
+        _TYPES[entry.type]
+    )
 
 
 def _map(found: NDArray, part: int, size: tuple[int, ...], output: str, model: str) -> NDArray:

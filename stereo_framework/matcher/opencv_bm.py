@@ -7,10 +7,22 @@ from typing import Annotated, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, Positive, Search, SearchMask, Unit, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    Image,
+    NonNegativeInt,
+    Positive,
+    Search,
+    SearchMask,
+    Unit,
+    stage,
+)
 from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute
 
-_FILTERS = {"sobel": cv2.STEREO_BM_PREFILTER_XSOBEL, "normalized": cv2.STEREO_BM_PREFILTER_NORMALIZED_RESPONSE}
+_FILTERS = {
+    "sobel": cv2.STEREO_BM_PREFILTER_XSOBEL,
+    "normalized": cv2.STEREO_BM_PREFILTER_NORMALIZED_RESPONSE,
+}
 
 Odd = Annotated[int, Ge(5), Le(255)]
 
@@ -87,9 +99,25 @@ def opencv_bm(
     """
     check_odd("opencv_bm.size", size)
     check_odd("opencv_bm.filter_size", filter_size)
-    costs = {"PreFilterType": _FILTERS[filter], "PreFilterSize": filter_size, "PreFilterCap": filter_cap}
-    checks = {"TextureThreshold": texture, "UniquenessRatio": uniqueness, "SpeckleWindowSize": speckle_size}
+    costs = {
+        "PreFilterType": _FILTERS[filter],
+        "PreFilterSize": filter_size,
+        "PreFilterCap": filter_cap,
+    }
+    checks = {
+        "TextureThreshold": texture,
+        "UniquenessRatio": uniqueness,
+        "SpeckleWindowSize": speckle_size,
+    }
     checks["SpeckleRange"] = round(SIXTEENTHS * speckle_range)
     return compute(
-        cv2.StereoBM.create(), (reference, match), search, mask, size, tolerance, costs | checks, margin=size, grey=True
+        cv2.StereoBM.create(),
+        (reference, match),
+        search,
+        mask,
+        size,
+        tolerance,
+        costs | checks,
+        margin=size,
+        grey=True,
     )

@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.stage import Disparity, Image, NonNegativeInt, PositiveInt, Search, SearchMask, Unit, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    Image,
+    NonNegativeInt,
+    PositiveInt,
+    Search,
+    SearchMask,
+    Unit,
+    stage,
+)
 from stereo_framework.matcher._opencv import check_odd, compute
 
 _MODES = {
@@ -89,5 +98,11 @@ def opencv_sgbm(
     """
     check_odd("opencv_sgbm.size", size)
     costs = {"P1": p1, "P2": p2, "PreFilterCap": filter_cap, "Mode": _MODES[mode]}
-    checks = {"UniquenessRatio": uniqueness, "SpeckleWindowSize": speckle_size, "SpeckleRange": speckle_range}
-    return compute(cv2.StereoSGBM.create(), (reference, match), search, mask, size, tolerance, costs | checks)
+    checks = {
+        "UniquenessRatio": uniqueness,
+        "SpeckleWindowSize": speckle_size,
+        "SpeckleRange": speckle_range,
+    }
+    return compute(
+        cv2.StereoSGBM.create(), (reference, match), search, mask, size, tolerance, costs | checks
+    )

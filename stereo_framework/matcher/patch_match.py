@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Image, Mask, Search
-from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import (
+    Fraction01,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Unit,
+    stage,
+)
 from stereo_framework.core.view import Views
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.kernels.counting import counted
@@ -91,21 +99,36 @@ def patch_match(
     """
     shape = reference.shape[:2]
     mask = mask or SearchMask()
-    by = Costs(*map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma)))
+    by = Costs(
+        *map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma))
+    )
     own, other = _pixels(reference), _pixels(match)
     sides = []
     for limits, sign in ((mask, search.direction), (mask.exchanged(search), -search.direction)):
         valid, other_valid, *_ = limits.maps(shape)
         low, high = limits.ranges(search, shape)
-        known = np.empty((*shape, 3), np.float32), np.empty(shape, np.float32), np.ones(shape, np.float32)
-        sides.append(Side(own, valid & (low <= high), _bordered(other, other_valid), low, high, *known, sign))
+        known = (
+            np.empty((*shape, 3), np.float32),
+            np.empty(shape, np.float32),
+            np.ones(shape, np.float32),
+        )
+        sides.append(
+            Side(own, valid & (low <= high), _bordered(other, other_valid), low, high, *known, sign)
+        )
         own, other = other, own
     _spread(sides, by, size // 2, iterations, search.maximum - search.minimum, seed)
     maps = [np.where(side.valid, side.planes[..., 2], np.float32(np.nan)) for side in sides]
-    return Views(*(_told(side, own, theirs, tolerance) for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)))
+    return Views(
+        *(
+            _told(side, own, theirs, tolerance)
+            for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)
+        )
+    )
 
 
-def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: float, seed: int) -> None:
+def _spread(
+    sides: list[Side], by: Costs, radius: int, iterations: int, width: float, seed: int
+) -> None:
     rows, columns = sides[0].own.shape[:2]
     # A refinement draws four random numbers for each halving.
     halvings = 4 * (int(np.ceil(np.log2(max(width, 1) / 2 / 0.1))) + 1)
@@ -120,14 +143,28 @@ def _spread(sides: list[Side], by: Costs, radius: int, iterations: int, width: f
         step = 1 if i % 2 == 0 else -1
         for side, key, opposite in zip(sides, keys, sides[::-1], strict=True):
             # At first the planes of the other view are random and as good as any others.
-            meet = functools.partial(_patches.meet, opposite.planes, opposite.valid, side.sign, heads, following)
+            meet = functools.partial(
+                _patches.meet, opposite.planes, opposite.valid, side.sign, heads, following
+            )
             over_rows(meet, rows, 5 * rows * columns)
-            seen = opposite.planes, heads, following, step, np.float32(width), key, 3 + i * halvings, radius, by
+            seen = (
+                opposite.planes,
+                heads,
+                following,
+                step,
+                np.float32(width),
+                key,
+                3 + i * halvings,
+                radius,
+                by,
+            )
             # A pixel tries dozens of planes, and waits for its neighbours to the left and above.
             over_blocks(functools.partial(_patches.sweep, side, *seen), tiles, 50 * work)
 
 
-def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) -> tuple[NDArray, NDArray, NDArray]:
+def _told(
+    side: Side, own: NDArray, theirs: NDArray, tolerance: float | None
+) -> tuple[NDArray, NDArray, NDArray]:
     """A view's map, status and confidence."""
     status = np.where(side.valid, Status.MATCHED, Status.INVALID).astype(np.uint8)
     sure = np.where(side.valid, -side.costs / side.weights, np.float32(-np.inf))
@@ -137,7 +174,11 @@ def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) ->
     with np.errstate(invalid="ignore"):
         kept = apart(own, theirs, side.sign) <= tolerance
     filled = np.empty_like(own)
-    over_rows(functools.partial(_patches.fill, side.planes, kept, side.low, side.high, filled), len(own), 5 * own.size)
+    over_rows(
+        functools.partial(_patches.fill, side.planes, kept, side.low, side.high, filled),
+        len(own),
+        5 * own.size,
+    )
     found = np.where(side.valid, filled, np.float32(np.nan))
     status[side.valid & ~kept] = Status.FILLED
     status[side.valid & np.isnan(found)] = Status.OCCLUDED
@@ -146,8 +187,14 @@ def _told(side: Side, own: NDArray, theirs: NDArray, tolerance: float | None) ->
 
 def _pixels(image: Image) -> NDArray[np.float32]:
     """Red, green, blue and the slope of grey along the row, float32 (rows, columns, 4)."""
-    colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(np.float32)
-    grey = np.float32(0.299) * colours[..., 0] + np.float32(0.587) * colours[..., 1] + np.float32(0.114) * colours[..., 2]
+    colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(
+        np.float32
+    )
+    grey = (
+        np.float32(0.299) * colours[..., 0]
+        + np.float32(0.587) * colours[..., 1]
+        + np.float32(0.114) * colours[..., 2]
+    )
     grey = np.pad(grey, ((0, 0), (1, 1)), mode="edge")
     return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
 
@@ -157,5 +204,7 @@ def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:
 
     Two float32 values stand in each uint64, so that the kernel loads both at once.
     """
-    found = np.pad(np.where(valid[..., None], pixels, NOTHING), ((0, 0), (0, 1), (0, 0)), mode="edge")
+    found = np.pad(
+        np.where(valid[..., None], pixels, NOTHING), ((0, 0), (0, 1), (0, 0)), mode="edge"
+    )
     return np.ascontiguousarray(found).view(np.uint64)

@@ -23,7 +23,9 @@ from stereo_framework.matcher._outside import FilePaths, existing, left_and_righ
 def _started(function: str, folder: Path) -> str:
     """The function's name, with the path of its file, if it names one, resolved from the folder."""
     module, colon, name = function.rpartition(":")
-    return f"{folder / Path(module).expanduser()}{colon}{name}" if module.endswith(".py") else function
+    return (
+        f"{folder / Path(module).expanduser()}{colon}{name}" if module.endswith(".py") else function
+    )
 
 
 def _execution(function: str) -> str:
@@ -34,7 +36,9 @@ def _module_file(function: str) -> Path:
     """Return the source file of a function's module without importing anything."""
     module, colon, name = function.rpartition(":")
     if not colon or not module or not name.isidentifier():
-        raise ParameterError(f"python.function: {function!r} is not PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION")
+        raise ParameterError(
+            f"python.function: {function!r} is not PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION"
+        )
     if module.endswith(".py"):
         return existing("python.function", [module])[0]
     try:
@@ -119,7 +123,10 @@ def python(
         found = call(*left_and_right(reference, match, search), search.minimum, search.maximum)
     except StereoFrameworkError:
         raise
-    except (Exception, SystemExit) as error:  # whatever the function raises is reported as its own, an end of the interpreter too
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever the function raises is reported as its own, an end of the interpreter too
         raise StereoFrameworkError(told(error, call, function.rpartition(":")[2])) from error
     return taken(function, found, reference, search)
 
@@ -162,7 +169,9 @@ def _module(function: str) -> tuple[ModuleType, list[Path]]:
     with _LOCK:
         imported, contents = _MODULES.get(module, (None, {}))
         if imported is not None:
-            changed = [path for path, content in contents.items() if content_digest_of(path) != content]
+            changed = [
+                path for path, content in contents.items() if content_digest_of(path) != content
+            ]
             if not changed:
                 return imported, list(contents)
             _refuse_compiled(changed)
@@ -170,7 +179,9 @@ def _module(function: str) -> tuple[ModuleType, list[Path]]:
         try:
             loaded = _imported(module, file)
         except (Exception, SystemExit) as error:  # A module may raise anything when it is imported.
-            raise ParameterError(f"python.function: {module} cannot be imported: {raised(error)}") from error
+            raise ParameterError(
+                f"python.function: {module} cannot be imported: {raised(error)}"
+            ) from error
         contents = {path: content_digest_of(path) for path in sources(file)}
         _MODULES[module] = (loaded, contents)
         return loaded, list(contents)

@@ -31,7 +31,14 @@ _PIECE = 16
 
 
 def bit_strings(
-    reference: Image, match: Image, search: Search, width: int, height: int, form: Form, grey: Grey, interpolation: Interpolation
+    reference: Image,
+    match: Image,
+    search: Search,
+    width: int,
+    height: int,
+    form: Form,
+    grey: Grey,
+    interpolation: Interpolation,
 ) -> tuple[Strings, Strings]:
     """The bit strings of the windows around each pixel of the reference image, and around each position of the match image that levels meet.
 
@@ -68,8 +75,14 @@ def _compared(width: int, height: int, form: Form) -> NDArray[np.int64]:
     Padded to a multiple of `_PIECE` by the centre and itself, of which none is darker.
     """
     middle = (height // 2, width // 2)
-    pixels = [divmod(i, width) for i in range(width * height if form == "plain" else width * height // 2)]
-    pairs = [(y, x, *(middle if form == "plain" else (height - 1 - y, width - 1 - x))) for y, x in pixels if (y, x) != middle]
+    pixels = [
+        divmod(i, width) for i in range(width * height if form == "plain" else width * height // 2)
+    ]
+    pairs = [
+        (y, x, *(middle if form == "plain" else (height - 1 - y, width - 1 - x)))
+        for y, x in pixels
+        if (y, x) != middle
+    ]
     return np.array(pairs + [2 * middle] * (-len(pairs) % _PIECE), np.int64)
 
 
@@ -84,21 +97,37 @@ def _luma(image: Image) -> Image:
 
 
 @per_image
-def _strings(image: Image, width: int, height: int, form: Form, grey: Grey, denominator: int, cubic: bool) -> Strings:
+def _strings(
+    image: Image, width: int, height: int, form: Form, grey: Grey, denominator: int, cubic: bool
+) -> Strings:
     if grey == "luma" and image.ndim == 3:
         image = _luma(image)
     # A type that holds the sum of the channels and is no wider than it must be.
     grey_type = np.int16 if image.dtype == np.uint8 else np.float32
     sums = samples_of(image, denominator, cubic).sum(axis=1).astype(grey_type)
     above, aside = height // 2, width // 2 * denominator
-    pairs, wide = _compared(width, height, form), np.pad(sums, ((above, above), (aside, aside)), mode="edge")
+    pairs, wide = (
+        _compared(width, height, form),
+        np.pad(sums, ((above, above), (aside, aside)), mode="edge"),
+    )
     strings = np.empty((-(-len(pairs) // _WORD), *sums.shape), np.uint64)
-    over_rows(lambda start, stop: _kernel(wide, start, stop, pairs, denominator, strings), len(sums), sums.size * len(pairs) // 4)
+    over_rows(
+        lambda start, stop: _kernel(wide, start, stop, pairs, denominator, strings),
+        len(sums),
+        sums.size * len(pairs) // 4,
+    )
     return strings
 
 
 @kernel
-def _kernel(wide: NDArray, start: int, stop: int, pairs: NDArray[np.int64], denominator: int, strings: Strings) -> None:
+def _kernel(
+    wide: NDArray,
+    start: int,
+    stop: int,
+    pairs: NDArray[np.int64],
+    denominator: int,
+    strings: Strings,
+) -> None:
     """Bit strings of the rows `start` to before `stop`, from grey values with as many rows and positions more on each side as windows need."""
     bits = np.empty(strings.shape[2], np.uint16)
     for y in range(start, stop):
@@ -111,12 +140,26 @@ def _kernel(wide: NDArray, start: int, stop: int, pairs: NDArray[np.int64], deno
 
 
 @kernel
-def _append_four(wide: NDArray, pairs: NDArray[np.int64], denominator: int, bits: NDArray[np.uint16]) -> None:
+def _append_four(
+    wide: NDArray, pairs: NDArray[np.int64], denominator: int, bits: NDArray[np.uint16]
+) -> None:
     """Shift the bits to the left and set the lowest by the first four pairs of pixels of windows whose first row comes first."""
-    a0, b0 = wide[pairs[0, 0], pairs[0, 1] * denominator :], wide[pairs[0, 2], pairs[0, 3] * denominator :]
-    a1, b1 = wide[pairs[1, 0], pairs[1, 1] * denominator :], wide[pairs[1, 2], pairs[1, 3] * denominator :]
-    a2, b2 = wide[pairs[2, 0], pairs[2, 1] * denominator :], wide[pairs[2, 2], pairs[2, 3] * denominator :]
-    a3, b3 = wide[pairs[3, 0], pairs[3, 1] * denominator :], wide[pairs[3, 2], pairs[3, 3] * denominator :]
+    a0, b0 = (
+        wide[pairs[0, 0], pairs[0, 1] * denominator :],
+        wide[pairs[0, 2], pairs[0, 3] * denominator :],
+    )
+    a1, b1 = (
+        wide[pairs[1, 0], pairs[1, 1] * denominator :],
+        wide[pairs[1, 2], pairs[1, 3] * denominator :],
+    )
+    a2, b2 = (
+        wide[pairs[2, 0], pairs[2, 1] * denominator :],
+        wide[pairs[2, 2], pairs[2, 3] * denominator :],
+    )
+    a3, b3 = (
+        wide[pairs[3, 0], pairs[3, 1] * denominator :],
+        wide[pairs[3, 2], pairs[3, 3] * denominator :],
+    )
     for x in range(bits.shape[0]):
         high = (np.uint16(a0[x] < b0[x]) << 3) | (np.uint16(a1[x] < b1[x]) << 2)
         low = (np.uint16(a2[x] < b2[x]) << 1) | np.uint16(a3[x] < b3[x])
@@ -136,7 +179,9 @@ def _put(bits: NDArray[np.uint16], shift: int, out: Strings) -> None:
 
 
 @kernel
-def count_differences(left: Strings, lines: Strings, origins: NDArray[np.int64], differences: NDArray[np.uint8]) -> None:
+def count_differences(
+    left: Strings, lines: Strings, origins: NDArray[np.int64], differences: NDArray[np.uint8]
+) -> None:
     """How many bits differ, for a row; (columns, levels).
 
     `left`: the row's strings ``(words, columns)``; `lines`: those of the match image, `arranged`, with room for `levels` strings at
@@ -148,7 +193,13 @@ def count_differences(left: Strings, lines: Strings, origins: NDArray[np.int64],
 
 
 @kernel
-def _count(left: Strings, line: Strings, origins: NDArray[np.int64], add: bool, differences: NDArray[np.uint8]) -> None:
+def _count(
+    left: Strings,
+    line: Strings,
+    origins: NDArray[np.int64],
+    add: bool,
+    differences: NDArray[np.uint8],
+) -> None:
     columns, levels = differences.shape
     for x in range(columns):
         # Unsigned indices need no wraparound check.

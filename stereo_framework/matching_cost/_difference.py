@@ -10,7 +10,14 @@ from stereo_framework.core.scene import Image, Search
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.matching_cost._sampling import Interpolation, bounds_of, close_view, floats_of, over_bands, samples_of
+from stereo_framework.matching_cost._sampling import (
+    Interpolation,
+    bounds_of,
+    close_view,
+    floats_of,
+    over_bands,
+    samples_of,
+)
 
 Interval = bool | Literal["symmetric"]
 Two = tuple[float, float]
@@ -52,7 +59,9 @@ def difference_volume(
             return
         lines.append(arranged(samples, view))
         samples = samples_of(reference[start:stop], n, interpolation == "cubic")
-        below, above = (np.ascontiguousarray(bound[..., ::n]) for bound in bounds_of(samples, whole, up=False))
+        below, above = (
+            np.ascontiguousarray(bound[..., ::n]) for bound in bounds_of(samples, whole, up=False)
+        )
         _symmetric(own, below, above, *lines, view, limits, squared, out)
 
     over_bands(run, rows, costs.size)
@@ -75,13 +84,22 @@ def _empty(*shape: int) -> Costs:
 
 @kernel
 def _kernel(
-    left: NDArray, low: NDArray, high: NDArray, view: Geometry, limits: Two, squared: bool, interval: bool, costs: Costs
+    left: NDArray,
+    low: NDArray,
+    high: NDArray,
+    view: Geometry,
+    limits: Two,
+    squared: bool,
+    interval: bool,
+    costs: Costs,
 ) -> None:
     """Differences of the rows of an image ``(rows, columns, channels)`` to lines of the match image, points or intervals."""
     cutoff, outside = limits
     for y in range(left.shape[0]):
         if interval and left.shape[2] == 3:
-            _colour_row_to_intervals(left[y], low[y], high[y], view.origins, cutoff, squared, costs[y])
+            _colour_row_to_intervals(
+                left[y], low[y], high[y], view.origins, cutoff, squared, costs[y]
+            )
         elif interval:
             _grey_row(left[y], low[y], high[y], view.origins, cutoff, squared, costs[y])
         else:
@@ -112,7 +130,10 @@ def _symmetric(
                 value, below, above = left[y, x, c], own_low[y, c, x], own_high[y, c, x]
                 for k in range(costs.shape[2]):
                     i = origin + np.uint64(k)
-                    to_match, to_reference = _gap(value, low[y, c, i], high[y, c, i]), _gap(points[y, c, i], below, above)
+                    to_match, to_reference = (
+                        _gap(value, low[y, c, i], high[y, c, i]),
+                        _gap(points[y, c, i], below, above),
+                    )
                     gap = to_match if to_match < to_reference else to_reference
                     costs[y, at, k] += gap * gap if squared else gap
         for x in range(columns):
@@ -122,7 +143,9 @@ def _symmetric(
 
 
 @kernel
-def difference_row(row: NDArray, lines: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
+def difference_row(
+    row: NDArray, lines: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray
+) -> None:
     """Differences of a row ``(columns, channels)`` to `lines` of samples ``(channels, room)``; ``(columns, levels)``."""
     if row.shape[1] == 1:
         _grey_row(row, lines, lines, origins, cutoff, squared, costs)
@@ -135,7 +158,9 @@ def difference_row(row: NDArray, lines: NDArray, origins: NDArray, cutoff: float
 
 
 @kernel
-def _colour_row_to_points(row: NDArray, line: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
+def _colour_row_to_points(
+    row: NDArray, line: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray
+) -> None:
     columns, levels = costs.shape
     for x in range(columns):
         at, origin = np.uint64(x), np.uint64(origins[x])
@@ -149,7 +174,13 @@ def _colour_row_to_points(row: NDArray, line: NDArray, origins: NDArray, cutoff:
 
 @kernel
 def _colour_row_to_intervals(
-    row: NDArray, low: NDArray, high: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray
+    row: NDArray,
+    low: NDArray,
+    high: NDArray,
+    origins: NDArray,
+    cutoff: float,
+    squared: bool,
+    costs: NDArray,
 ) -> None:
     columns, levels = costs.shape
     for x in range(columns):
@@ -157,13 +188,25 @@ def _colour_row_to_intervals(
         r0, r1, r2 = np.float32(row[at, 0]), np.float32(row[at, 1]), np.float32(row[at, 2])
         for k in range(levels):
             i = origin + np.uint64(k)
-            d0, d1, d2 = _gap(r0, low[0, i], high[0, i]), _gap(r1, low[1, i], high[1, i]), _gap(r2, low[2, i], high[2, i])
+            d0, d1, d2 = (
+                _gap(r0, low[0, i], high[0, i]),
+                _gap(r1, low[1, i], high[1, i]),
+                _gap(r2, low[2, i], high[2, i]),
+            )
             cost = d0 * d0 + d1 * d1 + d2 * d2 if squared else d0 + d1 + d2
             costs[at, k] = cost if cost < cutoff else cutoff
 
 
 @kernel
-def _grey_row(row: NDArray, low: NDArray, high: NDArray, origins: NDArray, cutoff: float, squared: bool, costs: NDArray) -> None:
+def _grey_row(
+    row: NDArray,
+    low: NDArray,
+    high: NDArray,
+    origins: NDArray,
+    cutoff: float,
+    squared: bool,
+    costs: NDArray,
+) -> None:
     columns, levels = costs.shape
     for x in range(columns):
         at, origin = np.uint64(x), np.uint64(origins[x])

@@ -63,7 +63,13 @@ def samples_of(image: NDArray, denominator: int, cubic: bool) -> NDArray[np.floa
 
 
 @kernel
-def _upsample(pixels: NDArray[np.float32], denominator: int, cubic: bool, whole: bool, samples: NDArray[np.float32]) -> None:
+def _upsample(
+    pixels: NDArray[np.float32],
+    denominator: int,
+    cubic: bool,
+    whole: bool,
+    samples: NDArray[np.float32],
+) -> None:
     rows, channels, columns = pixels.shape
     for y in range(rows):
         for c in range(channels):
@@ -76,13 +82,19 @@ def _upsample(pixels: NDArray[np.float32], denominator: int, cubic: bool, whole:
                 line[x * denominator] = v1
                 for i in range(1, denominator):
                     t = i / denominator
-                    value = v1 + t * (s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1))))
+                    value = v1 + t * (
+                        s1 + t * (3 * (v2 - v1) - 2 * s1 - s2 + t * (s1 + s2 - 2 * (v2 - v1)))
+                    )
                     # i / denominator may be rounded down: a whole value just missed must not lose one.
-                    line[x * denominator + i] = np.trunc(value + (1e-9 if value > 0 else -1e-9)) if whole else value
+                    line[x * denominator + i] = (
+                        np.trunc(value + (1e-9 if value > 0 else -1e-9)) if whole else value
+                    )
             line[(columns - 1) * denominator] = row[columns - 1]
 
 
-def bounds_of(samples: NDArray[np.float32], whole: bool, up: bool = True) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def bounds_of(
+    samples: NDArray[np.float32], whole: bool, up: bool = True
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The lowest and the highest value that rows (the last axis) take on within half a sample of each.
 
     Where values are `whole`, the one in the middle between two is rounded to a whole number, half up or else toward zero.

@@ -63,5 +63,11 @@ def absolute_difference(
     [[10.0, 255.0], [10.0, 0.0], [10.0, 0.0]]
     """
     return difference_volume(
-        reference, match, search, squared=False, truncation=truncation, interval=interval, interpolation=interpolation
+        reference,
+        match,
+        search,
+        squared=False,
+        truncation=truncation,
+        interval=interval,
+        interpolation=interpolation,
     )

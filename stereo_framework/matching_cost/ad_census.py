@@ -10,14 +10,34 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import CostVolume, Image, ParameterError, Positive, Search, Unit, stage
+from stereo_framework.core.stage import (
+    CostVolume,
+    Image,
+    ParameterError,
+    Positive,
+    Search,
+    Unit,
+    stage,
+)
 from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
-from stereo_framework.matching_cost._bit_strings import Grey, Odd, Strings, bit_strings, count_differences
+from stereo_framework.matching_cost._bit_strings import (
+    Grey,
+    Odd,
+    Strings,
+    bit_strings,
+    count_differences,
+)
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._sampling import Interpolation, close_view, floats_of, over_bands, samples_of
+from stereo_framework.matching_cost._sampling import (
+    Interpolation,
+    close_view,
+    floats_of,
+    over_bands,
+    samples_of,
+)
 
 _MOST_STEPS = 32767
 """Twice as many fit into 16 bits."""
@@ -127,19 +147,27 @@ def ad_census(
     [[632, 1000], [632, 632], [632, 632]]
     """
     if residual is not None and not alternatives:
-        raise ParameterError("ad_census.residual: needs an initial map, and the method names no alternatives")
+        raise ParameterError(
+            "ad_census.residual: needs an initial map, and the method names no alternatives"
+        )
     unit, most = 1 if steps is None else steps, difference_weight + census_weight
     if steps is not None and most * steps > _MOST:
-        raise ParameterError(f"ad_census.steps: {steps} times the weights, {most:g}, is above {_MOST}")
+        raise ParameterError(
+            f"ad_census.steps: {steps} times the weights, {most:g}, is above {_MOST}"
+        )
     rows, columns = reference.shape[:2]
     weights = np.empty((rows, columns, 2), np.float32)
     weights[:] = difference_weight, census_weight
     if residual is not None and alternatives:
-        kept = difference_weight * _kept(reference, match, search, one_of("ad_census.initial", alternatives, initial), residual)
+        kept = difference_weight * _kept(
+            reference, match, search, one_of("ad_census.initial", alternatives, initial), residual
+        )
         # What differences lose census gains, so that costs as a whole weigh the same everywhere.
         weights[..., 0] = most * kept / (kept + census_weight)
         weights[..., 1] = most - weights[..., 0]
-    left_strings, right_strings = bit_strings(reference, match, search, width, height, "plain", grey, interpolation)
+    left_strings, right_strings = bit_strings(
+        reference, match, search, width, height, "plain", grey, interpolation
+    )
     left, view = floats_of(reference), geometry(columns, search)
     saturation = _Saturation(
         np.float32(1 / (difference_scale * left.shape[2])),
@@ -152,10 +180,26 @@ def ad_census(
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
-        lines = arranged(samples_of(match[start:stop], search.denominator, interpolation == "cubic"), view)
-        strings = left_strings[:, start:stop], arranged(right_strings[:, start:stop].swapaxes(0, 1), view)
-        found = costs[start:stop] if steps is None else np.empty(costs[start:stop].shape, np.float32)
-        _kernel(left[start:stop], lines, weights[start:stop], *strings, view, saturation, np.float32(outside), found)
+        lines = arranged(
+            samples_of(match[start:stop], search.denominator, interpolation == "cubic"), view
+        )
+        strings = (
+            left_strings[:, start:stop],
+            arranged(right_strings[:, start:stop].swapaxes(0, 1), view),
+        )
+        found = (
+            costs[start:stop] if steps is None else np.empty(costs[start:stop].shape, np.float32)
+        )
+        _kernel(
+            left[start:stop],
+            lines,
+            weights[start:stop],
+            *strings,
+            view,
+            saturation,
+            np.float32(outside),
+            found,
+        )
         if steps is not None:
             costs[start:stop] = found
 
@@ -163,7 +207,9 @@ def ad_census(
     return CostVolume(costs, search, float(outside))
 
 
-def _kept(reference: Image, match: Image, search: Search, initial: View, residual: float) -> NDArray[np.float32]:
+def _kept(
+    reference: Image, match: Image, search: Search, initial: View, residual: float
+) -> NDArray[np.float32]:
     """What of the weight of differences is left, where light differs by more than so many grey levels by what an initial map says."""
     known, apart = differences(reference, match, search, initial)
     if not known.any():
@@ -174,7 +220,10 @@ def _kept(reference: Image, match: Image, search: Search, initial: View, residua
     unlike = np.abs(light).mean(axis=2, keepdims=True)
     local = local_averages(unlike, known, float(np.median(unlike[known][:, 0])), 12.0)[..., 0]
     tiny = np.float32(1e-6)
-    return np.minimum(np.minimum((residual / (local + tiny)) ** 4, (residual / (all_over + tiny)) ** 2), np.float32(1))
+    return np.minimum(
+        np.minimum((residual / (local + tiny)) ** 4, (residual / (all_over + tiny)) ** 2),
+        np.float32(1),
+    )
 
 
 @kernel
@@ -193,7 +242,16 @@ def _kernel(
     differences and of bits, bit strings ``(words, rows, columns)``, and lines of those of the match image ``(rows, words, room)``.
     """
     for y in range(reference.shape[0]):
-        _row(reference[y], weights[y], left[:, y], lines[y], right[y], view.origins, saturation, costs[y])
+        _row(
+            reference[y],
+            weights[y],
+            left[:, y],
+            lines[y],
+            right[y],
+            view.origins,
+            saturation,
+            costs[y],
+        )
         close_view(view, outside, costs[y])
 
 
@@ -219,12 +277,17 @@ def _row(
         difference_weight, bit_weight = weights[x, 0], weights[x, 1]
         most = difference_weight + bit_weight
         for i in range(costs.shape[1]):
-            costs[x, i] = (most - (difference_weight * differences[x, i] + bit_weight * same[x, i])) * unit + rounding
+            costs[x, i] = (
+                most - (difference_weight * differences[x, i] + bit_weight * same[x, i])
+            ) * unit + rounding
 
 
 @kernel
 def _saturate(
-    differences: NDArray[np.float32], bits: NDArray[np.uint8], saturation: _Saturation, same: NDArray[np.float32]
+    differences: NDArray[np.float32],
+    bits: NDArray[np.uint8],
+    saturation: _Saturation,
+    same: NDArray[np.float32],
 ) -> None:
     """How alike pixels are, 1 to 0: by differences, in their place, and by bits; all at once, since rows of levels are short for vectors."""
     difference_factor, bit_factor = saturation.difference_factor, saturation.bit_factor

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.matching_cost._bit_strings import Form, Grey, Odd, Strings, bit_strings, count_differences
+from stereo_framework.matching_cost._bit_strings import (
+    Form,
+    Grey,
+    Odd,
+    Strings,
+    bit_strings,
+    count_differences,
+)
 from stereo_framework.matching_cost._sampling import Interpolation, close_view, over_bands
 
 
@@ -95,7 +102,14 @@ def census(
 
 
 @kernel
-def _kernel(left: Strings, lines: Strings, start: int, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+def _kernel(
+    left: Strings,
+    lines: Strings,
+    start: int,
+    view: Geometry,
+    outside: int,
+    costs: NDArray[np.uint8],
+) -> None:
     """Costs of some rows, from `start` on, from all strings ``(words, rows, columns)`` of the reference image, and lines ``(rows, words, room)`` of the match image."""
     for y in range(costs.shape[0]):
         count_differences(left[:, start + y], lines[y], view.origins, costs[y])

@@ -12,7 +12,13 @@ from stereo_framework.core.stage import Fraction01, Image, Positive, Search, Uni
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._difference import difference_row
-from stereo_framework.matching_cost._sampling import Interpolation, close_view, floats_of, over_bands, samples_of
+from stereo_framework.matching_cost._sampling import (
+    Interpolation,
+    close_view,
+    floats_of,
+    over_bands,
+    samples_of,
+)
 
 
 class _Terms(NamedTuple):
@@ -80,7 +86,9 @@ def gradient_difference(
     [[2.0, 4.5], [2.0, 3.0], [2.25, 3.0], [3.0, 3.25]]
     """
     rows, columns = reference.shape[:2]
-    outside = np.float32((1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation))
+    outside = np.float32(
+        (1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation)
+    )
     left, view = floats_of(reference), geometry(columns, search)
     channels = left.shape[2]
     terms = _Terms(
@@ -95,7 +103,10 @@ def gradient_difference(
         own, out = left[start:stop], costs[start:stop]
         slopes = _slopes(samples_of(reference[start:stop], 1, cubic=False), 1)
         samples = samples_of(match[start:stop], search.denominator, interpolation == "cubic")
-        lines, other_slopes = arranged(samples, view), arranged(_slopes(samples, search.denominator), view)
+        lines, other_slopes = (
+            arranged(samples, view),
+            arranged(_slopes(samples, search.denominator), view),
+        )
         _kernel(own, lines, slopes, other_slopes, view, terms, outside, out)
 
     over_bands(run, rows, costs.size)
@@ -107,7 +118,9 @@ def _slopes(samples: NDArray[np.float32], denominator: int) -> NDArray[np.float3
     grey = samples.sum(axis=1)
     at, last = np.arange(grey.shape[1]), grey.shape[1] - 1
     before, after = np.maximum(at - denominator, 0), np.minimum(at + denominator, last)
-    return (grey[:, after] - grey[:, before]) * (denominator / np.maximum(after - before, 1)).astype(np.float32)
+    return (grey[:, after] - grey[:, before]) * (
+        denominator / np.maximum(after - before, 1)
+    ).astype(np.float32)
 
 
 @kernel
@@ -123,14 +136,20 @@ def _kernel(
 ) -> None:
     """Costs of some rows of an image ``(rows, columns, channels)`` and its slopes ``(rows, columns)``, from lines of the match image and its slopes."""
     for y in range(reference.shape[0]):
-        difference_row(reference[y], lines[y], view.origins, terms.cutoff, np.bool_(False), costs[y])
+        difference_row(
+            reference[y], lines[y], view.origins, terms.cutoff, np.bool_(False), costs[y]
+        )
         _add_gradients(slopes[y], other_slopes[y], view.origins, terms, costs[y])
         close_view(view, outside, costs[y])
 
 
 @kernel
 def _add_gradients(
-    own: NDArray[np.float32], slopes: NDArray[np.float32], origins: NDArray[np.int64], terms: _Terms, costs: Costs
+    own: NDArray[np.float32],
+    slopes: NDArray[np.float32],
+    origins: NDArray[np.int64],
+    terms: _Terms,
+    costs: Costs,
 ) -> None:
     """Weight the differences of colour that `costs` holds and add those of the gradients."""
     columns, levels = costs.shape
@@ -142,4 +161,6 @@ def _add_gradients(
         for k in range(levels):
             level = np.uint64(k)
             gradient = abs(slope - slopes[origin + level])
-            costs[at, level] = weight * costs[at, level] + gradient_weight * (gradient if gradient < cutoff else cutoff)
+            costs[at, level] = weight * costs[at, level] + gradient_weight * (
+                gradient if gradient < cutoff else cutoff
+            )

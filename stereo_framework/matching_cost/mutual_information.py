@@ -9,13 +9,28 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import CostVolume, DataError, Image, Positive, Search, Status, Unit, View, one_of, stage
+from stereo_framework.core.stage import (
+    CostVolume,
+    DataError,
+    Image,
+    Positive,
+    Search,
+    Status,
+    Unit,
+    View,
+    one_of,
+    stage,
+)
 
 _LEVELS = 256
 _WORST = 255.0
 
 
-@stage("matching_cost", source="Hirschmueller 2008, section 2.1; Kim, Kolmogorov & Zabih 2003", halo=None)
+@stage(
+    "matching_cost",
+    source="Hirschmueller 2008, section 2.1; Kim, Kolmogorov & Zabih 2003",
+    halo=None,
+)
 def mutual_information(
     reference: Image,
     match: Image,
@@ -71,7 +86,9 @@ def mutual_information(
     """
     view = one_of("mutual_information.initial", alternatives, initial)
     left, right = (
-        np.clip(np.rint(image if image.ndim == 2 else image.mean(axis=2)), 0, 255).astype(np.float32)
+        np.clip(np.rint(image if image.ndim == 2 else image.mean(axis=2)), 0, 255).astype(
+            np.float32
+        )
         for image in (reference, match)
     )
     matched = np.where(view.status == Status.MATCHED, view.disparity, np.float32(np.nan))
@@ -85,7 +102,9 @@ def mutual_information(
     return CostVolume(costs, search, outside)
 
 
-def _moved(image: NDArray[np.float32], shift: float) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def _moved(
+    image: NDArray[np.float32], shift: float
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """The image at x - shift, rounded to grey levels, and which columns lie inside it."""
     columns = image.shape[1]
     places = np.arange(columns) - shift
@@ -97,7 +116,11 @@ def _moved(image: NDArray[np.float32], shift: float) -> tuple[NDArray[np.float32
 
 
 def cost_table(
-    left: NDArray[np.float32], right: NDArray[np.float32], direction: int, disparity: NDArray[np.float32], sigma: float
+    left: NDArray[np.float32],
+    right: NDArray[np.float32],
+    direction: int,
+    disparity: NDArray[np.float32],
+    sigma: float,
 ) -> NDArray[np.float32]:
     """Costs of all pairs of grey levels, float32 (256, 256), 0..255, from the pixels that a map matches (NaN = not matched)."""
     columns = left.shape[1]
@@ -106,10 +129,14 @@ def cost_table(
     if not known.any():
         raise DataError("mutual_information: the initial map matches no pixel")
     y, here = np.nonzero(known)
-    pairs = left[y, here].astype(np.intp) * _LEVELS + right[y, x[y, here].astype(np.intp)].astype(np.intp)
+    pairs = left[y, here].astype(np.intp) * _LEVELS + right[y, x[y, here].astype(np.intp)].astype(
+        np.intp
+    )
     joint = np.bincount(pairs, minlength=_LEVELS**2).reshape(_LEVELS, _LEVELS) / known.sum()
     both = _information(joint, sigma, known.sum())
-    first, second = (_information(joint.sum(axis=axis)[None], sigma, known.sum())[0] for axis in (1, 0))
+    first, second = (
+        _information(joint.sum(axis=axis)[None], sigma, known.sum())[0] for axis in (1, 0)
+    )
     costs = both - first[:, None] - second
     low, high = costs.min(), costs.max()
     return ((costs - low) * (_WORST / max(high - low, 1e-12))).astype(np.float32)

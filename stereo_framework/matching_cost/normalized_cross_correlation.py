@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.kernels.window_statistics import Floats, extended, rounded, window_spread, window_sums
+from stereo_framework.kernels.window_statistics import (
+    Floats,
+    extended,
+    rounded,
+    window_spread,
+    window_sums,
+)
 from stereo_framework.matching_cost._sampling import Interpolation, samples_of
 
 Form = Literal["moravec", "standard"]
@@ -20,7 +26,9 @@ _WORST = 2.0
 """Cost of a correlation of -1."""
 
 
-@stage("matching_cost", source="Moravec 1977; Kostliva, Cech & Sara 2007", halo=lambda size: size // 2)
+@stage(
+    "matching_cost", source="Moravec 1977; Kostliva, Cech & Sara 2007", halo=lambda size: size // 2
+)
 def normalized_cross_correlation(
     reference: Image,
     match: Image,
@@ -81,7 +89,9 @@ def normalized_cross_correlation(
     left = extended(reference, size)
     phases = _phases(match, size, search.denominator, interpolation == "cubic")
     left_sums, left_spread = window_sums(left, size), window_spread(left, size)
-    sums, spread = (np.stack([of(phase, size) for phase in phases]) for of in (window_sums, window_spread))
+    sums, spread = (
+        np.stack([of(phase, size) for phase in phases]) for of in (window_sums, window_spread)
+    )
     planes, images = (np.ascontiguousarray(np.moveaxis(a, -1, 0)) for a in (left, np.stack(phases)))
     left_sums, sums = (np.ascontiguousarray(np.moveaxis(a, -1, 0)) for a in (left_sums, sums))
     shifts = _shifts(columns, search)

@@ -18,7 +18,12 @@ from stereo_framework.matching_cost._sampling import Interpolation, close_view, 
 Ranks = NDArray[np.uint8]
 
 
-@stage("matching_cost", source="Zabih & Woodfill 1994, section 3.1", halo=lambda height: height // 2, integer=True)
+@stage(
+    "matching_cost",
+    source="Zabih & Woodfill 1994, section 3.1",
+    halo=lambda height: height // 2,
+    integer=True,
+)
 def rank(
     reference: Image,
     match: Image,
@@ -71,12 +76,20 @@ def rank(
     """
     rows, columns = reference.shape[:2]
     outside = (width * height - 1) // 2
-    left, right = map(_ranks, bit_strings(reference, match, search, width, height, "plain", "mean", interpolation))
+    left, right = map(
+        _ranks, bit_strings(reference, match, search, width, height, "plain", "mean", interpolation)
+    )
     view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        _kernel(left[start:stop], arranged(right[start:stop], view), view, np.uint8(outside), costs[start:stop])
+        _kernel(
+            left[start:stop],
+            arranged(right[start:stop], view),
+            view,
+            np.uint8(outside),
+            costs[start:stop],
+        )
 
     over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside))
@@ -85,7 +98,11 @@ def rank(
 def _ranks(strings: Strings) -> Ranks:
     """A rank is how many bits of the plain census string are set; ``(rows, positions)``."""
     ranks = np.empty(strings.shape[1:], np.uint8)
-    over_rows(lambda start, stop: _count(strings[:, start:stop], ranks[start:stop]), len(ranks), strings.size)
+    over_rows(
+        lambda start, stop: _count(strings[:, start:stop], ranks[start:stop]),
+        len(ranks),
+        strings.size,
+    )
     return ranks
 
 
@@ -99,7 +116,9 @@ def _count(strings: Strings, ranks: Ranks) -> None:
 
 
 @kernel
-def _kernel(left: Ranks, lines: Ranks, view: Geometry, outside: int, costs: NDArray[np.uint8]) -> None:
+def _kernel(
+    left: Ranks, lines: Ranks, view: Geometry, outside: int, costs: NDArray[np.uint8]
+) -> None:
     """Costs of some rows, from the ranks of the reference image and those of the match image in lines."""
     for y in range(left.shape[0]):
         _row(left[y], lines[y], view.origins, costs[y])

@@ -63,5 +63,11 @@ def squared_difference(
     [[100.0, 65025.0], [100.0, 0.0], [100.0, 0.0]]
     """
     return difference_volume(
-        reference, match, search, squared=True, truncation=truncation, interval=interval, interpolation=interpolation
+        reference,
+        match,
+        search,
+        squared=True,
+        truncation=truncation,
+        interval=interval,
+        interpolation=interpolation,
     )

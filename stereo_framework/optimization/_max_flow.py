@@ -64,7 +64,9 @@ def empty_graph(rows: int, columns: int, linked: bool = False) -> Graph:
     tree, parent = np.zeros((2, pixels), np.int8)
     distance, stamp, active, orphans = np.zeros((4, pixels), np.int32)
     links = np.zeros((pixels, 2), np.int32) if linked else None
-    return Graph(columns, np.zeros(pixels), residual, tree, parent, distance, stamp, active, orphans, links)
+    return Graph(
+        columns, np.zeros(pixels), residual, tree, parent, distance, stamp, active, orphans, links
+    )
 
 
 def sink_side_by_pymaxflow(nodes: NDArray[np.intp], graph: Graph) -> NDArray[np.bool_]:
@@ -179,7 +181,12 @@ def _max_flow(nodes: NDArray[np.intp], graph: Graph, side: NDArray[np.bool_]) ->
             j = neighbour(i, d, columns, links)
             if (residual[i, d] if own == SOURCE else residual[j, d ^ 1]) > 0:
                 if tree[j] == FREE:
-                    tree[j], parent[j], stamp[j], distance[j] = own, d ^ 1, stamp[i], distance[i] + 1
+                    tree[j], parent[j], stamp[j], distance[j] = (
+                        own,
+                        d ^ 1,
+                        stamp[i],
+                        distance[i] + 1,
+                    )
                     if active[j] == 0:
                         first, last = _append(active, first, last, j)
                 elif tree[j] != own:
@@ -226,7 +233,9 @@ def _push_to_neighbours(nodes: NDArray[np.intp], graph: Graph) -> None:
 
 
 @kernel(inline="always")
-def _append(links: Words, first: np.uint64, last: np.uint64, node: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _append(
+    links: Words, first: np.uint64, last: np.uint64, node: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     links[node] = node
     if last == 0:
         return node, node
@@ -278,7 +287,9 @@ def _augment(source_end: np.uint64, sink_end: np.uint64, direction: int, graph: 
 
 
 @kernel
-def _adopt(orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, graph: Graph) -> tuple[np.uint64, np.uint64]:
+def _adopt(
+    orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, graph: Graph
+) -> tuple[np.uint64, np.uint64]:
     """Give each orphan a parent connected to its root, the nearest one, or set it free, which makes orphans of its children."""
     columns, _, residual, tree, parent, distance, stamp, active, orphans, links = graph
     end = orphan
@@ -314,7 +325,13 @@ def _adopt(orphan: np.uint64, time: int, first: np.uint64, last: np.uint64, grap
 
 @kernel
 def _distance_to_root(
-    node: np.uint64, time: int, columns: int, parent: Bytes, distance: Words, stamp: Words, links: Words | None
+    node: np.uint64,
+    time: int,
+    columns: int,
+    parent: Bytes,
+    distance: Words,
+    stamp: Words,
+    links: Words | None,
 ) -> int:
     """Edges from a node to its terminal, `FAR` if an orphan is on the way; nodes on the way remember theirs until `time` passes."""
     length, i = 0, node

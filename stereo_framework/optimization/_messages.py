@@ -46,7 +46,12 @@ def prior_of(rho: Values) -> Prior:
     """Find out about a table of penalties; penalties are in proportion up to rounding, as steps of 1/3 pixel need it."""
     highest, reach = rho.max(), reach_of(rho)
     in_proportion = np.allclose(rho[:reach], rho[1] * np.arange(reach), rtol=1e-6, atol=0)
-    return Prior(read_only(rho), highest, reach, bool(in_proportion and highest <= reach * rho[1] * (1 + 1e-6)))
+    return Prior(
+        read_only(rho),
+        highest,
+        reach,
+        bool(in_proportion and highest <= reach * rho[1] * (1 + 1e-6)),
+    )
 
 
 class Passing(NamedTuple):
@@ -76,7 +81,12 @@ class Passing(NamedTuple):
 def accelerated(passing: Passing) -> None:
     """Messages across the image: to the right, to the left, down and up."""
     for source in range(4):
-        _send_all(passing, source, passing.messages[2:] if source < 2 else passing.messages[:2], across=True)
+        _send_all(
+            passing,
+            source,
+            passing.messages[2:] if source < 2 else passing.messages[:2],
+            across=True,
+        )
 
 
 def synchronous(passing: Passing) -> None:
@@ -94,7 +104,9 @@ def _send_all(passing: Passing, source: int, beside: Two, across: bool) -> None:
     """
     rows, columns, costs, messages, weights, prior, damping = passing
     along_rows, forwards = source < 2, source % 2 == 0
-    lines, length, apart, step = (rows, columns, columns, 1) if along_rows else (columns, rows, 1, columns)
+    lines, length, apart, step = (
+        (rows, columns, columns, 1) if along_rows else (columns, rows, 1, columns)
+    )
     onwards = step if forwards == across else -step
     # At one end of each line there is a pixel that does not send.
     begin = (0 if forwards else step) + (0 if onwards > 0 else step * (length - 2))
@@ -104,13 +116,25 @@ def _send_all(passing: Passing, source: int, beside: Two, across: bool) -> None:
         nested = loops if along_rows else loops[::-1]
         target = step if forwards else -step
         edges = weights[0 if along_rows else 1]
-        _sweep(start * apart + begin, nested, target, costs, messages[source], beside, edges, prior, damping)
+        _sweep(
+            start * apart + begin,
+            nested,
+            target,
+            costs,
+            messages[source],
+            beside,
+            edges,
+            prior,
+            damping,
+        )
 
     over_rows(run, lines, costs.size * (1 if prior.linear else prior.reach))
 
 
 @kernel
-def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: float, message: Values) -> np.float32:
+def send(
+    of_level: Values, spare: Values, weight: float, prior: Prior, damping: float, message: Values
+) -> np.float32:
     """Replace a message by the one from a pixel that has to bear `of_level`; `damping` of the old one stays.
 
     `of_level` and `spare`, of its size, are used up. Returns the lowest value of a message, which is taken off.
@@ -150,7 +174,15 @@ def send(of_level: Values, spare: Values, weight: float, prior: Prior, damping: 
 
 @kernel
 def _sweep(
-    first: int, loops: Loops, step: int, costs: Values, behind: Values, beside: Two, weights: Values, prior: Prior, damping: float
+    first: int,
+    loops: Loops,
+    step: int,
+    costs: Values,
+    behind: Values,
+    beside: Two,
+    weights: Values,
+    prior: Prior,
+    damping: float,
 ) -> None:
     """Pass messages on in one direction, from pixel to pixel.
 
@@ -182,11 +214,20 @@ def _sweep(
             p = np.uint64(pixel)
             for k in range(levels):
                 total[k] = costs[p, k] + behind[p, k] + (one[p, k] + other[p, k])
-            send(total, spare, weights[np.uint64(min(pixel, pixel + step))], prior, damping, behind[np.uint64(pixel + step)])
+            send(
+                total,
+                spare,
+                weights[np.uint64(min(pixel, pixel + step))],
+                prior,
+                damping,
+                behind[np.uint64(pixel + step)],
+            )
 
 
 @kernel
-def decide(start: int, stop: int, costs: Values, messages: Messages, labels: NDArray[np.int16]) -> None:
+def decide(
+    start: int, stop: int, costs: Values, messages: Messages, labels: NDArray[np.int16]
+) -> None:
     """The level that every pixel believes in, the lowest of equals, from the costs and all its messages."""
     levels = costs.shape[1]
     left, right, above, below = messages

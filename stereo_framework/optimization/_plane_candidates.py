@@ -40,7 +40,13 @@ _NUMBERS = 1 + _DRAWN * 2 + _TRIES * 3 + 1
 
 @kernel
 def region_planes(
-    planes: Values, colours: NDArray, order: Places, begins: Places, limits: Three, keys: Two, found: Values
+    planes: Values,
+    colours: NDArray,
+    order: Places,
+    begins: Places,
+    limits: Three,
+    keys: Two,
+    found: Values,
 ) -> None:
     """A plane for each region of the image: through the disparities of those of its pixels that are coloured like a random one of them.
 
@@ -79,12 +85,30 @@ def region_planes(
                 points[0, count], points[1, count], points[2, count] = u - x, v - y, planes[0, v, u]
                 count += 1
         span = side if side > 0 else 0.7 * np.sqrt(size)
-        _fit(points[:, :count], planes, y, x, span, tolerance, counter + _DRAWN + 1, keys, found[region])
+        _fit(
+            points[:, :count],
+            planes,
+            y,
+            x,
+            span,
+            tolerance,
+            counter + _DRAWN + 1,
+            keys,
+            found[region],
+        )
 
 
 @kernel
 def _fit(
-    points: NDArray, planes: Values, y: int, x: int, side: float, tolerance: float, counter: int, keys: Two, found: Values
+    points: NDArray,
+    planes: Values,
+    y: int,
+    x: int,
+    side: float,
+    tolerance: float,
+    counter: int,
+    keys: Two,
+    found: Values,
 ) -> None:
     """The plane with the highest sum of 1 - (e / tolerance)^2 over the points (x, y, value from a pixel on) that are off by e < tolerance, refitted."""
     count, best = points.shape[1], 0.0
@@ -114,8 +138,19 @@ def _fit(
         for p in range(count):
             e = (zs[p] - level - right * xs[p] - down * ys[p]) / tolerance
             w = max(0.0, 1 - e * e) ** 2
-            xx, xy, xo, xz = xx + w * xs[p] * xs[p], xy + w * xs[p] * ys[p], xo + w * xs[p], xz + w * xs[p] * zs[p]
-            yy, yo, ones, yz, zo = yy + w * ys[p] * ys[p], yo + w * ys[p], ones + w, yz + w * ys[p] * zs[p], zo + w * zs[p]
+            xx, xy, xo, xz = (
+                xx + w * xs[p] * xs[p],
+                xy + w * xs[p] * ys[p],
+                xo + w * xs[p],
+                xz + w * xs[p] * zs[p],
+            )
+            yy, yo, ones, yz, zo = (
+                yy + w * ys[p] * ys[p],
+                yo + w * ys[p],
+                ones + w,
+                yz + w * ys[p] * zs[p],
+                zo + w * zs[p],
+            )
         right, down, level = solve(xx, xy, xo, yy, yo, ones, xz, yz, zo)
     if best > 0:
         found[0], found[1], found[2] = level, right, down
@@ -126,7 +161,14 @@ def _fit(
 
 @kernel
 def write_candidates(
-    kept: int, sources: Values, shifts: NDArray, labels: Levels, regions: Values, moves: Values, ends: Two, candidates: Values
+    kept: int,
+    sources: Values,
+    shifts: NDArray,
+    labels: Levels,
+    regions: Values,
+    moves: Values,
+    ends: Two,
+    candidates: Values,
 ) -> None:
     """Fill the places from `kept` on of all pixels' candidates.
 
@@ -157,13 +199,24 @@ def write_candidates(
                 if i < continued:
                     m, v, u = shifts[i, 0], abs(y + shifts[i, 1]), abs(x + shifts[i, 2])
                     # Mirrored at the far border, too; an image may be smaller than a shift.
-                    v, u = np.uint64(max(min(v, 2 * rows - 2 - v), 0)), np.uint64(max(min(u, 2 * columns - 2 - u), 0))
+                    v, u = (
+                        np.uint64(max(min(v, 2 * rows - 2 - v), 0)),
+                        np.uint64(max(min(u, 2 * columns - 2 - u), 0)),
+                    )
                     right, down = sources[m, 1, v, u], sources[m, 2, v, u]
-                    value = sources[m, 0, v, u] + right * (np.float32(x) - np.float32(u)) + down * (np.float32(y) - np.float32(v))
+                    value = (
+                        sources[m, 0, v, u]
+                        + right * (np.float32(x) - np.float32(u))
+                        + down * (np.float32(y) - np.float32(v))
+                    )
                 else:
                     at = np.uint64(labels[i - continued, y, x])
                     right, down = regions[at, 1], regions[at, 2]
-                    value = regions[at, 0] + right * (np.float32(x) - regions[at, 4]) + down * (np.float32(y) - regions[at, 3])
+                    value = (
+                        regions[at, 0]
+                        + right * (np.float32(x) - regions[at, 4])
+                        + down * (np.float32(y) - regions[at, 3])
+                    )
                 if not (value >= low and value <= high):
                     value, right, down = own[0, x], own[1, x], own[2, x]
                 place = np.uint64(kept + i)
@@ -176,7 +229,14 @@ def write_candidates(
 
 @kernel
 def plane_costs(
-    volume: NDArray, levels: Two, limits: Two, other: Values, direction: float, terms: Three, candidates: Values, costs: Values
+    volume: NDArray,
+    levels: Two,
+    limits: Two,
+    other: Values,
+    direction: float,
+    terms: Three,
+    candidates: Values,
+    costs: Values,
 ) -> None:
     """What the candidates cost at their pixels: their disparity's cost between levels, and a soft check against the other view's map.
 
@@ -207,7 +267,11 @@ def plane_costs(
     for y in range(rows):
         row = other[y]
         for x in range(columns):
-            begin, own, found = np.uint64((y * columns + x) * size), candidates[y, x, 0], costs[y, x]
+            begin, own, found = (
+                np.uint64((y * columns + x) * size),
+                candidates[y, x, 0],
+                costs[y, x],
+            )
             for i in range(count):
                 disparity = own[i]
                 cost = _between(flat, begin, size, (disparity - minimum) * inverse, outside, closed)
@@ -224,7 +288,9 @@ def plane_costs(
 
 
 @kernel
-def _between(volume: NDArray, begin: Any, levels: int, level: Any, outside: Any, closed: Any) -> Any:
+def _between(
+    volume: NDArray, begin: Any, levels: int, level: Any, outside: Any, closed: Any
+) -> Any:
     """The cost of a pixel, whose levels stand from `begin` on, at a level that need not be whole."""
     if level < -1 or level > levels:
         return outside
@@ -243,7 +309,15 @@ def _between(volume: NDArray, begin: Any, levels: int, level: Any, outside: Any,
 
 
 @kernel
-def choose(candidates: Values, sums: Values, costs: Values, taken_back: float, kept: int, alike: Two, disparity: Values) -> None:
+def choose(
+    candidates: Values,
+    sums: Values,
+    costs: Values,
+    taken_back: float,
+    kept: int,
+    alike: Two,
+    disparity: Values,
+) -> None:
     """Let the best candidates of each pixel that differ stand first, and write the best one's disparity.
 
     Parameters

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, generated, intrinsic, ir, types
+from stereo_framework.kernels.internals import (
+    COUNT,
+    Vectors,
+    cgutils,
+    generated,
+    intrinsic,
+    ir,
+    types,
+)
 from stereo_framework.optimization._semi_global_penalties import STEPS
 
 Values = NDArray[np.float32]
@@ -23,7 +31,13 @@ _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
 
 
 def path_sums(
-    planes: Values, costs: Values, edges: NDArray[np.bool_], weight: float, at_edge: float, bound: float, sums: Values
+    planes: Values,
+    costs: Values,
+    edges: NDArray[np.bool_],
+    weight: float,
+    at_edge: float,
+    bound: float,
+    sums: Values,
 ) -> None:
     """Write for each candidate the sum of the path costs that reach it from all sides.
 
@@ -61,13 +75,18 @@ def spare_array(shape: tuple[int, ...]) -> Values:
 
 
 @kernel
-def step_in_a_loop(planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down):  # type: ignore[no-untyped-def]
+def step_in_a_loop(
+    planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down
+):  # type: ignore[no-untyped-def]
     """Go on with a path from one pixel to the next; nothing checks the bounds.
 
     The planes of both pixels stand from `source` and `target` on, the costs and sums of the second one from `cell` on. Its path costs replace those
     from `at` on, and are added to the sums.
     """
-    before, own = paths[at : at + count].copy(), planes[source : source + 3 * count].reshape(3, count)
+    before, own = (
+        paths[at : at + count].copy(),
+        planes[source : source + 3 * count].reshape(3, count),
+    )
     least, other = before.min(), planes[target : target + 3 * count].reshape(3, count)
     for f in range(count):
         value = other[0, f]
@@ -81,7 +100,9 @@ def step_in_a_loop(planes, source, target, paths, at, costs, sums, cell, count, 
 
 
 @intrinsic
-def _step(context, planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down):  # type: ignore[no-untyped-def]
+def _step(
+    context, planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down
+):  # type: ignore[no-untyped-def]
     number, real = types.int64, types.float32
     taken = (planes, number, number, paths, number, costs, sums, number, number, *[real] * 4)
     return types.void(*taken), _generate
@@ -103,7 +124,9 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     twice = builder.mul(count, COUNT(2))
     weight, bound, right, down = (v.spread(argument) for argument in arguments[9:])
     value, across, along = (v.load(v.at(0, target, *offset)) for offset in ((), (count,), (twice,)))
-    own, own_across, own_along = (v.load(v.at(0, source, *offset)) for offset in ((), (count,), (twice,)))
+    own, own_across, own_along = (
+        v.load(v.at(0, source, *offset)) for offset in ((), (count,), (twice,))
+    )
     back = builder.fsub(value, add(times(across, right), times(along, down)))
     on = cgutils.alloca_once(builder, v.kind)
     builder.store(add(own, add(times(own_across, right), times(own_along, down))), on)
@@ -114,7 +137,8 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     best = cgutils.alloca_once_value(builder, add(least, times(weight, bound)))
     with cgutils.for_range(builder, count) as loop:
         own_one, on_one, cost = (
-            v.spread(builder.load(builder.gep(start, [loop.index]))) for start in (v.at(0, source), ons, v.at(3, at))
+            v.spread(builder.load(builder.gep(start, [loop.index])))
+            for start in (v.at(0, source), ons, v.at(3, at))
         )
         change = add(apart(value, on_one), apart(back, own_one))
         builder.store(v.lower(builder.load(best), add(cost, times(weight, change))), best)
@@ -131,7 +155,13 @@ step = generated(_step, step_in_a_loop)
 
 @kernel
 def _pass(
-    arrays: tuple[Values, ...], edges: NDArray, weights: Values, bound: float, upwards: bool, shape: Shape, paths: Values
+    arrays: tuple[Values, ...],
+    edges: NDArray,
+    weights: Values,
+    bound: float,
+    upwards: bool,
+    shape: Shape,
+    paths: Values,
 ) -> None:
     """Add the paths of all steps down the image, or of their opposites up the image, to the sums."""
     (planes, costs, sums), (rows, columns, count) = arrays, shape
@@ -156,5 +186,20 @@ def _pass(
                 place = 0 if s == 0 else first[s] + x
                 place = place - columns if place >= columns else place
                 at = (s * columns + place) * LANES
-                begins, change = (source * count * 3, pixel * count * 3), (np.float32(right), np.float32(down))
-                step(planes, *begins, paths, at, costs, sums, pixel * count, count, weight, bound, *change)
+                begins, change = (
+                    (source * count * 3, pixel * count * 3),
+                    (np.float32(right), np.float32(down)),
+                )
+                step(
+                    planes,
+                    *begins,
+                    paths,
+                    at,
+                    costs,
+                    sums,
+                    pixel * count,
+                    count,
+                    weight,
+                    bound,
+                    *change,
+                )

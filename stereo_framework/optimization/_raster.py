@@ -36,7 +36,10 @@ def sequential(passing: Passing, trees: bool = False) -> float:
         With `trees` and without damping no labelling has an energy below this, up to rounding.
     """
     rows, columns, costs, _, _, prior, _ = passing
-    work, bounds = 4 * costs.size * (1 if prior.linear else min(prior.reach, 4)), np.zeros(blocks_of(rows, columns))
+    work, bounds = (
+        4 * costs.size * (1 if prior.linear else min(prior.reach, 4)),
+        np.zeros(blocks_of(rows, columns)),
+    )
     for sign in (1, -1):
         bounds[:] = 0
 
@@ -49,15 +52,33 @@ def sequential(passing: Passing, trees: bool = False) -> float:
 
 @kernel
 def _pass_on(
-    antidiagonal: int, start: int, stop: int, sign: int, passing: Passing, trees: bool, bounds: NDArray[np.float64]
+    antidiagonal: int,
+    start: int,
+    stop: int,
+    sign: int,
+    passing: Passing,
+    trees: bool,
+    bounds: NDArray[np.float64],
 ) -> None:
     """Send what the pixels of some blocks tell those after them; `sign` -1: those before them, from the last pixel on."""
-    rows, columns, costs, (from_left, from_right, from_above, from_below), (right, down), prior, damping = passing
+    (
+        rows,
+        columns,
+        costs,
+        (from_left, from_right, from_above, from_below),
+        (right, down),
+        prior,
+        damping,
+    ) = passing
     levels = costs.shape[1]
     # What a pixel tells the two neighbours that come after it, and what it has heard from them.
     to_beside, to_next = (from_left, from_above) if sign > 0 else (from_right, from_below)
     from_beside, from_next = (from_right, from_below) if sign > 0 else (from_left, from_above)
-    total, of_level, spare = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty(levels, np.float32)
+    total, of_level, spare = (
+        np.empty(levels, np.float32),
+        np.empty(levels, np.float32),
+        np.empty(levels, np.float32),
+    )
     for block in range(start, stop):
         top, left = block * BLOCK_ROWS, (antidiagonal - block) * BLOCK_COLUMNS
         bottom, end = min(top + BLOCK_ROWS, rows), min(left + BLOCK_COLUMNS, columns)
@@ -69,14 +90,26 @@ def _pass_on(
                 pixel = y * columns + x
                 p = np.uint64(pixel)
                 for k in range(levels):
-                    total[k] = costs[p, k] + (from_left[p, k] + from_right[p, k]) + (from_above[p, k] + from_below[p, k])
+                    total[k] = (
+                        costs[p, k]
+                        + (from_left[p, k] + from_right[p, k])
+                        + (from_above[p, k] + from_below[p, k])
+                    )
                 to_right = right[p] if x + 1 < columns else np.float32(0)
                 to_left = right[np.uint64(pixel - 1)] if x > 0 else np.float32(0)
                 to_below = down[p] if y + 1 < rows else np.float32(0)
                 to_above = down[np.uint64(pixel - columns)] if y > 0 else np.float32(0)
                 one, other = (to_right, to_below) if sign > 0 else (to_left, to_above)
                 ahead = int(one > 0) + int(other > 0)
-                chains = max(ahead, int(to_right > 0) + int(to_left > 0) + int(to_below > 0) + int(to_above > 0) - ahead, 1)
+                chains = max(
+                    ahead,
+                    int(to_right > 0)
+                    + int(to_left > 0)
+                    + int(to_below > 0)
+                    + int(to_above > 0)
+                    - ahead,
+                    1,
+                )
                 share = np.float32(1 / chains) if trees else np.float32(1)
                 if ahead < chains:
                     # The chains that end here.

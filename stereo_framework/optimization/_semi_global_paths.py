@@ -10,7 +10,15 @@ from stereo_framework.core.scene import Search
 from stereo_framework.core.view import in_one_form
 from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.internals import COUNT, Vectors, cgutils, generated, intrinsic, ir, types
+from stereo_framework.kernels.internals import (
+    COUNT,
+    Vectors,
+    cgutils,
+    generated,
+    intrinsic,
+    ir,
+    types,
+)
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
 from stereo_framework.optimization._winners import Searched, row_winners, searched
@@ -125,7 +133,14 @@ _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
 
 @kernel
 def _pass(
-    costs: AnyCosts, levels: int, own: Prices, edges: Marks | None, course: Course, scratch: Scratch, found: Found, form: Searched
+    costs: AnyCosts,
+    levels: int,
+    own: Prices,
+    edges: Marks | None,
+    course: Course,
+    scratch: Scratch,
+    found: Found,
+    form: Searched,
 ) -> None:
     """Go on with the paths of one pass; where it adds, sums are complete then. `form`: the sums, as winners are searched in them."""
     # What may be None stands alone: the compiler leaves out what does not run then.
@@ -138,7 +153,12 @@ def _pass(
     if edges is not None:
         length = edges.shape[0] // (steps * rows)
     flat, first_places = paths.reshape(-1), np.zeros(steps, np.int64)
-    bytes_, words, floats, all_sums = whole.reshape(-1), wide.reshape(-1), fractions.reshape(-1), sums.reshape(-1)
+    bytes_, words, floats, all_sums = (
+        whole.reshape(-1),
+        wide.reshape(-1),
+        fractions.reshape(-1),
+        sums.reshape(-1),
+    )
     for i in range(first, last):
         y = rows - 1 - i if upwards else i
         for s in range(1, steps):
@@ -174,14 +194,22 @@ def _pass(
                 else:
                     row = classes[s, y, x + 1]
                 at, edge = (s * columns + place) * padded, (s * rows + y) * length + starts[x]
-                least[s, place] = step(line, flat, at, least[s, place], prices, row, edges, edge, total)
+                least[s, place] = step(
+                    line, flat, at, least[s, place], prices, row, edges, edge, total
+                )
             for k in range(levels):
                 all_sums[cell + np.uint64(k)] = total[k]
         if adds:
             row_winners(form[0], form[1], y, labels[y])
             for x in range(columns):
                 cell = np.uint64((y * columns + x) * levels) + np.uint64(labels[y, x])
-                chosen[y, x] = bytes_[cell] if bytes_.size > 0 else words[cell] if words.size > 0 else floats[cell]
+                chosen[y, x] = (
+                    bytes_[cell]
+                    if bytes_.size > 0
+                    else words[cell]
+                    if words.size > 0
+                    else floats[cell]
+                )
 
 
 # Numba widens arithmetic on small integers to 64 bits, so that a register would hold eight levels instead of 32. In a step of a path, for all levels of a pixel,
@@ -225,10 +253,21 @@ def step_in_a_loop(
 
 @intrinsic
 def _step(
-    context: Any, costs: Any, paths: Any, at: Any, least: Any, penalties: Any, row: Any, edges: Any, edge: Any, totals: Any
+    context: Any,
+    costs: Any,
+    paths: Any,
+    at: Any,
+    least: Any,
+    penalties: Any,
+    row: Any,
+    edges: Any,
+    edge: Any,
+    totals: Any,
 ) -> Any:
     kind = costs.dtype
-    return kind(costs, paths, types.int64, kind, penalties, types.int64, edges, types.int64, totals), _code(kind)
+    return kind(
+        costs, paths, types.int64, kind, penalties, types.int64, edges, types.int64, totals
+    ), _code(kind)
 
 
 def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
@@ -237,7 +276,9 @@ def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
     lanes = BYTES * 8 // kind.bitwidth
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        v = Vectors(context, builder, signature, arguments, context.get_value_type(kind), lanes, align=1)
+        v = Vectors(
+            context, builder, signature, arguments, context.get_value_type(kind), lanes, align=1
+        )
         highest = v.constant(65535 if whole else float("inf"))
 
         def add(a: Any, b: Any) -> Any:
@@ -247,11 +288,16 @@ def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
         cost, path, total = v.at(0), v.at(1, arguments[2]), v.at(8)
         least = v.spread(arguments[3])
         prices = v.at(4, builder.mul(arguments[5], COUNT(4)))
-        small, large, small_edge, large_edge = (v.spread(builder.load(builder.gep(prices, [COUNT(i)]))) for i in range(4))
+        small, large, small_edge, large_edge = (
+            v.spread(builder.load(builder.gep(prices, [COUNT(i)]))) for i in range(4)
+        )
         jump, jump_edge = add(least, large), add(least, large_edge)
         marks = None if signature.args[6] == types.none else v.at(6, arguments[7])
         # What other loops leave in registers: the levels before the present ones, these, and the lowest costs so far.
-        before, here = cgutils.alloca_once_value(builder, highest), cgutils.alloca_once_value(builder, v.load(path))
+        before, here = (
+            cgutils.alloca_once_value(builder, highest),
+            cgutils.alloca_once_value(builder, v.load(path)),
+        )
         best = cgutils.alloca_once_value(builder, highest)
 
         def levels(start: Any, following: Any) -> None:
@@ -264,7 +310,10 @@ def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
             else:
                 mark = v.load(builder.gep(marks, [start]), ir.VectorType(ir.IntType(8), lanes))
                 marked = builder.icmp_unsigned("!=", mark, ir.Constant(mark.type, [0] * lanes))
-                change, ceiling = builder.select(marked, small_edge, small), builder.select(marked, jump_edge, jump)
+                change, ceiling = (
+                    builder.select(marked, small_edge, small),
+                    builder.select(marked, jump_edge, jump),
+                )
             came = v.lower(v.lower(present, ceiling), add(v.lower(below, above), change))
             new = add(v.load(builder.gep(cost, [start])), subtract(came, least))
             v.store(new, builder.gep(path, [start]))
@@ -288,4 +337,6 @@ step = generated(_step, step_in_a_loop)
 def any_costs(costs: NDArray) -> AnyCosts:
     """Costs uint8, uint16 or float32 as `AnyCosts`, all read-only, for which one kernel is compiled."""
     none = (np.empty((0,) * costs.ndim, kind) for kind in (np.uint8, np.uint16, np.float32))
-    return AnyCosts(*(in_one_form(costs if costs.dtype == array.dtype else array) for array in none))
+    return AnyCosts(
+        *(in_one_form(costs if costs.dtype == array.dtype else array) for array in none)
+    )

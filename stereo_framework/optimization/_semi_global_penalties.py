@@ -68,7 +68,9 @@ def by_gradient(reference: Image, steps: int, p1: float, p2: float) -> Penalties
     return Penalties(prices, classes)
 
 
-def by_edges(reference: Image, match: Image, steps: int, p1: float, p2: float, threshold: float) -> Penalties:
+def by_edges(
+    reference: Image, match: Image, steps: int, p1: float, p2: float, threshold: float
+) -> Penalties:
     """Mei et al. 2011: a quarter of the penalties where one image has an edge, a tenth where both have one."""
     left, right = (image_edges(image, steps, float(threshold)) for image in (reference, match))
     classes = _reached(reference.shape, steps) * np.where(left, np.uint8(EDGE), np.uint8(FLAT))
@@ -83,7 +85,9 @@ def image_edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]
     """Where an image has edges, as in `Penalties.match_edges`; read-only to whoever gets it: both views of a pair use it."""
     rows, columns = image.shape[:2]
     found = np.zeros((steps, rows + 1, columns + 2), np.bool_)
-    channels = in_one_form(np.moveaxis(image.reshape(rows, columns, -1), 2, 0).astype(np.float32, copy=False))
+    channels = in_one_form(
+        np.moveaxis(image.reshape(rows, columns, -1), 2, 0).astype(np.float32, copy=False)
+    )
 
     def run(start: int, stop: int) -> None:
         _edge_rows(channels, np.float32(threshold), start, stop, found)
@@ -93,7 +97,9 @@ def image_edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]
 
 
 @kernel
-def _edge_rows(image: NDArray[np.float32], threshold: float, start: int, stop: int, edges: NDArray[np.bool_]) -> None:
+def _edge_rows(
+    image: NDArray[np.float32], threshold: float, start: int, stop: int, edges: NDArray[np.bool_]
+) -> None:
     """Edges of some rows of an image ``(channels, rows, columns)``."""
     channels, _, columns = image.shape
     for step in range(edges.shape[0]):
@@ -101,17 +107,27 @@ def _edge_rows(image: NDArray[np.float32], threshold: float, start: int, stop: i
         first, last = max(right, 0), columns + min(right, 0)
         for y in range(max(start, down), stop):
             for c in range(channels):
-                here, there = image[c, y, first:last], image[c, y - down, first - right : last - right]
+                here, there = (
+                    image[c, y, first:last],
+                    image[c, y - down, first - right : last - right],
+                )
                 _mark(here, there, threshold, edges[step, y, first + 1 : last + 1])
 
 
 @kernel
-def _mark(here: NDArray[np.float32], there: NDArray[np.float32], threshold: float, edges: NDArray[np.bool_]) -> None:
+def _mark(
+    here: NDArray[np.float32],
+    there: NDArray[np.float32],
+    threshold: float,
+    edges: NDArray[np.bool_],
+) -> None:
     for x in range(here.shape[0]):
         edges[x] |= abs(here[x] - there[x]) >= threshold
 
 
-def _between(image: NDArray, steps: int, measure: Callable[[NDArray, NDArray], NDArray]) -> NDArray[np.uint8]:
+def _between(
+    image: NDArray, steps: int, measure: Callable[[NDArray, NDArray], NDArray]
+) -> NDArray[np.uint8]:
     """What a measure of two pixels says of all pixels and those they are reached from, as in `Penalties.classes`; `START` where there is none."""
     rows, columns = image.shape[:2]
     found = np.full((steps, rows + 1, columns + 2), START, np.uint8)
@@ -122,7 +138,9 @@ def _between(image: NDArray, steps: int, measure: Callable[[NDArray, NDArray], N
     return found
 
 
-def edge_lines(edges: NDArray[np.bool_], search: Search, levels: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def edge_lines(
+    edges: NDArray[np.bool_], search: Search, levels: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The edges of the match image in the order in which a pixel's levels meet them.
 
     Parameters
@@ -153,7 +171,10 @@ def edge_lines(edges: NDArray[np.bool_], search: Search, levels: int) -> tuple[N
     nearest = np.where(in_view, (2 * position + denominator) // (2 * denominator), 0)
     lines = np.empty((2, steps, rows, length), np.uint8)
     for i, (down, right) in enumerate(STEPS[:steps]):
-        for lines_of, own in ((lines[0, i], edges[i, :rows, 1:]), (lines[1, i], edges[i, down : down + rows, 1 + right :])):
+        for lines_of, own in (
+            (lines[0, i], edges[i, :rows, 1:]),
+            (lines[1, i], edges[i, down : down + rows, 1 + right :]),
+        ):
             lines_of[:] = own[:, nearest] & in_view
     first = np.arange(columns) * denominator
     first = first[::-1] if search.direction > 0 else first

@@ -28,9 +28,13 @@ def required_smoothness(smoothness: Smoothness | None, stage: str) -> Smoothness
         raise ParameterError(f"{stage}: {_MISSING}")
     for name, array in vars(smoothness).items():
         if not (np.isfinite(array).all() and array.min() >= 0):
-            raise ParameterError(f"{stage}: smoothness.{name} holds {array.min():g}; all must be finite and >= 0")
+            raise ParameterError(
+                f"{stage}: smoothness.{name} holds {array.min():g}; all must be finite and >= 0"
+            )
     if smoothness.rho[0] != 0:
-        raise ParameterError(f"{stage}: smoothness.rho[0] is {smoothness.rho[0]:g}; the penalty of no difference must be 0")
+        raise ParameterError(
+            f"{stage}: smoothness.rho[0] is {smoothness.rho[0]:g}; the penalty of no difference must be 0"
+        )
     return smoothness
 
 

@@ -17,7 +17,9 @@ _LAST = np.int32(0x7FFFFFFF)
 _EARLIER, _LATER = np.uint8(255), np.uint8(0)
 
 
-def fixed_rounds(visiting: str, rows: int, columns: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def fixed_rounds(
+    visiting: str, rows: int, columns: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Raster order, or all pixels with an even sum of row and column and then the others ("checkerboard").
 
     Pixels, numbered row by row, in their rounds, int32; where each round begins, and at last their number, int64.
@@ -25,11 +27,15 @@ def fixed_rounds(visiting: str, rows: int, columns: int) -> tuple[NDArray[np.int
     sums = np.add.outer(np.arange(rows), np.arange(columns)).reshape(-1)
     # In raster order a pixel comes after the upper and the left one: those of a diagonal are independent.
     number = sums % 2 if visiting == "checkerboard" else sums
-    return np.argsort(number, kind="stable").astype(np.int32), np.append(0, np.cumsum(np.bincount(number)))
+    return np.argsort(number, kind="stable").astype(np.int32), np.append(
+        0, np.cumsum(np.bincount(number))
+    )
 
 
 @kernel
-def random_rounds(rows: int, columns: int, key: int, other: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def random_rounds(
+    rows: int, columns: int, key: int, other: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """All pixels in a random order, another one for each pair of keys; returns what `fixed_rounds` does."""
     pixels = rows * columns
     # One more row above and below gives every pixel four neighbours.
@@ -40,7 +46,10 @@ def random_rounds(rows: int, columns: int, key: int, other: int) -> tuple[NDArra
     _compare(priorities, columns, before[0], before[1], before[2], before[3])
     # The ends of successive rows are no neighbours.
     before[0, ::columns] = before[1, columns - 1 :: columns] = _LATER
-    number, following = np.zeros(priorities.shape[0], np.uint8), np.zeros(priorities.shape[0], np.uint8)
+    number, following = (
+        np.zeros(priorities.shape[0], np.uint8),
+        np.zeros(priorities.shape[0], np.uint8),
+    )
     while _advance(number, columns, before[0], before[1], before[2], before[3], following):
         number, following = following, number
     order = np.empty(pixels, np.int32)
@@ -48,7 +57,9 @@ def random_rounds(rows: int, columns: int, key: int, other: int) -> tuple[NDArra
 
 
 @kernel
-def _compare(priorities: NDArray[np.int32], columns: int, left: Bytes, right: Bytes, up: Bytes, down: Bytes) -> None:
+def _compare(
+    priorities: NDArray[np.int32], columns: int, left: Bytes, right: Bytes, up: Bytes, down: Bytes
+) -> None:
     """Whether a pixel's neighbour comes before it, 255 or 0, for each of the four; of equal ones the first comes first."""
     own = priorities[columns:-columns]
     beside = priorities[columns - 1 : -columns - 1], priorities[columns + 1 :]
@@ -61,13 +72,18 @@ def _compare(priorities: NDArray[np.int32], columns: int, left: Bytes, right: By
 
 
 @kernel
-def _advance(number: Bytes, columns: int, left: Bytes, right: Bytes, up: Bytes, down: Bytes, following: Bytes) -> bool:
+def _advance(
+    number: Bytes, columns: int, left: Bytes, right: Bytes, up: Bytes, down: Bytes, following: Bytes
+) -> bool:
     """Put every pixel into the round after those of its neighbours that come before it; whether any changed its round.
 
     The first round is 0. It takes as many calls as there are rounds: about 13, as a way along which random priorities rise is short. One
     of 256 pixels, which would overflow, is to be expected once in 1e300 images.
     """
-    own, beside = number[columns:-columns], (number[columns - 1 : -columns - 1], number[columns + 1 :])
+    own, beside = (
+        number[columns:-columns],
+        (number[columns - 1 : -columns - 1], number[columns + 1 :]),
+    )
     above, below = number[: -2 * columns], number[2 * columns :]
     out = following[columns:-columns]
     changed = np.uint8(0)

@@ -41,7 +41,9 @@ def searched(costs: NDArray) -> Searched:
 
 
 @kernel
-def row_winners(whole: NDArray | None, bits: NDArray[np.int32] | None, y: int, labels: NDArray[np.int16]) -> None:
+def row_winners(
+    whole: NDArray | None, bits: NDArray[np.int32] | None, y: int, labels: NDArray[np.int16]
+) -> None:
     """The levels of lowest cost in row `y` of what `searched` gives; of equal costs the lowest level."""
     if whole is not None:
         integer_winners(whole[y], labels)

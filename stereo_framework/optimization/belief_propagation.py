@@ -13,7 +13,14 @@ from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothnes
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._messages import Messages, Passing, accelerated, decide, prior_of, synchronous
+from stereo_framework.optimization._messages import (
+    Messages,
+    Passing,
+    accelerated,
+    decide,
+    prior_of,
+    synchronous,
+)
 from stereo_framework.optimization._raster import sequential
 from stereo_framework.optimization._smoothness import no_smoothness, required_smoothness
 
@@ -94,13 +101,22 @@ def belief_propagation(
     shape = rows, columns, levels = volume.costs.shape
     costs = np.ascontiguousarray(volume.costs).reshape(-1, levels)
     messages: Messages = tuple(np.zeros((rows * columns, levels), np.float32) for _ in range(4))  # type: ignore[assignment]
-    weights = np.ascontiguousarray(smoothness.right).reshape(-1), np.ascontiguousarray(smoothness.down).reshape(-1)
-    passing = Passing(rows, columns, costs, messages, weights, prior_of(smoothness.rho), np.float32(damping))
+    weights = (
+        np.ascontiguousarray(smoothness.right).reshape(-1),
+        np.ascontiguousarray(smoothness.down).reshape(-1),
+    )
+    passing = Passing(
+        rows, columns, costs, messages, weights, prior_of(smoothness.rho), np.float32(damping)
+    )
     labels, iterate = np.empty((rows, columns), np.int16), SCHEDULES[schedule]
     trace = []
     for _ in counted(iterations, "iteration"):
         iterate(passing)
-        over_rows(lambda a, b: decide(a * columns, b * columns, costs, messages, labels.reshape(-1)), rows, 4 * costs.size)
+        over_rows(
+            lambda a, b: decide(a * columns, b * columns, costs, messages, labels.reshape(-1)),
+            rows,
+            4 * costs.size,
+        )
         trace.append((working_time() - start, energy.of(labels)))
     # The same sums as the decisions'.
     beliefs, from_right, from_above, from_below = messages

@@ -48,7 +48,9 @@ class Steps(NamedTuple):
     source="Scharstein & Szeliski 2002, section 4.3; Bobick & Intille 1999",
     halo=lambda: 0,
     check_parameters=lambda smoothness: (
-        f"cannot take the smoothness term {smoothness}; legal: potts" if smoothness in _REFUSED else None
+        f"cannot take the smoothness term {smoothness}; legal: potts"
+        if smoothness in _REFUSED
+        else None
     ),
 )
 def dynamic_programming(
@@ -117,7 +119,12 @@ def dynamic_programming(
     labels = np.empty((rows, columns), np.int16)
     chosen = np.empty((rows, columns), np.float32)
     totals = np.empty(rows, np.float64)
-    steps = Steps(np.float32(occlusion_cost * search.step), search.denominator, search.stride, search.direction < 0)
+    steps = Steps(
+        np.float32(occlusion_cost * search.step),
+        search.denominator,
+        search.stride,
+        search.direction < 0,
+    )
 
     def run(start: int, stop: int) -> None:
         found = labels[start:stop], chosen[start:stop], totals[start:stop]
@@ -129,7 +136,12 @@ def dynamic_programming(
 
 @kernel
 def occlusion_paths(
-    costs: Costs, weights: Costs, steps: Steps, labels: Levels, chosen: Costs, totals: NDArray[np.float64]
+    costs: Costs,
+    weights: Costs,
+    steps: Steps,
+    labels: Levels,
+    chosen: Costs,
+    totals: NDArray[np.float64],
 ) -> None:
     """The cheapest path of every row, from a match in its first to a match in its last column.
 
@@ -169,7 +181,13 @@ def occlusion_paths(
 
 @kernel
 def _forward(
-    costs: Costs, weights: Costs, y: int, steps: Steps, decisions: NDArray[np.uint8], slides: Levels, ends: Costs
+    costs: Costs,
+    weights: Costs,
+    y: int,
+    steps: Steps,
+    decisions: NDArray[np.uint8],
+    slides: Levels,
+    ends: Costs,
 ) -> None:
     """Decide at every (column, level) of `LANES` rows from `y` on; `ends` gets the costs of paths to the last column's matches.
 
@@ -193,10 +211,15 @@ def _forward(
         else:
             for i in range(size):
                 weight[i] = beside[at if mirrored else at - 1, i % LANES]
-            run, longer = runs[(column - 1) % (stride + 1), reach:], runs[(column - 1 + stride) % (stride + 1), :size]
+            run, longer = (
+                runs[(column - 1) % (stride + 1), reach:],
+                runs[(column - 1 + stride) % (stride + 1), :size],
+            )
             decision = decisions[column - 1].reshape(-1)
             if denominator > 1:
-                _slide(match, run, occlusion_cost, denominator, risen, slides[column - 1].reshape(-1))
+                _slide(
+                    match, run, occlusion_cost, denominator, risen, slides[column - 1].reshape(-1)
+                )
             arrived = risen if denominator > 1 else run
             for i in range(size):
                 m, a, r = match[i], run[i], drop[i]
@@ -223,7 +246,9 @@ def _forward(
 
 
 @kernel
-def _slide(match: Costs, run: Costs, occlusion_cost: float, denominator: int, risen: Costs, slide: Levels) -> None:
+def _slide(
+    match: Costs, run: Costs, occlusion_cost: float, denominator: int, risen: Costs, slide: Levels
+) -> None:
     """Runs, and rises of up to denominator - 1 levels more, from matches or runs; `slide` gets how many more."""
     for i in range(run.shape[0]):
         risen[i], slide[i] = run[i], 0

@@ -15,8 +15,18 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import round_counter
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows, thread_count
-from stereo_framework.optimization._max_flow import Graph, empty_graph, neighbour, sink_side, sink_side_by_pymaxflow
-from stereo_framework.optimization._smoothness import edge_weights, no_smoothness, required_smoothness
+from stereo_framework.optimization._max_flow import (
+    Graph,
+    empty_graph,
+    neighbour,
+    sink_side,
+    sink_side_by_pymaxflow,
+)
+from stereo_framework.optimization._smoothness import (
+    edge_weights,
+    no_smoothness,
+    required_smoothness,
+)
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 Move = tuple[int, int] | tuple[int]
@@ -186,7 +196,9 @@ class Moves:
     solver : {"grid", "pymaxflow"}
     """
 
-    def __init__(self, costs: Costs, smoothness: Smoothness, labels: Levels, solver: Solver = "grid"):
+    def __init__(
+        self, costs: Costs, smoothness: Smoothness, labels: Levels, solver: Solver = "grid"
+    ):
         rows, columns, levels = costs.shape
         # One row of no pixels above and below, as the graph has it.
         padded = np.full((rows + 2, columns), -1, np.int16)
@@ -194,7 +206,11 @@ class Moves:
         self.labels[:] = labels
         self._labels = padded.reshape(-1)
         weights = np.pad(edge_weights(smoothness), ((1, 1), (0, 0), (0, 0))).reshape(-1, 4)
-        self._energy = in_one_form(costs).reshape(rows * columns, levels), weights, smoothness.rho.astype(np.float64)
+        self._energy = (
+            in_one_form(costs).reshape(rows * columns, levels),
+            weights,
+            smoothness.rho.astype(np.float64),
+        )
         self._graph = empty_graph(rows, columns)
         self._cut = SOLVERS[solver]
         self.levels = levels
@@ -207,9 +223,13 @@ class Moves:
         """Give the pixels labelled a or b the best labels out of these two, undecided ones b; or the best set of pixels the label a, undecided ones their own."""
         labels, (a, *other) = self._labels, move
         b = other[0] if other else -1
-        nodes = np.flatnonzero((labels == a) | (labels == b) if other else (labels != a) & (labels >= 0))
+        nodes = np.flatnonzero(
+            (labels == a) | (labels == b) if other else (labels != a) & (labels >= 0)
+        )
         _build(nodes, a, b, labels, self._energy, self._graph)
-        found = np.where(self._cut(nodes, self._graph), np.int16(a), np.int16(b) if other else labels[nodes])
+        found = np.where(
+            self._cut(nodes, self._graph), np.int16(a), np.int16(b) if other else labels[nodes]
+        )
         if (found != labels[nodes]).any():
             labels[nodes] = found
             for label in move:
@@ -234,9 +254,16 @@ class Moves:
 
 
 @kernel
-def _build(nodes: NDArray[np.intp], a: int, b: int, labels: Levels, energy: _Energy, graph: Graph) -> None:
+def _build(
+    nodes: NDArray[np.intp], a: int, b: int, labels: Levels, energy: _Energy, graph: Graph
+) -> None:
     """Fill the graph for a swap of a and b, or with a `b` of -1 for an expansion of a."""
-    (costs, weights, rho), columns, excess, residual = energy, graph.columns, graph.excess, graph.residual
+    (costs, weights, rho), columns, excess, residual = (
+        energy,
+        graph.columns,
+        graph.excess,
+        graph.residual,
+    )
     for n in range(nodes.shape[0]):
         i, pixel = np.uint64(nodes[n]), np.uint64(nodes[n] - columns)
         own = b if b >= 0 else labels[i]

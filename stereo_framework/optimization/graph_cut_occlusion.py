@@ -7,7 +7,16 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Mask, NonNegative, NonNegativeInt, PositiveInt, Unit, in_one_form, stage
+from stereo_framework.core.stage import (
+    Image,
+    Mask,
+    NonNegative,
+    NonNegativeInt,
+    PositiveInt,
+    Unit,
+    in_one_form,
+    stage,
+)
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
@@ -31,7 +40,12 @@ class _Problem(NamedTuple):
     saved: float
 
 
-@stage("optimization", source="Kolmogorov & Zabih 2001, sections 3 and 4", whole_steps="matches pixels one to one", memory=4)
+@stage(
+    "optimization",
+    source="Kolmogorov & Zabih 2001, sections 3 and 4",
+    whole_steps="matches pixels one to one",
+    memory=4,
+)
 def graph_cut_occlusion(
     volume: CostVolume,
     reference: Image,
@@ -110,15 +124,23 @@ def graph_cut_occlusion(
     search = volume.search
     search.check_whole_steps("graph_cut_occlusion")
     start = working_time()
-    moves = OcclusionMoves(volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost)
+    moves = OcclusionMoves(
+        volume, reference, match, weight, threshold, gradient_penalty, occlusion_cost
+    )
     draw = np.random.PCG64(seed)
     trace: list[tuple[float, float]] = []
     objective, lowest = moves.objective(), np.inf
     while objective < lowest and len(trace) < iterations:
         lowest = objective
         # Raw numbers are the only ones that numpy promises never to change.
-        levels = np.argsort(draw.random_raw(search.levels)) if order == "random" else np.arange(search.levels)
-        for level, _ in zip(levels.tolist(), counted(search.levels, f"cycle {len(trace) + 1}, move"), strict=True):
+        levels = (
+            np.argsort(draw.random_raw(search.levels))
+            if order == "random"
+            else np.arange(search.levels)
+        )
+        for level, _ in zip(
+            levels.tolist(), counted(search.levels, f"cycle {len(trace) + 1}, move"), strict=True
+        ):
             if moves.may_improve(level):
                 moves.expand(level)
         trace.append((working_time() - start, energy.of(moves.labels)))
@@ -185,9 +207,25 @@ class OcclusionMoves:
 
     def expand(self, level: int) -> None:
         """Add any matches of a level and drop any others; of equal sets the one with fewest of the level and most of the others."""
-        count = _build(level, self._padded, self._owners, self._seen, self._problem, self._graph, self._links, self._nodes)
+        count = _build(
+            level,
+            self._padded,
+            self._owners,
+            self._seen,
+            self._problem,
+            self._graph,
+            self._links,
+            self._nodes,
+        )
         nodes = self._nodes[:count]
-        self._changes += _apply(level, nodes, sink_side(nodes, self._graph), self._problem.shifts, self._padded, self._owners)
+        self._changes += _apply(
+            level,
+            nodes,
+            sink_side(nodes, self._graph),
+            self._problem.shifts,
+            self._padded,
+            self._owners,
+        )
         self._settled[level] = self._changes
 
 
@@ -305,7 +343,13 @@ def _build(
 
 
 @kernel(inline="always")
-def _forbid(there: np.uint64, new: np.uint64, link: int, residual: NDArray[np.float64], links: NDArray[np.int32]) -> None:
+def _forbid(
+    there: np.uint64,
+    new: np.uint64,
+    link: int,
+    residual: NDArray[np.float64],
+    links: NDArray[np.int32],
+) -> None:
     """Join two matches that share a pixel: by link 0 of the one that there was one of the reference, by link 1 one of the match image."""
     links[there, link], links[new, 1 - link] = new, there
     residual[there, LINKS + link] = np.inf

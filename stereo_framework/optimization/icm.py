@@ -12,12 +12,23 @@ from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_blocks
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of
-from stereo_framework.optimization._smoothness import differences_of, edge_weights, no_smoothness, required_smoothness
+from stereo_framework.optimization._smoothness import (
+    differences_of,
+    edge_weights,
+    no_smoothness,
+    required_smoothness,
+)
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
 
-@stage("optimization", source="Besag 1986, section 2.5; Szeliski et al. 2008, section 2.1", check_parameters=no_smoothness)
-def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 100) -> Labeling:
+@stage(
+    "optimization",
+    source="Besag 1986, section 2.5; Szeliski et al. 2008, section 2.1",
+    check_parameters=no_smoothness,
+)
+def icm(
+    volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 100
+) -> Labeling:
     """Levels that no change of a single pixel improves, found from the winners by changing one pixel after the other.
 
     Parameters
@@ -65,7 +76,11 @@ def icm(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations:
     changed = np.zeros(blocks_of(rows, columns), bool)
 
     for _ in counted(iterations, "sweep"):
-        over_blocks(lambda *blocks: _visit(*blocks, costs, weights, differences, labels, changed), changed.shape, 2 * costs.size)
+        over_blocks(
+            lambda *blocks: _visit(*blocks, costs, weights, differences, labels, changed),
+            changed.shape,
+            2 * costs.size,
+        )
         trace.append((working_time() - start, energy.of(labels)))
         if not changed.any():
             break
@@ -96,11 +111,21 @@ def _visit(
                 left = np.uint64(levels - 1 - labels[y, max(x - 1, 0)])
                 down = np.uint64(levels - 1 - labels[min(y + 1, rows - 1), x])
                 up = np.uint64(levels - 1 - labels[max(y - 1, 0), x])
-                w0, w1, w2, w3 = weights[y, x, 0], weights[y, x, 1], weights[y, x, 2], weights[y, x, 3]
+                w0, w1, w2, w3 = (
+                    weights[y, x, 0],
+                    weights[y, x, 1],
+                    weights[y, x, 2],
+                    weights[y, x, 3],
+                )
                 for n in range(levels):
                     k = np.uint64(n)
                     beside = w0 * differences[right + k] + w1 * differences[left + k]
-                    local[k] = costs[y, x, k] + beside + w2 * differences[down + k] + w3 * differences[up + k]
+                    local[k] = (
+                        costs[y, x, k]
+                        + beside
+                        + w2 * differences[down + k]
+                        + w3 * differences[up + k]
+                    )
                 level = labels[y, x]
                 least = local[level]
                 for n in range(levels):

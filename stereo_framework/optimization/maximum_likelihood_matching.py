@@ -15,9 +15,16 @@ from stereo_framework.kernels.threads import over_rows
 _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3
 
 
-@stage("optimization", source="Cox, Hingorani, Rao & Maggs 1996", whole_steps="matches pixels one to one", halo=lambda: 0)
+@stage(
+    "optimization",
+    source="Cox, Hingorani, Rao & Maggs 1996",
+    whole_steps="matches pixels one to one",
+    halo=lambda: 0,
+)
 def maximum_likelihood_matching(
-    volume: CostVolume, *, occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0
+    volume: CostVolume,
+    *,
+    occlusion_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
 ) -> Labeling:
     """The one-to-one matching of every row that keeps the order of the pixels and costs least, unmatched pixels having one price.
 
@@ -71,11 +78,15 @@ def maximum_likelihood_matching(
     over_rows(run, rows, costs.size)
     chosen = volume.chosen(labels)
     unmatched = 2 * int((labels < 0).sum())
-    return Labeling(labels, chosen, objective=float(chosen.sum(dtype=np.float64)) + unmatched * occlusion_cost)
+    return Labeling(
+        labels, chosen, objective=float(chosen.sum(dtype=np.float64)) + unmatched * occlusion_cost
+    )
 
 
 @kernel
-def _kernel(costs: NDArray[np.float32], seen: Mask, stride: int, worth: float, labels: NDArray[np.int16]) -> None:
+def _kernel(
+    costs: NDArray[np.float32], seen: Mask, stride: int, worth: float, labels: NDArray[np.int16]
+) -> None:
     """Label the pixels of every row so that all its matches together save as much as possible. Pixels without a match keep their label.
 
     A match saves `worth` less its cost. Matches follow each other in both rows, so the problem falls apart: let S(x, d) be the most that can be saved

@@ -90,14 +90,30 @@ def more_global_matching(
         lines, length = turns[turn][1]
         kept = np.full((2, directions // 4, 2, length, levels + 2), np.inf, np.float32)
         # While one comes from one end of the image the other comes from the other; they never meet.
-        for halves in (((0, lines // 2), (0, lines - lines // 2)), ((lines // 2, lines), (lines - lines // 2, lines))):
+        for halves in (
+            ((0, lines // 2), (0, lines - lines // 2)),
+            ((lines // 2, lines), (lines - lines // 2, lines)),
+        ):
 
             def run(
-                start: int, stop: int, both: tuple[int, int] = (turn, back), halves: Any = halves, kept: Values = kept
+                start: int,
+                stop: int,
+                both: tuple[int, int] = (turn, back),
+                halves: Any = halves,
+                kept: Values = kept,
             ) -> None:
                 for i in range(start, stop):
                     first, _, across, along = turns[both[i]]
-                    _walk(flat, sums, first, (across, along), halves[i], kept[i], np.float32(p1), np.float32(p2))
+                    _walk(
+                        flat,
+                        sums,
+                        first,
+                        (across, along),
+                        halves[i],
+                        kept[i],
+                        np.float32(p1),
+                        np.float32(p2),
+                    )
 
             over_rows(run, 2, costs.size)
     found = replace(volume, costs=sums.reshape(costs.shape), outside=directions * volume.outside)
@@ -107,14 +123,25 @@ def more_global_matching(
 
 @kernel
 def _walk(
-    costs: Values, sums: Values, first: int, steps: tuple[int, int], lines: tuple[int, int], kept: Values, p1: float, p2: float
+    costs: Values,
+    sums: Values,
+    first: int,
+    steps: tuple[int, int],
+    lines: tuple[int, int],
+    kept: Values,
+    p1: float,
+    p2: float,
 ) -> None:
     """Add the costs of the direction along the lines, and of the diagonal one, in some lines. `kept`: those of two lines less their minima, with an infinite
     level at either end.
     """
     length, levels = kept.shape[2], costs.shape[1]
     nothing = np.zeros(levels + 2, np.float32)
-    from_one, from_other, heard = np.empty(levels, np.float32), np.empty(levels, np.float32), np.empty(levels, np.float32)
+    from_one, from_other, heard = (
+        np.empty(levels, np.float32),
+        np.empty(levels, np.float32),
+        np.empty(levels, np.float32),
+    )
     for i in range(lines[0], lines[1]):
         for j in range(length):
             pixel = np.uint64(first + i * steps[0] + j * steps[1])

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.pair import shrunk
 from stereo_framework.core.scene import Disparity, Image, Search, read_only
-from stereo_framework.core.stage import CostVolume, NonNegative, NonNegativeInt, PositiveInt, SearchMask, Unit, stage
+from stereo_framework.core.stage import (
+    CostVolume,
+    NonNegative,
+    NonNegativeInt,
+    PositiveInt,
+    SearchMask,
+    Unit,
+    stage,
+)
 from stereo_framework.core.view import View, Views, in_one_form, one_of
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import apart
@@ -22,7 +30,12 @@ from stereo_framework.kernels.parabola import vertices
 from stereo_framework.kernels.segment_planes import plane_values
 from stereo_framework.kernels.segments import segments
 from stereo_framework.kernels.threads import over_rows, threads
-from stereo_framework.optimization._plane_candidates import choose, plane_costs, region_planes, write_candidates
+from stereo_framework.optimization._plane_candidates import (
+    choose,
+    plane_costs,
+    region_planes,
+    write_candidates,
+)
 from stereo_framework.optimization._plane_passes import path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import image_edges
 from stereo_framework.optimization.semi_global import semi_global
@@ -211,7 +224,9 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
     whole, levels = _whole_disparities(search)
     costs = np.ascontiguousarray(side.volume.costs[..., levels])
     volume = CostVolume(costs, whole, side.volume.outside)
-    labeling = semi_global(volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE)
+    labeling = semi_global(
+        volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE
+    )
     assert labeling.volume is not None, "semi_global always returns its sums"
 
     disparity = whole.disparity_of(labeling.levels)
@@ -267,8 +282,12 @@ def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
     if not wanted.any():
         return checked
     found = _half_segments(side.image, _HOLES.scale, _HOLES.minimum)
-    values = plane_values(checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, side.seed)
-    checked[wanted] = np.where((values >= search.minimum) & (values <= search.maximum), values, np.float32(np.nan))
+    values = plane_values(
+        checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, side.seed
+    )
+    checked[wanted] = np.where(
+        (values >= search.minimum) & (values <= search.maximum), values, np.float32(np.nan)
+    )
     return np.nan_to_num(fill_rows(checked), copy=False, nan=search.minimum)
 
 
@@ -288,27 +307,52 @@ class _Side:
         self.draws = np.random.default_rng((self.seed, self.volume.search.direction > 0))
         shape = self.image.shape[:2]
         self.colours = in_one_form(self.image.reshape(*shape, -1))
-        self.planes, self.costs, self.sums = (spare_array((*shape, *size, _COUNT)) for size in ((3,), (), ()))
+        self.planes, self.costs, self.sums = (
+            spare_array((*shape, *size, _COUNT)) for size in ((3,), (), ())
+        )
 
     def round(self, n: int, last: bool, filled: Disparity, other: Disparity) -> Disparity:
         """Choose anew in round `n`, given this side's filled map and the other side's map; the disparities chosen."""
         search, step = self.volume.search, self.volume.search.step
         filled = read_only(filled)
-        sources = [local_planes(filled, self.image, (16,) if n else (8, 16), 1.0, _COLOUR_SCALE, 0.05)]
+        sources = [
+            local_planes(filled, self.image, (16,) if n else (8, 16), 1.0, _COLOUR_SCALE, 0.05)
+        ]
         if not n:
             sources.append(local_planes(filled, self.image, (4, 8), 0.8, _COLOUR_SCALE, 0.2))
-        regions, kept, moves = (_LATER[n % 2], _KEPT, _MOVES) if n else (_CELLS[0] + _CELLS[1], 0, _MOVES[:0])
+        regions, kept, moves = (
+            (_LATER[n % 2], _KEPT, _MOVES) if n else (_CELLS[0] + _CELLS[1], 0, _MOVES[:0])
+        )
         shifts = _SHIFTS[: _COUNT - kept - len(regions) - len(moves)]
         ends = np.float32(search.minimum - step / 2), np.float32(search.maximum + step / 2)
         found = self._regions(regions, np.array(sources[0]))
         write_candidates(kept, np.array(sources), shifts, *found, moves, ends, self.planes)
         levels = np.float32(search.minimum), np.float32(1 / step)
         limits = np.float32(self.volume.outside), np.float32(self.closed)
-        plane_costs(self.volume.costs, levels, limits, other, np.float32(search.direction), self.terms, self.planes, self.costs)
+        plane_costs(
+            self.volume.costs,
+            levels,
+            limits,
+            other,
+            np.float32(search.direction),
+            self.terms,
+            self.planes,
+            self.costs,
+        )
         edges = image_edges(self.image, 4, _EDGE)[: 4 if last else 2]
-        path_sums(self.planes, self.costs, edges, self.weight, _AT_EDGE * self.weight, _BOUND, self.sums)
+        path_sums(
+            self.planes, self.costs, edges, self.weight, _AT_EDGE * self.weight, _BOUND, self.sums
+        )
         chosen = np.empty_like(filled)
-        choose(self.planes, self.sums, self.costs, np.float32(_TAKEN_BACK * 2 * len(edges)), _KEPT, _ALIKE, chosen)
+        choose(
+            self.planes,
+            self.sums,
+            self.costs,
+            np.float32(_TAKEN_BACK * 2 * len(edges)),
+            _KEPT,
+            _ALIKE,
+            chosen,
+        )
         return chosen
 
     def _regions(
@@ -323,16 +367,22 @@ class _Side:
                 side, alike = region.side, region.alike
                 top, left = (int(at) for at in self.draws.integers(0, side, 2))
                 across = -(-(columns + left) // side)
-                own[:] = ((np.arange(rows) + top) // side * across)[:, None] + (np.arange(columns) + left) // side
+                own[:] = ((np.arange(rows) + top) // side * across)[:, None] + (
+                    np.arange(columns) + left
+                ) // side
             else:
                 side, alike = 0, np.inf
                 own[:] = _half_segments(self.image, region.scale, region.minimum)
             flat, sizes = own.reshape(-1), np.bincount(own.reshape(-1))
             # Numbers of 16 bits are sorted several times faster.
-            order = np.argsort(flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable")
+            order = np.argsort(
+                flat.astype(np.uint16) if len(sizes) <= 1 << 16 else flat, kind="stable"
+            )
             found = np.empty((len(sizes), 5), np.float32)
             limits = float(side), region.tolerance, alike
-            region_planes(planes, self.colours, order, np.append(0, np.cumsum(sizes)), limits, keys, found)
+            region_planes(
+                planes, self.colours, order, np.append(0, np.cumsum(sizes)), limits, keys, found
+            )
             own += number
             number += len(found)
             tables.append(found)

@@ -13,7 +13,12 @@ from stereo_framework.optimization._smoothness import no_smoothness, reach_of, r
 from stereo_framework.optimization._winners import HIGHEST, ordered
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, check_parameters=no_smoothness)
+@stage(
+    "optimization",
+    source="Scharstein & Szeliski 2002, section 4.3",
+    halo=lambda: 0,
+    check_parameters=no_smoothness,
+)
 def scanline_optimization(volume: CostVolume, smoothness: Smoothness | None = None) -> Labeling:
     """Levels that minimize, row by row, data costs plus the smoothness term along the row.
 
@@ -101,7 +106,9 @@ def _kernel(
 
 
 @kernel
-def _forward(costs: Costs, weights: Costs, rho: Costs, highest: float, reach: int, paths: Costs, jumps: Costs) -> None:
+def _forward(
+    costs: Costs, weights: Costs, rho: Costs, highest: float, reach: int, paths: Costs, jumps: Costs
+) -> None:
     """Path costs for any rho: changes by fewer than `reach` levels one by one, of all others only the best."""
     columns, levels = costs.shape
     # Lines of their own, made where LLVM sees that nothing else lies there: reading back what was just stored into `paths` takes longer than writing twice.

@@ -10,7 +10,12 @@ import numpy as np
 from stereo_framework.core.stage import Image, NonNegative, ParameterError, Unit, stage
 from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT, Costs, CostVolume, Labeling
 from stereo_framework.optimization._semi_global_paths import path_sums
-from stereo_framework.optimization._semi_global_penalties import Penalties, by_edges, by_gradient, constant
+from stereo_framework.optimization._semi_global_penalties import (
+    Penalties,
+    by_edges,
+    by_gradient,
+    constant,
+)
 
 
 @stage(

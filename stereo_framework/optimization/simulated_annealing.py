@@ -17,7 +17,12 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.optimization._smoothness import differences_of, edge_weights, no_smoothness, required_smoothness
+from stereo_framework.optimization._smoothness import (
+    differences_of,
+    edge_weights,
+    no_smoothness,
+    required_smoothness,
+)
 from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
 
@@ -28,7 +33,11 @@ BATCH = 128
 """Most pixels whose labels are drawn together."""
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3; Geman & Geman 1984", check_parameters=no_smoothness)
+@stage(
+    "optimization",
+    source="Scharstein & Szeliski 2002, section 4.3; Geman & Geman 1984",
+    check_parameters=no_smoothness,
+)
 def simulated_annealing(
     volume: CostVolume,
     smoothness: Smoothness | None = None,
@@ -109,9 +118,15 @@ def simulated_annealing(
     # Raw numbers are the only ones that numpy promises never to change; a sweep takes four of 32 bits.
     keys = (np.random.PCG64(seed).random_raw((iterations, 4)) >> 32).astype(np.int64)
 
-    visit = _draw_labels if rule == "full_gibbs" else functools.partial(_try_labels, rule == "flip_gibbs")
+    visit = (
+        _draw_labels
+        if rule == "full_gibbs"
+        else functools.partial(_try_labels, rule == "flip_gibbs")
+    )
 
-    def visit_part(order: NDArray[np.int32], first: int, inverse: np.float32, key: Words, a: int, b: int) -> None:
+    def visit_part(
+        order: NDArray[np.int32], first: int, inverse: np.float32, key: Words, a: int, b: int
+    ) -> None:
         visit(order, np.array([first + a, first + b]), field, inverse, key, gains)
 
     if visiting != "random":
@@ -172,7 +187,11 @@ def _draw_labels(
     columns, labels, costs, weights, _ = field
     levels, read = costs.shape[1], 0.0
     local, chances = np.empty((BATCH, levels), np.float32), np.empty((levels, BATCH), np.float32)
-    least, total, wanted = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    least, total, wanted = (
+        np.empty(BATCH, np.float32),
+        np.empty(BATCH, np.float32),
+        np.empty(BATCH, np.float32),
+    )
     chosen = np.empty(BATCH, np.int32)
     for j in range(bounds.shape[0] - 1):
         for done in range(bounds[j], bounds[j + 1], BATCH):
@@ -245,16 +264,27 @@ def _local_energies(pixels: NDArray[np.int32], field: _Field, local: Floats) -> 
         m, p, i = np.uint64(n), np.uint64(pixels[n]), pixels[n] + columns
         w0, w1, w2, w3 = weights[p, 0], weights[p, 1], weights[p, 2], weights[p, 3]
         right, left = np.uint64(levels - 1 - labels[i + 1]), np.uint64(levels - 1 - labels[i - 1])
-        down, up = np.uint64(levels - 1 - labels[i + columns]), np.uint64(levels - 1 - labels[i - columns])
+        down, up = (
+            np.uint64(levels - 1 - labels[i + columns]),
+            np.uint64(levels - 1 - labels[i - columns]),
+        )
         for level in range(levels):
             k = np.uint64(level)
             beside = w0 * differences[right + k] + w1 * differences[left + k]
-            local[m, k] = costs[p, k] + beside + w2 * differences[down + k] + w3 * differences[up + k]
+            local[m, k] = (
+                costs[p, k] + beside + w2 * differences[down + k] + w3 * differences[up + k]
+            )
 
 
 @kernel
 def _try_labels(
-    gibbs: bool, order: NDArray[np.int32], bounds: Words, field: _Field, inverse: float, key: Words, gains: NDArray[np.float64]
+    gibbs: bool,
+    order: NDArray[np.int32],
+    bounds: Words,
+    field: _Field,
+    inverse: float,
+    key: Words,
+    gains: NDArray[np.float64],
 ) -> None:
     """Visit the pixels of the rounds and offer each one other label."""
     columns, labels, costs, weights, differences = field
@@ -269,11 +299,17 @@ def _try_labels(
         gain = np.float64(costs[p, new]) - np.float64(costs[p, old])
         for d in range(4):
             other = levels - 1 - labels[i + (1, -1, columns, -columns)[d]]
-            gain += np.float64(weights[p, d]) * (np.float64(differences[other + new]) - np.float64(differences[other + old]))
+            gain += np.float64(weights[p, d]) * (
+                np.float64(differences[other + new]) - np.float64(differences[other + old])
+            )
         odds = exponential(-np.float32(abs(gain)) * inverse)
         if gibbs:
             # Of the two the worse has probability odds / (1 + odds).
-            odds = odds / (np.float32(1) + odds) if gain >= 0 else np.float32(1) / (np.float32(1) + odds)
+            odds = (
+                odds / (np.float32(1) + odds)
+                if gain >= 0
+                else np.float32(1) / (np.float32(1) + odds)
+            )
         elif gain <= 0:
             odds = np.float32(1)
         if np.float64(random_number(random, key[2], key[3])) < np.float64(odds) * 4294967296.0:

@@ -110,12 +110,24 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     labels = np.full((rows, columns), -1, np.int16)
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
     turn = slice(None, None, search.direction)
-    left, right = (np.ascontiguousarray(window_variance(image, rules.size)[:, turn]) for image in (reference, match))
+    left, right = (
+        np.ascontiguousarray(window_variance(image, rules.size)[:, turn])
+        for image in (reference, match)
+    )
     seen = np.ascontiguousarray(search.in_view(columns)[turn])
 
     def run(start: int, stop: int) -> None:
         costs = in_one_form(volume.costs[start:stop, turn])
-        _kernel(costs, left[start:stop], right[start:stop], seen, search.first, search.stride, rules, labels[start:stop])
+        _kernel(
+            costs,
+            left[start:stop],
+            right[start:stop],
+            seen,
+            search.first,
+            search.stride,
+            rules,
+            labels[start:stop],
+        )
 
     over_rows(run, rows, volume.costs.size)
     return np.ascontiguousarray(labels[:, turn])
@@ -123,7 +135,14 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
 
 @kernel
 def _kernel(
-    costs: Costs, left_variance: Floats, right_variance: Floats, seen: Mask, first: int, stride: int, rules: Rules, labels: Levels
+    costs: Costs,
+    left_variance: Floats,
+    right_variance: Floats,
+    seen: Mask,
+    first: int,
+    stride: int,
+    rules: Rules,
+    labels: Levels,
 ) -> None:
     """Levels of the matched pixels of every row; the others are left alone."""
     ordering, (rows, columns, levels) = rules.ordering, costs.shape
@@ -134,7 +153,9 @@ def _kernel(
     crossing = np.empty((2 if ordering else 0, columns + 2, shape[1] + 4), np.float64)
     partner = np.empty(columns, np.int64)
     for y in range(rows):
-        _confidence(costs[y], left_variance[y], right_variance[y], seen, first, stride, rules, low, high)
+        _confidence(
+            costs[y], left_variance[y], right_variance[y], seen, first, stride, rules, low, high
+        )
         partner[:] = -1
         while _match(low, high, crossing, first, ordering, partner):
             _remove(high, first, ordering, partner)
@@ -145,7 +166,15 @@ def _kernel(
 
 @kernel
 def _confidence(
-    costs: Costs, left: Floats, right: Floats, seen: Mask, first: int, stride: int, rules: Rules, low: Floats, high: Floats
+    costs: Costs,
+    left: Floats,
+    right: Floats,
+    seen: Mask,
+    first: int,
+    stride: int,
+    rules: Rules,
+    low: Floats,
+    high: Floats,
 ) -> None:
     """The similarity that a candidate can count on, `low`, and the one that others must beat, `high`, from costs and the variances of both images."""
     alpha, beta, two_sided = rules.alpha, rules.beta, rules.two_sided
@@ -165,11 +194,22 @@ def _confidence(
 
 
 @kernel
-def _match(low: Floats, high: Floats, crossing: Floats, first: int, ordering: bool, partner: NDArray[np.int64]) -> bool:
+def _match(
+    low: Floats,
+    high: Floats,
+    crossing: Floats,
+    first: int,
+    ordering: bool,
+    partner: NDArray[np.int64],
+) -> bool:
     """Match all candidates that beat every competitor there still is; whether there was one."""
     columns, disparities = high.shape
     # By reference pixel and by match pixel: the highest candidate, and the second highest, its value alone.
-    best, at, second = np.full((2, columns), -np.inf), np.full((2, columns), -1), np.full((2, columns), -np.inf)
+    best, at, second = (
+        np.full((2, columns), -np.inf),
+        np.full((2, columns), -1),
+        np.full((2, columns), -np.inf),
+    )
     for x in range(columns):
         if partner[x] < 0:
             for d in range(disparities):
@@ -194,7 +234,9 @@ def _match(low: Floats, high: Floats, crossing: Floats, first: int, ordering: bo
             value = low[x, d]
             beats = value > second[0, x] and value > second[1, u]
             # Candidates that cross this one: later ones of higher and earlier ones of lower disparity, by two at least.
-            if beats and (not ordering or (value > crossing[0, x + 2, d + 4] and value > crossing[1, x, d])):
+            if beats and (
+                not ordering or (value > crossing[0, x + 2, d + 4] and value > crossing[1, x, d])
+            ):
                 partner[x] = u
                 found = True
     return found

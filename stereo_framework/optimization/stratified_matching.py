@@ -17,7 +17,11 @@ from stereo_framework.kernels.window_statistics import Floats, rounded
 from stereo_framework.optimization.stable_matching import Rules, stable_labels
 
 
-@stage("optimization", source="after Kostkova & Sara 2003; Kostliva, Cech & Sara 2007", whole_steps="matches pixels one to one")
+@stage(
+    "optimization",
+    source="after Kostkova & Sara 2003; Kostliva, Cech & Sara 2007",
+    whole_steps="matches pixels one to one",
+)
 def stratified_matching(
     volume: CostVolume,
     reference: Image,
@@ -69,15 +73,21 @@ def stratified_matching(
     """
     rules = Rules(float(alpha), float(beta), size, ordering, two_sided)
     volume.search.check_whole_steps("stratified_matching")
-    labels = stable_labels(_within_components(volume, reference, match, threshold, size), reference, match, rules)
+    labels = stable_labels(
+        _within_components(volume, reference, match, threshold, size), reference, match, rules
+    )
     return Labeling(labels, volume.chosen(labels))
 
 
-def _within_components(volume: CostVolume, reference: Image, match: Image, threshold: float, size: int) -> CostVolume:
+def _within_components(
+    volume: CostVolume, reference: Image, match: Image, threshold: float, size: int
+) -> CostVolume:
     """Costs of the candidates, correlated within their components; infinite elsewhere."""
     from scipy.ndimage import label
 
-    components, _ = label((volume.costs < 1 - threshold) & volume.inside, np.ones((3, 3, 3)), np.int32)
+    components, _ = label(
+        (volume.costs < 1 - threshold) & volume.inside, np.ones((3, 3, 3)), np.int32
+    )
     left, right = (rounded(image.reshape(*image.shape[:2], -1)) for image in (reference, match))
     costs, search = np.full_like(volume.costs, np.inf), volume.search
     shift, stride = search.direction * search.first, search.direction * search.stride
@@ -91,7 +101,14 @@ def _within_components(volume: CostVolume, reference: Image, match: Image, thres
 
 @kernel
 def _kernel(
-    components: NDArray[np.int32], left: Floats, right: Floats, start: int, shift: int, stride: int, size: int, costs: Costs
+    components: NDArray[np.int32],
+    left: Floats,
+    right: Floats,
+    start: int,
+    shift: int,
+    stride: int,
+    size: int,
+    costs: Costs,
 ) -> None:
     """Costs of the candidates of the rows from `start` on."""
     rows, columns, levels = components.shape

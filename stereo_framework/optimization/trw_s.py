@@ -13,7 +13,11 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_blocks
 from stereo_framework.optimization._messages import Messages, Passing, Values, prior_of
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of, sequential
-from stereo_framework.optimization._smoothness import differences_of, no_smoothness, required_smoothness
+from stereo_framework.optimization._smoothness import (
+    differences_of,
+    no_smoothness,
+    required_smoothness,
+)
 
 
 @stage(
@@ -22,7 +26,9 @@ from stereo_framework.optimization._smoothness import differences_of, no_smoothn
     memory=2,
     check_parameters=no_smoothness,
 )
-def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 50) -> Labeling:
+def trw_s(
+    volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 50
+) -> Labeling:
     """Levels of low energy, and a bound that no labelling's energy lies below, by messages along the rows and columns.
 
     Parameters
@@ -75,8 +81,13 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
     # The message to the right neighbour and the one from it share their place.
     beside, below = (np.zeros((rows * columns + n, levels), np.float32) for n in (1, columns))
     messages: Messages = beside[:-1], beside[1:], below[:-columns], below[columns:]
-    weights = np.ascontiguousarray(smoothness.right).reshape(-1), np.ascontiguousarray(smoothness.down).reshape(-1)
-    passing = Passing(rows, columns, costs, messages, weights, prior_of(smoothness.rho), np.float32(0))
+    weights = (
+        np.ascontiguousarray(smoothness.right).reshape(-1),
+        np.ascontiguousarray(smoothness.down).reshape(-1),
+    )
+    passing = Passing(
+        rows, columns, costs, messages, weights, prior_of(smoothness.rho), np.float32(0)
+    )
     differences = differences_of(smoothness.rho)
     labels = np.empty((rows, columns), np.int16)
     best, lowest, bound = labels, np.inf, -np.inf
@@ -84,7 +95,11 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
 
     for _ in counted(iterations, "iteration"):
         now = sequential(passing, trees=True)
-        over_blocks(lambda *blocks: _decide(*blocks, passing, differences, labels), blocks_of(rows, columns), costs.size)
+        over_blocks(
+            lambda *blocks: _decide(*blocks, passing, differences, labels),
+            blocks_of(rows, columns),
+            costs.size,
+        )
         trace.append((working_time() - start, energy.of(labels), now))
         bound = max(bound, now)
         if trace[-1][1] < lowest:
@@ -94,7 +109,14 @@ def trw_s(volume: CostVolume, smoothness: Smoothness | None = None, *, iteration
 
 
 @kernel
-def _decide(antidiagonal: int, start: int, stop: int, passing: Passing, differences: Values, labels: NDArray[np.int16]) -> None:
+def _decide(
+    antidiagonal: int,
+    start: int,
+    stop: int,
+    passing: Passing,
+    differences: Values,
+    labels: NDArray[np.int16],
+) -> None:
     """Levels of the pixels of some blocks, whose left and upper neighbours have theirs."""
     rows, columns, costs, messages, (right, down), _, _ = passing
     levels = costs.shape[1]

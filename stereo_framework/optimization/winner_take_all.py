@@ -11,7 +11,9 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._winners import Searched, row_winners, searched
 
 
-@stage("optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True)
+@stage(
+    "optimization", source="Scharstein & Szeliski 2002, section 4.3", halo=lambda: 0, integer=True
+)
 def winner_take_all(volume: CostVolume) -> Labeling:
     """The level of lowest cost at each pixel; of equal costs the lowest level.
 
@@ -51,7 +53,12 @@ def winner_take_all(volume: CostVolume) -> Labeling:
 
 @kernel
 def _kernel(
-    costs: NDArray, form: Searched, start: int, stop: int, labels: NDArray[np.int16], lowest: NDArray[np.float32]
+    costs: NDArray,
+    form: Searched,
+    start: int,
+    stop: int,
+    labels: NDArray[np.int16],
+    lowest: NDArray[np.float32],
 ) -> None:
     for y in range(start, stop):
         row_winners(form[0], form[1], y, labels[y])

@@ -104,7 +104,9 @@ def _calibration_without_file(
     sizes = _sizes("the calibration", source.size, scene.frames[scene.reference_index].name, actual)
     ratio = size_ratio(source.size, actual)
     if ratio is None:
-        return source, [f"{sizes}; it was taken as it is, which is right only if the images were cropped; {_REMEDY}"]
+        return source, [
+            f"{sizes}; it was taken as it is, which is right only if the images were cropped; {_REMEDY}"
+        ]
     scaled = replace(source.scaled(ratio), size=actual)
     return scaled, [f"{sizes}, so its pixels were multiplied by {ratio:.4g}; {_REMEDY}"]
 
@@ -119,7 +121,9 @@ def scaled_levels(levels: int, ratio: float) -> int:
     return int(np.ceil((levels - 1) * ratio - 1e-9)) + 1
 
 
-def _cameras_of_images(path: PathLike, scene: Scene, available: list[int]) -> tuple[Cameras, list[str]]:
+def _cameras_of_images(
+    path: PathLike, scene: Scene, available: list[int]
+) -> tuple[Cameras, list[str]]:
     """Return KITTI's cameras that took a pair, with a remark if they were guessed.
 
     The names of the images' folders show them. Colours show the colour cameras. Grey
@@ -184,7 +188,9 @@ def _ratio(source: str, calibration: Calibration, scene: Scene) -> tuple[float, 
 _REMEDY = "if the images were not resized as a whole, give a calibration of these images"
 
 
-def checked_ratio(source: str, stated: tuple[int, int], actual: tuple[int, int], name: str) -> float:
+def checked_ratio(
+    source: str, stated: tuple[int, int], actual: tuple[int, int], name: str
+) -> float:
     """Return by which factor an image is larger than a calibration states.
 
     Raises
@@ -195,7 +201,9 @@ def checked_ratio(source: str, stated: tuple[int, int], actual: tuple[int, int],
     ratio = size_ratio(stated, actual)
     if ratio is not None:
         return ratio
-    message = f"{_sizes(source, stated, name, actual)}; no resizing of the whole image explains that; "
+    message = (
+        f"{_sizes(source, stated, name, actual)}; no resizing of the whole image explains that; "
+    )
     if size_ratio(stated, actual[::-1]) is not None and orientation_of(name) != 1:
         message += (
             "the image was turned upright by its EXIF orientation, and the calibration is that of the stored image: calibrate upright "
@@ -221,7 +229,9 @@ def _orientation_remarks(source: str, scene: Scene) -> list[str]:
     ]
 
 
-def _center_remarks(source: str, calibration: Calibration, name: str, actual: tuple[int, int]) -> list[str]:
+def _center_remarks(
+    source: str, calibration: Calibration, name: str, actual: tuple[int, int]
+) -> list[str]:
     """Return a remark if the principal point does not fit the size of the image."""
     if calibration.center is None:
         return []
@@ -237,7 +247,9 @@ def _center_remarks(source: str, calibration: Calibration, name: str, actual: tu
     return [remark]
 
 
-def fitted_stereo(cameras: StereoCalibration, size: tuple[int, int], name: str) -> tuple[StereoCalibration, str]:
+def fitted_stereo(
+    cameras: StereoCalibration, size: tuple[int, int], name: str
+) -> tuple[StereoCalibration, str]:
     """Return the calibration of cameras in pixels of resized images, and a remark.
 
     Raises
@@ -253,4 +265,7 @@ def fitted_stereo(cameras: StereoCalibration, size: tuple[int, int], name: str) 
         return cameras, ""
     scale = np.diag([ratio, ratio, 1.0])
     fitted = replace(cameras, left=scale @ cameras.left, right=scale @ cameras.right, size=size)
-    return fitted, f"{_sizes(source, cameras.size, name, size)}, so it was multiplied by {ratio:.4g}; {_REMEDY}"
+    return (
+        fitted,
+        f"{_sizes(source, cameras.size, name, size)}, so it was multiplied by {ratio:.4g}; {_REMEDY}",
+    )

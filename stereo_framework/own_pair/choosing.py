@@ -53,7 +53,9 @@ class Standing:
 
 
 def standings(
-    maps: Mapping[str, Disparity], reference_map: Disparity, before: Mapping[str, float] | None = None
+    maps: Mapping[str, Disparity],
+    reference_map: Disparity,
+    before: Mapping[str, float] | None = None,
 ) -> tuple[Standing, ...]:
     """Compare maps of a pair with the first of them, by a reference map instead of the truth.
 
@@ -109,7 +111,9 @@ def standings(
     for name in others:
         rule = shipped_yaml(_NUMBERS)["known" if before and name in before else "own"]
         apart = _apart(maps[name][known], maps[first][known])
-        more = _apart(maps[name][known], reference_map[known]) - _apart(maps[first][known], reference_map[known])
+        more = _apart(maps[name][known], reference_map[known]) - _apart(
+            maps[first][known], reference_map[known]
+        )
         estimate = rule["slope"] * more + rule["prior"] * (before or {}).get(name, 0.0) * apart
         found.append(Standing(name, estimate, rule["quantile"] * apart ** rule["power"]))
     return tuple(sorted(found, key=lambda standing: standing.difference))
@@ -197,7 +201,9 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
     begun = time.monotonic()
     scene = _examined(scene)
     assert scene.search is not None, "an examined scene has a range"
-    found = [run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).settings]
+    found = [
+        run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).settings
+    ]
     runs = {name_of(run.method, run.axes): run for run in found}
     if len(runs) < 2:
         raise ParameterError(f"{DEFAULT} is what others are compared with; name another method")
@@ -223,8 +229,12 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
     ratios = shipped_yaml(_NUMBERS)["ratios"]
     # A file of the user's may be called as a candidate is.
     candidates = {run.method: run.pipeline for run in load(_CANDIDATES).settings}
-    before = {name: ratios[name] for name, run in runs.items() if run.pipeline == candidates.get(name)}
-    return Chosen(scene, standings(maps, reference(scene), before), maps, runs, spent, failed, tuple(left_out))
+    before = {
+        name: ratios[name] for name, run in runs.items() if run.pipeline == candidates.get(name)
+    }
+    return Chosen(
+        scene, standings(maps, reference(scene), before), maps, runs, spent, failed, tuple(left_out)
+    )
 
 
 def _apart(a: Disparity, b: Disparity) -> float:

@@ -35,7 +35,9 @@ def compiled_by_two() -> Iterator[None]:
             nowhere = subprocess.DEVNULL
             # The second process only saves time. The system may refuse to start it.
             with contextlib.suppress(OSError):
-                started.append(subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere))
+                started.append(
+                    subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+                )
 
     try:
         with compiling_announced_to(begin):
@@ -57,7 +59,12 @@ def _compile() -> None:
         return CostVolume(costs, search, 85.0)
 
     scene = load_scene("synthetic/large-60x60x16")
-    rest = {"include": DEFAULT, "alternatives": None, "preprocessing": None, "matching_cost": "any_costs"}
+    rest = {
+        "include": DEFAULT,
+        "alternatives": None,
+        "preprocessing": None,
+        "matching_cost": "any_costs",
+    }
     # First the finish: its kernels take longest, and planes need them as soon as they are filled.
     for some in ({"optimization": "winner_take_all"}, {}):
         load(rest | some).pipeline(scene)

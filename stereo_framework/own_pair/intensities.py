@@ -17,12 +17,19 @@ _DARK = 32
 def intensity_doubts(scene: Scene) -> list[str]:
     """What is wrong with the images of a pair, with the cure: nothing, or one sentence."""
     images = scene.reference, scene.match
-    low, high = min(float(image.min()) for image in images), max(float(image.max()) for image in images)
+    low, high = (
+        min(float(image.min()) for image in images),
+        max(float(image.max()) for image in images),
+    )
     if low < high and np.array_equal(*images):
-        names = " and ".join(scene.frames[i].name for i in (scene.reference_index, scene.match_index))
+        names = " and ".join(
+            scene.frames[i].name for i in (scene.reference_index, scene.match_index)
+        )
         return [f"both images are the same, {names}; a pair shows a scene from two places"]
     if low < -1 or high > 256:
-        return [f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"]
+        return [
+            f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"
+        ]
     if doubt := scale_doubt(scene.reference):
         return [doubt]
     if low < high < _DARK:
@@ -55,9 +62,14 @@ def stretched(scene: Scene) -> tuple[Scene, str]:
         return scene, ""
 
     def spread(index: int) -> Image:
-        return np.clip((scene.image(index) - np.float32(low)) * np.float32(255 / (high - low)), 0, 255)
+        return np.clip(
+            (scene.image(index) - np.float32(low)) * np.float32(255 / (high - low)), 0, 255
+        )
 
     frames = tuple(
-        replace(frame, load=partial(spread, index), valid=partial(scene.valid, index)) for index, frame in enumerate(scene.frames)
+        replace(frame, load=partial(spread, index), valid=partial(scene.valid, index))
+        for index, frame in enumerate(scene.frames)
     )
-    return replace(scene, frames=frames), f"stretched: the intensities {low:.4g} to {high:.4g} became 0 to 255"
+    return replace(
+        scene, frames=frames
+    ), f"stretched: the intensities {low:.4g} to {high:.4g} became 0 to 255"

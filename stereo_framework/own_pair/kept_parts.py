@@ -108,11 +108,24 @@ def _read(path: Path, pair: Pair) -> Match:
         arrays = {name: archive[name] for name in _ARRAYS}
 
     _check(arrays, confidence, values, pair.reference.shape[:2])
-    values |= dict.fromkeys(("levels", "energy", "objective", "lower_bound")) | {"trace": (), "seconds": {}}
-    return Match(**arrays, **values | {"warnings": tuple(values["warnings"])}, search=pair.search, confidence=confidence)
+    values |= dict.fromkeys(("levels", "energy", "objective", "lower_bound")) | {
+        "trace": (),
+        "seconds": {},
+    }
+    return Match(
+        **arrays,
+        **values | {"warnings": tuple(values["warnings"])},
+        search=pair.search,
+        confidence=confidence,
+    )
 
 
-def _check(arrays: Mapping[str, NDArray], confidence: Mapping[str, NDArray], values: Any, shape: tuple[int, ...]) -> None:
+def _check(
+    arrays: Mapping[str, NDArray],
+    confidence: Mapping[str, NDArray],
+    values: Any,
+    shape: tuple[int, ...],
+) -> None:
     """Raise ValueError if the content of a file is not that of a match of this shape."""
     maps = [arrays["disparity"], *confidence.values()]
     are_maps = all(array.dtype == np.float32 and array.shape == shape for array in maps)
@@ -123,7 +136,9 @@ def _check(arrays: Mapping[str, NDArray], confidence: Mapping[str, NDArray], val
     is_record = isinstance(values, dict) and values.keys() == set(_VALUES)
     if not is_record:
         raise ValueError("the record has other keys")
-    are_texts = isinstance(values["warnings"], list) and all(isinstance(line, str) for line in values["warnings"])
+    are_texts = isinstance(values["warnings"], list) and all(
+        isinstance(line, str) for line in values["warnings"]
+    )
     has_memory = values["memory"] is None or isinstance(values["memory"], int | float)
     if not are_texts or not has_memory or not isinstance(values["messages"], str):
         raise ValueError("a value of the record has another type")

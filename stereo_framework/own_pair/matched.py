@@ -30,7 +30,14 @@ _STATUS_GREYS = np.array([255, 64, 128, 192, 0], np.uint8)
 """Grey levels of ``status.png``: matched, occluded, mismatched, filled, invalid."""
 
 _FILES = (
-    *("disparity.pfm", "disparity.png", "disparity.tiff", "picture.png", "confidence.pfm", "status.png"),
+    *(
+        "disparity.pfm",
+        "disparity.png",
+        "disparity.tiff",
+        "picture.png",
+        "confidence.pfm",
+        "status.png",
+    ),
     *("depth.tiff", "points.ply", "rectified.yml"),
     *("left_rectified.png", "right_rectified.png", "left_rectified.tiff", "right_rectified.tiff"),
 )
@@ -137,7 +144,9 @@ class Matched:
         """
         calibration = self.scene.calibration
         if calibration is None:
-            raise DataError("depth needs a calibration: --calibration FILE, or --focal PIXELS and --baseline LENGTH")
+            raise DataError(
+                "depth needs a calibration: --calibration FILE, or --focal PIXELS and --baseline LENGTH"
+            )
         shifted = self.disparity + np.float32(calibration.doffs)
         front = shifted > 0
         depth = calibration.focal_length * calibration.baseline / np.where(front, shifted, 1)
@@ -157,7 +166,14 @@ class Matched:
         y, x = np.nonzero(self.sure & np.isfinite(depth))
         column, row = calibration.center or ((columns - 1) / 2, (rows - 1) / 2)
         z = depth[y, x]
-        place = np.stack([(x - column) * z / calibration.focal_length, (y - row) * z / calibration.focal_length, z], axis=1)
+        place = np.stack(
+            [
+                (x - column) * z / calibration.focal_length,
+                (y - row) * z / calibration.focal_length,
+                z,
+            ],
+            axis=1,
+        )
         return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
 
     @checked()
@@ -209,14 +225,20 @@ class Matched:
         write_tagged = functools.partial(io.write_disparity, tags=tags)
         yield "disparity.pfm", io.write_disparity, self.disparity
         # Smoothing may take disparities a little below the range; they are moved to its end.
-        within = np.where((self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity)
+        within = np.where(
+            (self.disparity < 0) & (self.disparity > -1), np.float32(0), self.disparity
+        )
         if not ((within < 0) | (within * KITTI_SCALE > np.iinfo(np.uint16).max)).any():
             yield "disparity.png", io.write_disparity, within
         if tags:
             yield "disparity.tiff", write_tagged, self.disparity
         known = self.disparity[np.isfinite(self.disparity)]
         # The colours end at the extremes of the map, except one percent at either end.
-        low, high = np.percentile(known, [1, 99]) if known.size else (self.search.minimum, self.search.maximum)
+        low, high = (
+            np.percentile(known, [1, 99])
+            if known.size
+            else (self.search.minimum, self.search.maximum)
+        )
         shown = float(low), float(max(high, low + 1))
         yield "picture.png", io.write_image, picture(self.scene.reference, self.disparity, shown)
         yield "confidence.pfm", io.write_pfm, self.confidence
@@ -229,7 +251,10 @@ class Matched:
 
     def _rectified(self) -> Iterator[tuple[Any, ...]]:
         """The files of a rectified pair."""
-        sides = (("left_rectified", self.scene.reference_index), ("right_rectified", self.scene.match_index))
+        sides = (
+            ("left_rectified", self.scene.reference_index),
+            ("right_rectified", self.scene.match_index),
+        )
         for name, index in sides if self.rectified else ():
             image, valid = self.scene.image(index), self.scene.valid(index)
             if image.dtype == np.uint8:
@@ -240,7 +265,12 @@ class Matched:
                 samples[~valid] = np.nan
             yield f"{name}.tiff", write_float_tiff, samples
         if self.rectified and self.scene.calibration is not None:  # by points alone there is none
-            yield "rectified.yml", io.write_opencv_calibration, self.scene.calibration, self.disparity.shape
+            yield (
+                "rectified.yml",
+                io.write_opencv_calibration,
+                self.scene.calibration,
+                self.disparity.shape,
+            )
 
 
 def picture(image: Image, disparity: Disparity, shown: tuple[float, float]) -> NDArray[np.uint8]:
@@ -269,13 +299,28 @@ def picture(image: Image, disparity: Disparity, shown: tuple[float, float]) -> N
     wanted = _WIDEST / both.shape[1]
     # Large images shrink by means over areas; small ones grow by a whole factor, which needs no new values.
     factor = int(wanted) or wanted
-    both = cv2.resize(both, None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST if wanted >= 1 else cv2.INTER_AREA)
+    both = cv2.resize(
+        both,
+        None,
+        fx=factor,
+        fy=factor,
+        interpolation=cv2.INTER_NEAREST if wanted >= 1 else cv2.INTER_AREA,
+    )
     middle, width = both.shape[1] // 2, both.shape[1] - both.shape[1] // 2
     below = np.full((_SCALE, both.shape[1], 3), 255, np.uint8)
     below[6:20, middle:] = _colours(np.linspace(0, 1, width)[None])
     for text, place in ((f"{low:.1f}", 0.0), ("disparity (pixels)", 0.5), (f"{high:.1f}", 1.0)):
         room = width - cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.5, 1)[0][0]
-        cv2.putText(below, text, (middle + int(place * room), 38), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (0, 0, 0), 1, cv2.LINE_AA)
+        cv2.putText(
+            below,
+            text,
+            (middle + int(place * room), 38),
+            cv2.FONT_HERSHEY_SIMPLEX,
+            0.5,
+            (0, 0, 0),
+            1,
+            cv2.LINE_AA,
+        )
     return np.vstack([both, below])
 
 

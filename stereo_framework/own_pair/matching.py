@@ -34,7 +34,11 @@ DEFAULT = "fine"
 """The method that is used if none is given."""
 
 
-@checked(left=_AN_IMAGE, right=_AN_IMAGE, method="a file, the name of a shipped script, a mapping or a Setting")
+@checked(
+    left=_AN_IMAGE,
+    right=_AN_IMAGE,
+    method="a file, the name of a shipped script, a mapping or a Setting",
+)
 def match(
     left: PathLike | Image,
     right: PathLike | Image,
@@ -142,7 +146,9 @@ def match(
         origin = _origin(disparities, search)
 
     if all(step.stage.name != CONFIDENCE for step in pipeline.steps):
-        pipeline = pipeline.having(confidence=[pipeline.in_slot("confidence"), left_right_consistency])
+        pipeline = pipeline.having(
+            confidence=[pipeline.in_slot("confidence"), left_right_consistency]
+        )
     method_of_pair = fitted(pipeline, scene.reference.shape[:2], search, memory)
     if method_of_pair is not pipeline:
         origin = f"{origin}; in tiles, each searched at the disparities of the reduced pair"
@@ -150,13 +156,24 @@ def match(
     result = method_of_pair.matched(scene, search, solve=solve)
 
     rectified_first = rectify is not None
-    doubts_of_map = doubts(sparse, search, result.disparity, estimated=estimated, rectified=rectified_first)
+    doubts_of_map = doubts(
+        sparse, search, result.disparity, estimated=estimated, rectified=rectified_first
+    )
     warnings = dict.fromkeys([*remarks, *intensity_doubts(scene), *doubts_of_map, *result.warnings])
     warn(warnings)
     # The reader has given the warnings about damage already. Files that another thread has
     # read are known to the scene only.
     warnings = dict.fromkeys([*damage, *scene.damage, *warnings])
-    return Matched(scene, setting.method, result, origin, tuple(warnings), sparse.vertical_offset, rectified_first, stretch_note)
+    return Matched(
+        scene,
+        setting.method,
+        result,
+        origin,
+        tuple(warnings),
+        sparse.vertical_offset,
+        rectified_first,
+        stretch_note,
+    )
 
 
 def _is_auto(disparities: Any) -> bool:
@@ -164,7 +181,9 @@ def _is_auto(disparities: Any) -> bool:
     return isinstance(disparities, str) and disparities == "auto"
 
 
-def _calibrated(scene: Scene, calibration: Any, rectify: Any, cameras: tuple[int, int] | None) -> tuple[Scene, list[str]]:
+def _calibrated(
+    scene: Scene, calibration: Any, rectify: Any, cameras: tuple[int, int] | None
+) -> tuple[Scene, list[str]]:
     """Return the scene with its calibration: the given one, or that of the rectified pair.
 
     The second result are remarks about the calibration.
@@ -176,7 +195,9 @@ def _calibrated(scene: Scene, calibration: Any, rectify: Any, cameras: tuple[int
     """
     if rectify is not None:
         if calibration is not None:
-            raise ParameterError("rectify computes the calibration of the rectified pair; leave out the other one")
+            raise ParameterError(
+                "rectify computes the calibration of the rectified pair; leave out the other one"
+            )
         return _rectified(scene, rectify), []
 
     known, levels, remarks = calibration_of_pair(calibration, scene, cameras)
@@ -264,7 +285,9 @@ def own_search(run: Setting, search: Search) -> Search:
 def _scene(left: Any, right: Any, search: Search | None, masks: Mapping[str, Any]) -> Scene:
     arrays = isinstance(left, np.ndarray)
     if arrays != isinstance(right, np.ndarray):
-        raise ParameterError("left and right: one is an array and one is a file; give two of a kind")
+        raise ParameterError(
+            "left and right: one is an array and one is a file; give two of a kind"
+        )
     return (
         replace(Scene.from_images(left, right, **masks), search=search)
         if arrays

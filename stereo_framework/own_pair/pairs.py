@@ -40,11 +40,16 @@ def pairs(left: str, right: str) -> dict[str, tuple[Path, Path]]:
         One is a file and the other one is not, there are no images, an image has no
         partner, or the names do not show which images belong together.
     """
-    several = [Path(one).is_dir() or (glob.has_magic(one) and not Path(one).is_file()) for one in (left, right)]
+    several = [
+        Path(one).is_dir() or (glob.has_magic(one) and not Path(one).is_file())
+        for one in (left, right)
+    ]
     if not any(several):
         return {Path(left).stem: (Path(left), Path(right))}
     if not all(several):
-        raise DataError(f"{left} and {right}: one is a file and one is a folder or pattern; give two of a kind")
+        raise DataError(
+            f"{left} and {right}: one is a file and one is a folder or pattern; give two of a kind"
+        )
     left_images = _images(left)
     right_images = _images(right)
     if left_images.keys() & right_images.keys():
@@ -92,14 +97,18 @@ def _with_equal_words(
     """
     left_names = {name: name.removesuffix(path.suffix) for name, path in left_images.items()}
     right_names = {name: name.removesuffix(path.suffix) for name, path in right_images.items()}
-    left_keys, right_keys = keys_without_side_words(list(left_names.values()), list(right_names.values()))
+    left_keys, right_keys = keys_without_side_words(
+        list(left_names.values()), list(right_names.values())
+    )
     by_left_key = _by_key(left, dict(zip(left_names, left_keys, strict=True)), left_images)
     by_right_key = _by_key(right, dict(zip(right_names, right_keys, strict=True)), right_images)
     shared_keys = by_left_key.keys() & by_right_key.keys()
     names_of_folders = left_images.keys() - {path.name for path in left_images.values()}
     # Folders whose names have nothing in common, such as "one" and "two", are no pair.
     if not shared_keys or (names_of_folders and shared_keys == {()}):
-        examples = f"{min(left_images, key=natural_order)} and {min(right_images, key=natural_order)}"
+        examples = (
+            f"{min(left_images, key=natural_order)} and {min(right_images, key=natural_order)}"
+        )
         message = (
             f"{left} and {right}: the names do not show which images belong together, such as {examples}; "
             "give both files of a pair the same name or the same number, or match them one pair at a time"
@@ -154,5 +163,7 @@ def _images(text: str) -> dict[str, Path]:
     by_folder = one_name and folders_vary
     named = {path.parent.name if by_folder else path.name: path for path in images}
     if len(named) < len(images):
-        raise DataError(f"{text}: some of the {len(images)} images have one name; match the folders one by one")
+        raise DataError(
+            f"{text}: some of the {len(images)} images have one name; match the folders one by one"
+        )
     return dict(sorted(named.items()))

@@ -84,14 +84,18 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
     turning = cameras.rotation, cameras.translation[:, None]
     found: Sequence[NDArray] = ()
     with contextlib.suppress(cv2.error):
-        found = cv2.stereoRectify(*lenses[0], *lenses[1], size, *turning, flags=cv2.CALIB_ZERO_DISPARITY)[:4]
+        found = cv2.stereoRectify(
+            *lenses[0], *lenses[1], size, *turning, flags=cv2.CALIB_ZERO_DISPARITY
+        )[:4]
     if not found or not all(np.isfinite(matrix).all() for matrix in found):
         raise DataError(
             f"{names[0]}: OpenCV cannot rectify a pair with this calibration; it may be damaged, or not be that of two cameras; calibrate again, or name the right file"
         )
     *turns, left, right = found
     if right[1, 3] != 0:
-        raise DataError("rectify: the cameras stand one above the other; turn both images by 90 degrees and calibrate those")
+        raise DataError(
+            "rectify: the cameras stand one above the other; turn both images by 90 degrees and calibrate those"
+        )
     if right[0, 3] >= 0:
         raise DataError(
             "rectify: by the calibration the right camera stands left of the left one; exchange the images and the calibration's cameras"
@@ -101,7 +105,9 @@ def rectified(scene: Scene, cameras: StereoCalibration) -> Scene:
         for lens, turn, new in zip(lenses, turns, (left, right), strict=True)
     ]
     focal, column, row = map(float, (left[0, 0], left[0, 2], left[1, 2]))
-    calibration = Calibration(focal, float(-right[0, 3]) / focal, float(right[0, 2]) - column, (column, row))
+    calibration = Calibration(
+        focal, float(-right[0, 3]) / focal, float(right[0, 2]) - column, (column, row)
+    )
     return replace(warped(scene, places), calibration=calibration)
 
 
@@ -119,11 +125,15 @@ def _remapped(image: Image, valid: Mask | None, place: NDArray[np.float32]) -> t
     import cv2
 
     height, width = image.shape[:2]
-    seen = ((place >= -_ROUNDING) & (place <= np.array([width, height]) - 1 + _ROUNDING)).all(axis=2)
+    seen = ((place >= -_ROUNDING) & (place <= np.array([width, height]) - 1 + _ROUNDING)).all(
+        axis=2
+    )
     if valid is not None:
         seen = seen & (cv2.remap(valid.astype(np.float32), place, None, cv2.INTER_LINEAR) > _WHOLE)
     # Beyond the border its pixels are repeated, so that cubics at the border do not mix in black.
-    turned = cv2.remap(np.ascontiguousarray(image), place, None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    turned = cv2.remap(
+        np.ascontiguousarray(image), place, None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+    )
     # Cubics may exceed the intensities of the image, which nothing else prevents in images of floats.
     return np.clip(turned, image.min(), image.max(), out=turned), np.asarray(seen)
 
@@ -159,7 +169,13 @@ def rectified_by_points(scene: Scene) -> Scene:
     rows, columns = scene.reference.shape[:2]
     turns = _turns(*_right_matches(points, (rows, columns)), (rows, columns))
     pixels = np.dstack(np.meshgrid(np.arange(columns), np.arange(rows))).astype(np.float64)
-    return warped(scene, [cv2.perspectiveTransform(pixels, np.linalg.inv(turn)).astype(np.float32) for turn in turns])
+    return warped(
+        scene,
+        [
+            cv2.perspectiveTransform(pixels, np.linalg.inv(turn)).astype(np.float32)
+            for turn in turns
+        ],
+    )
 
 
 def _right_matches(points: SparseMatches, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
@@ -168,10 +184,14 @@ def _right_matches(points: SparseMatches, shape: tuple[int, int]) -> tuple[NDArr
 
     count = len(points.here)
     if count < ENOUGH:
-        raise DataError(f"rectify: {count} points were found in both images; {ENOUGH} are needed: do they show the same thing?")
+        raise DataError(
+            f"rectify: {count} points were found in both images; {ENOUGH} are needed: do they show the same thing?"
+        )
     cv2.setRNGSeed(_SEED)
     off = _OFF * points.size
-    matrix, agree = cv2.findFundamentalMat(points.here, points.there, cv2.USAC_MAGSAC, off, 0.999, 10000)
+    matrix, agree = cv2.findFundamentalMat(
+        points.here, points.there, cv2.USAC_MAGSAC, off, 0.999, 10000
+    )
     right = np.zeros(count, bool) if agree is None else agree.ravel() > 0
     if matrix is None or matrix.shape != (3, 3) or right.sum() < max(ENOUGH, _AGREE * count):
         raise DataError(
@@ -192,7 +212,9 @@ def _right_matches(points: SparseMatches, shape: tuple[int, int]) -> tuple[NDArr
                 "rectify: one camera stood behind the other one: lines of sight meet in the image, and cannot be made parallel"
             )
         if abs(y) > abs(x):
-            raise DataError("rectify: the cameras stood one above the other; turn both photographs by 90 degrees")
+            raise DataError(
+                "rectify: the cameras stood one above the other; turn both photographs by 90 degrees"
+            )
     return here, there
 
 
@@ -217,12 +239,16 @@ def _turns(here: NDArray, there: NDArray, shape: tuple[int, int]) -> tuple[NDArr
         # Rows are the same where both cameras are turned: the third coordinates of x' and (0, 0, 1) x (1, 0, 0).
         matrix = back.T @ right.T @ np.array([[0, 0, 0], [0, 0, -1], [0, 1, 0]]) @ left @ back
         lines, others = ends[0] @ matrix.T, ends[1] @ matrix
-        steepness: NDArray = np.sqrt((lines[:, :2] ** 2).sum(axis=1) + (others[:, :2] ** 2).sum(axis=1))
+        steepness: NDArray = np.sqrt(
+            (lines[:, :2] ** 2).sum(axis=1) + (others[:, :2] ** 2).sum(axis=1)
+        )
         return (ends[1] * lines).sum(axis=1) / steepness
 
     bounds = np.array([_WIDEST] * 5 + [1.0])
     fits = [
-        least_squares(distances, [0, 0, 0, 0, 0, power], bounds=(-bounds, bounds), loss="soft_l1", f_scale=0.2)
+        least_squares(
+            distances, [0, 0, 0, 0, 0, power], bounds=(-bounds, bounds), loss="soft_l1", f_scale=0.2
+        )
         for power in (-0.3, 0.3)
     ]
     lens, left, right = cameras(min(fits, key=lambda fit: fit.cost).x)

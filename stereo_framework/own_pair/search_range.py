@@ -100,7 +100,9 @@ class SparseMatches:
             return found[:0]
         # A point has company if at least two others lie within a hundredth of the whole spread.
         near = max(2 * self.size, 0.01 * float(found[-1] - found[0]))
-        company = np.searchsorted(found, found + near, "right") - np.searchsorted(found, found - near, "left")
+        company = np.searchsorted(found, found + near, "right") - np.searchsorted(
+            found, found - near, "left"
+        )
         return found[company > 2]
 
 
@@ -116,18 +118,35 @@ def sparse_matches(scene: Scene) -> SparseMatches:
     points, descriptors = [], []
     for index in (scene.reference_index, scene.match_index):
         image, valid = scene.image(index), scene.valid(index)
-        grey = np.rint(np.clip(image if image.ndim == 2 else image.mean(axis=2), 0, 255)).astype(np.uint8)
-        small = grey if size == 1 else cv2.resize(grey, None, fx=1 / size, fy=1 / size, interpolation=cv2.INTER_AREA)
-        mask = None if valid is None else cv2.resize(valid.astype(np.uint8), small.shape[::-1], interpolation=cv2.INTER_NEAREST)
+        grey = np.rint(np.clip(image if image.ndim == 2 else image.mean(axis=2), 0, 255)).astype(
+            np.uint8
+        )
+        small = (
+            grey
+            if size == 1
+            else cv2.resize(grey, None, fx=1 / size, fy=1 / size, interpolation=cv2.INTER_AREA)
+        )
+        mask = (
+            None
+            if valid is None
+            else cv2.resize(
+                valid.astype(np.uint8), small.shape[::-1], interpolation=cv2.INTER_NEAREST
+            )
+        )
         found, described = sift.detectAndCompute(small, mask)
         # A pixel of the reduced image has its middle in that of the pixels that it was made of.
         half = np.float32(0.5)
-        points.append(np.float32(size) * (np.array([p.pt for p in found], np.float32).reshape(-1, 2) + half) - half)
+        points.append(
+            np.float32(size) * (np.array([p.pt for p in found], np.float32).reshape(-1, 2) + half)
+            - half
+        )
         descriptors.append(described)
     mutual = np.empty((0, 2), int)
     if min(map(len, points)) >= 2:
         forth, back = _best(*descriptors), _best(*reversed(descriptors))
-        mutual = np.array([(i, j) for i, j in forth.items() if back.get(j) == i], int).reshape(-1, 2)
+        mutual = np.array([(i, j) for i, j in forth.items() if back.get(j) == i], int).reshape(
+            -1, 2
+        )
     return SparseMatches(points[0][mutual[:, 0]], points[1][mutual[:, 1]], size)
 
 
@@ -135,7 +154,11 @@ def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, i
     import cv2
 
     two = cv2.BFMatcher(cv2.NORM_L2).knnMatch(these, those, k=2)
-    return {first.queryIdx: first.trainIdx for first, second in two if first.distance < _RATIO * second.distance}
+    return {
+        first.queryIdx: first.trainIdx
+        for first, second in two
+        if first.distance < _RATIO * second.distance
+    }
 
 
 def looked_at(scene: Scene) -> tuple[Search, SparseMatches, bool]:
@@ -197,11 +220,15 @@ def estimate_range(scene: Scene, sparse: SparseMatches) -> tuple[float, float]:
     return float(first if shifted else max(first, 0)), float(math.ceil(high + margin))
 
 
-def _found(scene: Scene, factor: int, low: float, high: float, points: NDArray[np.float32]) -> tuple[float, float]:
+def _found(
+    scene: Scene, factor: int, low: float, high: float, points: NDArray[np.float32]
+) -> tuple[float, float]:
     """The range of the disparities about which both views agree at a fraction of the size, between `low` and `high`, and of the sparse matches."""
     valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
     mask = SearchMask(*valid) if any(known is not None for known in valid) else None
-    coarse = Pair(scene.reference, scene.match, Search(math.floor(low), math.ceil(high)), mask).reduced(factor)
+    coarse = Pair(
+        scene.reference, scene.match, Search(math.floor(low), math.ceil(high)), mask
+    ).reduced(factor)
     found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
     found = factor * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else (low, high), [_TAIL, 100 - _TAIL])
@@ -209,7 +236,12 @@ def _found(scene: Scene, factor: int, low: float, high: float, points: NDArray[n
 
 
 def doubts(
-    sparse: SparseMatches, search: Search, disparity: Disparity | None = None, *, estimated: bool = False, rectified: bool = False
+    sparse: SparseMatches,
+    search: Search,
+    disparity: Disparity | None = None,
+    *,
+    estimated: bool = False,
+    rectified: bool = False,
 ) -> list[str]:
     """What sparse matches, and the map that was found, say against a pair or its search range: nothing, or one sentence with a figure and the cure.
 
@@ -239,7 +271,10 @@ def doubts(
             "cameras, --rectify CALIBRATION; if the images do not show one scene at one moment, choose a pair that does"
         ]
     if points.size >= ENOUGH:
-        outside, negative = np.mean((points < search.minimum) | (points > search.maximum)), np.mean(points < 0)
+        outside, negative = (
+            np.mean((points < search.minimum) | (points > search.maximum)),
+            np.mean(points < 0),
+        )
         ends = f"{math.floor(points[0])}:{math.ceil(points[-1])}"
         if negative > _EXCHANGED and (estimated or search.minimum >= 0):
             return [

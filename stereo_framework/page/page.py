@@ -77,8 +77,13 @@ class Curves:
 
     def data(self) -> dict[str, Any]:
         """What the page's script must know, as plain data."""
-        x = Positions([value for points in self.lines.values() for value, _ in points], "linear", {})
-        lines = {name: sorted((x[value], y) for value, y in points) for name, points in self.lines.items()}
+        x = Positions(
+            [value for points in self.lines.values() for value, _ in points], "linear", {}
+        )
+        lines = {
+            name: sorted((x[value], y) for value, y in points)
+            for name, points in self.lines.items()
+        }
         axes = {"x": self.x_label, "y": self.y_label, "ticks": x.ticks, "ends": x.limits}
         return {**axes, "lines": list(lines.items()), "better": self.better}
 
@@ -211,9 +216,15 @@ def _table_parts(table: Table) -> dict[str, Any]:
 def _cell(cell: Cell, key: bool) -> str:
     """A cell as a page holds it; `key`: it tells what its row is about."""
     mark = cell.mark and ("best" if cell.mark == "best" else "bad")
-    classes = " ".join(filter(None, ("key" * key, mark, "long" * (len(cell.text) > 40), "none" * (cell.text == "-"))))
+    classes = " ".join(
+        filter(
+            None, ("key" * key, mark, "long" * (len(cell.text) > 40), "none" * (cell.text == "-"))
+        )
+    )
     told = (("data-value", cell.value), ("class", classes or None), ("title", cell.hint or None))
-    attributes = "".join([f' {name}="{escape(value)}"' for name, value in told if value is not None])
+    attributes = "".join(
+        [f' {name}="{escape(value)}"' for name, value in told if value is not None]
+    )
     unseen = f'<span class="unseen"> ({escape(cell.mark)})</span>' if cell.mark else ""
     return harmless(f"<td{attributes}>{escape(cell.text)}{unseen}</td>")
 
@@ -224,7 +235,10 @@ def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, 
     for row in scenes.rows:
         own = {name: getattr(row, name) for name in ("name", "note", "limits", "threshold")}
         own["width"], own["height"] = next(iter(row.pictures.values())).size
-        cells = {n: {"name": n, "source": key(p.content), "caption": p.caption, **p.about} for n, p in row.pictures.items()}
+        cells = {
+            n: {"name": n, "source": key(p.content), "caption": p.caption, **p.about}
+            for n, p in row.pictures.items()
+        }
         rows.append(own | {"cells": [cells.get(name) for name in scenes.columns]})
     return rows
 
@@ -255,7 +269,9 @@ class _Pictures:
         """What an ``img`` shows."""
         if self._inside:
             return data_uri(content)
-        return self._stored(content, "png" if content.startswith(b"\x89PNG") else "svg", lambda place: content)
+        return self._stored(
+            content, "png" if content.startswith(b"\x89PNG") else "svg", lambda place: content
+        )
 
     def key(self, content: bytes) -> str:
         """Under which the page's script finds a picture."""

@@ -61,7 +61,9 @@ def write_reports(reports: Reports, out: Path) -> list[Path]:
                     for ending, same in of_each_protocol(results, one.where, statistics):
                         stem = out / kind / f"{one.name}{ending}"
                         if taken & {Path(f"{stem}.svg"), Path(f"{stem}.csv")}:
-                            raise ParameterError("another script's is called so and was written; rename one of them")
+                            raise ParameterError(
+                                "another script's is called so and was written; rename one of them"
+                            )
                         written += _write(one, same, stem)
             except StereoFrameworkError as error:
                 problems.append(f"report.{kind}.{one.name}: {error}")
@@ -74,7 +76,10 @@ def _write(one: Plot | PivotTable, results: list[Result], stem: Path) -> list[Pa
     if isinstance(one, Plot):
         return save_figure(plot_figure(one, results), stem, results[0].protocol_text)
     found = pivot(results, one.rows, one.columns, one.value)
-    paths = {form: stem.with_name(f"{stem.name}.{suffix}") for form, suffix in (("csv", "csv"), ("markdown", "md"))}
+    paths = {
+        form: stem.with_name(f"{stem.name}.{suffix}")
+        for form, suffix in (("csv", "csv"), ("markdown", "md"))
+    }
     for form, path in paths.items():
         write_bytes(path, to_text(found, form).encode())
     return list(paths.values())

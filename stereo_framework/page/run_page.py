@@ -19,7 +19,14 @@ from stereo_framework.io import PathLike
 from stereo_framework.page.page import Block, Curves, Details, Folded, Page, Picture, Section, Text
 from stereo_framework.page.report_files import reports_of
 from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_blocks
-from stereo_framework.page.stored_pictures import SceneRow, Scenes, Stored, scene_row, stored_map, usual_limits
+from stereo_framework.page.stored_pictures import (
+    SceneRow,
+    Scenes,
+    Stored,
+    scene_row,
+    stored_map,
+    usual_limits,
+)
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.result import doubt_of_maps
@@ -28,9 +35,23 @@ from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
 from stereo_framework.tables.results import of_each_protocol
 from stereo_framework.tables.scores import Scores, method_means, standings
-from stereo_framework.tables.tables import Table, best_cells, density, listing, show, shown_statistics
+from stereo_framework.tables.tables import (
+    Table,
+    best_cells,
+    density,
+    listing,
+    show,
+    shown_statistics,
+)
 from stereo_framework.tables.values import better, by_protocol, is_number, value
-from stereo_framework.tables.words import measure_name, setting_name, setting_names, short_names, unit, with_unit
+from stereo_framework.tables.words import (
+    measure_name,
+    setting_name,
+    setting_names,
+    short_names,
+    unit,
+    with_unit,
+)
 
 _MOST_METHODS = 40
 """Rows of a summary."""
@@ -81,12 +102,16 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     listings: list[Block] = []
     for same in protocols:
         own, averages = _measures(same), average_rows(same, data)
-        found, best_first = _summary(same, names if len(protocols) == 1 else setting_names(same), own, averages)
+        found, best_first = _summary(
+            same, names if len(protocols) == 1 else setting_names(same), own, averages
+        )
         summary += found
         order = order or best_first
         sweeps += _sweeps(same, own[0]) if own else []
         listings.append(_listing(same, averages, results[:most]))
-    if failed := [f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error]:
+    if failed := [
+        f"{r.scene} {r.method} {dict(r.axes) or ''}: {r.error}" for r in results if r.error
+    ]:
         summary.append(Details(f"{len(failed)} runs failed", "\n".join(failed[:most])))
     sections: dict[str, Sequence[Block]] = {
         "Summary": summary,
@@ -102,11 +127,18 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
         "Behind the numbers": _details(scripts, results[:most]),
     }
     scenes, methods = (len(set(of)) for of in ([r.scene for r in results], names))
-    counts = [_count(n, what) for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))]
+    counts = [
+        _count(n, what)
+        for n, what in ((len(results), "result"), (methods, "method"), (scenes, "scene"))
+    ]
     lead = f"{', '.join(counts)}{f'; {lacking}' if lacking else ''}."
     if most < len(results):
         lead += f" The best of all stand in the summary; tables of single results show the first {most}: 'report {folder} --limit 0' shows all."
-    return Page(f"Run: {folder.resolve().name}", lead, [Section(title, blocks) for title, blocks in sections.items() if blocks])
+    return Page(
+        f"Run: {folder.resolve().name}",
+        lead,
+        [Section(title, blocks) for title, blocks in sections.items() if blocks],
+    )
 
 
 def _count(number: int, what: str) -> str:
@@ -118,12 +150,16 @@ def _measures(results: Sequence[Result]) -> list[str]:
     return [
         name
         for name in shown_statistics(results)
-        if better(name) and any(is_number(v := value(r, name)) and math.isfinite(v) for r in results)
+        if better(name)
+        and any(is_number(v := value(r, name)) and math.isfinite(v) for r in results)
     ]
 
 
 def _summary(
-    results: Sequence[Result], names: Sequence[str], measures: Sequence[str], means: Sequence[Result]
+    results: Sequence[Result],
+    names: Sequence[str],
+    measures: Sequence[str],
+    means: Sequence[Result],
 ) -> tuple[list[Block], list[str]]:
     """Tables of methods by scenes for each measure, and the methods' names, the best first; `means` are the protocol's averages."""
     protocol = results[0].protocol
@@ -135,7 +171,9 @@ def _summary(
         dense = method_means(names, [density(r.statistics) for r in results])
         beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
         # One mean for pages and tables: that of the protocol, with its weights; where it knows none, the plain one.
-        named = {setting_name(r): name for name, r in dict(zip(names, results, strict=True)).items()}
+        named = {
+            setting_name(r): name for name, r in dict(zip(names, results, strict=True)).items()
+        }
         averages = {named[setting_name(r)]: r for r in means}
         tables = [_by_scene(found, measure, beside, averages) for measure in measures]
     except ParameterError as error:
@@ -145,13 +183,18 @@ def _summary(
     if found.notes:
         blocks.append(Text(f"{'; '.join(found.notes)}."))
     if others:
-        blocks.append(Folded(f"The other measures: {', '.join(measures[1:])}", [other for other, _ in others]))
+        blocks.append(
+            Folded(f"The other measures: {', '.join(measures[1:])}", [other for other, _ in others])
+        )
     name, _, text = results[0].protocol_text.partition(":")
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
 
 
 def _by_scene(
-    found: Scores, measure: str, beside: Mapping[str, Mapping[str, float]], averages: Mapping[str, Result]
+    found: Scores,
+    measure: str,
+    beside: Mapping[str, Mapping[str, float]],
+    averages: Mapping[str, Result],
 ) -> tuple[Table, list[str]]:
     """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first.
 
@@ -165,20 +208,33 @@ def _by_scene(
         if method in averages and math.isfinite(mean[i]):
             mean[i] = averages[method].statistics.get(measure, mean[i])
     several = len(found.scenes) > 1
-    order = sorted(range(len(mean)), key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf))
+    order = sorted(
+        range(len(mean)),
+        key=lambda i: (rank[i], sign * mean[i] if math.isfinite(mean[i]) else math.inf),
+    )
     kept = order[:_MOST_METHODS]
     short = short_names(found.scenes)
-    scenes = found.scenes if measure == found.measures[0] or len(found.scenes) <= _MOST_SCENES else []
+    scenes = (
+        found.scenes if measure == found.measures[0] or len(found.scenes) <= _MOST_SCENES else []
+    )
     header = ["method", *map(short.__getitem__, scenes), *["mean", "mean rank"] * several, *beside]
     directions = [direction] * len(scenes) + [direction, "lower"] * several + [""] * len(beside)
     columns = own.values.T.tolist()[: len(scenes)] + [mean, rank] * several
-    columns += [[by_method.get(name, math.nan) for name in found.methods] for by_method in beside.values()]
+    columns += [
+        [by_method.get(name, math.nan) for name in found.methods] for by_method in beside.values()
+    ]
     shown = [[values[i] if math.isfinite(values[i]) else None for i in kept] for values in columns]
     best = best_cells(shown, directions, [range(len(kept))], 1)
     rows = zip([found.methods[i] for i in kept], *shown, strict=True)
-    said = [f"{direction} is better", *["rank 1 = best, averaged over the scenes"] * several, "seconds: mean time of matching"]
+    said = [
+        f"{direction} is better",
+        *["rank 1 = best, averaged over the scenes"] * several,
+        "seconds: mean time of matching",
+    ]
     name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
-    notes = [f"the best {len(kept)} of {len(order)} methods and settings"] * (len(kept) < len(order))
+    notes = [f"the best {len(kept)} of {len(order)} methods and settings"] * (
+        len(kept) < len(order)
+    )
     caption = f"{name}, protocol {found.protocol}: {'; '.join(said)}"
     return Table(header, list(rows), 1, caption, notes, best), [found.methods[i] for i in order]
 
@@ -190,16 +246,27 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     scenes, settings = {r.scene for r in own}, {setting_name(r) for r in own}
     # Results are compared with those of their scene, so that of thousands few are looked at.
     compared = [*(r for r in results if r.scene in scenes), *means]
-    kept = [i for i, r in enumerate(compared) if id(r) in there or (r.scene not in scenes and setting_name(r) in settings)]
+    kept = [
+        i
+        for i, r in enumerate(compared)
+        if id(r) in there or (r.scene not in scenes and setting_name(r) in settings)
+    ]
     found = replace(listing(compared, shown_statistics([*results, *means])).rows_of(kept), notes=())
     first = f"{len(own)} of " * (len(own) < len(results))
-    return Folded(f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures", [found])
+    return Folded(
+        f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures",
+        [found],
+    )
 
 
 def _chart(title: str, results: Sequence[Result]) -> Block:
     """A chart that a plug-in brought; one that fails is told."""
     try:
-        return Picture(svg_text(chart_figure(title, results)), title, f"{title}, protocol {results[0].protocol}")
+        return Picture(
+            svg_text(chart_figure(title, results)),
+            title,
+            f"{title}, protocol {results[0].protocol}",
+        )
     except ParameterError as error:
         return Text(str(error))
 
@@ -225,25 +292,35 @@ def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
         if len({r.axes[axis] for r in own if is_number(r.axes[axis])}) < _CURVE:
             continue
         short, methods = short_names({r.scene for r in own}), {r.method for r in own}
-        keys = ["method"] * (len(methods) > 1) + ["scene"] * (len(methods) * len(short) <= _MOST_CURVES)
+        keys = ["method"] * (len(methods) > 1) + ["scene"] * (
+            len(methods) * len(short) <= _MOST_CURVES
+        )
         try:
-            found = means(own, [axis, *keys], [measure], telling if len(own) == len(results) else None)
+            found = means(
+                own, [axis, *keys], [measure], telling if len(own) == len(results) else None
+            )
         except ParameterError as error:
             blocks.append(Text(f"{axis}: no curve: {error}"))
             continue
         lines: dict[str, list[tuple[Any, float]]] = {}
         for (x, *key), mean in found.cells.items():
             if mean.value is not None and math.isfinite(mean.value):
-                name = ", ".join(short[v] if k == "scene" else str(v) for k, v in zip(keys, key, strict=True))
+                name = ", ".join(
+                    short[v] if k == "scene" else str(v) for k, v in zip(keys, key, strict=True)
+                )
                 lines.setdefault(name, []).append((x, mean.value))
-        remarks = "; ".join(filter(None, (found.averaged, *found.notes, f"protocol {results[0].protocol}")))
+        remarks = "; ".join(
+            filter(None, (found.averaged, *found.notes, f"protocol {results[0].protocol}"))
+        )
         caption = f"{measure} over {axis}; the best of each curve has a ring; {remarks}"
         if lines:
             blocks.append(Curves(caption, axis, with_unit(measure), lines, better(measure)))
     return blocks
 
 
-def _maps(results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None) -> list[Block]:
+def _maps(
+    results: Sequence[Result], names: Sequence[str], order: Sequence[str], data: PathLike | None
+) -> list[Block]:
     """Show the maps of every scene side by side, the methods in the given order."""
     by_scene: dict[str, dict[str, Result]] = {}
     for r, name in zip(results, names, strict=True):
@@ -252,29 +329,44 @@ def _maps(results: Sequence[Result], names: Sequence[str], order: Sequence[str],
     if not by_scene:
         return []
     methods = dict.fromkeys(name for own in by_scene.values() for name in own)
-    columns = [*(name for name in order if name in methods), *(name for name in methods if name not in order)]
+    columns = [
+        *(name for name in order if name in methods),
+        *(name for name in methods if name not in order),
+    ]
     short = short_names(by_scene)
 
     rows: list[SceneRow] = []
     problems: list[str] = []
     changed: list[Path] = []
     for scene, results_of_scene in list(by_scene.items())[:_MOST_ROWS]:
-        shown = [(name, results_of_scene[name]) for name in columns[:_MOST_COLUMNS] if name in results_of_scene]
+        shown = [
+            (name, results_of_scene[name])
+            for name in columns[:_MOST_COLUMNS]
+            if name in results_of_scene
+        ]
         pictures, problems_of_scene = _pictures(shown)
         problems += problems_of_scene
         if pictures:
             changed += [path for _, result in shown for path in result.changed_files()]
             rows.append(_row(scene, short[scene], pictures, data))
 
-    blocks: list[Block] = [Scenes(rows, "A picture opens the viewer: zoom, values, errors, blinking")] if rows else []
+    blocks: list[Block] = (
+        [Scenes(rows, "A picture opens the viewer: zoom, values, errors, blinking")] if rows else []
+    )
     left_out = [(len(columns), _MOST_COLUMNS, "methods"), (len(by_scene), _MOST_ROWS, "scenes")]
-    if told := [f"the first {most} of {count} {what}" for count, most, what in left_out if count > most]:
-        blocks.append(Text(f"Shown are {' and '.join(told)}; the other maps lie in the folder maps."))
+    if told := [
+        f"the first {most} of {count} {what}" for count, most, what in left_out if count > most
+    ]:
+        blocks.append(
+            Text(f"Shown are {' and '.join(told)}; the other maps lie in the folder maps.")
+        )
     # A damaged file was changed too, but one line about it is enough.
     changed = [path for path in changed if not any(str(path) in problem for problem in problems)]
     remarks = [doubt_of_maps(changed)] if changed else []
     if problems:
-        remarks.append(f"{_count(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}")
+        remarks.append(
+            f"{_count(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}"
+        )
     warn(remarks)
     return [*blocks, *map(Text, remarks)]
 
@@ -292,7 +384,9 @@ def _pictures(results: Sequence[tuple[str, Result]]) -> tuple[dict[str, Stored],
         try:
             disparity = result.read_map()
             if confidence is not None and confidence.shape != disparity.shape:
-                problems.append(f"{result.map}: the confidence is {confidence.shape}, the map {disparity.shape}")
+                problems.append(
+                    f"{result.map}: the confidence is {confidence.shape}, the map {disparity.shape}"
+                )
                 confidence = None
             pictures[name] = stored_map(disparity, confidence, _caption(result))
         except DataError as error:
@@ -301,11 +395,15 @@ def _pictures(results: Sequence[tuple[str, Result]]) -> tuple[dict[str, Stored],
     size = next((picture.size for picture in pictures.values()), None)
     for name in [name for name, picture in pictures.items() if picture.size != size]:
         del pictures[name]
-        problems.append(f"{one_line(name, 80)}: the stored map has another size than the first map of the scene, {size}")
+        problems.append(
+            f"{one_line(name, 80)}: the stored map has another size than the first map of the scene, {size}"
+        )
     return pictures, problems
 
 
-def _row(scene_name: str, title: str, pictures: Mapping[str, Stored], data: PathLike | None) -> SceneRow:
+def _row(
+    scene_name: str, title: str, pictures: Mapping[str, Stored], data: PathLike | None
+) -> SceneRow:
     """Show the maps of a scene that have its size, with its image and ground truth if they are there."""
     try:
         scene = load_scene(scene_name, data=data)
@@ -314,7 +412,12 @@ def _row(scene_name: str, title: str, pictures: Mapping[str, Stored], data: Path
         reason = "the scene of this name has another size"
     except DataError as error:
         reason = str(error)
-    return SceneRow(title, pictures, usual_limits(list(pictures.values())), note=f"without image and truth: {reason}")
+    return SceneRow(
+        title,
+        pictures,
+        usual_limits(list(pictures.values())),
+        note=f"without image and truth: {reason}",
+    )
 
 
 def _caption(result: Result) -> str:
@@ -328,16 +431,29 @@ def _caption(result: Result) -> str:
 def _times(results: Sequence[Result], names: Sequence[str]) -> Block:
     stages = list(dict.fromkeys(name for r in results for name in r.seconds))
     short = short_names(r.scene for r in results)
-    rows = [(short[r.scene], name, *map(r.seconds.get, stages)) for r, name in zip(results, names, strict=True)]
+    rows = [
+        (short[r.scene], name, *map(r.seconds.get, stages))
+        for r, name in zip(results, names, strict=True)
+    ]
     return Folded("Seconds of each stage", [Table(("scene", "method", *stages), rows, 2)])
 
 
 def _details(scripts: Mapping[str, Mapping[str, Any]], results: Sequence[Result]) -> list[Block]:
     """Show scripts, parameters, warnings and the environment on demand."""
     blocks_of_scripts: list[Block] = [
-        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False)) for name, script in scripts.items()
+        Details(f"Script {name}, with all defaults", yaml.safe_dump(script, sort_keys=False))
+        for name, script in scripts.items()
     ]
     settings = "\n".join(f"{r.id} {r.scene} {r.method} {dict(r.parameters)}" for r in results)
-    warnings = "\n".join(dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings))
-    blocks = {"Parameters of every result": settings, "Warnings": warnings, "Environment of this page": environment_text()}
-    return [*blocks_of_scripts, *(Details(summary, text) for summary, text in blocks.items() if text)]
+    warnings = "\n".join(
+        dict.fromkeys(f"{r.scene} {r.method}: {w}" for r in results for w in r.warnings)
+    )
+    blocks = {
+        "Parameters of every result": settings,
+        "Warnings": warnings,
+        "Environment of this page": environment_text(),
+    }
+    return [
+        *blocks_of_scripts,
+        *(Details(summary, text) for summary, text in blocks.items() if text),
+    ]

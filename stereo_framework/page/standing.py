@@ -51,7 +51,15 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
         if len(found.methods) < _FEWEST_METHODS:
             continue
         methods = [known[name] for name in found.methods]
-        table_rows = [*zip(found.places.tolist(), methods, found.average_ranks.tolist(), found.groups.tolist(), strict=True)]
+        table_rows = [
+            *zip(
+                found.places.tolist(),
+                methods,
+                found.average_ranks.tolist(),
+                found.groups.tolist(),
+                strict=True,
+            )
+        ]
         rows = sorted(table_rows, key=lambda row: row[0])
         best = frozenset((n, 2) for n, row in enumerate(rows) if row[0] == 1)
         notes = [
@@ -59,9 +67,13 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
             f"{astar_verdict(found.groups)}.",
         ]
         if lacking:
-            notes.append(f"Without a score in some column and therefore left out: {', '.join(map(known.__getitem__, lacking))}.")
+            notes.append(
+                f"Without a score in some column and therefore left out: {', '.join(map(known.__getitem__, lacking))}."
+            )
         header = ("rank", "method", "average rank", "A* group")
-        blocks.append(Table(header, rows, 1, f"Ranks, protocol {protocol}", [" ".join(notes)], best))
+        blocks.append(
+            Table(header, rows, 1, f"Ranks, protocol {protocol}", [" ".join(notes)], best)
+        )
     return blocks
 
 
@@ -72,12 +84,19 @@ def roc_blocks(results: Sequence[Result]) -> list[Block]:
         return []
     try:
         found = boundary(measured, drop_incomplete=True)
-        title = f"mean of {len(found.points)} scenes" if len(found.points) > 1 else next(iter(found.points))
+        title = (
+            f"mean of {len(found.points)} scenes"
+            if len(found.points) > 1
+            else next(iter(found.points))
+        )
         picture = svg_text(roc_figure(found.mean, boundary=found.cases()["mean"], title=title))
     except DataError as error:
         return [Text(f"No ROC curves: {error}")]
     rows = [
-        [Cell(method), *(Cell.number(row.get(name, np.nan), ".3f") for name in [*found.points, "Expected"])]
+        [
+            Cell(method),
+            *(Cell.number(row.get(name, np.nan), ".3f") for name in [*found.points, "Expected"]),
+        ]
         for method, row in found.efficiencies().items()
     ]
     header = ["method", *(name.rpartition("/")[2] for name in found.points), "expected"]
@@ -105,7 +124,11 @@ def energy_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block
         except DataError as error:
             faults.append(str(error))
             readable = replace(result, environment={})
-        if readable.energy is not None and math.isfinite(readable.energy) and readable.error is None:
+        if (
+            readable.energy is not None
+            and math.isfinite(readable.energy)
+            and readable.error is None
+        ):
             sound.setdefault(result.scene, []).append((name, readable))
 
     short = short_names(sorted(traced))
@@ -128,7 +151,9 @@ def _by_energy(named: Sequence[tuple[str, Result]]) -> list[dict[str, Result]]:
     """Divide the results of a scene by the parameters that decide their energy."""
     groups: dict[str, dict[str, Result]] = {}
     for name, result in named:
-        energy = str([item for item in sorted(result.parameters.items()) if item[0].startswith(_ENERGY)])
+        energy = str(
+            [item for item in sorted(result.parameters.items()) if item[0].startswith(_ENERGY)]
+        )
         groups.setdefault(energy, {})[name] = result
     return list(groups.values())
 

@@ -99,7 +99,12 @@ class Scenes:
 
 
 def scene_row(
-    scene: Scene, pictures: Mapping[str, Stored], protocol: Protocol | None = None, *, name: str = "", note: str = ""
+    scene: Scene,
+    pictures: Mapping[str, Stored],
+    protocol: Protocol | None = None,
+    *,
+    name: str = "",
+    note: str = "",
 ) -> SceneRow:
     """The row of a scene: its image, its truth and what methods made of it.
 
@@ -119,10 +124,16 @@ def scene_row(
         regions = np.full(scene.truth.shape, _VISIBLE, np.uint8)
         if protocol is not None:
             masks = region_masks(scene, protocol)
-            regions = np.where(masks["all"], np.where(masks.get("nonocc", masks["all"]), _VISIBLE, _OCCLUDED), _OUTSIDE)
+            regions = np.where(
+                masks["all"],
+                np.where(masks.get("nonocc", masks["all"]), _VISIBLE, _OCCLUDED),
+                _OUTSIDE,
+            )
         before["truth"] = _levels(scene.truth, regions.astype(np.uint8), {"truth": True})
     every, search = before | dict(pictures), scene.search
-    limits = usual_limits(list(every.values())) if search is None else (search.minimum, search.maximum)
+    limits = (
+        usual_limits(list(every.values())) if search is None else (search.minimum, search.maximum)
+    )
     return SceneRow(name or scene.name, every, limits, threshold, note)
 
 
@@ -132,12 +143,16 @@ def usual_limits(pictures: Sequence[Stored]) -> tuple[float, float]:
     return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (0.0, 1.0)
 
 
-def stored_picture(picture: NDArray[np.uint8], caption: str = "", *, quality: int = _LOSSLESS) -> Stored:
+def stored_picture(
+    picture: NDArray[np.uint8], caption: str = "", *, quality: int = _LOSSLESS
+) -> Stored:
     """A picture, uint8 (rows, columns) or (rows, columns, 3) RGB, that is shown as it is."""
     return Stored(_webp(picture, quality), (picture.shape[1], picture.shape[0]), {}, caption)
 
 
-def stored_map(disparity: Disparity, confidence: NDArray[np.float32] | None = None, caption: str = "") -> Stored:
+def stored_map(
+    disparity: Disparity, confidence: NDArray[np.float32] | None = None, caption: str = ""
+) -> Stored:
     """A disparity map with levels of 16 bits, and its confidence in 8 bits.
 
     Parameters
@@ -165,19 +180,30 @@ def stored_map(disparity: Disparity, confidence: NDArray[np.float32] | None = No
     # A few outliers would leave no levels to the others.
     low, high = (float(v) for v in np.percentile(known, [2, 98])) if known.size else (0.0, 1.0)
     part = (np.nan_to_num(confidence, nan=low, posinf=high, neginf=low) - low) / (high - low or 1.0)
-    return _levels(disparity, np.rint(255 * np.clip(part, 0, 1)).astype(np.uint8), {"confidence": (low, high)}, caption)
+    return _levels(
+        disparity,
+        np.rint(255 * np.clip(part, 0, 1)).astype(np.uint8),
+        {"confidence": (low, high)},
+        caption,
+    )
 
 
-def _levels(values: Disparity, third: NDArray[np.uint8], about: Mapping[str, Any], caption: str = "") -> Stored:
+def _levels(
+    values: Disparity, third: NDArray[np.uint8], about: Mapping[str, Any], caption: str = ""
+) -> Stored:
     known = np.isfinite(values)
     low, high = (float(f(values[known])) for f in (np.min, np.max)) if known.any() else (0.0, 0.0)
     # Steps that are powers of two, counted from a whole number of them, hold whole pixels and the usual fractions exactly.
     step = max(_FINEST, 2.0 ** math.ceil(math.log2(max(high - low, _FINEST) / (_LEVELS - 1))))
     base = math.floor(low / step) * step
-    levels = np.where(known, np.rint((np.where(known, values, base).astype(np.float64) - base) / step) + 1, 0).astype(np.uint16)
+    levels = np.where(
+        known, np.rint((np.where(known, values, base).astype(np.float64) - base) / step) + 1, 0
+    ).astype(np.uint16)
     picture = np.dstack([third, levels >> 8, levels & 255]).astype(np.uint8)
     scale = {"base": base, "step": step, "ends": (low, high)}
-    return Stored(_webp(picture, _LOSSLESS), (values.shape[1], values.shape[0]), {**about, **scale}, caption)
+    return Stored(
+        _webp(picture, _LOSSLESS), (values.shape[1], values.shape[0]), {**about, **scale}, caption
+    )
 
 
 def _webp(picture: NDArray[np.uint8], quality: int) -> bytes:
@@ -187,5 +213,11 @@ def _webp(picture: NDArray[np.uint8], quality: int) -> bytes:
 
 def data_uri(content: bytes) -> str:
     """A WebP, PNG or SVG file as a data URI."""
-    kind = "webp" if content.startswith(b"RIFF") else "png" if content.startswith(b"\x89PNG") else "svg+xml"
+    kind = (
+        "webp"
+        if content.startswith(b"RIFF")
+        else "png"
+        if content.startswith(b"\x89PNG")
+        else "svg+xml"
+    )
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

@@ -28,7 +28,9 @@ def _shipped(name: str) -> Paper:
 NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "energies2008")
 """The papers of the package."""
 
-PAPERS: Registry[Callable[[], Paper]] = Registry("paper", {name: functools.partial(_shipped, name) for name in NAMES})
+PAPERS: Registry[Callable[[], Paper]] = Registry(
+    "paper", {name: functools.partial(_shipped, name) for name in NAMES}
+)
 """What gives each paper that can be reproduced, those of plug-ins too."""
 
 

@@ -93,7 +93,11 @@ class EarlierRule:
         return f"Earlier rule, replaced after its verdict was known: {self.rule}; {self.verdict}. {reason}"
 
 
-_EARLIER_VERDICTS = {True: "it held", False: "it did not hold", None: "its verdict was not recorded"}
+_EARLIER_VERDICTS = {
+    True: "it held",
+    False: "it did not hold",
+    None: "its verdict was not recorded",
+}
 
 
 @dataclass(frozen=True)
@@ -146,11 +150,15 @@ class Claim:
         """Return whether the sentence is judged on the data of an item."""
         return item == self.item if isinstance(self.item, str) else item in self.item
 
-    def stated(self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str = "") -> Statement:
+    def stated(
+        self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str = ""
+    ) -> Statement:
         """Return the block of a page that shows the `judgement` on data of an item."""
         return self.judgement(data, ours, absent).statement
 
-    def judgement(self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str = "") -> "Judgement":
+    def judgement(
+        self, data: Mapping[str, Any], ours: Mapping[str, Any], absent: str = ""
+    ) -> "Judgement":
         """Judge the sentence on the data of an item, and also on our own results.
 
         Parameters
@@ -185,11 +193,17 @@ class Claim:
     def _judgement_on_alternatives(self, alternatives: Alternatives) -> "Judgement":
         """Judge the sentence on each alternative; there is no verdict if they differ."""
         assert self.judge is not None
-        verdicts = {value: verdict(self.judge(data)) for value, data in alternatives.data_by_value.items()}
+        verdicts = {
+            value: verdict(self.judge(data)) for value, data in alternatives.data_by_value.items()
+        }
         if len({holds for holds, _ in verdicts.values()}) == 1:
             return Judgement(self, *next(iter(verdicts.values())))
-        values_that_hold = "; ".join(value for value, (holds, _) in verdicts.items() if holds is True)
-        values_that_fail = "; ".join(value for value, (holds, _) in verdicts.items() if holds is False)
+        values_that_hold = "; ".join(
+            value for value, (holds, _) in verdicts.items() if holds is True
+        )
+        values_that_fail = "; ".join(
+            value for value, (holds, _) in verdicts.items() if holds is False
+        )
         reason = f"{alternatives.setting} not specified: it holds with {values_that_hold}, and does not with {values_that_fail}"
         return Judgement(self, None, reason, undetermined=True)
 
@@ -200,7 +214,9 @@ _OUR_VERDICTS = {None: "cannot be told", True: "holds", False: "does not hold"}
 def _data_names(judge: Callable[..., Cases]) -> list[str]:
     """Return the names of the data that a judge takes: its arguments without default."""
     parameters = inspect.signature(judge).parameters.values()
-    return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
+    return [
+        p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty
+    ]
 
 
 @dataclass(frozen=True)
@@ -246,7 +262,14 @@ class Judgement:
             notes.insert(0, f"Judged: only {claim.judged_part}.")
         if self.holds is False and claim.why:
             notes.append(f"What we know of why not: {claim.why}.")
-        return Statement(text, self.holds, self.figures, claim.section, KINDS[self.kind], tuple(filter(None, notes)))
+        return Statement(
+            text,
+            self.holds,
+            self.figures,
+            claim.section,
+            KINDS[self.kind],
+            tuple(filter(None, notes)),
+        )
 
 
 def verdict(cases: Cases) -> tuple[bool | None, str]:
@@ -266,7 +289,12 @@ def listed_numbers(values: Mapping[str, float] | Series, unit: str = "", form: s
     return ", ".join(f"{name} {value:{form}}{unit}" for name, value in values.items())
 
 
-def cases(rows: Iterable[tuple[Any, Any]], holds: Callable[[Any], bool], unit: str = " %", form: str = ".2f") -> Cases:
+def cases(
+    rows: Iterable[tuple[Any, Any]],
+    holds: Callable[[Any], bool],
+    unit: str = " %",
+    form: str = ".2f",
+) -> Cases:
     """Yield a case for each row: its name with its numbers, and whether they pass a test.
 
     Parameters
@@ -289,7 +317,9 @@ def more_than_half(holds: Series) -> bool:
     return bool(2 * holds.sum() > len(holds))
 
 
-def tally(holds: Series, things: str, enough: Callable[[Series], Any] = all, prefix: str = "") -> Cases:
+def tally(
+    holds: Series, things: str, enough: Callable[[Series], Any] = all, prefix: str = ""
+) -> Cases:
     """Yield a case with the number of true values; yield nothing without values.
 
     Parameters
@@ -314,4 +344,6 @@ def failures_first(statements: Iterable[Statement]) -> list[Statement]:
     own checks come last.
     """
     last_groups = {KINDS["our scenes"]: 1, KINDS["own"]: 2}
-    return sorted(statements, key=lambda s: (last_groups.get(s.asked, 0), s.holds is None, s.holds is True))
+    return sorted(
+        statements, key=lambda s: (last_groups.get(s.asked, 0), s.holds is None, s.holds is True)
+    )

@@ -38,12 +38,19 @@ class PublishedTable:
 
     def limits(self, row: str, column: str) -> tuple[float | None, float | None, str]:
         """How far our number may lie below and above the printed one, and the reason."""
-        fits = (r for r in self.tolerances if fnmatch(row, r.get("row", "*")) and fnmatch(column, r.get("column", "*")))
+        fits = (
+            r
+            for r in self.tolerances
+            if fnmatch(row, r.get("row", "*")) and fnmatch(column, r.get("column", "*"))
+        )
         rule = next(fits)
         below, above = (rule.get(side, rule.get("within")) for side in ("below", "above"))
         if rule.get("share"):
             # In whole units.
-            below, above = (None if part is None else math.floor(part * self.rows[row][column]) for part in (below, above))
+            below, above = (
+                None if part is None else math.floor(part * self.rows[row][column])
+                for part in (below, above)
+            )
         return below, above, rule["reason"]
 
 
@@ -129,7 +136,9 @@ class Comparison:
     @property
     def digits(self) -> int:
         """Digits after the point with which it is shown: with fewer of them than the tolerance has a table would contradict its verdict."""
-        sides = (f"{side:f}".rstrip("0") for side in (self.below, self.above, self.published) if side)
+        sides = (
+            f"{side:f}".rstrip("0") for side in (self.below, self.above, self.published) if side
+        )
         return max([2, *(len(side.partition(".")[2]) for side in sides)])
 
     @property
@@ -141,7 +150,9 @@ class Comparison:
             return "at most" if not self.above else f"at most +{self.above:g}"
         if self.above is None:
             return "at least" if not self.below else f"at least -{self.below:g}"
-        return f"±{self.above:g}" if self.below == self.above else f"-{self.below:g} +{self.above:g}"
+        return (
+            f"±{self.above:g}" if self.below == self.above else f"-{self.below:g} +{self.above:g}"
+        )
 
 
 HEADER = ("row", "column", "published", "ours", "difference", "tolerance", "reason")
@@ -152,8 +163,12 @@ def comparison_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
     rows = []
     for c in comparisons:
         numbers = [Cell.number(value, f".{c.digits}f") for value in (c.published, c.ours)]
-        difference = Cell.number(c.difference, f"+.{c.digits}f", mark="outside its tolerance" if c.outside else "")
-        rows.append([Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)])
+        difference = Cell.number(
+            c.difference, f"+.{c.digits}f", mark="outside its tolerance" if c.outside else ""
+        )
+        rows.append(
+            [Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)]
+        )
     return Table(HEADER, rows, 2, caption)
 
 
@@ -177,13 +192,21 @@ def compared(
     columns, rows : collection of str
         Only these; default: all that are printed.
     """
-    cells = [(r, c) for r in (published.rows if rows is None else rows) for c in published.rows[r] if not columns or c in columns]
+    cells = [
+        (r, c)
+        for r in (published.rows if rows is None else rows)
+        for c in published.rows[r]
+        if not columns or c in columns
+    ]
 
     def limits(row: str, column: str) -> tuple[float | None, float | None, str]:
         reason = why_not if isinstance(why_not, str) else why_not(row, column)
         return (None, None, reason) if reason else published.limits(row, column)
 
-    return [Comparison(r, c, published.rows[r][c], found.get(r, {}).get(c), *limits(r, c)) for r, c in cells]
+    return [
+        Comparison(r, c, published.rows[r][c], found.get(r, {}).get(c), *limits(r, c))
+        for r, c in cells
+    ]
 
 
 def plain_table(
@@ -211,7 +234,9 @@ def plain_table(
         Columns whose lowest number is marked.
     """
     by_column = [forms] * len(header) if isinstance(forms, str) else forms
-    cells = [[_cell(value, form) for value, form in zip(row, by_column, strict=True)] for row in rows]
+    cells = [
+        [_cell(value, form) for value, form in zip(row, by_column, strict=True)] for row in rows
+    ]
     for j in (j for j, name in enumerate(header) if name in lower):
         for i in best_places([row[j].value for row in cells], "lower", [range(len(cells))]):
             cells[i][j] = cells[i][j]._replace(mark="best")
@@ -219,7 +244,13 @@ def plain_table(
 
 
 def _cell(value: Any, form: str) -> Cell:
-    return value if isinstance(value, Cell) else Cell(value) if isinstance(value, str) else Cell.number(value, form)
+    return (
+        value
+        if isinstance(value, Cell)
+        else Cell(value)
+        if isinstance(value, str)
+        else Cell.number(value, form)
+    )
 
 
 def as_printed(caption: str, published: PublishedTable, form: str = "g", note: str = "") -> Table:

@@ -12,7 +12,12 @@ from stereo_framework import __version__
 from stereo_framework.papers.claim import KINDS, Claim, Judgement
 from stereo_framework.papers.comparison import Comparison
 
-HOLDS, FAILS, UNDETERMINED, NO_VERDICT = "holds", "does not hold", "turns on what is not printed", "no verdict"
+HOLDS, FAILS, UNDETERMINED, NO_VERDICT = (
+    "holds",
+    "does not hold",
+    "turns on what is not printed",
+    "no verdict",
+)
 """The verdicts on a sentence, each combined from the judgements of all its items."""
 
 
@@ -182,7 +187,11 @@ def counts_of(
         "sentences": {kind: asdict(counts) for kind, counts in count_sentences(judgements).items()},
         "replaced_rules": count_replaced(group[0].claim for group in groups.values()),
         "claims": {name: _sentence_entry(group) for name, group in groups.items()},
-        "comparisons": {name: [_number_entry(c) for c in of_item] for name, of_item in comparisons.items() if of_item},
+        "comparisons": {
+            name: [_number_entry(c) for c in of_item]
+            for name, of_item in comparisons.items()
+            if of_item
+        },
     }
 
 

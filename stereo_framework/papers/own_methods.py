@@ -29,7 +29,9 @@ def submission_scores(context: Context, folder: str, measure: str) -> dict[str, 
         maps = find_maps(place, protocol="middlebury-v2", data=context.data).maps
         context.cover(list(maps))
         for scene, path in maps.items():
-            measurement = measure_map(path, scene, changes={"measures": [measure]}, data=context.data)
+            measurement = measure_map(
+                path, scene, changes={"measures": [measure]}, data=context.data
+            )
             columns |= _columns(scene, measure, measurement.statistics)
     return columns
 
@@ -51,7 +53,10 @@ def scores(context: Context, measures: Mapping[str, str]) -> dict[str, DataFrame
         for r in results:
             rows.setdefault(r.method, {}).update(_columns(r.scene, measure, r.statistics))
         columns = list(dict.fromkeys(c for row in rows.values() for c in row))
-        rows |= {method: submission_scores(context, folder, measure) for folder, method in SUBMISSIONS.items()}
+        rows |= {
+            method: submission_scores(context, folder, measure)
+            for folder, method in SUBMISSIONS.items()
+        }
         found[name] = DataFrame.from_dict(rows, orient="index").reindex(columns=columns).dropna()
     return found
 
@@ -66,7 +71,9 @@ def ranks(rows: DataFrame) -> Series:
     return Series(competition_ranks(average_ranks(rows.to_numpy())), rows.index)
 
 
-def nearest(column: Series, count: int, apart: Callable[[float, float], float] = operator.truediv) -> list[str]:
+def nearest(
+    column: Series, count: int, apart: Callable[[float, float], float] = operator.truediv
+) -> list[str]:
     """Those methods, so many, of which the highest error is the least apart from the lowest; none without enough of them."""
     order = column.sort_values(kind="stable")
     runs = [order[i : i + count] for i in range(len(order) - count + 1)]

@@ -139,7 +139,9 @@ class Paper:
         """
         items = {item.name: item for item in self.items}
         if name not in items:
-            raise ParameterError(f"{self.name} has no item {name!r}; {nearest(name, items, kind='items')}")
+            raise ParameterError(
+                f"{self.name} has no item {name!r}; {nearest(name, items, kind='items')}"
+            )
         return items[name]
 
     def build(self, item: Item, context: Context) -> Outcome:
@@ -151,15 +153,24 @@ class Paper:
             # The known reasons name scenes and settings that may not have been run.
             claims = [replace(claim, why="") for claim in claims]
 
-        judgements = [claim.judgement(outcome.data, outcome.ours, outcome.absent) for claim in claims]
+        judgements = [
+            claim.judgement(outcome.data, outcome.ours, outcome.absent) for claim in claims
+        ]
         return replace(outcome, judgements=judgements)
 
 
 def shipped_paper(name: str) -> Paper:
     """A paper of the package: the functions of its modules build the items, and judge the sentences, of their names."""
     folder = importlib.import_module(f"stereo_framework.papers.{name}")
-    modules = [importlib.import_module(f"{folder.__name__}.{own.name}") for own in pkgutil.iter_modules(folder.__path__)]
-    return paper_of(name, raw_table(name, "paper"), {key: value for module in modules for key, value in vars(module).items()})
+    modules = [
+        importlib.import_module(f"{folder.__name__}.{own.name}")
+        for own in pkgutil.iter_modules(folder.__path__)
+    ]
+    return paper_of(
+        name,
+        raw_table(name, "paper"),
+        {key: value for module in modules for key, value in vars(module).items()},
+    )
 
 
 def paper_of(name: str, texts: Mapping[str, Any], functions: Mapping[str, Any]) -> Paper:
@@ -167,12 +178,17 @@ def paper_of(name: str, texts: Mapping[str, Any], functions: Mapping[str, Any]) 
 
     Each has the name of its item or sentence, or the one that stands there under ``build`` or ``judge``, and takes the parameters that stand under ``with``.
     """
-    items = tuple(Item(item, **_bound("build", item, entry, functions)) for item, entry in texts["items"].items())
+    items = tuple(
+        Item(item, **_bound("build", item, entry, functions))
+        for item, entry in texts["items"].items()
+    )
     claims = {claim: _claim(claim, entry, functions) for claim, entry in texts["claims"].items()}
     return Paper(name, **{**texts, "items": items, "claims": claims})
 
 
-def _bound(key: str, name: str, entry: Mapping[str, Any], functions: Mapping[str, Any]) -> dict[str, Any]:
+def _bound(
+    key: str, name: str, entry: Mapping[str, Any], functions: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return an entry of ``paper.yaml`` with its function under `key`, in place of name and parameters."""
     bound = dict(entry)
     function = functions[bound.get(key, name)]
@@ -247,18 +263,31 @@ class Context:
         maps : bool
             Keep disparity maps.
         """
-        script = load(f"{self.paper}/{name}" if isinstance(name, str) else name, overrides=list(overrides))
+        script = load(
+            f"{self.paper}/{name}" if isinstance(name, str) else name, overrides=list(overrides)
+        )
         requested_scenes = script.scenes if scenes is None else scenes
         loadable_scenes = [s for s in requested_scenes if isinstance(s, Scene) or self._loaded(s)]
         available_scenes = self._counted(requested_scenes, loadable_scenes)
         names = [_name(scene) for scene in available_scenes]
         key = (script.name, *overrides, str(maps), *names)
         if key not in self._runs:
-            print(f"{script.name}: {len(script.settings)} settings on {', '.join(names)}", file=sys.stderr, flush=True)
+            print(
+                f"{script.name}: {len(script.settings)} settings on {', '.join(names)}",
+                file=sys.stderr,
+                flush=True,
+            )
             out = self.out / "runs" / script.name
             results: list[Result] = []
             if available_scenes:
-                results = run(script, available_scenes, data=self.data, out=out, workers=self.workers, maps=maps)
+                results = run(
+                    script,
+                    available_scenes,
+                    data=self.data,
+                    out=out,
+                    workers=self.workers,
+                    maps=maps,
+                )
             self._runs[key] = results
         self.used += self._runs[key]
         return self._runs[key]
@@ -266,14 +295,21 @@ class Context:
     def plots(self, name: str, results: Sequence[Result]) -> list[Picture]:
         """The plots that the report of the script `name` asks for."""
         wanted = read_report(load(f"{self.paper}/{name}").report).plots if results else []
-        shown = [(plot, own) for plot in wanted for _, own in of_each_protocol(results, plot.where, plot.y)]
-        return [drawn(plot.name, plot_figure(plot, own), f"plot {plot.name}", plot.title) for plot, own in shown]
+        shown = [
+            (plot, own)
+            for plot in wanted
+            for _, own in of_each_protocol(results, plot.where, plot.y)
+        ]
+        return [
+            drawn(plot.name, plot_figure(plot, own), f"plot {plot.name}", plot.title)
+            for plot, own in shown
+        ]
 
     def _loaded(self, name: str) -> Scene | None:
         """A scene; None if it cannot be loaded, which is noted in `missing` with the reason."""
         try:
             scene = load_scene(name, data=self.data)
-            scene.reference  # noqa: B018  loads the file
+            scene.reference  # noqa: B018  The property loads the file.
         except DataError as error:
             self.missing[name] = str(error)
             return None
@@ -314,7 +350,9 @@ class Context:
         """Record a part of an item that is left out; `part` is a noun phrase."""
         self.coverage.omissions[part] = None
 
-    def _counted(self, requested: Sequence[str | Scene], available: Sequence[_Named]) -> list[_Named]:
+    def _counted(
+        self, requested: Sequence[str | Scene], available: Sequence[_Named]
+    ) -> list[_Named]:
         """Record the scenes of an item and return those to run.
 
         In a quick reproduction this is the first available scene only.

@@ -76,7 +76,9 @@ class Reproduction:
         not hold, 3 if only our own checks or sentences asked of scenes of ours fail, 0
         otherwise.
         """
-        failing_kinds = {judgement.kind for judgement in self.judgements if judgement.holds is False}
+        failing_kinds = {
+            judgement.kind for judgement in self.judgements if judgement.holds is False
+        }
         if any(c.outside for c in self.comparisons) or failing_kinds & set(OF_THE_PAPER):
             return 1
         return 3 if failing_kinds else 0
@@ -129,9 +131,7 @@ def _total_of_unjudged(by_kind: Mapping[str, SentenceCounts]) -> str:
         return ""
     if undetermined == 0:
         return f"Sentences not judged: {total}."
-    return (
-        f"Sentences not judged: {total}, of which {undetermined} have a verdict that changes with what the paper does not print."
-    )
+    return f"Sentences not judged: {total}, of which {undetermined} have a verdict that changes with what the paper does not print."
 
 
 def reproduce(
@@ -182,10 +182,18 @@ def reproduce(
             outcome = replace(outcome, blocks=_shown(chosen, outcome, context.used))
             coverages.append(context.coverage)
             outcomes[chosen.name] = outcome
-            sections.append(Section(chosen.title, [*outcome.blocks, *failures_first(outcome.statements)]))
+            sections.append(
+                Section(chosen.title, [*outcome.blocks, *failures_first(outcome.statements)])
+            )
             _write(out, chosen, outcome, _Mark(quick, context.coverage))
 
-    extent = Extent(list(outcomes), len(paper.items), union(coverages), quick=quick, single_item=item is not None)
+    extent = Extent(
+        list(outcomes),
+        len(paper.items),
+        union(coverages),
+        quick=quick,
+        single_item=item is not None,
+    )
     title = f"{paper.name}: published and ours"
     if extent.label:
         title += f". {extent.label}"
@@ -202,7 +210,10 @@ def reproduce(
         comparisons={name: outcome.comparisons for name, outcome in outcomes.items()},
         judgements=done.judgements,
     )
-    write_bytes(out / "counts.json", (json.dumps(counts, indent=1, ensure_ascii=False, default=float) + "\n").encode())
+    write_bytes(
+        out / "counts.json",
+        (json.dumps(counts, indent=1, ensure_ascii=False, default=float) + "\n").encode(),
+    )
     return done
 
 
@@ -212,23 +223,45 @@ def _sections_about_rules(paper: Paper, done: Reproduction, *, whole: bool) -> I
     for judgements in by_sentence(done.judgements).values():
         claim = judgements[0].claim
         for earlier in claim.before:
-            rows.append([claim.says, earlier.rule, earlier.verdict, claim.rule, verdict_of(judgements)])
+            rows.append(
+                [claim.says, earlier.rule, earlier.verdict, claim.rule, verdict_of(judgements)]
+            )
     if rows:
         header = ["sentence", "earlier rule", "its verdict", "today's rule", "its verdict"]
-        yield Section("Rules that were replaced", [plain_table("Both verdicts of each sentence", header, rows)])
+        yield Section(
+            "Rules that were replaced",
+            [plain_table("Both verdicts of each sentence", header, rows)],
+        )
     if paper.not_asked and whole:
-        not_asked = plain_table("Sentences that are not among those judged", ["sentence"], [[text] for text in paper.not_asked])
+        not_asked = plain_table(
+            "Sentences that are not among those judged",
+            ["sentence"],
+            [[text] for text in paper.not_asked],
+        )
         yield Section("Not asked", [not_asked])
     if paper.gone and whole:
-        gone = plain_table("What earlier versions judged", ["statement", "verdict, and why it is gone"], paper.gone.items())
+        gone = plain_table(
+            "What earlier versions judged",
+            ["statement", "verdict, and why it is gone"],
+            paper.gone.items(),
+        )
         yield Section("No longer asked", [gone])
 
 
 def _shown(item: Item, outcome: Outcome, used: Sequence[Result]) -> list[Block]:
     """What an item shows: what it tells, published numbers, and the rest; then the protocol of the results that it used, and those that failed."""
-    shown = [comparison_table(f"{item.title}: published and ours", outcome.comparisons)] if outcome.comparisons else []
+    shown = (
+        [comparison_table(f"{item.title}: published and ours", outcome.comparisons)]
+        if outcome.comparisons
+        else []
+    )
     told = [block for block in outcome.blocks if isinstance(block, Text)]
-    blocks = [*([Text(item.text)] if item.text else []), *told, *shown, *(block for block in outcome.blocks if block not in told)]
+    blocks = [
+        *([Text(item.text)] if item.text else []),
+        *told,
+        *shown,
+        *(block for block in outcome.blocks if block not in told),
+    ]
     if used:
         failed = [f"{r.scene} {r.method} {dict(r.axes)}: {r.error}" for r in used if r.error]
         lines = [f"{len(used)} results", *dict.fromkeys(r.protocol_text for r in used), *failed]
@@ -253,7 +286,13 @@ def opening(paper: Paper, done: Reproduction) -> list[str]:
     ]
     if not done.extent.all_items:
         command = f"stereo-framework reproduce {paper.name}"
-        return [f"{paper.reference}.", done.extent.sentence, "In this part:", *verdicts, f"The whole paper: {command}."]
+        return [
+            f"{paper.reference}.",
+            done.extent.sentence,
+            "In this part:",
+            *verdicts,
+            f"The whole paper: {command}.",
+        ]
 
     subject = f"{paper.reference}: {paper.repeated}."
     if not done.extent.whole:
@@ -267,7 +306,9 @@ def _agreement_and_failure(numbers: NumberCounts, runs: SentenceCounts) -> tuple
     if numbers.judged > 0:
         agreeing.append(f"{numbers.met} of {numbers.judged} printed numbers that can be judged")
     if numbers.judged > numbers.met:
-        failing.append(f"{_counted(numbers.judged - numbers.met, 'printed number')} that can be judged")
+        failing.append(
+            f"{_counted(numbers.judged - numbers.met, 'printed number')} that can be judged"
+        )
     if runs.judged > 0:
         agreeing.append(f"{runs.hold} of {runs.judged} sentences {KINDS['runs']}")
     if runs.fail > 0:
@@ -315,11 +356,19 @@ def _summary(done: Reproduction, seconds: float) -> Iterator[Block]:
     yield Text(f"Computed, or taken from earlier runs, in {seconds:.0f} s.")
     if done.missing:
         rows = [[name, reason, _fetch(name)] for name, reason in done.missing.items()]
-        yield plain_table("Scenes that are not there; their columns are empty", ["scene", "reason", "to get it"], rows)
+        yield plain_table(
+            "Scenes that are not there; their columns are empty",
+            ["scene", "reason", "to get it"],
+            rows,
+        )
     unjudged: dict[str, list[str]] = {}
     for c in done.comparisons:
         if c.published is not None and not c.judged:
-            reason = c.reason if c.below is None and c.above is None else f"not measured, otherwise {c.tolerance}: {c.reason}"
+            reason = (
+                c.reason
+                if c.below is None and c.above is None
+                else f"not measured, otherwise {c.tolerance}: {c.reason}"
+            )
             unjudged.setdefault(reason, []).append(f"{c.row} {c.column}")
     if unjudged:
         listed = "\n".join(f"{reason}: {', '.join(places)}" for reason, places in unjudged.items())
@@ -354,7 +403,9 @@ class _Mark:
         if not self.quick and self.coverage.complete:
             return ""
         kind = "quick" if self.quick else "in part"
-        return f" ({kind}: {self.coverage.scene_count})" if self.coverage.requested else f" ({kind})"
+        return (
+            f" ({kind}: {self.coverage.scene_count})" if self.coverage.requested else f" ({kind})"
+        )
 
 
 def _write(out: Path, item: Item, outcome: Outcome, mark: _Mark) -> None:
@@ -376,7 +427,9 @@ def _tables(item: Item, outcome: Outcome) -> dict[str, Table]:
     """Return the tables of an item's files by the name of the file."""
     header = ("verdict", "kind", "sentence", "source", "figures", "notes")
     statements = failures_first(outcome.statements)
-    rows = tuple((s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in statements)
+    rows = tuple(
+        (s.verdict, s.asked, s.text, s.source, s.figures, " ".join(s.notes)) for s in statements
+    )
     tables = {f"{item.name}_statements": Table(header, rows, 0, f"{item.title}: sentences")}
 
     shown_tables = [block for block in outcome.blocks if isinstance(block, Table)]
@@ -388,5 +441,8 @@ def _tables(item: Item, outcome: Outcome) -> dict[str, Table]:
 
 def _plain(shown: Table) -> Table:
     """A table of the page for files: numbers with all their digits, and nothing for a dash."""
-    rows = [[cell.value if cell.value is not None or cell.text == "-" else cell.text for cell in row] for row in shown.cells()]
+    rows = [
+        [cell.value if cell.value is not None or cell.text == "-" else cell.text for cell in row]
+        for row in shown.cells()
+    ]
     return replace(shown, rows=rows)

@@ -16,7 +16,10 @@ _FINE = 8
 """Steps of a grey level in the table of weights: neighbouring ones differ by less than a hundredth."""
 
 
-@stage("preprocessing", source="Ansar, Castano & Matthies 2004; Hirschmueller & Scharstein 2009, section 3.1")
+@stage(
+    "preprocessing",
+    source="Ansar, Castano & Matthies 2004; Hirschmueller & Scharstein 2009, section 3.1",
+)
 def bilateral_subtraction(
     image: Image,
     *,
@@ -65,7 +68,12 @@ def bilateral_subtraction(
     for plane, out in zip(planes, found, strict=True):
         padded = np.pad(plane, reach, mode="edge")
 
-        def run(start: int, stop: int, padded: NDArray[np.float32] = padded, out: NDArray[np.float32] = out) -> None:
+        def run(
+            start: int,
+            stop: int,
+            padded: NDArray[np.float32] = padded,
+            out: NDArray[np.float32] = out,
+        ) -> None:
             _kernel(padded[start : stop + 2 * reach], near, alike, out[start:stop])
 
         over_rows(run, out.shape[0], 10 * near.size * out.size)
@@ -73,7 +81,12 @@ def bilateral_subtraction(
 
 
 @kernel
-def _kernel(padded: NDArray[np.float32], near: NDArray[np.float64], alike: NDArray[np.float64], out: NDArray[np.float32]) -> None:
+def _kernel(
+    padded: NDArray[np.float32],
+    near: NDArray[np.float64],
+    alike: NDArray[np.float64],
+    out: NDArray[np.float32],
+) -> None:
     side = near.shape[0]
     reach = side // 2
     for y in range(out.shape[0]):

@@ -16,7 +16,9 @@ _PLAIN = 2.0
 
 
 @stage("preprocessing", source="Hirschmueller & Scharstein 2009, section 3.1")
-def laplacian_of_gaussian(image: Image, *, sigma: Annotated[Positive, Unit("pixels")] = 1.0) -> Image:
+def laplacian_of_gaussian(
+    image: Image, *, sigma: Annotated[Positive, Unit("pixels")] = 1.0
+) -> Image:
     """Convolve with the Laplacian of a Gaussian, which smooths noise and takes away brightness.
 
     Parameters

@@ -47,7 +47,9 @@ def mean_subtraction(image: Image, *, size: Annotated[PositiveInt, Unit("pixels"
     """
     values = image.astype(np.float32)
     anchor = ((size - 1) // 2, (size - 1) // 2)
-    means = cv2.boxFilter(values.astype(np.float64), -1, (size, size), anchor=anchor, borderType=cv2.BORDER_REPLICATE)
+    means = cv2.boxFilter(
+        values.astype(np.float64), -1, (size, size), anchor=anchor, borderType=cv2.BORDER_REPLICATE
+    )
     return around_the_middle(image, values - means.astype(np.float32))
 
 

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Fraction01, Image, NonNegative, NonNegativeInt, Positive, Unit, stage
+from stereo_framework.core.stage import (
+    Fraction01,
+    Image,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    Unit,
+    stage,
+)
 
 
 @stage("preprocessing", source="Hirschmueller & Scharstein 2009, section 4.1")
@@ -58,6 +66,10 @@ def radiometric_change(
     y, x = np.linspace(-1, 1, rows)[:, None], np.linspace(-1, 1, columns)[None, :]
     lens = 1 - vignetting * (x * x + y * y) / 2
     seen = match * (exposure * (lens if match.ndim == 2 else lens[..., None]))
-    changed = 255 * np.clip(seen / 255, 0, 1) ** gamma + np.random.default_rng(seed).normal(0, noise, match.shape)
+    changed = 255 * np.clip(seen / 255, 0, 1) ** gamma + np.random.default_rng(seed).normal(
+        0, noise, match.shape
+    )
     changed = np.clip(changed, 0, 255)
-    return reference, np.rint(changed).astype(np.uint8) if match.dtype == np.uint8 else changed.astype(np.float32)
+    return reference, np.rint(changed).astype(
+        np.uint8
+    ) if match.dtype == np.uint8 else changed.astype(np.float32)

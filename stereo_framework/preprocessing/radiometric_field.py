@@ -12,7 +12,9 @@ from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.local_averages import local_averages
 
 
-@stage("preprocessing", source="ours, unpublished; Knutsson & Westin 1993 for normalized convolution")
+@stage(
+    "preprocessing", source="ours, unpublished; Knutsson & Westin 1993 for normalized convolution"
+)
 def radiometric_field(
     reference: Image,
     match: Image,

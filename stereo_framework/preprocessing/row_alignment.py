@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.calls import CallReport, report_call
-from stereo_framework.core.stage import Disparity, Image, NonNegative, Search, Status, Unit, View, one_of, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    Image,
+    NonNegative,
+    Search,
+    Status,
+    Unit,
+    View,
+    one_of,
+    stage,
+)
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -40,7 +50,10 @@ _PULL = np.diag([1e-4, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 """Ridge of the fit in shares of the sum of weights, so that a field that few windows speak of stays small where there are none."""
 
 
-@stage("preprocessing", source="ours, unpublished; Lucas & Kanade 1981 for windows, Beaton & Tukey 1974 for weights")
+@stage(
+    "preprocessing",
+    source="ours, unpublished; Lucas & Kanade 1981 for windows, Beaton & Tukey 1974 for weights",
+)
 def row_alignment(
     reference: Image,
     match: Image,
@@ -98,7 +111,10 @@ def row_alignment(
     """
     seen = one_of("row_alignment.initial", alternatives, initial)
     field = _field(
-        reference, match, search.direction, np.where(seen.status == Status.MATCHED, seen.disparity, np.float32(np.nan))
+        reference,
+        match,
+        search.direction,
+        np.where(seen.status == Status.MATCHED, seen.disparity, np.float32(np.nan)),
     )
     rows = _rows(field)
     if _mean_square(rows) <= threshold**2:
@@ -107,7 +123,11 @@ def row_alignment(
     moved = np.empty_like(match)
     channels = match.reshape(*match.shape[:2], -1)
     out = moved.reshape(channels.shape)
-    over_rows(lambda start, stop: _sample(channels, match.dtype == np.uint8, field, start, stop, out), len(match), 8 * match.size)
+    over_rows(
+        lambda start, stop: _sample(channels, match.dtype == np.uint8, field, start, stop, out),
+        len(match),
+        8 * match.size,
+    )
     return reference, moved
 
 
@@ -116,7 +136,9 @@ def _field(reference: Image, match: Image, direction: int, disparity: Disparity)
     import cv2
 
     left, right = (_blurred(image) for image in (reference, match))
-    slopes = np.stack([cv2.Sobel(left, cv2.CV_32F, *along, scale=1 / 8) for along in ((1, 0), (0, 1))])
+    slopes = np.stack(
+        [cv2.Sobel(left, cv2.CV_32F, *along, scale=1 / 8) for along in ((1, 0), (0, 1))]
+    )
     rows, columns = left.shape
     step = max(1, round(math.sqrt(left.size / _WINDOWS)))
     places = range(step // 2, rows, step), range(step // 2, columns, step)
@@ -125,7 +147,9 @@ def _field(reference: Image, match: Image, direction: int, disparity: Disparity)
     for _ in range(_PASSES):
 
         def run(start: int, stop: int, field: Field = field) -> None:
-            _measure(left, right, slopes, disparity, direction, step, field, start, shifts[start:stop])
+            _measure(
+                left, right, slopes, disparity, direction, step, field, start, shifts[start:stop]
+            )
 
         over_rows(run, len(shifts), 16 * (2 * _HALF + 1) ** 2 * shifts.size)
         j, i = np.nonzero(~np.isnan(shifts))
@@ -144,7 +168,11 @@ def _blurred(image: Image) -> NDArray[np.float32]:
     """The image in grey, blurred by a pixel."""
     import cv2
 
-    grey = image.astype(np.float32) if image.ndim == 2 else cv2.cvtColor(image.astype(np.float32), cv2.COLOR_RGB2GRAY)
+    grey = (
+        image.astype(np.float32)
+        if image.ndim == 2
+        else cv2.cvtColor(image.astype(np.float32), cv2.COLOR_RGB2GRAY)
+    )
     return np.ascontiguousarray(cv2.GaussianBlur(grey, (0, 0), 1.0))
 
 
@@ -167,7 +195,9 @@ def _fitted(terms: NDArray[np.float64], values: NDArray[np.float64]) -> Field:
     field = np.zeros(6)
     for _ in range(10):
         away = values - terms @ field
-        weights = np.clip(1 - (away / (3 * (1.4826 * np.median(np.abs(away)) + 1e-3))) ** 2, 0, None) ** 2
+        weights = (
+            np.clip(1 - (away / (3 * (1.4826 * np.median(np.abs(away)) + 1e-3))) ** 2, 0, None) ** 2
+        )
         weighted = terms * weights[:, None]
         field = np.linalg.solve(weighted.T @ terms + weights.sum() * _PULL, weighted.T @ values)
     return field
@@ -177,12 +207,27 @@ def _fitted(terms: NDArray[np.float64], values: NDArray[np.float64]) -> Field:
 def _value(field: Field, x: float, y: float, columns: int, rows: int) -> float:
     """The field at a position of the match image."""
     u, v = 2 * x / columns - 1, 2 * y / rows - 1
-    return field[0] + field[1] * u + field[2] * v + field[3] * u * u + field[4] * u * v + field[5] * v * v
+    return (
+        field[0]
+        + field[1] * u
+        + field[2] * v
+        + field[3] * u * u
+        + field[4] * u * v
+        + field[5] * v * v
+    )
 
 
 @kernel
 def _measure(
-    left: Grey, right: Grey, slopes: Grey, disparity: Grey, direction: int, step: int, field: Field, start: int, shifts: Grey
+    left: Grey,
+    right: Grey,
+    slopes: Grey,
+    disparity: Grey,
+    direction: int,
+    step: int,
+    field: Field,
+    start: int,
+    shifts: Grey,
 ) -> None:
     """How many rows lower than the field says the match image shows the windows around some pixels; NaN where a window cannot say."""
     rows, columns = left.shape

@@ -2,12 +2,16 @@
 
 from stereo_framework.refinement.border_fill import border_fill as border_fill
 from stereo_framework.refinement.confidence_filter import confidence_filter as confidence_filter
-from stereo_framework.refinement.discontinuity_adjustment import discontinuity_adjustment as discontinuity_adjustment
+from stereo_framework.refinement.discontinuity_adjustment import (
+    discontinuity_adjustment as discontinuity_adjustment,
+)
 from stereo_framework.refinement.equiangular import equiangular as equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions as fill_occlusions
 from stereo_framework.refinement.interpolate import interpolate as interpolate
 from stereo_framework.refinement.left_right_check import left_right_check as left_right_check
-from stereo_framework.refinement.left_right_check_fast import left_right_check_fast as left_right_check_fast
+from stereo_framework.refinement.left_right_check_fast import (
+    left_right_check_fast as left_right_check_fast,
+)
 from stereo_framework.refinement.median import median as median
 from stereo_framework.refinement.parabola import parabola as parabola
 from stereo_framework.refinement.plane_smooth import plane_smooth as plane_smooth

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Disparity, Image, Mask, Search
-from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, Status, StatusMap, Unit, stage
+from stereo_framework.core.stage import (
+    NonNegative,
+    Positive,
+    PositiveInt,
+    Status,
+    StatusMap,
+    Unit,
+    stage,
+)
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.local_planes import solve
 from stereo_framework.kernels.threads import over_rows
@@ -22,7 +30,9 @@ _HOLD = (10.0, 1e-3)
 """Weights that keep slopes near 0 and the value near the pixel's own, in squared pixels and pixels."""
 
 
-@stage("refinement", source="ours, unpublished; Bleyer & Gelautz 2005 for planes of occluded surfaces")
+@stage(
+    "refinement", source="ours, unpublished; Bleyer & Gelautz 2005 for planes of occluded surfaces"
+)
 def border_fill(
     disparity: Disparity,
     reference: Image,
@@ -84,12 +94,16 @@ def border_fill(
     # From here on the border is always on the left.
     inwards = np.s_[:, :: search.direction]
     given = in_one_form(disparity[inwards])
-    colours = in_one_form(reference.reshape(*disparity.shape, -1)[inwards].astype(np.float32, copy=False))
+    colours = in_one_form(
+        reference.reshape(*disparity.shape, -1)[inwards].astype(np.float32, copy=False)
+    )
     known = ~np.isnan(given)
     border = ~np.logical_or.accumulate(known, axis=1) & (status[inwards] != Status.INVALID)
     begins = np.full(disparity.shape, -1, np.int32)
     over_rows(
-        lambda start, stop: _begin(colours, known, border, start, stop, begins), disparity.shape[0], 100 * int(border.sum())
+        lambda start, stop: _begin(colours, known, border, start, stop, begins),
+        disparity.shape[0],
+        100 * int(border.sum()),
     )
     y, x = np.nonzero(begins >= 0)
     sources, which = np.unique(begins[y, x], return_inverse=True)
@@ -109,7 +123,14 @@ def border_fill(
 
 
 @kernel
-def _begin(colours: NDArray[np.float32], known: Mask, border: Mask, start: int, stop: int, begins: NDArray[np.int32]) -> None:
+def _begin(
+    colours: NDArray[np.float32],
+    known: Mask,
+    border: Mask,
+    start: int,
+    stop: int,
+    begins: NDArray[np.int32],
+) -> None:
     """Where the surface that continues into each border pixel begins, as an index in reading order."""
     rows, columns, channels = colours.shape
     for y in range(start, stop):
@@ -134,7 +155,13 @@ def _begin(colours: NDArray[np.float32], known: Mask, border: Mask, start: int, 
 
 
 @kernel
-def _fit(disparity: Disparity, sources: NDArray[np.int32], reach: int, gate: float, planes: NDArray[np.float64]) -> None:
+def _fit(
+    disparity: Disparity,
+    sources: NDArray[np.int32],
+    reach: int,
+    gate: float,
+    planes: NDArray[np.float64],
+) -> None:
     """The slopes along rows and columns and the value of the plane at each source."""
     rows, columns = disparity.shape
     for i in range(sources.shape[0]):

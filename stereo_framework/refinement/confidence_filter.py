@@ -6,7 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stereo_framework.core.stage import ConfidenceMap, Disparity, Fraction01, ParameterError, Status, StatusMap, nearest, stage
+from stereo_framework.core.stage import (
+    ConfidenceMap,
+    Disparity,
+    Fraction01,
+    ParameterError,
+    Status,
+    StatusMap,
+    nearest,
+    stage,
+)
 
 
 @stage("refinement", source="Hu & Mordohai 2012 for the measures")
@@ -66,7 +75,9 @@ def confidence_filter(
 
 def _measured(confidence: Mapping[str, ConfidenceMap], measure: str | None) -> ConfidenceMap:
     if not confidence:
-        raise ParameterError("confidence_filter.measure: the method measures no confidence; name a measure under confidence:")
+        raise ParameterError(
+            "confidence_filter.measure: the method measures no confidence; name a measure under confidence:"
+        )
     if measure is not None and measure not in confidence:
         raise ParameterError(
             f"confidence_filter.measure: no confidence {measure!r}; {nearest(measure, confidence, kind='measures')}"

@@ -14,7 +14,10 @@ from stereo_framework.kernels.threads import over_rows
 
 @stage("refinement", source="Mei et al. 2011, section 3.4", halo=lambda: 1, integer=True)
 def discontinuity_adjustment(
-    disparity: Disparity, volume: CostVolume, *, difference: Annotated[NonNegative, Unit("pixels")] = 1.0
+    disparity: Disparity,
+    volume: CostVolume,
+    *,
+    difference: Annotated[NonNegative, Unit("pixels")] = 1.0,
 ) -> Disparity:
     """Give every pixel at an edge of the map the cheapest of its own and its two neighbours' disparities.
 
@@ -62,7 +65,9 @@ def discontinuity_adjustment(
     limit = np.float32(difference)
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, volume.costs[start:stop], minimum, step, limit, start, adjusted[start:stop])
+        _kernel(
+            disparity, volume.costs[start:stop], minimum, step, limit, start, adjusted[start:stop]
+        )
 
     over_rows(run, disparity.shape[0], 10 * disparity.size)
     return adjusted
@@ -70,7 +75,13 @@ def discontinuity_adjustment(
 
 @kernel
 def _kernel(
-    disparity: Disparity, costs: NDArray, minimum: float, step: float, difference: float, start: int, adjusted: Disparity
+    disparity: Disparity,
+    costs: NDArray,
+    minimum: float,
+    step: float,
+    difference: float,
+    start: int,
+    adjusted: Disparity,
 ) -> None:
     rows, columns = disparity.shape
     for y in range(adjusted.shape[0]):

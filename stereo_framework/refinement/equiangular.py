@@ -7,8 +7,15 @@ import numpy as np
 from stereo_framework.core.stage import CostVolume, Disparity, SearchMask, stage
 
 
-@stage("refinement", source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001", halo=lambda: 0, integer=True)
-def equiangular(disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None) -> Disparity:
+@stage(
+    "refinement",
+    source="Haller & Nedevschi 2012; Shimizu & Okutomi 2001",
+    halo=lambda: 0,
+    integer=True,
+)
+def equiangular(
+    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None
+) -> Disparity:
     """Move each disparity to the intersection of two lines of opposite slope through its cost and the costs of its two neighbouring levels.
 
     Parameters
@@ -44,7 +51,9 @@ def equiangular(disparity: Disparity, volume: CostVolume, mask: SearchMask | Non
     levels = (disparity.astype(np.float64) - search.minimum) / search.step
     nearest = np.rint(levels)
     # float32 disparities are off the grid by rounding alone, by far less than this. Comparisons with NaN are false.
-    y, x = np.nonzero((np.abs(levels - nearest) <= 1e-3) & (nearest >= 1) & (nearest <= search.levels - 2))
+    y, x = np.nonzero(
+        (np.abs(levels - nearest) <= 1e-3) & (nearest >= 1) & (nearest <= search.levels - 2)
+    )
     centre = nearest[y, x].astype(np.intp)
     before, least, after = (volume.costs[y, x, centre + k].astype(np.float32) for k in (-1, 0, 1))
     left, right = before - least, after - least
@@ -52,4 +61,8 @@ def equiangular(disparity: Disparity, volume: CostVolume, mask: SearchMask | Non
     lowest = (np.minimum(left, right) >= 0) & (steeper > 0)
     offset = np.float32(0.5) * (left - right)[lowest] / steeper[lowest]
     refined[y[lowest], x[lowest]] = search.minimum + (centre[lowest] + offset) * search.step
-    return refined if mask is None else np.where(mask.beside_closed(disparity, search), disparity, refined)
+    return (
+        refined
+        if mask is None
+        else np.where(mask.beside_closed(disparity, search), disparity, refined)
+    )

@@ -9,7 +9,9 @@ from stereo_framework.kernels.filling import fill_rows
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, sections 3.4 and 4.3", halo=lambda: 0)
-def fill_occlusions(disparity: Disparity, *, rule: Literal["background", "left"] = "background") -> Disparity:
+def fill_occlusions(
+    disparity: Disparity, *, rule: Literal["background", "left"] = "background"
+) -> Disparity:
     """Give every pixel without an estimate one of the nearest estimates in its row.
 
     Parameters

@@ -8,7 +8,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Disparity, Image, Mask, Status, StatusMap, in_one_form, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    Image,
+    Mask,
+    Status,
+    StatusMap,
+    in_one_form,
+    stage,
+)
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -18,14 +26,25 @@ Map = NDArray[np.float32]
 
 _FILLED, _INVALID = int(Status.FILLED), int(Status.INVALID)
 # In half pixels down and to the right: all multiples of 45 degrees, and the knight's moves between them.
-_EIGHT = [(2 * down, 2 * right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)]
-_KNIGHTS = [(down, right) for down in (-2, -1, 1, 2) for right in (-2, -1, 1, 2) if abs(down) != abs(right)]
-_DIRECTIONS = {"hirschmueller": np.array(_EIGHT, np.int64), "mei": np.array(_EIGHT + _KNIGHTS, np.int64)}
+_EIGHT = [
+    (2 * down, 2 * right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)
+]
+_KNIGHTS = [
+    (down, right) for down in (-2, -1, 1, 2) for right in (-2, -1, 1, 2) if abs(down) != abs(right)
+]
+_DIRECTIONS = {
+    "hirschmueller": np.array(_EIGHT, np.int64),
+    "mei": np.array(_EIGHT + _KNIGHTS, np.int64),
+}
 
 
 @stage("refinement", source="Hirschmueller 2008, section 2.5.3; Mei et al. 2011, section 3.4")
 def interpolate(
-    disparity: Disparity, reference: Image, status: StatusMap, *, rule: Literal["hirschmueller", "mei"] = "hirschmueller"
+    disparity: Disparity,
+    reference: Image,
+    status: StatusMap,
+    *,
+    rule: Literal["hirschmueller", "mei"] = "hirschmueller",
 ) -> tuple[Disparity, StatusMap]:
     """Give every pixel without an estimate one of the nearest estimates in 8 or 16 directions.
 
@@ -78,7 +97,9 @@ def interpolate(
     occluded = np.isnan(disparity) & (status == Status.OCCLUDED)
     if rule == "hirschmueller":
         # Occluded is all that is connected to an occluded pixel through others without an estimate; 0 is the area of all other pixels.
-        areas = cv2.connectedComponents((np.isnan(disparity) & (status != Status.INVALID)).astype(np.uint8), connectivity=4)[1]
+        areas = cv2.connectedComponents(
+            (np.isnan(disparity) & (status != Status.INVALID)).astype(np.uint8), connectivity=4
+        )[1]
         touched = np.zeros(areas.max() + 1, bool)
         touched[areas[occluded]] = True
         occluded = touched[areas]
@@ -94,7 +115,17 @@ def interpolate(
 
     def choose(start: int, stop: int) -> None:
         # Slices of `nearest` would be compiled for once more.
-        _choose(disparity.ravel(), colours, occluded.ravel(), rule == "mei", holes, nearest, (start, stop), flat, flat_status)
+        _choose(
+            disparity.ravel(),
+            colours,
+            occluded.ravel(),
+            rule == "mei",
+            holes,
+            nearest,
+            (start, stop),
+            flat,
+            flat_status,
+        )
 
     flat, flat_status = filled.reshape(-1), told.reshape(-1)
     over_rows(trace, len(directions), 10 * nearest.size)
@@ -103,7 +134,9 @@ def interpolate(
 
 
 @kernel
-def _trace(disparity: Disparity, holes: Places, number: Found, directions: Places, nearest: Found) -> None:
+def _trace(
+    disparity: Disparity, holes: Places, number: Found, directions: Places, nearest: Found
+) -> None:
     """The first pixel with an estimate that each hole meets in each direction, -1 where there is none.
 
     Pixels and `holes` are counted in reading order; `number` holds the index of a pixel's hole. After two steps every direction is at a whole pixel:

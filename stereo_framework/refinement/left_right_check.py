@@ -71,11 +71,17 @@ def left_right_check(
     >>> checked.tolist(), status.tolist()
     ([[0.0, nan, nan, 2.0, 2.0, 0.0]], [[0, 1, 1, 0, 0, 0]])
     """
-    return confirmed(disparity, other.disparity, 1 if search is None else search.direction, status, tolerance)
+    return confirmed(
+        disparity, other.disparity, 1 if search is None else search.direction, status, tolerance
+    )
 
 
 def confirmed(
-    disparity: Disparity, other: Disparity, direction: int, status: StatusMap | None, tolerance: float
+    disparity: Disparity,
+    other: Disparity,
+    direction: int,
+    status: StatusMap | None,
+    tolerance: float,
 ) -> tuple[Disparity, StatusMap]:
     """What `left_right_check` returns, by the match frame's map alone."""
     checked, judged = disparity.copy(), status_of(disparity) if status is None else status.copy()
@@ -90,7 +96,11 @@ def confirmed(
 
 @kernel
 def _kernel(
-    other: NDArray[np.float32], direction: int, tolerance: float, disparity: NDArray[np.float32], status: StatusMap
+    other: NDArray[np.float32],
+    direction: int,
+    tolerance: float,
+    disparity: NDArray[np.float32],
+    status: StatusMap,
 ) -> None:
     rows, columns = disparity.shape
     met = np.empty(columns, np.bool_)

@@ -69,14 +69,18 @@ def left_right_check_fast(
     winners = np.empty(disparity.shape, np.float32)
 
     def run(start: int, stop: int) -> None:
-        _kernel(costs[start:stop], nearest, search.stride, search.direction, closed, winners[start:stop])
+        _kernel(
+            costs[start:stop], nearest, search.stride, search.direction, closed, winners[start:stop]
+        )
 
     over_rows(run, len(costs), costs.size)
     return confirmed(disparity, winners, search.direction, status, tolerance)
 
 
 @kernel
-def _kernel(costs: NDArray, nearest: int, stride: int, direction: int, closed: float, winners: Disparity) -> None:
+def _kernel(
+    costs: NDArray, nearest: int, stride: int, direction: int, closed: float, winners: Disparity
+) -> None:
     """The disparities of least cost of the match frame's pixels; NaN where no open cell meets one.
 
     `nearest`: the disparity of level 0; `stride`: the pixels from level to level.

@@ -57,13 +57,17 @@ def median(disparity: Disparity, *, size: Annotated[PositiveInt, Unit("pixels")]
     # A hole as the lowest value of its window moves the lower middle of the rest to the middle: OpenCV's median holds for windows with one hole, too.
     filtered = cv2.medianBlur(np.fmax(disparity, np.float32(-np.inf)), size)
     filtered[missing] = np.nan
-    holes = cv2.boxFilter(missing.view(np.uint8), -1, (size, size), normalize=False, borderType=cv2.BORDER_REPLICATE)
+    holes = cv2.boxFilter(
+        missing.view(np.uint8), -1, (size, size), normalize=False, borderType=cv2.BORDER_REPLICATE
+    )
     return _by_sorting(disparity, (holes > 1) & ~missing, size, filtered)
 
 
 def _by_sorting(disparity: Disparity, wanted: Mask, size: int, filtered: Disparity) -> Disparity:
     """Write the medians of the wanted pixels alone."""
-    windows = sliding_window_view(np.pad(disparity, ((size - 1) // 2, size // 2), "edge"), (size, size))
+    windows = sliding_window_view(
+        np.pad(disparity, ((size - 1) // 2, size // 2), "edge"), (size, size)
+    )
     places = np.flatnonzero(wanted)
 
     def run(start: int, stop: int) -> None:

@@ -12,7 +12,11 @@ from stereo_framework.kernels.parabola import vertices
 
 @stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True)
 def parabola(
-    disparity: Disparity, volume: CostVolume, mask: SearchMask | None = None, *, limit: Annotated[Positive, Unit("levels")] = 0.5
+    disparity: Disparity,
+    volume: CostVolume,
+    mask: SearchMask | None = None,
+    *,
+    limit: Annotated[Positive, Unit("levels")] = 0.5,
 ) -> Disparity:
     """Move each disparity to the vertex of the parabola through its cost and those of its two neighbouring levels.
 

@@ -69,4 +69,6 @@ def plane_smooth(
     >>> plane_smooth(row, np.zeros((1, 7), np.uint8)).round().tolist()
     [[2.0, 2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
-    return local_planes(disparity, reference, (size // 2, far_size // 2), gate, colour_scale, ridge).value
+    return local_planes(
+        disparity, reference, (size // 2, far_size // 2), gate, colour_scale, ridge
+    ).value

@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import Fraction01, Levels, NonNegativeInt, Positive, PositiveInt, Status, StatusMap, Unit, stage
+from stereo_framework.core.stage import (
+    Fraction01,
+    Levels,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Status,
+    StatusMap,
+    Unit,
+    stage,
+)
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -18,7 +28,11 @@ from stereo_framework.kernels.threads import over_rows
 arms_of = per_image(arms)
 
 
-@stage("refinement", source="Mei et al. 2011, section 3.4", halo=lambda length, iterations: iterations * (length - 1))
+@stage(
+    "refinement",
+    source="Mei et al. 2011, section 3.4",
+    halo=lambda length, iterations: iterations * (length - 1),
+)
 def region_voting(
     disparity: Disparity,
     reference: Image,
@@ -90,7 +104,15 @@ def region_voting(
         open_, elected = np.flatnonzero(empty.T), np.full(disparity.shape, -1, np.int16)
 
         def run(start: int, stop: int, chosen: NDArray = open_, elected: NDArray = elected) -> None:
-            _kernel(votes, arms, chosen[start:stop], search.levels, minimum_count, minimum_share, elected)
+            _kernel(
+                votes,
+                arms,
+                chosen[start:stop],
+                search.levels,
+                minimum_count,
+                minimum_share,
+                elected,
+            )
 
         over_rows(run, open_.size, 100 * open_.size)
         won = elected >= 0
@@ -105,7 +127,13 @@ def region_voting(
 
 @kernel
 def _kernel(
-    votes: Levels, arms: Arms, chosen: NDArray[np.int64], levels: int, minimum_count: int, minimum_share: float, elected: Levels
+    votes: Levels,
+    arms: Arms,
+    chosen: NDArray[np.int64],
+    levels: int,
+    minimum_count: int,
+    minimum_share: float,
+    elected: Levels,
 ) -> None:
     """The level that the region of each of the `chosen` pixels elects, -1 = none; the pixels are counted down the columns."""
     rows = votes.shape[0]
@@ -129,7 +157,15 @@ def _kernel(
 
 
 @kernel
-def _count(votes: NDArray[np.int16], arms: Arms, x: int, start: int, stop: int, by: int, counts: NDArray[np.int32]) -> None:
+def _count(
+    votes: NDArray[np.int16],
+    arms: Arms,
+    x: int,
+    start: int,
+    stop: int,
+    by: int,
+    counts: NDArray[np.int32],
+) -> None:
     """Add `by` for each vote on the horizontal arms of the rows `start` to `stop` - 1 of a column."""
     for v in range(start, stop):
         for u in range(x - arms[0, v, x], x + arms[1, v, x] + 1):

@@ -66,7 +66,13 @@ def remove_speckles(
 
 
 @kernel
-def _kernel(disparity: NDArray[np.float32], start: int, size: int, difference: float, kept: NDArray[np.float32]) -> None:
+def _kernel(
+    disparity: NDArray[np.float32],
+    start: int,
+    size: int,
+    difference: float,
+    kept: NDArray[np.float32],
+) -> None:
     rows, columns = disparity.shape
     seen = np.zeros((rows, columns), np.bool_)
     # The pixels of one surface; the neighbours of those behind `done` are still to be visited.

@@ -8,7 +8,15 @@ import numpy as np
 
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, Search
-from stereo_framework.core.stage import Fraction01, NonNegative, NonNegativeInt, Positive, PositiveInt, Unit, stage
+from stereo_framework.core.stage import (
+    Fraction01,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Unit,
+    stage,
+)
 from stereo_framework.core.volume import Status, StatusMap
 from stereo_framework.kernels.segment_planes import plane_values
 from stereo_framework.kernels.segments import segments
@@ -16,7 +24,10 @@ from stereo_framework.kernels.segments import segments
 segments_of = per_image(segments)
 
 
-@stage("refinement", source="Klaus, Sormann & Karner 2006, section 2.2; Felzenszwalb & Huttenlocher 2004")
+@stage(
+    "refinement",
+    source="Klaus, Sormann & Karner 2006, section 2.2; Felzenszwalb & Huttenlocher 2004",
+)
 def segment_planes(
     disparity: Disparity,
     reference: Image,
@@ -98,7 +109,9 @@ def segment_planes(
     if not wanted.any():
         return filled, told
     segments = segments_of(reference, float(sigma), float(scale), minimum_size)
-    values = plane_values(disparity, wanted, segments, tolerance, minimum_count, minimum_share, trials, seed)
+    values = plane_values(
+        disparity, wanted, segments, tolerance, minimum_count, minimum_share, trials, seed
+    )
     y, x = np.nonzero(wanted)
     # False where a segment has no plane.
     legal = (values >= search.minimum) & (values <= search.maximum)

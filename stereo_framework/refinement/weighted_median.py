@@ -27,7 +27,11 @@ _BINS = 1024
 """Of the disparities of an image: only those in the median's bin are looked at one by one."""
 
 
-@stage("refinement", source="Ma et al. 2013; Rhemann et al. 2011, section 3.1", halo=lambda size: size // 2)
+@stage(
+    "refinement",
+    source="Ma et al. 2013; Rhemann et al. 2011, section 3.1",
+    halo=lambda size: size // 2,
+)
 def weighted_median(
     disparity: Disparity,
     reference: Image,
@@ -99,18 +103,24 @@ def weighted_median(
     table = np.exp(-np.arange(min(_LEAST / unlike + 1, 3 * 255**2 + 1) if whole else 0) * unlike)
     table = np.append(table, 0)
     low, high = float(disparity[known].min()), float(disparity[known].max())
-    heights = (disparity.astype(np.float64) - low) * ((_BINS - 1) / (high - low) if high > low else 0)
+    heights = (disparity.astype(np.float64) - low) * (
+        (_BINS - 1) / (high - low) if high > low else 0
+    )
     # Rows of a window fill whole registers; places beyond the window or the image weigh nothing.
     more = -(2 * radius + 1) % _LANES
     around = ((0, 0), (radius, radius + more))
     near = np.pad(np.exp(-(far[:, None] + far)) * _WHOLE, ((0, 0), (0, more)))
     bins = np.pad(np.where(known, heights, _BINS).astype(np.int16), around, constant_values=_BINS)
     # Always three channels, so that the compiler knows their number; two of them are 0 for grey images.
-    channels = np.ascontiguousarray(np.moveaxis(reference.reshape(*disparity.shape, -1), 2, 0), np.float32)
+    channels = np.ascontiguousarray(
+        np.moveaxis(reference.reshape(*disparity.shape, -1), 2, 0), np.float32
+    )
     colours = np.pad(channels, ((0, 3 - len(channels)), *around))
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity, bins, colours, chosen, (unlike, table), near, start, filtered[start:stop])
+        _kernel(
+            disparity, bins, colours, chosen, (unlike, table), near, start, filtered[start:stop]
+        )
 
     over_rows(run, disparity.shape[0], near.size * int(np.count_nonzero(chosen)))
     return filtered
@@ -118,7 +128,14 @@ def weighted_median(
 
 @kernel
 def _kernel(
-    disparity: Costs, bins: Levels, colours: Costs, chosen: Mask, alike: Alike, near: Floats, start: int, filtered: Costs
+    disparity: Costs,
+    bins: Levels,
+    colours: Costs,
+    chosen: Mask,
+    alike: Alike,
+    near: Floats,
+    start: int,
+    filtered: Costs,
 ) -> None:
     (rows, columns), (unlike, table) = disparity.shape, alike
     height, width = near.shape
@@ -159,17 +176,26 @@ def _kernel(
                 for i in range(width):
                     weight = weights[np.uint64(line + i)]
                     if places[np.uint64(at + i)] == middle and weight > 0:
-                        values[count], kept[count] = disparity[y + j - radius, x + i - radius], weight
+                        values[count], kept[count] = (
+                            disparity[y + j - radius, x + i - radius],
+                            weight,
+                        )
                         count += 1
             filtered[y - start, x] = _lower_median(values[:count], kept[:count], whole, below)
 
 
 @kernel
-def _compare(colours: NDArray[np.float32], own: int, at: int, plane: int, differences: NDArray[np.float64]) -> None:
+def _compare(
+    colours: NDArray[np.float32], own: int, at: int, plane: int, differences: NDArray[np.float64]
+) -> None:
     """Squared colour distances between the pixels from `at` on and the pixel `own`; `plane` is the distance from one channel to the next in memory."""
     p, q = np.uint64(own), np.uint64(at)
     second, third = np.uint64(plane), np.uint64(2 * plane)
-    red, green, blue = np.float64(colours[p]), np.float64(colours[p + second]), np.float64(colours[p + third])
+    red, green, blue = (
+        np.float64(colours[p]),
+        np.float64(colours[p + second]),
+        np.float64(colours[p + third]),
+    )
     for n in range(differences.shape[0]):
         i = np.uint64(n)
         r, g = np.float64(colours[q + i]) - red, np.float64(colours[q + second + i]) - green
@@ -178,7 +204,9 @@ def _compare(colours: NDArray[np.float32], own: int, at: int, plane: int, differ
 
 
 @kernel
-def _lower_median(values: NDArray[np.float32], weights: NDArray[np.int64], whole: int, below: int) -> float:
+def _lower_median(
+    values: NDArray[np.float32], weights: NDArray[np.int64], whole: int, below: int
+) -> float:
     """The smallest value at which the weights, added to `below` in ascending order of the values, reach half of `whole`; both arrays are reordered."""
     low, high = 0, values.shape[0] - 1
     while low < high:

@@ -14,7 +14,11 @@ from stereo_framework.core.stage import Pair, Positive, PositiveInt, Search, Sta
 
 @stage("scheme", source="Quam 1987")
 def coarse(
-    solve: Callable[[Pair], Any], pair: Pair, *, factor: PositiveInt = 2, step: Annotated[Positive, Unit("pixels")] | None = None
+    solve: Callable[[Pair], Any],
+    pair: Pair,
+    *,
+    factor: PositiveInt = 2,
+    step: Annotated[Positive, Unit("pixels")] | None = None,
 ) -> Any:
     """Match the pair several times smaller, and enlarge the map.
 

@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import cv2
 import numpy as np
 
-from stereo_framework.core.stage import Disparity, NonNegative, Pair, PositiveInt, Search, SearchMask, Unit, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    NonNegative,
+    Pair,
+    PositiveInt,
+    Search,
+    SearchMask,
+    Unit,
+    stage,
+)
 
 _FAR = np.float32(1e9)
 """Pixels: above all disparities."""
@@ -62,7 +71,9 @@ def pyramid(
     return solve(pair)
 
 
-def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: float, size: int) -> tuple[Disparity, Disparity]:
+def spread(
+    coarse: Disparity, search: Search, shape: tuple[int, int], margin: float, size: int
+) -> tuple[Disparity, Disparity]:
     """The range of each pixel of a pair, from the map of the pair at half the size.
 
     Parameters
@@ -91,7 +102,9 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
     last = np.ceil((2 * highest + margin - search.minimum) / search.step)
     found = []
     for level in (first, last):
-        limit = np.where(seen, search.minimum + search.step * np.clip(level, 0, search.levels - 1), np.nan).astype(np.float32)
+        limit = np.where(
+            seen, search.minimum + search.step * np.clip(level, 0, search.levels - 1), np.nan
+        ).astype(np.float32)
         found.append(limit.repeat(2, axis=0).repeat(2, axis=1)[: shape[0], : shape[1]])
     return found[0], found[1]
 
@@ -99,7 +112,10 @@ def spread(coarse: Disparity, search: Search, shape: tuple[int, int], margin: fl
 def narrowed(pair: Pair, low: Disparity, high: Disparity) -> Pair:
     """A pair whose pixels are searched from `low` to `high` alone, as far as their own ranges allow; NaN = no limit."""
     mask = pair.mask or SearchMask()
-    own_low, own_high = (np.full(pair.shape, np.nan, np.float32) if limit is None else limit for limit in (mask.low, mask.high))
+    own_low, own_high = (
+        np.full(pair.shape, np.nan, np.float32) if limit is None else limit
+        for limit in (mask.low, mask.high)
+    )
     new_low, new_high = np.fmax(low, own_low), np.fmin(high, own_high)
     narrow = replace(mask, low=new_low, high=new_high)
     closed = narrow.invalid(pair.search, pair.shape)

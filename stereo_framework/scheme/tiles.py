@@ -12,7 +12,17 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import NonNegative, NonNegativeInt, Pair, PositiveInt, Search, SearchMask, Status, Unit, stage
+from stereo_framework.core.stage import (
+    NonNegative,
+    NonNegativeInt,
+    Pair,
+    PositiveInt,
+    Search,
+    SearchMask,
+    Status,
+    Unit,
+    stage,
+)
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.filling import fill_rows
 
@@ -40,7 +50,9 @@ Fewer rows would hold too little of the image for the stages of a method.
 """
 
 
-def _largest(shape: tuple[int, int], search: Search, size: int, overlap: int, factor: int, margin: float) -> tuple[int, int]:
+def _largest(
+    shape: tuple[int, int], search: Search, size: int, overlap: int, factor: int, margin: float
+) -> tuple[int, int]:
     """Return the rows and columns of the largest pair that is matched for a tile.
 
     This tile is searched over the whole range. Hidden pixels add no columns, because a tile
@@ -135,10 +147,14 @@ def tiles(
 
     largest_part = _largest(pair.shape, pair.search, size, overlap, factor, margin)
     most_cells = math.prod(largest_part) * pair.search.levels
-    planner = _Planner(pair, surfaces, overlap=overlap, factor=factor, margin=margin, most_cells=most_cells)
+    planner = _Planner(
+        pair, surfaces, overlap=overlap, factor=factor, margin=margin, most_cells=most_cells
+    )
     rows, columns = pair.shape
     parts: list[_Part] = []
-    for row_span, column_span in itertools.product(_spans(rows, size, overlap), _spans(columns, size, overlap)):
+    for row_span, column_span in itertools.product(
+        _spans(rows, size, overlap), _spans(columns, size, overlap)
+    ):
         parts += planner.plan(row_span, column_span)
 
     for i in counted(len(parts), "tile"):
@@ -180,7 +196,9 @@ class _Mosaic:
         self.smallest[window] = np.minimum(self.smallest[window], comparable)
         self.largest[window] = np.maximum(self.largest[window], comparable)
         # The arrays of finished tiles would fill the memory.
-        self.remarks.append(replace(estimate, disparity=None, status=None, levels=None, volume=None, confidence={}))
+        self.remarks.append(
+            replace(estimate, disparity=None, status=None, levels=None, volume=None, confidence={})
+        )
 
     def _get_map(self, name: str, dtype: np.dtype) -> NDArray:
         if name not in self.maps:
@@ -189,7 +207,11 @@ class _Mosaic:
 
     def assemble(self) -> Any:
         """Return the estimate of the whole pair after all tiles were added."""
-        confidence = {name: values for name, values in self.maps.items() if name not in ("disparity", "status")}
+        confidence = {
+            name: values
+            for name, values in self.maps.items()
+            if name not in ("disparity", "status")
+        }
         difference = self.smallest - self.largest
         confidence["tiles"] = np.maximum(difference, np.float32(-self._range_width))
         memory = [estimate.memory for estimate in self.remarks if estimate.memory is not None]
@@ -235,7 +257,8 @@ def _spans(length: int, size: int, overlap: int) -> list[_Span]:
     ends = [length * i // parts for i in range(parts + 1)]
     seen = [(max(0, a - overlap), min(length, b + overlap)) for a, b in itertools.pairwise(ends)]
     return [
-        _Span(slice(a, b), slice(*s), slice(a - s[0], b - s[0])) for (a, b), s in zip(itertools.pairwise(ends), seen, strict=True)
+        _Span(slice(a, b), slice(*s), slice(a - s[0], b - s[0]))
+        for (a, b), s in zip(itertools.pairwise(ends), seen, strict=True)
     ]
 
 
@@ -251,8 +274,14 @@ def _halve(span: _Span, overlap: int) -> tuple[_Span, _Span]:
     inner_overlap = min(overlap, middle - core.start)
     stop = min(seen.stop, middle + inner_overlap)
     start = max(seen.start, middle - inner_overlap)
-    upper = _Span(slice(core.start, middle), slice(seen.start, stop), slice(core.start - seen.start, middle - seen.start))
-    lower = _Span(slice(middle, core.stop), slice(start, seen.stop), slice(middle - start, core.stop - start))
+    upper = _Span(
+        slice(core.start, middle),
+        slice(seen.start, stop),
+        slice(core.start - seen.start, middle - seen.start),
+    )
+    lower = _Span(
+        slice(middle, core.stop), slice(start, seen.stop), slice(middle - start, core.stop - start)
+    )
     return upper, lower
 
 
@@ -357,8 +386,16 @@ class _Planner:
         hidden_columns = None
         if self.surfaces is not None:
             window = rows.seen, columns.seen
-            search = _narrow_search(self.surfaces, search=self.pair.search, window=window, factor=self.factor, margin=self.margin)
-            hidden_columns = _find_hidden_columns(self.surfaces, (rows.core, columns.core), self.factor)
+            search = _narrow_search(
+                self.surfaces,
+                search=self.pair.search,
+                window=window,
+                factor=self.factor,
+                margin=self.margin,
+            )
+            hidden_columns = _find_hidden_columns(
+                self.surfaces, (rows.core, columns.core), self.factor
+            )
 
         reach = _widen(columns.seen, hidden_columns, search, width)
         if hidden_columns is None or self._fits(rows, columns, search, reach):
@@ -373,7 +410,9 @@ class _Planner:
         return _length(rows.seen) * _length(frame.reference) * search.levels <= self.most_cells
 
 
-def _narrow_search(surfaces: _Surfaces, *, search: Search, window: tuple[slice, slice], factor: int, margin: float) -> Search:
+def _narrow_search(
+    surfaces: _Surfaces, *, search: Search, window: tuple[slice, slice], factor: int, margin: float
+) -> Search:
     """Return the part of the search range that the surfaces of a tile occupy.
 
     This is the whole range if too few of the pixels are matched that the target image
@@ -399,14 +438,20 @@ def _narrow_search(surfaces: _Surfaces, *, search: Search, window: tuple[slice, 
     last_start = (search.levels - 2) // stride * stride
     low = min(max(0, first), last_start)
     high = max(min(search.levels - 1, last), low + 1)
-    return replace(search, minimum=search.minimum + low * search.step, maximum=search.minimum + high * search.step)
+    return replace(
+        search,
+        minimum=search.minimum + low * search.step,
+        maximum=search.minimum + high * search.step,
+    )
 
 
 def _select_finite(disparities: NDArray[np.float32]) -> NDArray[np.float32]:
     return disparities[np.isfinite(disparities)]
 
 
-def _find_hidden_columns(surfaces: _Surfaces, core: tuple[slice, slice], factor: int) -> slice | None:
+def _find_hidden_columns(
+    surfaces: _Surfaces, core: tuple[slice, slice], factor: int
+) -> slice | None:
     """Return the columns from the first to the last hidden pixel that a tile decides."""
     reduced_core = _reduce_window(core, factor)
     columns = np.flatnonzero(np.isfinite(surfaces.hidden[reduced_core]).any(axis=0))
@@ -456,7 +501,9 @@ def _widen(columns: slice, hidden_columns: slice | None, search: Search, width: 
 
 def _find_offsets(search: Search) -> tuple[float, float]:
     """Return the smallest and largest distance from a pixel to the left to a candidate."""
-    near, far = sorted(search.direction * disparity for disparity in (search.minimum, search.maximum))
+    near, far = sorted(
+        search.direction * disparity for disparity in (search.minimum, search.maximum)
+    )
     return near, far
 
 
@@ -488,7 +535,9 @@ def _choose_columns(columns: slice, reach: slice, search: Search, width: int) ->
     return _Frame(slice(first, last), slice(first - move, last - move), move)
 
 
-def cut(pair: Pair, window: tuple[slice, slice], reach: slice) -> tuple[Pair, tuple[slice, slice], int]:
+def cut(
+    pair: Pair, window: tuple[slice, slice], reach: slice
+) -> tuple[Pair, tuple[slice, slice], int]:
     """Cut a part out of a pair that contains all candidates of the part's pixels.
 
     Parameters
@@ -518,7 +567,9 @@ def cut(pair: Pair, window: tuple[slice, slice], reach: slice) -> tuple[Pair, tu
     target_cut = rows, frame.target
 
     shift = pair.search.direction * frame.move
-    search = replace(pair.search, minimum=pair.search.minimum - shift, maximum=pair.search.maximum - shift)
+    search = replace(
+        pair.search, minimum=pair.search.minimum - shift, maximum=pair.search.maximum - shift
+    )
     mask = None if pair.mask is None else _cut_mask(pair.mask, reference_cut, target_cut, shift)
     part = Pair(
         _copy_part(pair.reference, reference_cut),
@@ -534,7 +585,12 @@ def _copy_part(array: NDArray, window: tuple[slice, slice]) -> Any:
     return np.ascontiguousarray(array[window])
 
 
-def _cut_mask(mask: SearchMask, reference_cut: tuple[slice, slice], target_cut: tuple[slice, slice], shift: int) -> SearchMask:
+def _cut_mask(
+    mask: SearchMask,
+    reference_cut: tuple[slice, slice],
+    target_cut: tuple[slice, slice],
+    shift: int,
+) -> SearchMask:
     """Cut a part out of a mask, and count its disparity limits from the part's columns."""
     limits: dict[str, Any] = {}
     for name, limit in vars(mask).items():

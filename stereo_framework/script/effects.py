@@ -56,7 +56,9 @@ SWITCHES: Mapping[tuple[str, str, str], Switch] = {
     ("optimization", "graph_cut_occlusion", "seed"): _equal_to("order", "random"),
     ("optimization", "graph_cut_occlusion", "gradient_penalty"): _not_null("gradient_threshold"),
     ("optimization", "semi_global", "edge_threshold"): _equal_to("penalties", "edges"),
-    ("refinement", "confidence_filter", "fraction"): Switch("threshold", lambda value: value is None, "threshold is null"),
+    ("refinement", "confidence_filter", "fraction"): Switch(
+        "threshold", lambda value: value is None, "threshold is null"
+    ),
 }
 """Switches of shipped stages, by slot, stage and the parameter that is not always read."""
 
@@ -90,7 +92,9 @@ class IdleAxis:
     def _joined_reasons(self) -> str:
         """Join the reasons; optimizers without a smoothness term share a clause."""
         ending = f" {IGNORES_SMOOTHNESS}"
-        optimizers = [reason.removesuffix(ending) for reason in self.reasons if reason.endswith(ending)]
+        optimizers = [
+            reason.removesuffix(ending) for reason in self.reasons if reason.endswith(ending)
+        ]
         phrases = [reason for reason in self.reasons if not reason.endswith(ending)]
         if len(optimizers) > 1:
             phrases.insert(0, f"{' and '.join(optimizers)} do not read the smoothness term")

@@ -173,7 +173,9 @@ def _trial_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
     pair = Pair(texture[:, :columns], texture[:, 2:], Search(0, levels - 1))
     shape = rows, columns
 
-    volume = CostVolume((100 * generator.random((*shape, levels))).astype(dtype), pair.search, 100.0)
+    volume = CostVolume(
+        (100 * generator.random((*shape, levels))).astype(dtype), pair.search, 100.0
+    )
     disparity = ((levels - 1) * generator.random(shape)).astype(np.float32)
     disparity[generator.random(shape) < 0.1] = np.nan
     status = np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
@@ -188,7 +190,9 @@ def _trial_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
         "smoothness": Smoothness(right, down, rho),
         "disparity": disparity,
         "status": status,
-        "confidence": {name: generator.random(shape).astype(np.float32) for name in _confidence_names()},
+        "confidence": {
+            name: generator.random(shape).astype(np.float32) for name in _confidence_names()
+        },
         "shared": True,
     }
     return replace(view, **changes)

@@ -11,7 +11,13 @@ from typing import Annotated, Any
 
 from stereo_framework.core import limits, shipped, stage
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, ScriptError, StereoFrameworkError, close_names, short
+from stereo_framework.core.errors import (
+    DataError,
+    ScriptError,
+    StereoFrameworkError,
+    close_names,
+    short,
+)
 from stereo_framework.core.parameters import Words
 from stereo_framework.io import read_bytes
 from stereo_framework.io.places import Faults, Node, Place, from_python
@@ -24,7 +30,9 @@ RESOLVED = ".resolved.yaml"
 """End of the name of a script that a run wrote out."""
 
 
-ScriptName = Annotated[Annotated[str, Words("a name")] | Path, Words("the name of a shipped script, or a path")]
+ScriptName = Annotated[
+    Annotated[str, Words("a name")] | Path, Words("the name of a shipped script, or a path")
+]
 """Annotation of a script that a user names."""
 
 
@@ -69,7 +77,9 @@ def find_script(name: ScriptName, base: Path | None = None) -> Path:
     if len(same) == 1:
         return shipped.library() / f"{same[0]}.yaml"
     if same:
-        raise ScriptError([f"script {str(name)!r}: several shipped scripts have this name: {', '.join(same)}"])
+        raise ScriptError(
+            [f"script {str(name)!r}: several shipped scripts have this name: {', '.join(same)}"]
+        )
     what = "only a folder of this name" if folder else "no such file"
     where = f"{what} in {(base or Path()).resolve()}, and no shipped script of this name in {shipped.library()}"
     raise ScriptError([f"script {short(str(name), 80)!r}: {where}; {_nearest(path, wanted)}"])
@@ -120,7 +130,9 @@ class Reader:
         self.faults.files.append(shown)
         try:
             # One that was written out lists all values of its axes.
-            content = read_bytes(path, limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT, empty=True)
+            content = read_bytes(
+                path, limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT, empty=True
+            )
         except DataError as error:
             self.faults.add(Place(shown, 1, 1), str(error).removeprefix(f"{path}: "))
             return None
@@ -141,18 +153,30 @@ class Reader:
 
     def _script(self, node: Node, folder: Path | None) -> Node | None:
         if not isinstance(node.value, dict | None):
-            self.faults.add(node.place, "not a script: expected keys and values, as in 'matching_cost: absolute_difference'")
+            self.faults.add(
+                node.place,
+                "not a script: expected keys and values, as in 'matching_cost: absolute_difference'",
+            )
             return None
         self.scripts.append(node)
         plugins = node.at("plugins")
         if plugins.value is not None:
-            self.plugins += [(name, folder) for name in texts(plugins, self.faults, "a module, a path ending in .py,")]
+            self.plugins += [
+                (name, folder)
+                for name in texts(plugins, self.faults, "a module, a path ending in .py,")
+            ]
         return self._merged(node, folder, KEYS, node.place)
 
-    def _merged(self, node: Node, folder: Path | None, legal: tuple[str, ...], place: Place) -> Node:
+    def _merged(
+        self, node: Node, folder: Path | None, legal: tuple[str, ...], place: Place
+    ) -> Node:
         """A mapping over all that it includes; its methods and alternatives likewise."""
         include = node.at("include")
-        names = texts(include, self.faults, "a path, the name of a shipped script") if include.value is not None else []
+        names = (
+            texts(include, self.faults, "a path, the name of a shipped script")
+            if include.value is not None
+            else []
+        )
         below = [self._below(script, legal, place) for script in self._included(names, folder)]
         own = said(node)
         for key, inner in (("methods", METHOD_KEYS), ("alternatives", ALTERNATIVE_KEYS)):
@@ -160,7 +184,8 @@ class Reader:
                 parts = {
                     name: self._merged(one, folder, inner, own.at(key).key(name))
                     for name, one in entries.items()
-                    if isinstance(one.value, dict | None) and (key == "methods" or re.fullmatch(NAME, name))
+                    if isinstance(one.value, dict | None)
+                    and (key == "methods" or re.fullmatch(NAME, name))
                 }
                 own.entries[key] = replace(own.at(key), value=parts)
         return functools.reduce(merge, [*below, replace(own, place=place)])
@@ -174,10 +199,26 @@ class Reader:
         alternative = legal == ALTERNATIVE_KEYS
         for key in _REFUSED[legal]:
             if script.at(key).value is not None:
-                file, what = script.place.file or "the included script", "an alternative" if alternative else "a method"
-                where = "; write its axes as alternatives.NAME.ADDRESS" if key == "sweep" else "; include it at the top"
-                self.faults.add(place, f"{file} sets {key!r} and cannot be included in {what}{where}")
-        return replace(script, value={key: value for key, value in script.entries.items() if key in legal and key != "name"})
+                file, what = (
+                    script.place.file or "the included script",
+                    "an alternative" if alternative else "a method",
+                )
+                where = (
+                    "; write its axes as alternatives.NAME.ADDRESS"
+                    if key == "sweep"
+                    else "; include it at the top"
+                )
+                self.faults.add(
+                    place, f"{file} sets {key!r} and cannot be included in {what}{where}"
+                )
+        return replace(
+            script,
+            value={
+                key: value
+                for key, value in script.entries.items()
+                if key in legal and key != "name"
+            },
+        )
 
     def _included(self, names: Sequence[Node], folder: Path | None) -> Iterator[Node]:
         for item in names:
@@ -186,9 +227,13 @@ class Reader:
                 path = find_script(str(text(item)), folder)
                 if (real := path.resolve()) in self._open:
                     chain = [*self._open[self._open.index(real) :], real]
-                    raise ScriptError(["an include loop: " + " > ".join(os.path.relpath(link) for link in chain)])
+                    raise ScriptError(
+                        ["an include loop: " + " > ".join(os.path.relpath(link) for link in chain)]
+                    )
                 if len(self._open) > limits.INCLUDE_DEPTH:
-                    raise ScriptError([f"includes that are nested more than {limits.INCLUDE_DEPTH} deep"])
+                    raise ScriptError(
+                        [f"includes that are nested more than {limits.INCLUDE_DEPTH} deep"]
+                    )
                 if len(self._read) > limits.INCLUDES:
                     raise ScriptError([f"the script includes more than {limits.INCLUDES} files"])
                 node = self.file(path)
@@ -215,14 +260,22 @@ class Reader:
         """
         # A plug-in may change the current folder, so all paths are looked at before the first import.
         start = Path.cwd()
-        references = [(node, folder, (folder or start) / str(text(node))) for node, folder in self.plugins]
-        refused = {path for _, folder, path in references if not self._is_in_allowed_folder(path, top or folder)}
+        references = [
+            (node, folder, (folder or start) / str(text(node))) for node, folder in self.plugins
+        ]
+        refused = {
+            path
+            for _, folder, path in references
+            if not self._is_in_allowed_folder(path, top or folder)
+        }
         sources = []
         for node, folder, path in references:
             reference = str(text(node))
             if path in refused:
                 outside = f"{short(reference, 80)!r} lies outside the script's folder, and importing it runs it"
-                self.faults.add(node.place, f"{outside}; --plugin {short(str(path), 200)} allows that")
+                self.faults.add(
+                    node.place, f"{outside}; --plugin {short(str(path), 200)} allows that"
+                )
                 continue
             try:
                 sources.append(stage.load_plugin(reference, start / (folder or "")))
@@ -239,7 +292,9 @@ class Reader:
         """Whether a plug-in may be loaded."""
         try:
             real = path.resolve()
-            named = [Path(str(text(node))).resolve() for node, folder in self.plugins if folder is None]
+            named = [
+                Path(str(text(node))).resolve() for node, folder in self.plugins if folder is None
+            ]
             return real in named or real.is_relative_to(top.resolve())
         except (OSError, ValueError):  # a name that no file can have, of which loading says so
             return True

@@ -27,7 +27,9 @@ SURVIVE_RESET: Container[str] = _TABLES["survive_reset"]
 """Parameters that the command ``reset`` leaves alone."""
 
 
-def translate(parameters: Mapping[str, Any], *, report: Callable[[str], None] | None = None) -> dict[str, Any]:
+def translate(
+    parameters: Mapping[str, Any], *, report: Callable[[str], None] | None = None
+) -> dict[str, Any]:
     """A mapping of the original program's parameter names as one of our scripts.
 
     Parameters
@@ -61,7 +63,9 @@ def translate(parameters: Mapping[str, Any], *, report: Callable[[str], None] | 
     tell = report or _refuse
     for name in parameters:
         if name not in DEFAULTS and name not in _TABLES["without_effect"]:
-            tell(f"{name}: no parameter of the original program; {nearest(name, DEFAULTS, kind='parameters')}")
+            tell(
+                f"{name}: no parameter of the original program; {nearest(name, DEFAULTS, kind='parameters')}"
+            )
     value = {**DEFAULTS, **{k: v for k, v in parameters.items() if k in DEFAULTS}}
     for name, what in _TABLES["lost"].items():
         if value[name]:
@@ -105,7 +109,9 @@ def _chosen(value: Mapping[str, Any]) -> dict[str, Any]:
     for name, choices in _TABLES["choices"].items():
         if value[name] not in choices:
             legal = ", ".join(map(str, choices))
-            raise ParameterError(f"{name}={value[name]!r}: no such method of the original; legal: {legal}")
+            raise ParameterError(
+                f"{name}={value[name]!r}: no such method of the original; legal: {legal}"
+            )
         found[name] = _filled(choices[value[name]], found)
     # Its default of 1000 cuts no squared difference, but does set the cost of cells out of view in colour (1020 without it).
     if found["match_fn"] == "squared_difference" and value["match_max"] >= 1000:
@@ -118,7 +124,9 @@ def _filled(template: Any, value: Mapping[str, Any]) -> Any:
     """A word as it is; a stage with its ``$names`` replaced."""
     if isinstance(template, str):
         return template
-    return {key: value[word[1:]] if word.startswith("$") else word for key, word in template.items()}
+    return {
+        key: value[word[1:]] if word.startswith("$") else word for key, word in template.items()
+    }
 
 
 # --- script files --------------------------------------------------------------------------------
@@ -126,7 +134,9 @@ def _filled(template: Any, value: Mapping[str, Any]) -> Any:
 _FILES = ("input_params", "input_data", "output_data", "depth_map", "output_params", "cost_map")
 """Names whose values are files; all others are parameters."""
 
-_STATISTICS = re.compile(r"(rms_error_|bad_pixels_|predict_err_).*|fraction_matched|final_energy|total_time")
+_STATISTICS = re.compile(
+    r"(rms_error_|bad_pixels_|predict_err_).*|fraction_matched|final_energy|total_time"
+)
 """Names of statistics, which stand among the parameters where a result file serves as input."""
 
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
@@ -173,11 +183,24 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
     scripts: dict[str, dict[str, Any]] = {}
     for scene, name, method in state.runs:
         # What belongs to a whole script here, and to each run there.
-        common = {"scenes": [scene or "scene"]} | {key: method.pop(key, None) for key in ("search", "evaluation")}
-        key = next((key for key, one in scripts.items() if all(one.get(k) == said for k, said in common.items())), None)
+        common = {"scenes": [scene or "scene"]} | {
+            key: method.pop(key, None) for key in ("search", "evaluation")
+        }
+        key = next(
+            (
+                key
+                for key, one in scripts.items()
+                if all(one.get(k) == said for k, said in common.items())
+            ),
+            None,
+        )
         if key is None:
             key = _unused(scene or "scene", scripts)
-            scripts[key] = {"name": f"{file_stem(path.stem)}_{key}", **{k: v for k, v in common.items() if v}, "methods": {}}
+            scripts[key] = {
+                "name": f"{file_stem(path.stem)}_{key}",
+                **{k: v for k, v in common.items() if v},
+                "methods": {},
+            }
         methods = scripts[key]["methods"]
         methods[_unused(name, methods)] = method
     return scripts
@@ -185,7 +208,9 @@ def convert(path: Path, report: Callable[[str], None]) -> dict[str, dict[str, An
 
 def _unused(name: str, taken: Container[str]) -> str:
     """The name, or the first of name_2, name_3, ... that is free."""
-    return next(n for n in (name if i == 1 else f"{name}_{i}" for i in itertools.count(1)) if n not in taken)
+    return next(
+        n for n in (name if i == 1 else f"{name}_{i}" for i in itertools.count(1)) if n not in taken
+    )
 
 
 def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -235,7 +260,9 @@ def _line(state: _State, tokens: list[str], tell: Callable[[str], None]) -> None
         _parameter_file(state, state.folder / once["input_params"], tell)
     if "input_data" in once:
         # The conventional tree calls the folder of the frame list after its data set.
-        state.scene = Path(os.path.normpath(state.folder / once["input_data"])).parent.name or "scene"
+        state.scene = (
+            Path(os.path.normpath(state.folder / once["input_data"])).parent.name or "scene"
+        )
         tell(
             f"input_data {once['input_data']}: taken for the scene {state.scene!r}; name its frames in a scene.yaml if it is not one of ours"
         )

@@ -80,7 +80,9 @@ class Script:
             It has several.
         """
         if len(self.settings) != 1:
-            raise ParameterError(f"{self.name}: has {len(self.settings)} settings; a script of one is needed")
+            raise ParameterError(
+                f"{self.name}: has {len(self.settings)} settings; a script of one is needed"
+            )
         return self.settings[0]
 
     @property
@@ -181,7 +183,18 @@ def load(
     whole = resolved(name, scenes, root, found)
     model.forget()
     executions = _executions(reader, model)
-    return Script(name, path, scenes, settings, tuple(found), report, files, whole, executions, model.remarks())
+    return Script(
+        name,
+        path,
+        scenes,
+        settings,
+        tuple(found),
+        report,
+        files,
+        whole,
+        executions,
+        model.remarks(),
+    )
 
 
 def listed_overrides(overrides: str | Iterable[str]) -> list[str]:
@@ -253,7 +266,9 @@ def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspect
 
     plugins = tuple(str(text(node)) for node, _ in reader.plugins)
     unknown_stages = tuple(dict.fromkeys(faults.unknown))
-    return Inspection(plugins, unknown_stages, _executions(reader, model), _scenes(root), len(settings))
+    return Inspection(
+        plugins, unknown_stages, _executions(reader, model), _scenes(root), len(settings)
+    )
 
 
 class DataRoot(NamedTuple):
@@ -359,7 +374,9 @@ def _anywhere(node: Node, folder: Path | None) -> str:
         return name
 
 
-def resolved(name: str, scenes: tuple[str, ...], root: Node, found: Sequence[Method]) -> dict[str, Any]:
+def resolved(
+    name: str, scenes: tuple[str, ...], root: Node, found: Sequence[Method]
+) -> dict[str, Any]:
     """A checked script as a mapping of plain values that loads to the same runs: includes and overrides merged, defaults filled in.
 
     Parameters
@@ -379,10 +396,18 @@ def resolved(name: str, scenes: tuple[str, ...], root: Node, found: Sequence[Met
     # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
     top = []
     for address in axes(root):
-        used = [(one.axes[address], one) for one in found if address in one.axes and address not in one.own]
+        used = [
+            (one.axes[address], one)
+            for one in found
+            if address in one.axes and address not in one.own
+        ]
         # A method that has not all of some axes that move together may have left out settings.
         top += sorted(used, key=lambda one: -len(one[0].values))[:1]
-    return {**script, **_sweep(top), "methods": {method.name: _method(method, shared["search"]) for method in found}}
+    return {
+        **script,
+        **_sweep(top),
+        "methods": {method.name: _method(method, shared["search"]) for method in found},
+    }
 
 
 def _method(method: Method, search: dict[str, float]) -> dict[str, Any]:
@@ -435,19 +460,30 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
         key, sign, value = override.partition("=")
         key = key.strip()
         if not sign or not key:
-            model.fault(Place("--set", path=repr(override)), "not KEY=VALUE; for example matching_cost.truncation=20")
+            model.fault(
+                Place("--set", path=repr(override)),
+                "not KEY=VALUE; for example matching_cost.truncation=20",
+            )
             continue
         if (node := parse_yaml(value, "--set", model.faults, key)) is None:
             continue
         named = root.at("methods").entries
-        method = next((name for name in sorted(named, key=len, reverse=True) if key.startswith(f"methods.{name}.")), None)
+        method = next(
+            (
+                name
+                for name in sorted(named, key=len, reverse=True)
+                if key.startswith(f"methods.{name}.")
+            ),
+            None,
+        )
         local = key if method is None else key.removeprefix(f"methods.{method}.")
         at = split(local)
         if local.partition(".")[0] == "methods" and method is None:
             name = at.rest.partition(".")[0]
             none = f"no such method {name!r}; {nearest(name, named, kind='methods')}"
             model.fault(
-                Place("--set", path=key), f"a whole method; set something of it, as {key}.seed=1" if name in named else none
+                Place("--set", path=key),
+                f"a whole method; set something of it, as {key}.seed=1" if name in named else none,
             )
         elif (at.word in SLOTS and at.rest) or ("." not in local and local not in KEYS):
             waiting.append((method, local, node))
@@ -465,15 +501,21 @@ def _swept_for_all(root: Node, local: str, node: Node, model: Model) -> bool:
     return bool(swept)
 
 
-def set_parameters(root: Node, methods: Sequence[Method], waiting: Iterable[Override], model: Model) -> None:
+def set_parameters(
+    root: Node, methods: Sequence[Method], waiting: Iterable[Override], model: Model
+) -> None:
     """Set single parameters of stages, which may be given by their names alone."""
     for only, local, node in waiting:
         meant = [method for method in methods if only in (None, method.name)]
         if "." not in local:
-            full = list(dict.fromkeys(address for method in meant for address in _having(method, local)))
+            full = list(
+                dict.fromkeys(address for method in meant for address in _having(method, local))
+            )
             if len(full) != 1:
                 neither = f"neither a key nor a parameter of any stage; {nearest(local, KEYS, kind='keys')}"
-                model.fault(node.place, f"{' and '.join(full)} have it; say which" if full else neither)
+                model.fault(
+                    node.place, f"{' and '.join(full)} have it; say which" if full else neither
+                )
                 continue
             local = full[0]
         if only and _swept_for_all(root, local, node, model):
@@ -494,7 +536,11 @@ def _having(method: Method, name: str) -> Iterator[str]:
         for node in (method.slots.get(slot, NOTHING), *swept):
             for step in method.model.slot(slot, node) or ():
                 if name in step.parameters:
-                    yield f"{slot}.{step.stage.name}.{name}" if SLOTS[slot].many or step.added else f"{slot}.{name}"
+                    yield (
+                        f"{slot}.{step.stage.name}.{name}"
+                        if SLOTS[slot].many or step.added
+                        else f"{slot}.{name}"
+                    )
 
 
 def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -> Node:
@@ -514,13 +560,23 @@ def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -
     gone = [key, *slots, *axes(later)]
     named = dict(root.at("methods").entries)
     meant = named if method is None else [method]
-    whole = {"name", "scenes", "evaluation", "report", "search", "sweep"} if method is None else set()
+    whole = (
+        {"name", "scenes", "evaluation", "report", "search", "sweep"} if method is None else set()
+    )
     stages = {name: value for name, value in later.entries.items() if name not in whole}
     for name in meant:
-        named[name] = merge(without_axes(named[name], gone), Node(stages, named[name].place, later.keys))
+        named[name] = merge(
+            without_axes(named[name], gone), Node(stages, named[name].place, later.keys)
+        )
     if named:
-        root = replace(root, value={**root.entries, "methods": replace(root.at("methods"), value=named)})
-    return root if method is not None else merge(without_axes(root, gone), replace(later, place=root.place))
+        root = replace(
+            root, value={**root.entries, "methods": replace(root.at("methods"), value=named)}
+        )
+    return (
+        root
+        if method is not None
+        else merge(without_axes(root, gone), replace(later, place=root.place))
+    )
 
 
 def _unsettable(node: Node) -> Place | None:

@@ -12,8 +12,14 @@ from stereo_framework.script.specs import names, split
 def said(node: Node) -> Node:
     """A mapping without what says nothing: null, but for slots and alternatives, which it empties, and what was read already."""
     emptied = (*SLOTS, "alternatives")
-    kept = {key: value for key, value in node.entries.items() if value.value is not None or key in emptied}
-    return Node({key: kept[key] for key in kept if key not in ("include", "plugins")}, node.place, node.keys)
+    kept = {
+        key: value
+        for key, value in node.entries.items()
+        if value.value is not None or key in emptied
+    }
+    return Node(
+        {key: kept[key] for key in kept if key not in ("include", "plugins")}, node.place, node.keys
+    )
 
 
 def merge(base: Node, over: Node) -> Node:
@@ -21,7 +27,9 @@ def merge(base: Node, over: Node) -> Node:
 
     Axes of what goes go with it; one that moves from grid to zip or back is still one axis.
     """
-    lost = [name for name in axes(base) if any(part in removed(over, home) for home, part in _way(name))]
+    lost = [
+        name for name in axes(base) if any(part in removed(over, home) for home, part in _way(name))
+    ]
     for kind, other in (("grid", "zip"), ("zip", "grid")):
         base = without_axes(base, (*lost, *over.at("sweep", other).entries), kinds=(kind,))
     return _laid(base, over, over, "")
@@ -32,13 +40,19 @@ def axes(node: Node) -> dict[str, Node]:
     return {**node.at("sweep", "grid").entries, **node.at("sweep", "zip").entries}
 
 
-def without_axes(node: Node, gone: Collection[str], kinds: Collection[str] = ("grid", "zip")) -> Node:
+def without_axes(
+    node: Node, gone: Collection[str], kinds: Collection[str] = ("grid", "zip")
+) -> Node:
     """A mapping without some axes."""
     sweep = node.at("sweep")
     if not any(name in gone for kind in kinds for name in sweep.at(kind).entries):
         return node
     left = {
-        kind: replace(own, value={name: axis for name, axis in own.entries.items() if name not in gone}) if kind in kinds else own
+        kind: replace(
+            own, value={name: axis for name, axis in own.entries.items() if name not in gone}
+        )
+        if kind in kinds
+        else own
         for kind, own in sweep.entries.items()
     }
     return replace(node, value={**node.entries, "sweep": replace(sweep, value=left)})
@@ -58,16 +72,32 @@ def at(node: Node, home: str) -> Node:
 
 def filled(node: Node, home: str = "") -> dict[str, Place]:
     """The slots at a home that stages stand in or that are swept, with a place; ``maps`` is one here."""
-    swept = {split(name): kind.key(name) for kind in node.at("sweep").entries.values() for name in kind.entries}
+    swept = {
+        split(name): kind.key(name)
+        for kind in node.at("sweep").entries.values()
+        for name in kind.entries
+    }
     own = at(node, home).entries
-    found = {address.word: place for address, place in swept.items() if address.is_slot and address.home == home}
-    return found | {key: own[key].items[0].place for key in ("maps", *SLOTS) if key in own and own[key].value not in (None, [])}
+    found = {
+        address.word: place
+        for address, place in swept.items()
+        if address.is_slot and address.home == home
+    }
+    return found | {
+        key: own[key].items[0].place
+        for key in ("maps", *SLOTS)
+        if key in own and own[key].value not in (None, [])
+    }
 
 
 def removed(node: Node, home: str) -> set[str]:
     """What of a home cannot stay below a mapping: a matcher stands instead of what makes and reads volumes, maps instead of all."""
     stages, own = filled(node, home).keys(), at(node, home)
-    found = {"alternatives"} if "alternatives" in own.entries and own.at("alternatives").value is None else set()
+    found = (
+        {"alternatives"}
+        if "alternatives" in own.entries and own.at("alternatives").value is None
+        else set()
+    )
     if "maps" in stages:
         found |= {*SLOTS, "alternatives"}
     if clash(stages):
@@ -106,7 +136,9 @@ def _way(address: str) -> Iterator[tuple[str, str]]:
 def _laid(base: Node, over: Node, root: Node, home: str) -> Node:
     """`over`, which stands at a home of the mapping `root`, laid over what stands there in another one."""
     gone = removed(root, home)
-    kept = replace(base, value={key: value for key, value in base.entries.items() if key not in gone})
+    kept = replace(
+        base, value={key: value for key, value in base.entries.items() if key not in gone}
+    )
 
     def both(key: str, below: Node, above: Node) -> Node:
         if key in SLOTS or key == "maps":
@@ -122,7 +154,9 @@ def _laid(base: Node, over: Node, root: Node, home: str) -> Node:
         # A sweep may reach into those that are not named here.
         own = over.at("alternatives")
         inner = {
-            name: _laid(one, own.entries.get(name, Node({}, one.place)), root, f"{home}alternatives.{name}.")
+            name: _laid(
+                one, own.entries.get(name, Node({}, one.place)), root, f"{home}alternatives.{name}."
+            )
             for name, one in others.items()
         }
         keys = {**kept.at("alternatives").keys, **own.keys}
@@ -130,11 +164,18 @@ def _laid(base: Node, over: Node, root: Node, home: str) -> Node:
     return found
 
 
-def _union(base: Node, over: Node, both: Callable[[str, Node, Node], Node] = lambda key, below, above: above) -> Node:
+def _union(
+    base: Node,
+    over: Node,
+    both: Callable[[str, Node, Node], Node] = lambda key, below, above: above,
+) -> Node:
     """The entries of two mappings, those of one name as `both` makes them; anything else is replaced."""
     if not isinstance(base.value, dict) or not isinstance(over.value, dict):
         return over
-    found = {key: both(key, base.value[key], value) if key in base.value else value for key, value in over.value.items()}
+    found = {
+        key: both(key, base.value[key], value) if key in base.value else value
+        for key, value in over.value.items()
+    }
     return Node({**base.value, **found}, over.place, {**base.keys, **over.keys})
 
 

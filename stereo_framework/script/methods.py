@@ -29,7 +29,17 @@ from stereo_framework.script.merging import axes, clash, filled, lacks, merge, t
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
 from stereo_framework.script.rehearsal import direction_faults, name_faults
-from stereo_framework.script.specs import NAME, NO_EFFECT, Address, Setting, locate, names, show, split, written
+from stereo_framework.script.specs import (
+    NAME,
+    NO_EFFECT,
+    Address,
+    Setting,
+    locate,
+    names,
+    show,
+    split,
+    written,
+)
 
 
 class _Choice(NamedTuple):
@@ -76,13 +86,23 @@ class Method:
     """
 
     def __init__(self, name: str, whole: Node, own: Collection[str], model: Model):
-        self.name, self.whole, self.own, self.model, self._fault = name, whole, own, model, model.fault
+        self.name, self.whole, self.own, self.model, self._fault = (
+            name,
+            whole,
+            own,
+            model,
+            model.fault,
+        )
         self.homes = {home: part.place for home, part in tree(whole)}
         self.slots: dict[str, Node] = {}
         for home, part in tree(whole):
-            self.slots |= {home + word: part.entries[word] for word in SLOTS if word in part.entries}
+            self.slots |= {
+                home + word: part.entries[word] for word in SLOTS if word in part.entries
+            }
             if clash(filled(whole, home)):
-                self.slots |= dict.fromkeys([home + word for word in ("matcher", *VOLUME_SLOTS)], FAULTY)
+                self.slots |= dict.fromkeys(
+                    [home + word for word in ("matcher", *VOLUME_SLOTS)], FAULTY
+                )
         if "maps" in whole.entries:
             self.slots["matcher"] = model.maps(whole.entries["maps"])
         self.search, self.seed = model.search(whole.at("search")), model.seed(whole.at("seed")) or 0
@@ -92,7 +112,10 @@ class Method:
     @property
     def groups(self) -> list[list[Axis]]:
         """Groups of axes, those of the script's top first: each of a grid is a group of its own, those of a zip are one. The last group varies fastest."""
-        top, own = ([axis for name, axis in self.axes.items() if (name in self.own) == mine] for mine in (False, True))
+        top, own = (
+            [axis for name, axis in self.axes.items() if (name in self.own) == mine]
+            for mine in (False, True)
+        )
         return _groups(top) + _groups(own)
 
     def no_home(self, home: str) -> str | None:
@@ -100,7 +123,9 @@ class Method:
         outer = ""
         for name in names(home):
             if f"{outer}alternatives.{name}." not in self.homes:
-                legal = nearest(name, [names(other)[-1] for other in self.under(outer)], kind="alternatives")
+                legal = nearest(
+                    name, [names(other)[-1] for other in self.under(outer)], kind="alternatives"
+                )
                 return f"addresses nothing: no alternative {name!r}; {legal} (method {self.name!r})"
             outer += f"alternatives.{name}."
         return None
@@ -139,9 +164,14 @@ class Method:
         if wrong := self.no_home(at.home):
             self._fault(node.place, wrong)
         elif axis := self.axes.get(at.slot):
-            self.axes[at.slot] = replace(axis, values=tuple(self.put(at, value, node, node.place)[0] for value in axis.values))
+            self.axes[at.slot] = replace(
+                axis,
+                values=tuple(self.put(at, value, node, node.place)[0] for value in axis.values),
+            )
         else:
-            self.slots[at.slot] = self.put(at, self.slots.get(at.slot, NOTHING), node, node.place)[0]
+            self.slots[at.slot] = self.put(at, self.slots.get(at.slot, NOTHING), node, node.place)[
+                0
+            ]
 
     def written(self, axis: Axis) -> list[Any]:
         """The values of an axis as a script writes them, checked."""
@@ -155,7 +185,9 @@ class Method:
 
     def mapping(self, home: str = "") -> dict[str, Any]:
         """The slots of a home and its alternatives as a script writes them, checked, with their defaults."""
-        stand = {word: self.model.slot(word, self.slots.get(home + word, NOTHING)) for word in SLOTS}
+        stand = {
+            word: self.model.slot(word, self.slots.get(home + word, NOTHING)) for word in SLOTS
+        }
         found = {word: written(word, steps) for word, steps in stand.items() if steps}
         others = {names(other)[-1]: self.mapping(other) for other in self.under(home)}
         return {**found, "alternatives": others} if others else found
@@ -204,7 +236,9 @@ class Method:
             lengths = {axis.name: len(axis.values) for axis in group if axis.values}
             if len(set(lengths.values())) > 1:
                 listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-                self._fault(group[0].place, f"axes that move together need equally many values: {listed}")
+                self._fault(
+                    group[0].place, f"axes that move together need equally many values: {listed}"
+                )
             for axis in group:
                 if message := self.no_home(split(axis.name).home):
                     self._fault(axis.place, message)
@@ -240,7 +274,9 @@ class Method:
                 shown[axis.name] = seed
             else:
                 before = slots.get(at.slot, NOTHING)
-                slots[at.slot], shown[axis.name] = self._made_once(self.put, at, before, value, axis.place)
+                slots[at.slot], shown[axis.name] = self._made_once(
+                    self.put, at, before, value, axis.place
+                )
         shown |= dict.fromkeys(idle, NO_EFFECT)
         return _Choice(slots, ranges, seed, shown)
 
@@ -248,16 +284,27 @@ class Method:
 
     def _axes_to_examine(self) -> list[str]:
         """Return the names of the axes that may be without effect on a setting."""
-        return [name for name in self._names if may_be_idle(split(name)) or self._parameters_swept_in(name)]
+        return [
+            name
+            for name in self._names
+            if may_be_idle(split(name)) or self._parameters_swept_in(name)
+        ]
 
     def _parameters_swept_in(self, name: str) -> list[str]:
         """Return the axes of parameters in a slot that is itself an axis."""
         if not split(name).is_slot:
             return []
-        return [other for other in self._names if other != name and split(other).slot == split(name).slot]
+        return [
+            other
+            for other in self._names
+            if other != name and split(other).slot == split(name).slot
+        ]
 
     def _without_repetitions(
-        self, choices: Iterable[Sequence[int]], settings: Sequence[Setting], candidates: Sequence[str]
+        self,
+        choices: Iterable[Sequence[int]],
+        settings: Sequence[Setting],
+        candidates: Sequence[str],
     ) -> tuple[Setting, ...]:
         """Return each setting once, and record the axes without effect in `idle_axes`.
 
@@ -265,16 +312,28 @@ class Method:
         """
         groups: dict[tuple[str, ...], list[_Examined]] = {}
         for choice, setting in zip(choices, settings, strict=True):
-            reasons = {name: reason for name in candidates if (reason := self._idle_reason(name, choice, setting))}
+            reasons = {
+                name: reason
+                for name in candidates
+                if (reason := self._idle_reason(name, choice, setting))
+            }
             shown = setting.axes | dict.fromkeys(reasons, NO_EFFECT)
-            groups.setdefault((repr(shown), *reasons), []).append(_Examined(choice, setting, reasons))
+            groups.setdefault((repr(shown), *reasons), []).append(
+                _Examined(choice, setting, reasons)
+            )
 
         for name in candidates:
             reasons_of_axis = [group[0].reasons.get(name, "") for group in groups.values()]
-            merged = sum(len(group) for group in groups.values() if name in group[0].reasons and len(group) > 1)
+            merged = sum(
+                len(group)
+                for group in groups.values()
+                if name in group[0].reasons and len(group) > 1
+            )
             everywhere = all(reasons_of_axis)
             if merged or everywhere:
-                self.idle_axes[name] = IdleAxis(tuple(dict.fromkeys(filter(None, reasons_of_axis))), merged, everywhere)
+                self.idle_axes[name] = IdleAxis(
+                    tuple(dict.fromkeys(filter(None, reasons_of_axis))), merged, everywhere
+                )
 
         different = []
         for examined, *others in groups.values():
@@ -288,7 +347,11 @@ class Method:
         """Return why an axis has no effect on a setting; empty if it may have one."""
         if name == "seed":
             slots = self._chosen(choice, ()).slots
-            return "" if self._draws(slots) else f"no stage of method {self.name!r} draws random numbers"
+            return (
+                ""
+                if self._draws(slots)
+                else f"no stage of method {self.name!r} draws random numbers"
+            )
         if reason := idle_reason(split(name), setting.pipeline, setting.search):
             return reason
         parameters = self._parameters_swept_in(name)
@@ -353,7 +416,9 @@ class Method:
         for unsupported in pipeline.unsupported_steps(step):
             if unsupported.scheme:
                 slot = split(unsupported.scheme).slot
-                self._fault(self.slots[slot].place, f"step: {unsupported.message()} (method {self.name!r})")
+                self._fault(
+                    self.slots[slot].place, f"step: {unsupported.message()} (method {self.name!r})"
+                )
             else:
                 self._fault(nodes["step"].place, f"{unsupported.message()} (method {self.name!r})")
 
@@ -361,12 +426,22 @@ class Method:
         """The pipeline of a home from what stands in all slots of it; those of alternatives are the same objects where nothing in them differs."""
         slots = dict(of_slots)
         others = {
-            names(other)[-1]: self._made_once(self._pipeline, other, seed, *(one for one in of_slots if one[0].startswith(other)))
+            names(other)[-1]: self._made_once(
+                self._pipeline, other, seed, *(one for one in of_slots if one[0].startswith(other))
+            )
             for other in self.under(home)
         }
-        own = {word: self.model.slot(word, slots[home + word]) for word in SLOTS if home + word in slots}
+        own = {
+            word: self.model.slot(word, slots[home + word])
+            for word in SLOTS
+            if home + word in slots
+        }
         self._faulty |= None in own.values()
-        made = (self._made_once(self._steps, home + word, slots[home + word], seed) for word, steps in own.items() if steps)
+        made = (
+            self._made_once(self._steps, home + word, slots[home + word], seed)
+            for word, steps in own.items()
+            if steps
+        )
         steps = list(itertools.chain.from_iterable(made))
         if own.get("smoothness", ()) is None:  # a term that is wrong is not missing
             steps.append(step("potts"))
@@ -416,12 +491,18 @@ class Method:
 
     def under(self, home: str) -> list[str]:
         """The homes of the alternatives of a home."""
-        return [other for other in self.homes if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)]
+        return [
+            other
+            for other in self.homes
+            if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)
+        ]
 
     def _steps(self, slot: str, node: Node, seed: int) -> list[Step]:
         """The steps of a slot. What only whole settings show is reported: parameters that cannot stand together, and outside files that are missing."""
         found = []
-        for i, (item, one) in enumerate(zip(node.items, self.model.slot(split(slot).word, node) or (), strict=True)):
+        for i, (item, one) in enumerate(
+            zip(node.items, self.model.slot(split(slot).word, node) or (), strict=True)
+        ):
             if "seed" in one.stage.parameters.keys() - one.parameters:
                 one = one.having(seed=seed)
             found.append(one)
@@ -451,7 +532,11 @@ class Method:
             for slot, steps in stand.items()
             for i, (item, one) in enumerate(zip(slots[slot].items, steps or (), strict=False))
         ]
-        places = {address: place for slot, i, name, place in placed for address in (slot, f"{slot}.{name}", f"{slot}.{i}")}
+        places = {
+            address: place
+            for slot, i, name, place in placed
+            for address in (slot, f"{slot}.{name}", f"{slot}.{i}")
+        }
         for line in str(error).splitlines():
             address, _, message = line.partition(": ")
             for slot, _, name, place in placed:
@@ -460,7 +545,9 @@ class Method:
             if (where := places.get(home + address)) is not None:
                 self._fault(where, f"{message} (method {self.name!r})")
             elif None not in (stand.get(home + address, ()), stand.get(f"{home}matcher", ())):
-                self._fault(replace(self.homes[home], path=join(self.homes[home].path, address)), message)
+                self._fault(
+                    replace(self.homes[home], path=join(self.homes[home].path, address)), message
+                )
 
 
 def _misfit(one: Step) -> str:
@@ -479,7 +566,13 @@ def _each_once(axes: dict[str, Axis], model: Model) -> dict[str, Axis]:
         if len({len(axis.values) for axis in group}) == 1:
             rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
             for row in zip(*(axis.values for axis in group), strict=True):
-                rows.setdefault(tuple(_same_run(axis.name, value, model) for axis, value in zip(group, row, strict=True)), row)
+                rows.setdefault(
+                    tuple(
+                        _same_run(axis.name, value, model)
+                        for axis, value in zip(group, row, strict=True)
+                    ),
+                    row,
+                )
             for axis, values in zip(group, zip(*rows.values(), strict=True), strict=False):
                 axes[axis.name] = replace(axis, values=values)
     return axes
@@ -488,19 +581,29 @@ def _each_once(axes: dict[str, Axis], model: Model) -> dict[str, Axis]:
 def _same_run(name: str, value: Node, model: Model) -> str:
     """Equal for values of an axis that make equal runs."""
     if split(name).is_slot:
-        return repr([(one.added, one.stage.name, one.parameters) for one in model.slot(split(name).word, value) or ()])
+        return repr(
+            [
+                (one.added, one.stage.name, one.parameters)
+                for one in model.slot(split(name).word, value) or ()
+            ]
+        )
     data = value.data()
     return repr(float(data) if is_number(data) else data)
 
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:
     """Choices in which every stage, and every search range, meets every value of each other axis."""
-    meets = [any(split(axis.name).is_slot or axis.name.startswith("search.") for axis in group) for group in groups]
+    meets = [
+        any(split(axis.name).is_slot or axis.name.startswith("search.") for axis in group)
+        for group in groups
+    ]
     numbers = range(len(groups))
     yield [0 for _ in numbers]
     for g, h in itertools.product(numbers, numbers):
         if g == h or meets[g]:
-            for one, other in itertools.product(range(counts[g]), [0] if g == h else range(1, counts[h])):
+            for one, other in itertools.product(
+                range(counts[g]), [0] if g == h else range(1, counts[h])
+            ):
                 yield [one if i == g else other if i == h else 0 for i in numbers]
 
 
@@ -517,7 +620,9 @@ def methods(root: Node, name: str, model: Model) -> list[Method]:
     entries = root.at("methods").entries
     if not entries:
         return [Method(name, root, axes(root), model)]
-    top = replace(root, value={key: value for key, value in root.entries.items() if key != "methods"})
+    top = replace(
+        root, value={key: value for key, value in root.entries.items() if key != "methods"}
+    )
     found, lacked_by_all = [], set(axes(root))
     for key, own in entries.items():
         whole = merge(top, own)
@@ -525,8 +630,16 @@ def methods(root: Node, name: str, model: Model) -> list[Method]:
         lacked_by_all &= lacking
         found.append(Method(key, without_axes(whole, lacking - axes(own).keys()), axes(own), model))
     for name in lacked_by_all:
-        place = next(root.at("sweep", kind).key(name) for kind in ("grid", "zip") if name in root.at("sweep", kind).entries)
-        model.fault(place, found[0].no_home(split(name)[0]) or "addresses nothing: none of the methods has this slot")
+        place = next(
+            root.at("sweep", kind).key(name)
+            for kind in ("grid", "zip")
+            if name in root.at("sweep", kind).entries
+        )
+        model.fault(
+            place,
+            found[0].no_home(split(name)[0])
+            or "addresses nothing: none of the methods has this slot",
+        )
     return found
 
 
@@ -540,12 +653,20 @@ def report_idle_axes(script_methods: Sequence[Method], model: Model) -> None:
             axis = method.axes[name]
             sharing = [method]
             if name not in method.own:
-                sharing = [other for other in script_methods if name in other.axes and name not in other.own]
-            refused = all(name in other.idle_axes and other.idle_axes[name].everywhere for other in sharing)
+                sharing = [
+                    other
+                    for other in script_methods
+                    if name in other.axes and name not in other.own
+                ]
+            refused = all(
+                name in other.idle_axes and other.idle_axes[name].everywhere for other in sharing
+            )
             if refused:
                 model.fault(axis.place, idle.fault(name, method.name))
             elif idle.merged:
-                model.notes.append(f"{axis.place}: {idle.note(method.name, spelled(axis.values[0].data()))}")
+                model.notes.append(
+                    f"{axis.place}: {idle.note(method.name, spelled(axis.values[0].data()))}"
+                )
 
 
 def count_runs(found: Sequence[Method], model: Model) -> None:
@@ -560,5 +681,7 @@ def count_runs(found: Sequence[Method], model: Model) -> None:
     if sum(counts) > limits.SETTINGS:
         most = found[max(range(len(found)), key=counts.__getitem__)]
         whose = f"of method {most.name!r}" if len(found) == 1 else f"of {len(found)} methods"
-        model.fault(most.homes[""], f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible")
+        model.fault(
+            most.homes[""], f"{sum(counts)} runs {whose}; at most {limits.SETTINGS} are possible"
+        )
         model.faults.raise_if_any()

@@ -80,7 +80,13 @@ class Model:
     def remarks(self) -> tuple[str, ...]:
         """Return the remarks about axes and keys without effect, in the order of the file."""
         keys = {place: reason for place, reason in self._unread.items() if place not in self._read}
-        return (*self.notes, *(f"{place}: has no effect on any disparity map, because {keys[place]}" for place in keys))
+        return (
+            *self.notes,
+            *(
+                f"{place}: has no effect on any disparity map, because {keys[place]}"
+                for place in keys
+            ),
+        )
 
     def forget(self) -> None:
         """Let go of the stages that stand in slots."""
@@ -92,23 +98,36 @@ class Model:
         for key, value in entries.items():
             if key in SLOTS:
                 self.slot(key, value)
-            elif key == "alternatives" or (value.value is not None and key not in ("include", "plugins")):
+            elif key == "alternatives" or (
+                value.value is not None and key not in ("include", "plugins")
+            ):
                 getattr(self, key)(value)
-        others = [key for key in (*SLOTS, "alternatives") if key in entries and entries[key].value is not None]
+        others = [
+            key
+            for key in (*SLOTS, "alternatives")
+            if key in entries and entries[key].value is not None
+        ]
         if "maps" in entries and entries["maps"].value is not None and others:
             said = ", ".join(f"{key}{node.key(key).told()}" for key in others)
             self.fault(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
         for home, _ in tree(node) if legal != ALTERNATIVE_KEYS else ():
             if clash(there := filled(node, home)):
-                said = ", ".join(f"{slot}{there[slot].told()}" for slot in VOLUME_SLOTS if slot in there)
-                self.fault(there["matcher"], f"a matcher stands instead of {said}; keep one or the other")
+                said = ", ".join(
+                    f"{slot}{there[slot].told()}" for slot in VOLUME_SLOTS if slot in there
+                )
+                self.fault(
+                    there["matcher"], f"a matcher stands instead of {said}; keep one or the other"
+                )
 
     # One method for each key -----------------------------------------------------------------------------------------
 
     def alternatives(self, node: Node) -> None:
         """Other methods, by name."""
         if node.value is not None and not node.entries:
-            self.fault(node.place, "no alternatives; write NAME: {slots or include} for each, or null for none")
+            self.fault(
+                node.place,
+                "no alternatives; write NAME: {slots or include} for each, or null for none",
+            )
         for name, one in node.entries.items():
             if not re.fullmatch(NAME, name):
                 said = f"{name!r} cannot be the name of an alternative; legal: letters, digits, _ and -"
@@ -119,7 +138,10 @@ class Model:
     def methods(self, node: Node) -> None:
         """Methods by name."""
         if not node.entries:
-            self.fault(node.place, "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out")
+            self.fault(
+                node.place,
+                "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out",
+            )
         for name, one in node.entries.items():
             if wrong := name_fault(name) if name.strip() else "a method without a name":
                 self.fault(node.keys[name], wrong)
@@ -147,7 +169,11 @@ class Model:
 
     def seed(self, node: Node) -> int | None:
         """Of the stages that draw random numbers."""
-        return node.value if node.value is not None and is_right(SeedKey, "seed", node, self.faults) else None  # type: ignore[return-value]
+        return (
+            node.value
+            if node.value is not None and is_right(SeedKey, "seed", node, self.faults)
+            else None
+        )  # type: ignore[return-value]
 
     def report(self, node: Node) -> None:
         """Plots and tables."""
@@ -159,20 +185,27 @@ class Model:
         """One protocol or several, and measures beside their own."""
         entries = expect_mapping(node, ("protocol", "measures"), self.faults)
         if measures := entries.get("measures"):
-            for message in protocols.faults({"base": "taxonomy2002", "measures": measures.data()}).values():
+            for message in protocols.faults(
+                {"base": "taxonomy2002", "measures": measures.data()}
+            ).values():
                 self.fault(measures.place, message)
         if (given := entries.get("protocol")) is None:
             return
         first: dict[str, Node] = {}
         if given.value == []:
-            self.fault(given.place, "an empty list; name at least one protocol, or leave the key out")
+            self.fault(
+                given.place, "an empty list; name at least one protocol, or leave the key out"
+            )
         for item in given.items:
             wrong = protocols.faults(item.data())
             for path, message in wrong.items():
                 self.fault(item.entries.get(path, item).place, message)
             name = "" if wrong else protocols.resolve(item.data()).name
             if name and first.setdefault(name, item) is not item:
-                self.fault(item.place, f"a second protocol named {name!r}; results are told apart by this name")
+                self.fault(
+                    item.place,
+                    f"a second protocol named {name!r}; results are told apart by this name",
+                )
 
     def maps(self, node: Node) -> Node:
         """Maps of others as the matcher that they are; it leaves nothing of all other slots."""
@@ -196,7 +229,9 @@ class Model:
                 if value not in self._axes:
                     self._axes[value] = self.axis(name, value, axes.key(name))
                 if name in found:
-                    self.fault(axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one")
+                    self.fault(
+                        axes.key(name), "this axis stands in sweep.grid and in sweep.zip; keep one"
+                    )
                 found[name] = replace(self._axes[value], zipped=kind == "zip")
         return found
 
@@ -214,7 +249,10 @@ class Model:
         listed = isinstance(node.value, list)
         added = SLOTS[slot].added and listed
         if listed and not SLOTS[slot].many and not added:
-            self.fault(node.place, f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}")
+            self.fault(
+                node.place,
+                f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}",
+            )
             return None
         if added and not node.value:
             self.fault(node.place, f"an empty list; name at least one stage of {slot}")
@@ -241,7 +279,9 @@ class Model:
             else:
                 self.fault(at, str(error).removeprefix(f"{slot}: "))
             return None
-        given = {name: value for name, value in node.entries.items() if name in legal(stage, added=added)}
+        given = {
+            name: value for name, value in node.entries.items() if name in legal(stage, added=added)
+        }
         for name in node.entries:
             if name not in given and name != "use":
                 self.fault(node.keys[name], no_parameter(stage, name, added=added))
@@ -250,7 +290,12 @@ class Model:
             self.fault(given[name].place, message)
         factors = {"weight": 1.0} if added else {}
         made, waiting = step(stage.function, **{**factors, **right}), {"seed"} - right.keys()
-        return replace(made, parameters={name: value for name, value in made.parameters.items() if name not in waiting})
+        return replace(
+            made,
+            parameters={
+                name: value for name, value in made.parameters.items() if name not in waiting
+            },
+        )
 
     def axis(self, name: str, node: Node, place: Place) -> Axis:
         """An axis of a sweep; without values where it has a fault."""
@@ -262,7 +307,9 @@ class Model:
         for i, item in enumerate(found):
             if split(name).is_slot:
                 self.slot(head, item)
-            elif head not in SLOTS and not is_right(SeedKey if head == "seed" else SearchKeys, rest or head, item, self.faults):
+            elif head not in SLOTS and not is_right(
+                SeedKey if head == "seed" else SearchKeys, rest or head, item, self.faults
+            ):
                 found[i] = FAULTY
         return Axis(name, place, tuple(found))
 
@@ -274,5 +321,11 @@ def _what_axes_address(name: str) -> str:
     if head == "alternatives" and not home:
         return "write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PARAMETER"
     if head not in heads or (rest and head == "seed"):
-        return nearest(head, heads, kind=f"words after {home}" if home else "first words of an axis")
-    return nearest(rest, SEARCH, kind="keys of search") if head == "search" and rest not in SEARCH else ""
+        return nearest(
+            head, heads, kind=f"words after {home}" if home else "first words of an axis"
+        )
+    return (
+        nearest(rest, SEARCH, kind="keys of search")
+        if head == "search" and rest not in SEARCH
+        else ""
+    )

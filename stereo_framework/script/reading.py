@@ -15,12 +15,22 @@ from annotated_types import Gt
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import nearest
-from stereo_framework.core.parameters import NonNegative, NonNegativeInt, Words, checkers_of, describe, parameters_of, spelled
+from stereo_framework.core.parameters import (
+    NonNegative,
+    NonNegativeInt,
+    Words,
+    checkers_of,
+    describe,
+    parameters_of,
+    spelled,
+)
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.io.places import Faults, Node, Place
 
 
-def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Collection[str] = ()) -> dict[str, Any]:
+def read(
+    keys: type, node: Node, faults: Faults, *, what: str = "", without: Collection[str] = ()
+) -> dict[str, Any]:
     """The values of a mapping, checked; what is wrong is reported and left out.
 
     Parameters
@@ -36,7 +46,9 @@ def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Col
     """
     import pydantic
 
-    legal = {name: parameter for name, parameter in parameters_of(keys).items() if name not in without}
+    legal = {
+        name: parameter for name, parameter in parameters_of(keys).items() if name not in without
+    }
     given = expect_mapping(node, legal, faults, what=what)
     needed = [name for name, parameter in legal.items() if parameter.default is parameter.empty]
     missing = [name for name in needed if name not in given]
@@ -49,7 +61,9 @@ def read(keys: type, node: Node, faults: Faults, *, what: str = "", without: Col
         except pydantic.ValidationError as error:
             for fault in error.errors(include_url=False):
                 wrong = (
-                    fault["ctx"]["error"] if fault["type"] == "value_error" else _wrong(fault["input"], legal[name].annotation)
+                    fault["ctx"]["error"]
+                    if fault["type"] == "value_error"
+                    else _wrong(fault["input"], legal[name].annotation)
                 )
                 faults.add(value.place_of(fault["loc"]), str(wrong))
     return found
@@ -72,15 +86,24 @@ _LARGEST = sys.float_info.max
 def is_number(value: object) -> bool:
     """A finite int or float; true and false are none."""
     # A whole number that is too large for float64 is none that anything here can hold.
-    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and -_LARGEST <= value <= _LARGEST
+    )
 
 
-def expect_mapping(node: Node, legal: Iterable[str], faults: Faults, *, what: str = "") -> dict[str, Node]:
+def expect_mapping(
+    node: Node, legal: Iterable[str], faults: Faults, *, what: str = ""
+) -> dict[str, Node]:
     """The entries of a mapping that are legal; others are reported, as is anything that is no mapping."""
     legal = tuple(legal)
     if not isinstance(node.value, dict):
         if node.value is not None:
-            faults.add(node.place, f"{spelled(node.data())} is not a mapping; {nearest('', legal, kind='keys')}")
+            faults.add(
+                node.place,
+                f"{spelled(node.data())} is not a mapping; {nearest('', legal, kind='keys')}",
+            )
         return {}
     for key in node.entries.keys() - set(legal):
         faults.add(node.keys[key], f"no such key {key!r}{what}; {nearest(key, legal, kind='keys')}")
@@ -210,25 +233,40 @@ def values(node: Node, faults: Faults) -> list[Node]:
         return node.value
     if not isinstance(node.value, dict) or len(node.value) != 1:
         said = f"{spelled(node.data())} is not a list of values; legal: [value, ...]"
-        faults.add(node.place, f"{said}, {{range: [first, last, step]}}, {{linspace or geomspace: [first, last, count]}}")
+        faults.add(
+            node.place,
+            f"{said}, {{range: [first, last, step]}}, {{linspace or geomspace: [first, last, count]}}",
+        )
         return []
     ((kind, arguments),) = node.value.items()
     if kind not in _KINDS:
-        faults.add(node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, _KINDS, kind='kinds')}")
+        faults.add(
+            node.keys[kind], f"no such kind of axis {kind!r}; {nearest(kind, _KINDS, kind='kinds')}"
+        )
         return []
     given = arguments.data()
     if not isinstance(given, list) or len(given) != 3 or not all(map(is_number, given)):
-        faults.add(arguments.place, f"{spelled(given)} is not three numbers: [first, last, {_KINDS[kind]}]")
+        faults.add(
+            arguments.place, f"{spelled(given)} is not three numbers: [first, last, {_KINDS[kind]}]"
+        )
         return []
     try:
         count = _count(kind, *given)
         faults.count_values(node.place, count)
         found = [_number(kind, i, count, *given) for i in range(count)]
     except (ValueError, ArithmeticError) as error:
-        faults.add(arguments.place, str(error) if isinstance(error, ValueError) else f"{spelled(given)}: numbers too far apart")
+        faults.add(
+            arguments.place,
+            str(error)
+            if isinstance(error, ValueError)
+            else f"{spelled(given)}: numbers too far apart",
+        )
         return []
     whole = all(isinstance(end, int) for end in given[:2])
-    return [Node(int(value) if whole and value.denominator == 1 else float(value), node.place) for value in found]
+    return [
+        Node(int(value) if whole and value.denominator == 1 else float(value), node.place)
+        for value in found
+    ]
 
 
 _KINDS = {"range": "step", "linspace": "count", "geomspace": "count"}
@@ -239,13 +277,19 @@ def _count(kind: str, first: float, last: float, third: float) -> int:
     """How many numbers there are."""
     if kind == "range":
         if third == 0 or (last - first) * third < 0:
-            raise ValueError(f"an empty axis: steps of {third!r} do not lead from {first!r} to {last!r}")
+            raise ValueError(
+                f"an empty axis: steps of {third!r} do not lead from {first!r} to {last!r}"
+            )
         third = math.floor((_exact(last) - _exact(first)) / _exact(third)) + 1
     elif kind == "geomspace" and first * last <= 0:
-        raise ValueError(f"geometric spacing from {first!r} to {last!r}: both ends must be above 0, or both below")
+        raise ValueError(
+            f"geometric spacing from {first!r} to {last!r}: both ends must be above 0, or both below"
+        )
     least = 1 if kind == "range" else 2
     if third != int(third) or not least <= third <= limits.SETTINGS:
-        raise ValueError(f"{third!r} values; a whole number from {least} to {limits.SETTINGS} is possible")
+        raise ValueError(
+            f"{third!r} values; a whole number from {least} to {limits.SETTINGS} is possible"
+        )
     return int(third)
 
 

@@ -37,11 +37,57 @@ def _raise_data_read(*arguments: Any, **keywords: Any) -> NoReturn:
 
 
 _OPERATIONS = (
-    *("__getattribute__", "__getattr__", "__setattr__", "__array__", "__array_ufunc__", "__array_function__"),
-    *("__len__", "__iter__", "__contains__", "__getitem__", "__setitem__", "__bool__", "__call__", "__index__", "__float__"),
-    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__abs__", "__invert__"),
-    *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__"),
-    *("__and__", "__rand__", "__or__", "__ror__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__matmul__"),
+    *(
+        "__getattribute__",
+        "__getattr__",
+        "__setattr__",
+        "__array__",
+        "__array_ufunc__",
+        "__array_function__",
+    ),
+    *(
+        "__len__",
+        "__iter__",
+        "__contains__",
+        "__getitem__",
+        "__setitem__",
+        "__bool__",
+        "__call__",
+        "__index__",
+        "__float__",
+    ),
+    *(
+        "__eq__",
+        "__ne__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "__neg__",
+        "__abs__",
+        "__invert__",
+    ),
+    *(
+        "__add__",
+        "__radd__",
+        "__sub__",
+        "__rsub__",
+        "__mul__",
+        "__rmul__",
+        "__truediv__",
+        "__rtruediv__",
+    ),
+    *(
+        "__and__",
+        "__rand__",
+        "__or__",
+        "__ror__",
+        "__mod__",
+        "__rmod__",
+        "__pow__",
+        "__rpow__",
+        "__matmul__",
+    ),
 )
 """Special methods by which Python and NumPy read an object."""
 
@@ -106,7 +152,9 @@ def _may_give_confidence(matcher: Step) -> bool:
 def _unread_view(method: Pipeline) -> View:
     """Return the view of an auxiliary method with objects that stand for its maps."""
     measures = [step.stage.name for step in method.in_slot("confidence")]
-    measures += [step.stage.slot for step in method.in_slot("matcher") if _may_give_confidence(step)]
+    measures += [
+        step.stage.slot for step in method.in_slot("matcher") if _may_give_confidence(step)
+    ]
     return View(_Unread(), _Unread(), _Unread(), {name: _Unread() for name in measures})
 
 
@@ -130,7 +178,9 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) 
     data["confidence"] = {name: _Unread() for name in measures}
     data["alternatives"] = dict(auxiliary)
     arguments = {name: data[name] for name in step.stage.data}
-    parameters = {name: value for name, value in step.parameters.items() if name in step.stage.parameters}
+    parameters = {
+        name: value for name, value in step.parameters.items() if name in step.stage.parameters
+    }
     try:
         step.stage.function(**arguments, **parameters)
     except (StereoFrameworkError, LookupError) as error:

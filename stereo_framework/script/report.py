@@ -52,7 +52,9 @@ def key_fault(name: str) -> str | None:
     legal = {home + key for key in _keys_under(head)}
     # Where several stages may stand one may stand twice; they are then told apart by their index.
     generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name.removeprefix(home))
-    ends = {re.sub(r"^(\w+)\.\w+\.", r"\1.*.", key) for key in _keys_under(head) if key.count(".") == 2}
+    ends = {
+        re.sub(r"^(\w+)\.\w+\.", r"\1.*.", key) for key in _keys_under(head) if key.count(".") == 2
+    }
     if name in legal or (home + generic != name and generic in ends):
         return None
     return f"no such key {name!r}; {nearest(name, legal, kind='keys')}"
@@ -85,7 +87,9 @@ def statistic_fault(name: str) -> str | None:
     metric = metric_of(name)
     if metric is None:
         return f"no such statistic {name!r}; {nearest(name, [*METRICS, *ABOUT_RUNS, *GROUPS], kind='statistics begin with')}"
-    with_threshold = re.match(r"((?:total_)?bad[0-9.e+-]+)_", name) if metric.name in THRESHOLDED else None
+    with_threshold = (
+        re.match(r"((?:total_)?bad[0-9.e+-]+)_", name) if metric.name in THRESHOLDED else None
+    )
     stem = with_threshold[1] if with_threshold else metric.name
     place = name[len(stem) + 1 :]
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
@@ -93,7 +97,11 @@ def statistic_fault(name: str) -> str | None:
         places = (*(stage.name for stage in stages("confidence")), "matcher")
     legal = [f"{stem}_{one}" for one in places] or [stem]
     own_mask = metric.about == "region" and place and not close_names(place, places)
-    return None if name in legal or own_mask else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"
+    return (
+        None
+        if name in legal or own_mask
+        else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"
+    )
 
 
 # --- what may stand under the keys ------------------------------------------------------------------------------------
@@ -140,7 +148,9 @@ Statistic = Annotated[str, _name(statistic_fault, "bad_pixels_nonocc")]
 Keys = Annotated[tuple[Key, ...], _SOME]
 Statistics = Annotated[tuple[Statistic, ...], _SOME]
 Values = Annotated[tuple[Annotated[Any, Checked(_scalar)], ...], Checked(_listed, lambda own: {})]
-ResultKey = Annotated[str, _name(lambda name: None if name == "protocol" else key_fault(name), "scene")]
+ResultKey = Annotated[
+    str, _name(lambda name: None if name == "protocol" else key_fault(name), "scene")
+]
 Where = Annotated[Mapping[ResultKey, Values], Words("a mapping, as in {scene: [tsukuba, venus]}")]
 Title = Annotated[str, Checked(_text, lambda own: {"type": ["string", "number"]})]
 Labels = Annotated[Mapping[str, Title], Words("a mapping, as in {absolute_difference: AD}")]
@@ -246,7 +256,9 @@ def parse_report(node: Node, faults: Faults) -> Report:
     given = expect_mapping(node, PARTS, faults)
     return Report(
         **{
-            key: tuple(_part(kind, name, one, faults) for name, one in _named(given.get(key), faults))
+            key: tuple(
+                _part(kind, name, one, faults) for name, one in _named(given.get(key), faults)
+            )
             for key, kind in PARTS.items()
         }
     )
@@ -257,7 +269,10 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
     if node is None or node.value is None:
         return
     if not isinstance(node.value, dict):
-        faults.add(node.place, f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}")
+        faults.add(
+            node.place,
+            f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}",
+        )
     for name, one in node.entries.items():
         if wrong := name_fault(name):
             faults.add(node.keys[name], wrong)
@@ -270,15 +285,22 @@ def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
     found = dict.fromkeys((values, *parts), ()) | read(kind, node, faults, without=("name",))
     found[values] = spelled_out(found[values])
     if len(panels := found.get("panels", ())) > 2:
-        faults.add(node.entries["panels"].place, f"{len(panels)} keys; panels have one key, or two: for rows and columns")
+        faults.add(
+            node.entries["panels"].place,
+            f"{len(panels)} keys; panels have one key, or two: for rows and columns",
+        )
     # Of several keys of x each result has one.
-    used = [key for part in parts if part != "x" for key in found[part]] + list(dict.fromkeys(found.get("x", ())))
+    used = [key for part in parts if part != "x" for key in found[part]] + list(
+        dict.fromkeys(found.get("x", ()))
+    )
     twice = [key for key in used if used.count(key) > 1]
     if twice:
         faults.add(node.place, f"{twice[0]!r} stands twice in {', '.join(parts)}")
     if len(found[values]) > 1 and STATISTIC not in used:
         found[parts[1]] = (*found[parts[1]], STATISTIC)
-    units = dict.fromkeys(metric.unit if metric else "none" for metric in map(metric_of, found[values]))
+    units = dict.fromkeys(
+        metric.unit if metric else "none" for metric in map(metric_of, found[values])
+    )
     if kind is Plot and len(units) > 1 and STATISTIC not in found["panels"]:
         said = f"statistics in different units ({', '.join(units)}) cannot share an axis; write panels: {STATISTIC}"
         faults.add(node.entries[values].place, said)

@@ -9,7 +9,13 @@ from stereo_framework.core.parameters import checkers_of, parameters_of
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine.step import weighted
-from stereo_framework.script.reading import ALTERNATIVE_KEYS, METHOD_KEYS, SEARCH, SearchKeys, SeedKey
+from stereo_framework.script.reading import (
+    ALTERNATIVE_KEYS,
+    METHOD_KEYS,
+    SEARCH,
+    SearchKeys,
+    SeedKey,
+)
 from stereo_framework.script.report import PARTS, Report
 from stereo_framework.script.specs import NAME, parameters
 
@@ -29,7 +35,9 @@ def schema() -> Schema:
     for stage in stages():
         own = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
         if SLOTS[stage.slot].added:
-            defs[f"{stage.slot}.{stage.name}.added"] = own | {"properties": own["properties"] | _properties(weighted)}
+            defs[f"{stage.slot}.{stage.name}.added"] = own | {
+                "properties": own["properties"] | _properties(weighted)
+            }
     for slot in SLOTS:
         defs[slot]["anyOf"] = _slot(slot)
     defs["axes"] |= _axes()
@@ -40,9 +48,15 @@ def schema() -> Schema:
     del maps["properties"]["use"]
     keys["maps"]["anyOf"][1] = maps | {"required": ["place"]}
     instead = {"type": ["object", "null"], "if": found["if"], "then": found["then"]}
-    method, alternative = (_object({key: keys[key] for key in own}) | instead for own in (METHOD_KEYS, ALTERNATIVE_KEYS))
+    method, alternative = (
+        _object({key: keys[key] for key in own}) | instead
+        for own in (METHOD_KEYS, ALTERNATIVE_KEYS)
+    )
     keys["methods"]["additionalProperties"] = method
-    defs["alternatives"] |= {"additionalProperties": alternative, "propertyNames": {"pattern": f"^{NAME}$"}}
+    defs["alternatives"] |= {
+        "additionalProperties": alternative,
+        "propertyNames": {"pattern": f"^{NAME}$"},
+    }
     return found
 
 
@@ -61,13 +75,18 @@ def _report() -> Schema:
 
 def _stage(stage: Stage) -> Schema:
     use = {"const": stage.name, "description": f"{stage.summary} Source: {stage.source}."}
-    return {**_object({"use": use} | _properties(stage.function), stage.summary), "required": ["use"]}
+    return {
+        **_object({"use": use} | _properties(stage.function), stage.summary),
+        "required": ["use"],
+    }
 
 
 def _keys(part: type) -> Schema:
     """A mapping whose keys are the fields of a part of a report, but for the name that it stands under."""
     found = {name: about for name, about in _properties(part).items() if name != "name"}
-    needed = [name for name in found if parameters_of(part)[name].default is inspect.Parameter.empty]
+    needed = [
+        name for name in found if parameters_of(part)[name].default is inspect.Parameter.empty
+    ]
     return {**_object(found, summary(part)), "required": needed}
 
 
@@ -103,7 +122,10 @@ def _axes() -> Schema:
     own = [address for slot in SLOTS for address in (slot, *parameters(slot))]
     inside = rf"^(alternatives\.{NAME}\.)+({'|'.join(SLOTS)})(\.|$)|^\w+\.[0-9]+\.\w+$"
     names = [*own, "seed", *(f"search.{key}" for key in SEARCH)]
-    return {"propertyNames": {"anyOf": [{"enum": names}, {"pattern": inside}]}, "additionalProperties": {"$ref": "#/$defs/axis"}}
+    return {
+        "propertyNames": {"anyOf": [{"enum": names}, {"pattern": inside}]},
+        "additionalProperties": {"$ref": "#/$defs/axis"},
+    }
 
 
 def _object(properties: dict[str, Schema], description: str = "") -> Schema:

@@ -108,7 +108,9 @@ def legal(stage: Stage, *, added: bool) -> tuple[str, ...]:
     return (*stage.parameters, *(FACTORS if added else ()))
 
 
-def checked(stage: Stage, given: Mapping[str, Node], *, added: bool) -> tuple[dict[str, Any], dict[str, str]]:
+def checked(
+    stage: Stage, given: Mapping[str, Node], *, added: bool
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Values of parameters that a stage has, where they are right, and what is wrong with the others. An unquoted ``no`` is false where only true or false fits."""
     values: dict[str, Any] = {name: node.data() for name, node in given.items()}
     factors = {name: values[name] for name in FACTORS if added and name in values}
@@ -135,7 +137,9 @@ def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
         return f"{name!r} belongs to the entries of a list of costs: {stage.slot}: [{{use: {stage.name}, {name}: ...}}, ...]"
     ours = NAMES.get(name, "") if stage.name.startswith("opencv_") else ""
     if ours in known or ours.startswith("search."):
-        return f"no such parameter {name!r} of {stage.name}; here OpenCV's {name} is called {ours!r}"
+        return (
+            f"no such parameter {name!r} of {stage.name}; here OpenCV's {name} is called {ours!r}"
+        )
     return f"no such parameter {name!r} of {stage.name}; {nearest(name, known, kind='parameters')}"
 
 
@@ -162,11 +166,19 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     if SLOTS[steps[0].stage.slot].many or steps[0].added:
         name, _, parameter = rest.partition(".")
         # A parameter that a single one of them has needs no stage's name.
-        having = [i for i, step in enumerate(steps) if name in legal(step.stage, added=step.added) and not parameter]
+        having = [
+            i
+            for i, step in enumerate(steps)
+            if name in legal(step.stage, added=step.added) and not parameter
+        ]
         if re.fullmatch("[0-9]{1,9}", name):
             index, rest = int(name), parameter
         elif names.count(name) > 1:
-            where = " or ".join(f"{slot}.{i}.{parameter}".rstrip(".") for i, other in enumerate(names) if other == name)
+            where = " or ".join(
+                f"{slot}.{i}.{parameter}".rstrip(".")
+                for i, other in enumerate(names)
+                if other == name
+            )
             return f"{name!r} occurs {names.count(name)} times in {slot}; write {where}"
         elif name in names:
             index, rest = names.index(name), parameter
@@ -248,14 +260,25 @@ class Setting:
     @property
     def mapping(self) -> dict[str, Any]:
         """A script of this run alone, defaults filled in, that `load` accepts; plain values that YAML can hold."""
-        shared = {key: said for key, said in (self.shared | {"search": self.search}).items() if said}
-        return {"name": self.method, **shared, "seed": self.seed, **_slots(self.pipeline, self.seed)}
+        shared = {
+            key: said for key, said in (self.shared | {"search": self.search}).items() if said
+        }
+        return {
+            "name": self.method,
+            **shared,
+            "seed": self.seed,
+            **_slots(self.pipeline, self.seed),
+        }
 
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
     """What stands in each slot of a method and, in their order, its alternatives."""
     names = {slot: [one.stage.name for one in method.in_slot(slot)] for slot in SLOTS}
-    found = {f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own) for slot, own in names.items() if own}
+    found = {
+        f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own)
+        for slot, own in names.items()
+        if own
+    }
     if method.alternatives:
         found[f"{home}alternatives.use"] = ", ".join(name for name, _ in method.alternatives)
     for name, other in method.alternatives:
@@ -267,10 +290,14 @@ def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
     """The slots of a method, and its alternatives, as a script of this seed writes them."""
     found: dict[str, list[Step]] = {}
     for one in method.steps:
-        own = {name: value for name, value in one.parameters.items() if (name, value) != ("seed", seed)}
+        own = {
+            name: value for name, value in one.parameters.items() if (name, value) != ("seed", seed)
+        }
         found.setdefault(one.stage.slot, []).append(replace(one, parameters=own))
     others = {name: _slots(other, seed) for name, other in method.alternatives}
-    return {slot: written(slot, own) for slot, own in found.items()} | ({"alternatives": others} if others else {})
+    return {slot: written(slot, own) for slot, own in found.items()} | (
+        {"alternatives": others} if others else {}
+    )
 
 
 def written(slot: str, steps: Sequence[Step]) -> Any:

@@ -7,7 +7,11 @@ from stereo_framework.core.stage import Image, Smoothness
 
 
 def weighted(
-    reference: Image, rho: NDArray[np.floating], weight: float, gradient_threshold: float | None, gradient_penalty: float
+    reference: Image,
+    rho: NDArray[np.floating],
+    weight: float,
+    gradient_threshold: float | None,
+    gradient_penalty: float,
 ) -> Smoothness:
     """The smoothness term with penalties `rho` per level difference and the weight of every edge taken from `reference`.
 

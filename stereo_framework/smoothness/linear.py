@@ -10,7 +10,11 @@ from stereo_framework.core.stage import Image, NonNegative, Search, Smoothness, 
 from stereo_framework.smoothness._gradient import weighted
 
 
-@stage("smoothness", source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6", halo=lambda: 1)
+@stage(
+    "smoothness",
+    source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6",
+    halo=lambda: 1,
+)
 def linear(
     reference: Image,
     search: Search,
@@ -56,4 +60,10 @@ def linear(
     >>> linear(np.zeros((1, 2), np.uint8), Search(0, 1, 0.5)).rho.tolist()
     [0.0, 0.5, 1.0]
     """
-    return weighted(reference, search.step * np.arange(search.levels), weight, gradient_threshold, gradient_penalty)
+    return weighted(
+        reference,
+        search.step * np.arange(search.levels),
+        weight,
+        gradient_threshold,
+        gradient_penalty,
+    )

@@ -10,7 +10,11 @@ from stereo_framework.core.stage import Image, NonNegative, Search, Smoothness, 
 from stereo_framework.smoothness._gradient import weighted
 
 
-@stage("smoothness", source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6", halo=lambda: 1)
+@stage(
+    "smoothness",
+    source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6",
+    halo=lambda: 1,
+)
 def potts(
     reference: Image,
     search: Search,

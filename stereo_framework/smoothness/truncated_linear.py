@@ -6,11 +6,23 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, NonNegative, Positive, Search, Smoothness, Unit, stage
+from stereo_framework.core.stage import (
+    Image,
+    NonNegative,
+    Positive,
+    Search,
+    Smoothness,
+    Unit,
+    stage,
+)
 from stereo_framework.smoothness._gradient import weighted
 
 
-@stage("smoothness", source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6", halo=lambda: 1)
+@stage(
+    "smoothness",
+    source="Scharstein & Szeliski 2002, sections 3.3 and 4.3, equations 5 and 6",
+    halo=lambda: 1,
+)
 def truncated_linear(
     reference: Image,
     search: Search,

@@ -6,11 +6,23 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, NonNegative, Positive, Search, Smoothness, Unit, stage
+from stereo_framework.core.stage import (
+    Image,
+    NonNegative,
+    Positive,
+    Search,
+    Smoothness,
+    Unit,
+    stage,
+)
 from stereo_framework.smoothness._gradient import weighted
 
 
-@stage("smoothness", source="Szeliski et al. 2008, section 3; Scharstein & Szeliski 2002, section 4.3", halo=lambda: 1)
+@stage(
+    "smoothness",
+    source="Szeliski et al. 2008, section 3; Scharstein & Szeliski 2002, section 4.3",
+    halo=lambda: 1,
+)
 def truncated_quadratic(
     reference: Image,
     search: Search,

@@ -36,7 +36,10 @@ made. `row` is null until the result is computed. `details` holds values that ar
 read.
 """
 
-_SCHEMA = [("table", "results", "results", TABLE), ("index", "sqlite_autoindex_results_1", "results", None)]
+_SCHEMA = [
+    ("table", "results", "results", TABLE),
+    ("index", "sqlite_autoindex_results_1", "results", None),
+]
 """All that a results store may define: the table, and the index of its primary key."""
 
 _COMPANIONS = ("-journal", "-wal", "-shm")
@@ -179,7 +182,9 @@ class Database:
             The file defines anything but the one table of a results store, or it has
             another version.
         """
-        schema = self.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid LIMIT 3")
+        schema = self.execute(
+            "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid LIMIT 3"
+        )
         if not schema:
             return False
 
@@ -226,9 +231,7 @@ class Database:
         return size
 
     def _endless_error(self) -> DataError:
-        message = (
-            f"{self._name}: is damaged: reading the file does not end; choose another folder, or delete this file and run again"
-        )
+        message = f"{self._name}: is damaged: reading the file does not end; choose another folder, or delete this file and run again"
         return DataError(message)
 
 
@@ -302,7 +305,9 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
     # With immutable=1, SQLite takes no locks, and it creates no files in the folder to
     # which a link leads.
     mode = "immutable=1" if path.is_symlink() or is_without_locks else "mode=ro"
-    with contextlib.closing(sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=30)) as connection:
+    with contextlib.closing(
+        sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=30)
+    ) as connection:
         database = Database(path, name, connection)
         yield database if database.check_schema() else None
 
@@ -337,7 +342,10 @@ def _check_companions(path: Path) -> None:
     for ending in _COMPANIONS:
         check_plain(f"{path}{ending}")
     journal = Path(f"{path}-journal")
-    if journal.exists() and _last_bytes(journal, len(_END_OF_SUPER_JOURNAL)) == _END_OF_SUPER_JOURNAL:
+    if (
+        journal.exists()
+        and _last_bytes(journal, len(_END_OF_SUPER_JOURNAL)) == _END_OF_SUPER_JOURNAL
+    ):
         message = (
             f"{journal}: names another file, which SQLite would delete; this program never writes such a journal; "
             "choose another folder, or delete the journal"

@@ -24,7 +24,14 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from stereo_framework.core.calls import stopped_by
-from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, StereoFrameworkError, brings, warn
+from stereo_framework.core.errors import (
+    DataError,
+    MissingExtraError,
+    ParameterError,
+    StereoFrameworkError,
+    brings,
+    warn,
+)
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
@@ -82,7 +89,11 @@ class Crew(contextlib.ExitStack):
             raise ParameterError(f"memory: {memory} bytes is nothing")
         self.keep, self._pool = keep, executor
         self._client: Any = getattr(executor, "_client", None)  # of Dask's
-        many = sum(self._client.nthreads().values()) if self._client else getattr(executor, "_max_workers", None)
+        many = (
+            sum(self._client.nthreads().values())
+            if self._client
+            else getattr(executor, "_max_workers", None)
+        )
         self._workers = workers or many or thread_count()
         self._memory = memory or (math.inf if self._client else _SHARE_OF_FREE * free_memory())
         self._running: dict[Future[list[list[Result]]], tuple[Unit, int]] = {}
@@ -103,7 +114,11 @@ class Crew(contextlib.ExitStack):
         try:
             pool = ThreadPool(self._workers, "sweep")
         except RuntimeError:
-            warn([f"workers: the system starts no thread, so that runs are computed one after the other; {LIMIT}"])
+            warn(
+                [
+                    f"workers: the system starts no thread, so that runs are computed one after the other; {LIMIT}"
+                ]
+            )
         else:
             self._use(pool)
 
@@ -199,7 +214,11 @@ class Crew(contextlib.ExitStack):
             self._alone = 0 if self._client is None or self._client.nthreads() else self._alone + 1
             if self._alone == _PATIENCE:
                 address = self._client.scheduler.address
-                warn([f"--dask: no worker for {_PATIENCE} seconds; the sweep goes on when one comes: dask worker {address}"])
+                warn(
+                    [
+                        f"--dask: no worker for {_PATIENCE} seconds; the sweep goes on when one comes: dask worker {address}"
+                    ]
+                )
             return
         unit, _ = self._running.pop(future)
         try:
@@ -207,15 +226,25 @@ class Crew(contextlib.ExitStack):
         except Exception as error:
             if self._is_gone() or isinstance(error, CannotStartError):
                 raise
-            if isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker":
+            if (
+                isinstance(error, BrokenExecutor | CancelledError)
+                or type(error).__name__ == "KilledWorker"
+            ):
                 self._lost += unit
                 return
-            told = str(error) if isinstance(error, StereoFrameworkError) else f"{type(error).__name__}: {error}"
+            told = (
+                str(error)
+                if isinstance(error, StereoFrameworkError)
+                else f"{type(error).__name__}: {error}"
+            )
             yield from ((task, failed(task, told)) for task in unit)
 
     def _need(self, unit: Unit) -> int | str:
         """Bytes that a unit needs, or why it cannot be computed."""
-        pipelines, pair = [task.setting.pipeline for task in unit], (unit[0].scene.reference.shape[:2], unit[0].search)
+        pipelines, pair = (
+            [task.setting.pipeline for task in unit],
+            (unit[0].scene.reference.shape[:2], unit[0].search),
+        )
         try:
             need = peak_memory(pipelines, *pair)
         except Exception as error:  # a plug-in's halo may raise anything
@@ -245,7 +274,9 @@ class _Worker:
 
     def __init__(self) -> None:
         self.pipe, end_of_worker = _SPAWNING.Pipe()
-        self.process: SpawnProcess = _SPAWNING.Process(target=_serve, args=(end_of_worker,), daemon=True)
+        self.process: SpawnProcess = _SPAWNING.Process(
+            target=_serve, args=(end_of_worker,), daemon=True
+        )
         try:
             self.process.start()
         finally:
@@ -284,7 +315,9 @@ class Processes(Executor):
             resource_tracker.ensure_running()
             # A process begins with the signal mask of the thread that starts it, and
             # ignores interrupts until it can handle them.
-            self._threads = ThreadPool(self._max_workers, "process", functools.partial(_hear_interrupts, False))
+            self._threads = ThreadPool(
+                self._max_workers, "process", functools.partial(_hear_interrupts, False)
+            )
         except (OSError, RuntimeError) as error:
             raise CannotStartError(error) from error
 
@@ -355,7 +388,11 @@ class Processes(Executor):
             self._is_warned |= is_news
             self._changed.notify_all()
         if is_news:
-            warn([f"--executor process: the system starts only {count} of {self._max_workers} worker processes; {LIMIT}"])
+            warn(
+                [
+                    f"--executor process: the system starts only {count} of {self._max_workers} worker processes; {LIMIT}"
+                ]
+            )
         return worker
 
     def _release(self, worker: _Worker) -> None:
@@ -420,11 +457,17 @@ def dask_executor(address: str) -> Iterator[Executor]:
     except ImportError:
         raise MissingExtraError(f"--dask needs dask.distributed: {brings('cluster')}") from None
     # What goes wrong is told in a line of ours.
-    for name in ("tornado.application", "asyncio", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed"))):
+    for name in (
+        "tornado.application",
+        "asyncio",
+        *(n for n in logging.root.manager.loggerDict if n.startswith("distributed")),
+    ):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", "Sending large graph")
     try:
-        if not address.startswith("inproc:"):  # a client that fails at it ends later, with words of its own
+        if not address.startswith(
+            "inproc:"
+        ):  # a client that fails at it ends later, with words of its own
             get_address_host_port(address)
         client = Client(address, timeout=_CONNECTING, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -432,5 +475,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
         raise DataError(f"--dask {address}: no Dask scheduler answers there: {said}") from error
     with contextlib.closing(client):
         if not client.nthreads():
-            raise DataError(f"--dask {address}: the scheduler has no workers; start some with: dask worker {address}")
+            raise DataError(
+                f"--dask {address}: the scheduler has no workers; start some with: dask worker {address}"
+            )
         yield client.get_executor(pure=False)

@@ -20,14 +20,39 @@ import numpy as np
 
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.loaded_code import loaded_content
-from stereo_framework.core.plugins import PLUGIN_PREFIX, as_loaded, installed_plugins, is_plugin_file, sources
+from stereo_framework.core.plugins import (
+    PLUGIN_PREFIX,
+    as_loaded,
+    installed_plugins,
+    is_plugin_file,
+    sources,
+)
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.core.shipped import library
 from stereo_framework.kernels.cores import available_cores
 
-_PACKAGES = ("stereo-framework", "numpy", "numba", "scipy", "opencv-python-headless", "opencv-python", "PyMaxflow")
-_NOT_COMPUTING = {"cli", "configs", "own_pair", "examples", "papers", "page", "figures", "tables", "sweep", "script"}
+_PACKAGES = (
+    "stereo-framework",
+    "numpy",
+    "numba",
+    "scipy",
+    "opencv-python-headless",
+    "opencv-python",
+    "PyMaxflow",
+)
+_NOT_COMPUTING = {
+    "cli",
+    "configs",
+    "own_pair",
+    "examples",
+    "papers",
+    "page",
+    "figures",
+    "tables",
+    "sweep",
+    "script",
+}
 _COMPUTING_FILES = ("sweep/reference.py", "sweep/work.py")
 """Files in folders of `_NOT_COMPUTING` on which statistics depend all the same."""
 
@@ -74,13 +99,20 @@ def computing_files() -> list[Path]:
     # Weights that a stage has learned are kept as YAML.
     files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".yaml"))
     computing = [path for path in files if path.relative_to(package).parts[0] not in _NOT_COMPUTING]
-    return [*computing, *(package / name for name in _COMPUTING_FILES), library() / _REFERENCE_SCRIPT]
+    return [
+        *computing,
+        *(package / name for name in _COMPUTING_FILES),
+        library() / _REFERENCE_SCRIPT,
+    ]
 
 
 def _plugin(plugin: str) -> list[bytes]:
     """What a plug-in's file holds, and the names and contents of the modules that belong to it."""
     file, *helpers = sources(Path(plugin))
-    return [as_loaded(file), *(part for helper in helpers for part in (helper.name.encode(), as_loaded(helper)))]
+    return [
+        as_loaded(file),
+        *(part for helper in helpers for part in (helper.name.encode(), as_loaded(helper))),
+    ]
 
 
 def _program_content() -> bytes:
@@ -107,7 +139,9 @@ def _program_content() -> bytes:
     if not things:
         return b""
     files = [_source_file(module) for module in sorted(modules)]
-    contents = [content_digest_of(path) for file in files if file is not None for path in sources(file)]
+    contents = [
+        content_digest_of(path) for file in files if file is not None for path in sources(file)
+    ]
     return _digest("program", loaded_content(things), *contents)
 
 
@@ -144,7 +178,9 @@ def scene_digest(scene: Scene) -> str:
     if found is None:
         pair = (scene.reference_index, scene.reference), (scene.match_index, scene.match)
         # Which pixels hold no data is not to be seen in images that were filled there.
-        loaded: dict[int, Any] = {id(scene.frames[index].load): (image, scene.valid(index)) for index, image in pair}
+        loaded: dict[int, Any] = {
+            id(scene.frames[index].load): (image, scene.valid(index)) for index, image in pair
+        }
         if scene.truth is not None:
             loaded[id(scene.truths[scene.reference_index, scene.match_index])] = scene.truth
         found = _DIGESTS[scene] = content_digest(scene, loaded).hex()
@@ -159,24 +195,39 @@ def content_digest(value: Any, loaded: Mapping[int, Any]) -> bytes:
             return content_digest(loaded[id(value)], loaded)
         try:
             result = value()
-        except Exception:  # whatever a loader of the user's raises: no run may ever ask for what it loads
+        except (
+            Exception
+        ):  # whatever a loader of the user's raises: no run may ever ask for what it loads
             return _digest("cannot be loaded")
         return content_digest(result, loaded)
     if is_dataclass(value):
         names = [f.name for f in fields(value) if (type(value), f.name) not in _SHOWN]
-        return _digest("fields", *(content_digest(item, loaded) for name in names for item in (name, getattr(value, name))))
+        return _digest(
+            "fields",
+            *(
+                content_digest(item, loaded)
+                for name in names
+                for item in (name, getattr(value, name))
+            ),
+        )
     if isinstance(value, Mapping):
         pairs = sorted(value.items(), key=lambda pair: repr(pair[0]))
-        return _digest("mapping", *(content_digest(item, loaded) for pair in pairs for item in pair))
+        return _digest(
+            "mapping", *(content_digest(item, loaded) for pair in pairs for item in pair)
+        )
     if isinstance(value, list | tuple):
         return _digest("sequence", *(content_digest(item, loaded) for item in value))
     if isinstance(value, np.ma.MaskedArray):
         # Numbers that are masked may differ without any effect.
         mask = np.ma.getmaskarray(value)
         visible = np.where(mask, np.zeros((), value.dtype), value.data)
-        return _digest("masked array", content_digest(visible, loaded), content_digest(mask, loaded))
+        return _digest(
+            "masked array", content_digest(visible, loaded), content_digest(mask, loaded)
+        )
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return _digest(f"objects {value.shape}", *(content_digest(item, loaded) for item in value.flat))
+        return _digest(
+            f"objects {value.shape}", *(content_digest(item, loaded) for item in value.flat)
+        )
     if isinstance(value, np.ndarray):
         return _digest(f"array {value.dtype.str} {value.shape}", np.ascontiguousarray(value).data)
     return _digest(repr(value))
@@ -209,7 +260,9 @@ def run_id(scene: str, search: str, parameters: Mapping[str, Any], code: str) ->
     code : str
         `code_digest`.
     """
-    return _digest(json.dumps([scene, search, dict(parameters), code], sort_keys=True, default=repr)).hex()[:16]
+    return _digest(
+        json.dumps([scene, search, dict(parameters), code], sort_keys=True, default=repr)
+    ).hex()[:16]
 
 
 def result_key(*parts: str) -> str:
@@ -228,7 +281,12 @@ def result_key(*parts: str) -> str:
 def environment() -> dict[str, str]:
     """Versions and machine that this process computes with."""
     machine = f"{platform.system()} {platform.machine()}, {available_cores()} cores"
-    return {"python": sys.version.split()[0], "machine": machine, "host": platform.node(), **versions()}
+    return {
+        "python": sys.version.split()[0],
+        "machine": machine,
+        "host": platform.node(),
+        **versions(),
+    }
 
 
 def versions() -> dict[str, str]:

@@ -17,7 +17,13 @@ from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
 from stereo_framework.evaluation.sanity import Remedies
 from stereo_framework.io import PathLike, encoding_fault, write_bytes, write_disparity
 from stereo_framework.io.disparity import best_scenes, map_files, read_encoded
-from stereo_framework.sweep.identity import content_digest, environment, result_key, run_id, scene_digest
+from stereo_framework.sweep.identity import (
+    content_digest,
+    environment,
+    result_key,
+    run_id,
+    scene_digest,
+)
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.store import Store
 
@@ -42,7 +48,11 @@ class Submission:
 
 
 def find_maps(
-    folder: PathLike, *, protocol: str | Mapping[str, Any] | None = None, scenes: Sequence[str] = (), data: PathLike | None = None
+    folder: PathLike,
+    *,
+    protocol: str | Mapping[str, Any] | None = None,
+    scenes: Sequence[str] = (),
+    data: PathLike | None = None,
 ) -> Submission:
     """Which file of a folder is the map of which scene.
 
@@ -68,15 +78,28 @@ def find_maps(
         raise DataError(f"{folder}: no such folder")
     if protocol is not None:
         resolve(protocol)
-    preset = None if protocol is None or scenes else protocol if isinstance(protocol, str) else str(protocol["base"])
+    preset = (
+        None
+        if protocol is None or scenes
+        else protocol
+        if isinstance(protocol, str)
+        else str(protocol["base"])
+    )
     candidates = _candidates(preset, scenes, data)
-    fits = {path: list(best_scenes(path.relative_to(folder.parent), candidates)) for path in map_files(folder)}
+    fits = {
+        path: list(best_scenes(path.relative_to(folder.parent), candidates))
+        for path in map_files(folder)
+    }
     maps: dict[str, Path] = {}
     for path, names in fits.items():
         if len(names) > 1:
-            raise DataError(f"{path}: belongs to {' or '.join(names)}; say which data set with --protocol or --scene")
+            raise DataError(
+                f"{path}: belongs to {' or '.join(names)}; say which data set with --protocol or --scene"
+            )
         if names and (first := maps.setdefault(names[0], path)) is not path:
-            raise DataError(f"{folder}: two maps for {names[0]}: {first.relative_to(folder)} and {path.relative_to(folder)}")
+            raise DataError(
+                f"{folder}: two maps for {names[0]}: {first.relative_to(folder)} and {path.relative_to(folder)}"
+            )
     if not maps:
         wanted = f" of {preset}" if preset else ""
         raise DataError(
@@ -84,7 +107,9 @@ def find_maps(
             "a file or its folder is named like its scene"
         )
     sets = {name.rpartition("/")[0] for name in maps}
-    missing = tuple(name for name in candidates if name not in maps and name.rpartition("/")[0] in sets)
+    missing = tuple(
+        name for name in candidates if name not in maps and name.rpartition("/")[0] in sets
+    )
     strangers = tuple(path for path, names in fits.items() if not names)
     return Submission({name: maps[name] for name in candidates if name in maps}, strangers, missing)
 
@@ -92,16 +117,26 @@ def find_maps(
 def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | None) -> list[str]:
     if scenes:
         wanted = {name for scene in scenes for name in find_scenes(scene, data=data)}
-        names = [name for name in scene_names(data) if name in wanted or any(name.endswith(f"/{one}") for one in wanted)]
+        names = [
+            name
+            for name in scene_names(data)
+            if name in wanted or any(name.endswith(f"/{one}") for one in wanted)
+        ]
         if not names:
-            raise DataError(f"no scene is called {' or '.join(scenes)} or begins so; 'stereo-framework scenes' lists them")
+            raise DataError(
+                f"no scene is called {' or '.join(scenes)} or begins so; 'stereo-framework scenes' lists them"
+            )
     else:
         # Files are rarely named after synthetic scenes; who means them says so.
         names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
     if protocol is not None:
         # The scenes of a data set share its protocol: one of each is looked at, since there may be hundreds.
         one_of = {name.partition("/")[0]: name for name in names}
-        measured = {folder for folder, name in one_of.items() if load_scene(name, data=data).protocol == protocol}
+        measured = {
+            folder
+            for folder, name in one_of.items()
+            if load_scene(name, data=data).protocol == protocol
+        }
         names = [name for name in names if name.partition("/")[0] in measured]
     return names
 
@@ -168,14 +203,21 @@ def measure_map(
     """
     loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
     chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
-    encoding, disparity = read_encoded(path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad")
+    encoding, disparity = read_encoded(
+        path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad"
+    )
     remedies = replace(remedies or COMMAND_LINE, map_scale=encoding)
-    reading = {key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None}
+    reading = {
+        key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None
+    }
     name = method or Path(path).stem
     if fault := encoding_fault(name):
         message = f"{fault}; set PYTHONUTF8=1 in the environment, or name the method (--name)"
         raise ParameterError(message)
-    parameters = {"matcher.use": "maps", **{f"matcher.{key}": value for key, value in reading.items()}}
+    parameters = {
+        "matcher.use": "maps",
+        **{f"matcher.{key}": value for key, value in reading.items()},
+    }
     # The protocol decides too how a file is read, so the map itself is part of the identity.
     content = parameters | {"matcher.map": content_digest(disparity, {}).hex()}
     spec = chosen.name if chosen.name in PRESETS else {"base": "taxonomy2002", **chosen.as_dict()}
@@ -192,7 +234,12 @@ def measure_map(
         protocol=chosen.name,
         statistics=statistics_of(disparity, loaded, chosen),
         warnings=(*loaded.damage, *doubts(disparity, loaded, remedies=remedies)),
-        script={"name": name, "scenes": [loaded.name], "maps": maps, "evaluation": {"protocol": spec}},
+        script={
+            "name": name,
+            "scenes": [loaded.name],
+            "maps": maps,
+            "evaluation": {"protocol": spec},
+        },
         protocol_text=str(chosen),
         environment=environment(),
         _disparity=disparity,
@@ -224,7 +271,9 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
     with Store(folder, create=True) as store:
         of_scripts = {result.method for result in store.results() if "maps" not in result.script}
         if taken := of_scripts.intersection(result.method for result in results):
-            raise DataError(f"{folder}: a method of the script that was run there is called {min(taken)!r}; choose another name")
+            raise DataError(
+                f"{folder}: a method of the script that was run there is called {min(taken)!r}; choose another name"
+            )
         stored: list[Result] = []
         for result in results:
             stored += store.with_map([result])
@@ -238,7 +287,11 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
 
 FORMATS: Mapping[str, tuple[str, str, str]] = {
     # Maps with holes bear another name.
-    "middlebury-v3": ("{folder}/{scene}/disp0{method}{holes}.pfm", "{folder}/{scene}/time{method}.txt", "{:.6g}\n"),
+    "middlebury-v3": (
+        "{folder}/{scene}/disp0{method}{holes}.pfm",
+        "{folder}/{scene}/time{method}.txt",
+        "{:.6g}\n",
+    ),
     # A disparity of 0, which means no estimate there, becomes the smallest that there is.
     "kitti2015": ("{part}/disp_0/{scene}.png", "", ""),
     "eth3d": ("low_res_two_view/{scene}.pfm", "low_res_two_view/{scene}.txt", "runtime {:.6g}\n"),
@@ -272,9 +325,15 @@ def export_maps(results: Sequence[Result], form: str, method: str, folder: Path)
     """
     map_path, time_path, seconds = FORMATS[form]
     # Several protocols measure the same map.
-    ours = {r.scene.removeprefix(f"{form}/"): r for r in results if r.map is not None and r.scene.startswith(f"{form}/")}
+    ours = {
+        r.scene.removeprefix(f"{form}/"): r
+        for r in results
+        if r.map is not None and r.scene.startswith(f"{form}/")
+    }
     if not ours:
-        raise DataError(f"{method}: no map of a scene of {form}; run with --maps on some, such as --scene {form}")
+        raise DataError(
+            f"{method}: no map of a scene of {form}; run with --maps on some, such as --scene {form}"
+        )
     plain, told = re.sub(r"[^\w-]", "", method), []
     for scene, result in ours.items():
         disparity = result.disparity
@@ -283,11 +342,22 @@ def export_maps(results: Sequence[Result], form: str, method: str, folder: Path)
             continue
         part, _, last = scene.rpartition("/")
         holes = "_s" if np.isnan(disparity).any() else ""
-        names = {"part": part or "training", "folder": part, "scene": last, "method": plain, "holes": holes}
+        names = {
+            "part": part or "training",
+            "folder": part,
+            "scene": last,
+            "method": plain,
+            "holes": holes,
+        }
         # A store of somebody else may name any scenes: joined as texts, an absolute one stays below the folder, and what leads out is not written.
         write_disparity(f"{folder}/{map_path.format(**names)}", disparity)
         if time_path and result.matching_seconds is None:
-            told.append(f"{method}: nobody knows what {result.scene} took; the benchmark wants it in {time_path.format(**names)}")
+            told.append(
+                f"{method}: nobody knows what {result.scene} took; the benchmark wants it in {time_path.format(**names)}"
+            )
         elif time_path:
-            write_bytes(f"{folder}/{time_path.format(**names)}", seconds.format(result.matching_seconds).encode())
+            write_bytes(
+                f"{folder}/{time_path.format(**names)}",
+                seconds.format(result.matching_seconds).encode(),
+            )
     return told

@@ -19,7 +19,14 @@ from stereo_framework.engine.step import ALTERNATIVES, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.script import Script, Setting
-from stereo_framework.sweep.identity import code_digest, files_digest, forget_digest, result_key, run_id, scene_digest
+from stereo_framework.sweep.identity import (
+    code_digest,
+    files_digest,
+    forget_digest,
+    result_key,
+    run_id,
+    scene_digest,
+)
 
 FEW = 8
 """So many scenes may stay loaded together; of more, each is loaded when its turn comes."""
@@ -70,7 +77,10 @@ class Task:
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of the task's results, one for each protocol."""
-        return tuple(result_key(self.id, self.setting.method, _protocol_digest(p), str(self.twin)) for p in self.protocols)
+        return tuple(
+            result_key(self.id, self.setting.method, _protocol_digest(p), str(self.twin))
+            for p in self.protocols
+        )
 
     def changed_stages(self) -> list[str]:
         """List the addresses of the stages whose files changed since the task was planned."""
@@ -155,7 +165,10 @@ def tasks_of(
     content, code = scene_digest(scene), code_digest(script.plugins)
     shape, protocols = scene.reference.shape[:2], script.protocols_on(scene)
     # Settings share them.
-    search_of, digest_of = functools.cache(lambda *wanted: _search(scene, dict(wanted))), functools.cache(files_digest)
+    search_of, digest_of = (
+        functools.cache(lambda *wanted: _search(scene, dict(wanted))),
+        functools.cache(files_digest),
+    )
     tiled: set[str] = set()
     twins: collections.Counter[tuple[str, str]] = collections.Counter()
     for setting in settings:
@@ -172,7 +185,9 @@ def tasks_of(
         if pipeline is not setting.pipeline:
             setting = replace(setting, pipeline=pipeline)
             size = pipeline.in_slot("scheme")[0].parameters["size"]
-            tiled.add(f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels")
+            tiled.add(
+                f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels"
+            )
         files = []
         for address, paths in _files_of_stages(pipeline, scene, may_execute=may_execute):
             files.append(StageFiles(address, paths, digest_of(paths)))
@@ -184,7 +199,9 @@ def tasks_of(
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 
 
-def _files_of_stages(pipeline: Pipeline, scene: Scene, *, may_execute: bool) -> Iterator[tuple[str, tuple[Path, ...]]]:
+def _files_of_stages(
+    pipeline: Pipeline, scene: Scene, *, may_execute: bool
+) -> Iterator[tuple[str, tuple[Path, ...]]]:
     """Yield the address of each stage that depends on files, and the files."""
     for address, step in pipeline.stages():
         if step.stage.files is None:
@@ -204,7 +221,11 @@ def _search(scene: Scene, override: Mapping[str, Any]) -> Search | ParameterErro
             f"scene {scene.name}: no search range; give one (search: {{minimum: 0, maximum: 64}}, in a script or with --set)"
         )
     try:
-        return replace(scene.search, **override) if scene.search else Search(**override, direction=scene.direction)
+        return (
+            replace(scene.search, **override)
+            if scene.search
+            else Search(**override, direction=scene.direction)
+        )
     except ParameterError as error:
         return ParameterError(f"scene {scene.name}: {error}")
 
@@ -216,7 +237,10 @@ def _around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
     low, high = float(np.nanmin(scene.truth)), float(np.nanmax(scene.truth))
     widened = margin * (high - low)
     # Truth in fractions of a pixel is rounded to float32.
-    first, last = math.floor((low - widened) / step + 1e-4), math.ceil((high + widened) / step - 1e-4)
+    first, last = (
+        math.floor((low - widened) / step + 1e-4),
+        math.ceil((high + widened) / step - 1e-4),
+    )
     return {"minimum": first * step, "maximum": max(last, first + 1) * step}
 
 
@@ -244,7 +268,9 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
             beginning = [number for number, _ in _order(task, numbers)[: last + 1]]
             size = _LARGEST
             if workers > 1:
-                size = min(size, max(1, len(tasks) // (_MOST * workers), left // (_FEWEST * workers)))
+                size = min(
+                    size, max(1, len(tasks) // (_MOST * workers), left // (_FEWEST * workers))
+                )
             if len(unit) >= (_TOGETHER * size if beginning == before else size):
                 yield unit
                 left -= len(unit)

@@ -53,10 +53,14 @@ def reference(scene: Scene, search: Search | None = None) -> Disparity:
     with _LOCK:
         if key not in _MADE:
             plain, smooth = (
-                load("truth_free/reference", overrides=noise).only.pipeline.matched(scene, pair_search).disparity
+                load("truth_free/reference", overrides=noise)
+                .only.pipeline.matched(scene, pair_search)
+                .disparity
                 for noise in ([], _NOISE)
             )
-            _MADE[key] = smooth if np.isfinite(smooth).mean() > np.isfinite(plain).mean() + _GAIN else plain
+            _MADE[key] = (
+                smooth if np.isfinite(smooth).mean() > np.isfinite(plain).mean() + _GAIN else plain
+            )
             for old in list(_MADE)[:-_KEPT]:
                 del _MADE[old]
         return _MADE[key]

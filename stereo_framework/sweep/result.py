@@ -48,7 +48,10 @@ def confidence_file(map_file: Path, measure: str) -> Path:
 def confidence_files(map_file: Path) -> dict[str, Path]:
     """The files of confidence beside a map, by measure."""
     start = f"{map_file.stem}{CONFIDENCE}"
-    return {path.stem.removeprefix(start): path for path in sorted(map_file.parent.glob(f"{glob.escape(start)}*.pfm"))}
+    return {
+        path.stem.removeprefix(start): path
+        for path in sorted(map_file.parent.glob(f"{glob.escape(start)}*.pfm"))
+    }
 
 
 def text_of_trace(trace: Sequence[Point]) -> str:
@@ -177,7 +180,9 @@ class Result:
         from stereo_framework.io import read_disparity
 
         if self.map is None:
-            raise DataError(f"{one_line(self.scene, 80)} {one_line(self.method, 80)}: the run has stored no map")
+            raise DataError(
+                f"{one_line(self.scene, 80)} {one_line(self.method, 80)}: the run has stored no map"
+            )
         return read_disparity(self.map)
 
     @property
@@ -198,7 +203,11 @@ class Result:
 
         if self.map is None or self._disparity is not None:
             return []
-        return [path for path in (self.map, *confidence_files(self.map).values()) if changed_since_written(path)]
+        return [
+            path
+            for path in (self.map, *confidence_files(self.map).values())
+            if changed_since_written(path)
+        ]
 
     @property
     def trace(self) -> tuple[Point, ...]:
@@ -244,14 +253,23 @@ class Result:
     def __repr__(self) -> str:
         axes = [f"{key}={value}" for key, value in self.axes.items()]
         setting = ", ".join([self.method, *axes])
-        first = next((name for name in self.statistics if name.startswith("bad_pixels")), next(iter(self.statistics), None))
+        first = next(
+            (name for name in self.statistics if name.startswith("bad_pixels")),
+            next(iter(self.statistics), None),
+        )
         score = "no statistics" if first is None else f"{first} {self.statistics[first]:.4g}"
         return one_line(f"Result({self.scene}, {setting}: {self.error or score})")
 
     def record(self) -> dict[str, Any]:
         """The result as the plain object that ``--json`` prints."""
-        run = {name: getattr(self, name) for name in ("id", "scene", "method", "parameters", "axes", "protocol", "statistics")}
-        times = {name: getattr(self, name) for name in ("energy", "matching_seconds", "seconds", "warnings", "error")}
+        run = {
+            name: getattr(self, name)
+            for name in ("id", "scene", "method", "parameters", "axes", "protocol", "statistics")
+        }
+        times = {
+            name: getattr(self, name)
+            for name in ("energy", "matching_seconds", "seconds", "warnings", "error")
+        }
         return run | times | {"parameters": dict(self.parameters), "warnings": list(self.warnings)}
 
 
@@ -264,8 +282,14 @@ class ResultList(list[Result]):
         return frame(self)
 
     def __repr__(self) -> str:
-        numbers = (len(self), "result"), (len({r.method for r in self}), "method"), (len({r.scene for r in self}), "scene")
-        some, methods, scenes = (f"{number} {thing}{'s' * (number != 1)}" for number, thing in numbers)
+        numbers = (
+            (len(self), "result"),
+            (len({r.method for r in self}), "method"),
+            (len({r.scene for r in self}), "scene"),
+        )
+        some, methods, scenes = (
+            f"{number} {thing}{'s' * (number != 1)}" for number, thing in numbers
+        )
         return f"{some} of {methods} on {scenes}"
 
 
@@ -280,11 +304,23 @@ def tidy(results: Sequence[Result]) -> tuple[list[str], list[list[Any]]]:
     statistics = list(dict.fromkeys(name for r in results for name in r.statistics))
     rows = []
     for r in results:
-        numbers = [None if v is None or math.isnan(v) else v for v in map(r.statistics.get, statistics)]
+        numbers = [
+            None if v is None or math.isnan(v) else v for v in map(r.statistics.get, statistics)
+        ]
         values = [_parameter(r, name) for name in parameters]
         row = [r.id, r.scene, r.method, r.protocol, *values, *numbers]
         rows.append([*row, r.energy, r.matching_seconds, r.error])
-    return ["id", "scene", "method", "protocol", *parameters, *statistics, "energy", "seconds", "error"], rows
+    return [
+        "id",
+        "scene",
+        "method",
+        "protocol",
+        *parameters,
+        *statistics,
+        "energy",
+        "seconds",
+        "error",
+    ], rows
 
 
 def _parameter(result: Result, name: str) -> Any:
@@ -312,7 +348,9 @@ def frame(results: Sequence[Result]) -> pandas.DataFrame:
     import pandas
 
     header, rows = tidy(results)
-    return pandas.DataFrame({name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}, columns=header)
+    return pandas.DataFrame(
+        {name: _one_type([row[i] for row in rows]) for i, name in enumerate(header)}, columns=header
+    )
 
 
 def _one_type(values: list[Any]) -> list[Any] | NDArray[np.object_]:
@@ -322,7 +360,10 @@ def _one_type(values: list[Any]) -> list[Any] | NDArray[np.object_]:
     """
     values = [None if v == "" else v for v in values]
     typed_values = [v for v in values if v is not None and v is not NULL]
-    kinds = {"number" if isinstance(v, int | float) and not isinstance(v, bool) else type(v) for v in typed_values}
+    kinds = {
+        "number" if isinstance(v, int | float) and not isinstance(v, bool) else type(v)
+        for v in typed_values
+    }
     if len(kinds) > 1:
         return [v if v is None else str(v) for v in values]
     if NULL not in values:

@@ -95,9 +95,14 @@ def run(
     start = Path.cwd()
     folder = None if out is None else start / out
     loaded, tasks = load_and_plan(script, scenes, data=data, overrides=overrides, plugins=plugins)
-    coming = execute([loaded], tasks, out=folder, maps=maps, workers=workers, executor=executor, memory=memory)
+    coming = execute(
+        [loaded], tasks, out=folder, maps=maps, workers=workers, executor=executor, memory=memory
+    )
     # Who listens already, such as a bar over several scripts, hears of every run.
-    found = {task: results for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)}
+    found = {
+        task: results
+        for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)
+    }
     return ResultList(result for task in tasks for result in found[task])
 
 
@@ -136,14 +141,18 @@ def load_and_plan(
     if isinstance(source, Script):
         script = source
     else:
-        script = load(source, overrides=overrides, plugins=plugins, with_scenes=scenes is None, data=data)
+        script = load(
+            source, overrides=overrides, plugins=plugins, with_scenes=scenes is None, data=data
+        )
     with contextlib.chdir(start):
         lacks_scenes = scenes is None and not script.scenes
         loaded_scenes = [] if scenes_optional and lacks_scenes else scenes_of(script, scenes, data)
         return script, plan(script, loaded_scenes, may_execute=may_execute)
 
 
-def scenes_of(script: Script, scenes: str | Scene | Iterable[str | Scene] | None, data: str | Path | None) -> list[Scene]:
+def scenes_of(
+    script: Script, scenes: str | Scene | Iterable[str | Scene] | None, data: str | Path | None
+) -> list[Scene]:
     """Return the scenes to run a script on; by default those that the script names.
 
     Raises
@@ -163,7 +172,12 @@ def scenes_of(script: Script, scenes: str | Scene | Iterable[str | Scene] | None
 
 
 def execute(
-    scripts: Sequence[Script], tasks: Sequence[Task], *, out: Path | None = None, maps: bool | None = None, **who: Any
+    scripts: Sequence[Script],
+    tasks: Sequence[Task],
+    *,
+    out: Path | None = None,
+    maps: bool | None = None,
+    **who: Any,
 ) -> Iterator[Done]:
     """Run tasks and yield each with its results as they are there.
 
@@ -175,7 +189,15 @@ def execute(
         crew = stack.enter_context(Crew(keep=keep, **who))
         store = None if out is None else stack.enter_context(Store(out, create=True))
         if store is not None:
-            store.describe(scripts, [measure for task in tasks for protocol in task.protocols for measure in protocol.measures])
+            store.describe(
+                scripts,
+                [
+                    measure
+                    for task in tasks
+                    for protocol in task.protocols
+                    for measure in protocol.measures
+                ],
+            )
             store.plan(dict.fromkeys(key for task in tasks for key in task.keys))
         yield from stored_or_computed(store, tasks, crew)
 
@@ -185,10 +207,16 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
     todo = []
     for task in tasks:
         known = [] if store is None else [store.get(key) for key in task.keys]
-        whole = [r for r in known if r is not None and not r.error and not (crew.keep and _lacks_map(r))]
+        whole = [
+            r for r in known if r is not None and not r.error and not (crew.keep and _lacks_map(r))
+        ]
         if store is not None and len(whole) == len(task.keys):
-            if whole[0].axes != task.setting.axes:  # another script asked for the same run along other axes, or along none
-                whole = _added(store, task, [replace(result, axes=task.setting.axes) for result in whole])
+            if (
+                whole[0].axes != task.setting.axes
+            ):  # another script asked for the same run along other axes, or along none
+                whole = _added(
+                    store, task, [replace(result, axes=task.setting.axes) for result in whole]
+                )
             yield task, whole
         elif store is not None and (before := _matched_before(store, task)):
             yield task, _added(store, task, measured_again(task, before))
@@ -212,7 +240,10 @@ def _with_damage(task: Task, results: list[Result]) -> list[Result]:
     damage = task.scene.damage
     if not damage:
         return results
-    return [replace(result, warnings=tuple(dict.fromkeys([*damage, *result.warnings]))) for result in results]
+    return [
+        replace(result, warnings=tuple(dict.fromkeys([*damage, *result.warnings])))
+        for result in results
+    ]
 
 
 def _failed_if_changed(task: Task, results: list[Result]) -> list[Result]:

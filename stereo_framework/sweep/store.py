@@ -44,9 +44,15 @@ _ADD = (
     " SET row = excluded.row, details = excluded.details, place = ifnull(excluded.place, place)"
 )
 _DETAILS = ("parameters", "script")
-_SHOWN = tuple(f.name for f in fields(Result) if f.name not in (*_DETAILS, "traceback") and not f.name.startswith("_"))
+_SHOWN = tuple(
+    f.name
+    for f in fields(Result)
+    if f.name not in (*_DETAILS, "traceback") and not f.name.startswith("_")
+)
 _TYPES = {name: kind for name, kind in get_type_hints(Result).items() if name in _SHOWN}
-_ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(TypedDict("_Row", _TYPES)))  # type: ignore
+_ROW: Any = TypeAdapter(
+    with_config(ConfigDict(extra="forbid", strict=True))(TypedDict("_Row", _TYPES))
+)  # type: ignore
 """What stands in the column `row`."""
 
 
@@ -121,7 +127,10 @@ class Store(contextlib.ExitStack):
             A file of that name is the user's, or was changed; or the disk is full.
         """
         for script in scripts:
-            write_bytes(self.folder / f"{script.name}{RESOLVED}", yaml.safe_dump(script.resolved, sort_keys=False).encode())
+            write_bytes(
+                self.folder / f"{script.name}{RESOLVED}",
+                yaml.safe_dump(script.resolved, sort_keys=False).encode(),
+            )
         if text := described(dict.fromkeys(measures)):
             write_bytes(self.folder / _MEASURES, text.encode())
 
@@ -242,7 +251,9 @@ class Store(contextlib.ExitStack):
                     float(value)  # which refuses endless digits
             if values["map"] is not None:
                 values["map"] = self.folder / _below(values["map"])
-            return Result(**(values | {name: _Detail(details, name, self._name) for name in _DETAILS}))
+            return Result(
+                **(values | {name: _Detail(details, name, self._name) for name in _DETAILS})
+            )
 
 
 def map_stem(result: Result) -> str:
@@ -270,7 +281,9 @@ def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
             problems.append(str(error))
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
             reason = short(" ".join(str(error).split()), 200)
-            problems.append(f"{path}: is damaged: {reason}; delete it, and the next run writes it again")
+            problems.append(
+                f"{path}: is damaged: {reason}; delete it, and the next run writes it again"
+            )
     if problems:
         others = f" ({len(problems) - 1} more scripts cannot be read)" if len(problems) > 1 else ""
         warn([one_line(f"{problems[0]}{others}")])
@@ -290,7 +303,9 @@ class _Detail(collections.UserDict[str, Any]):
             # Unlike Python's own reader, this one refuses deeply nested values, which nothing else could print.
             mapping = dict(from_json(self._text)[self._name])
             if len(mapping) > limits.ENTRIES:
-                raise ValueError(f"{self._name}: has {len(mapping)} entries; at most {limits.ENTRIES} are read")
+                raise ValueError(
+                    f"{self._name}: has {len(mapping)} entries; at most {limits.ENTRIES} are read"
+                )
             return mapping
 
     def items(self) -> ItemsView[str, Any]:
@@ -313,7 +328,9 @@ def _told(path: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{path}: may be damaged: {reason}; choose another folder, or delete it and run again") from error
+        raise DataError(
+            f"{path}: may be damaged: {reason}; choose another folder, or delete it and run again"
+        ) from error
 
 
 def _plain(value: Any) -> Any:

@@ -86,7 +86,9 @@ class Trial:
 
     def record(self) -> dict[str, Any]:
         """The trial as the plain object that ``--json`` prints."""
-        told = {name: getattr(self, name) for name in ("number", "scenes", "value", "state", "error")}
+        told = {
+            name: getattr(self, name) for name in ("number", "scenes", "value", "state", "error")
+        }
         return told | {"method": self.setting.method, "axes": self.setting.axes}
 
 
@@ -114,18 +116,28 @@ class Tuned:
 
     def average(self, measured: Sequence[Mapping[str, float]], scenes: Sequence[Scene]) -> float:
         """Of the statistic over scenes, as the protocol prescribes it."""
-        return average(measured, self.protocol, [scene.weight for scene in scenes]).get(self.statistic, math.nan)
+        return average(measured, self.protocol, [scene.weight for scene in scenes]).get(
+            self.statistic, math.nan
+        )
 
     @property
     def best(self) -> Trial | None:
         """The best of the complete trials, the first of equals; None if no trial is complete."""
         choose = min if self.better == "lower" else max
-        return choose((trial for trial in self.trials if trial.value is not None), key=attrgetter("value"), default=None)
+        return choose(
+            (trial for trial in self.trials if trial.value is not None),
+            key=attrgetter("value"),
+            default=None,
+        )
 
     @property
     def best_script(self) -> dict[str, Any] | None:
         """The script of the best setting on the same scenes, all values filled in; it runs to the same numbers. None if no trial is complete."""
-        return best.setting.mapping | {"scenes": [scene.name for scene in self.scenes]} if (best := self.best) else None
+        return (
+            best.setting.mapping | {"scenes": [scene.name for scene in self.scenes]}
+            if (best := self.best)
+            else None
+        )
 
 
 def tune(
@@ -198,13 +210,21 @@ def tune(
     True
     """
     start = Path.cwd()
-    loaded = script if isinstance(script, Script) else load(script, overrides=overrides, tuning=True, plugins=plugins)
+    loaded = (
+        script
+        if isinstance(script, Script)
+        else load(script, overrides=overrides, tuning=True, plugins=plugins)
+    )
     if trials < 1 or seed < 0:
-        raise ParameterError(f"trials: {trials} is below 1" if trials < 1 else f"seed: {seed} is below 0")
+        raise ParameterError(
+            f"trials: {trials} is below 1" if trials < 1 else f"seed: {seed} is below 0"
+        )
     # A plug-in may have changed the current folder when it was imported.
     with contextlib.chdir(start):
         tuned = _prepared(loaded, statistic, scenes_of(loaded, scenes, data))
-    study = optuna.create_study(direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER)
+    study = optuna.create_study(
+        direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER
+    )
     proposed = _proposals(study, loaded.methods, seed, several=workers > 1)
     with contextlib.ExitStack() as stack:
         crew = stack.enter_context(Crew(workers, executor, memory))
@@ -222,7 +242,10 @@ def tune(
             tuned.trials += batch
             if store is not None and (best := tuned.best) is not None:
                 said = f"# {statistic} {best.value:.6g} on average over the scenes: the best of {len(tuned.trials)} trials.\n"
-                write_bytes(store.folder / BEST, (said + yaml.safe_dump(tuned.best_script, sort_keys=False)).encode())
+                write_bytes(
+                    store.folder / BEST,
+                    (said + yaml.safe_dump(tuned.best_script, sort_keys=False)).encode(),
+                )
             for trial in batch:
                 each(trial)
     return tuned
@@ -230,14 +253,20 @@ def tune(
 
 def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     """A search without trials, checked."""
-    size = sum(math.prod(len(group[0].values) for group in method.groups) for method in script.methods)
+    size = sum(
+        math.prod(len(group[0].values) for group in method.groups) for method in script.methods
+    )
     if size == 1:
         example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
-        raise ParameterError(f"{script.name}: nothing to tune: no axis of the script has two values; give some, as {example}")
+        raise ParameterError(
+            f"{script.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
+        )
     protocols = {str(one): one for scene in scenes for one in script.protocols_on(scene)}
     if len(protocols) > 1:
         names = ", ".join(one.name for one in protocols.values())
-        raise ParameterError(f"{script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol")
+        raise ParameterError(
+            f"{script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol"
+        )
     [protocol] = protocols.values()
     # What is measured of any map tells the names.
     zeros = {scene: np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes}
@@ -248,15 +277,21 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
         raise ParameterError(f"statistic: no {statistic!r} on {where}; {nearest(statistic, there)}")
     metric = metric_of(statistic)
     if metric is None or not metric.better:
-        raise ParameterError(f"statistic: {statistic} is neither better low nor high; name one that is, as bad_pixels_nonocc")
+        raise ParameterError(
+            f"statistic: {statistic} is neither better low nor high; name one that is, as bad_pixels_nonocc"
+        )
     return Tuned(statistic, metric.better, protocol, scenes, size)
 
 
-def _proposals(study: optuna.Study, methods: Sequence[Method], seed: int, *, several: bool) -> Iterator[Trial]:
+def _proposals(
+    study: optuna.Study, methods: Sequence[Method], seed: int, *, several: bool
+) -> Iterator[Trial]:
     """Settings to try, each once: by the model or, where it proposes none but those that were tried, by chance."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        model = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=several)
+        model = optuna.samplers.TPESampler(
+            seed=seed, multivariate=True, group=True, constant_liar=several
+        )
     chance = optuna.samplers.RandomSampler(seed=seed)
     tried: set[tuple[int, tuple[int, ...]]] = set()
     for number in itertools.count():
@@ -286,7 +321,11 @@ def suggested(methods: Sequence[Method], trial: optuna.Trial) -> tuple[int, tupl
             choice.append(0)
         else:
             along = all(map(_ordered, group))
-            choice.append(trial.suggest_int(name, 0, count - 1) if along else trial.suggest_categorical(name, range(count)))
+            choice.append(
+                trial.suggest_int(name, 0, count - 1)
+                if along
+                else trial.suggest_categorical(name, range(count))
+            )
     return index, tuple(choice)
 
 
@@ -297,15 +336,28 @@ def _ordered(axis: Axis) -> bool:
     values: list[Any] = [node.value for node in axis.values]
     if None in (values[0], values[-1]):
         values.remove(None)
-    return len(values) > 1 and all(map(is_number, values)) and values in (sorted(values), sorted(values, reverse=True))
+    return (
+        len(values) > 1
+        and all(map(is_number, values))
+        and values in (sorted(values), sorted(values, reverse=True))
+    )
 
 
-def _make(batch: Sequence[Trial], tuned: Tuned, script: Script, store: Store | None, crew: Crew, keys: list[str]) -> None:
+def _make(
+    batch: Sequence[Trial],
+    tuned: Tuned,
+    script: Script,
+    store: Store | None,
+    crew: Crew,
+    keys: list[str],
+) -> None:
     """Try settings on scene after scene, those that have no hope on none of the further ones; their results' keys follow those of earlier trials."""
     alive = list(batch)
     for scene in tuned.scenes:
         of_task: dict[Task, Trial] = {}
-        for trial, task in zip(alive, tasks_of(scene, script, [trial.setting for trial in alive]), strict=True):
+        for trial, task in zip(
+            alive, tasks_of(scene, script, [trial.setting for trial in alive]), strict=True
+        ):
             if isinstance(task, Task):
                 of_task[task] = trial
             else:
@@ -316,7 +368,9 @@ def _make(batch: Sequence[Trial], tuned: Tuned, script: Script, store: Store | N
         for task, [result] in stored_or_computed(store, list(of_task), crew):
             of_task[task].error, of_task[task].traceback = result.error, result.traceback
             of_task[task].measured.append(result.statistics)
-        alive = [trial for trial in of_task.values() if trial.error is None and _hopeful(trial, tuned)]
+        alive = [
+            trial for trial in of_task.values() if trial.error is None and _hopeful(trial, tuned)
+        ]
 
 
 def _hopeful(trial: Trial, tuned: Tuned) -> bool:

@@ -21,7 +21,16 @@ from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.identity import code_digest, environment
 from stereo_framework.sweep.plan import Task, Unit
 from stereo_framework.sweep.reference import reference
-from stereo_framework.sweep.result import EVALUATION, GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE, Result, text_of_trace
+from stereo_framework.sweep.result import (
+    EVALUATION,
+    GAP,
+    LOWER_BOUND,
+    MEMORY,
+    MESSAGES,
+    TRACE,
+    Result,
+    text_of_trace,
+)
 
 _EXTERNAL = ("maps", "command", "python", "onnx")
 """Matchers whose maps other programs compute."""
@@ -58,7 +67,9 @@ def measured_again(task: Task, before: Result) -> list[Result]:
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:
     """The results of a task that came to nothing."""
-    return [_result(task, protocol, error=short(error), traceback=trace) for protocol in task.protocols]
+    return [
+        _result(task, protocol, error=short(error), traceback=trace) for protocol in task.protocols
+    ]
 
 
 def _told(task: Task, measured: Callable[..., list[Result]], *found: Any) -> list[Result]:
@@ -76,7 +87,11 @@ def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
     if match.energy is not None and match.lower_bound is not None and match.lower_bound > 0:
         about[GAP] = 100 * (match.energy / match.lower_bound - 1)
     said = {MESSAGES: match.messages, TRACE: text_of_trace(match.trace)}
-    found: dict[str, Any] = {"energy": match.energy, "warnings": match.warnings, "seconds": match.seconds}
+    found: dict[str, Any] = {
+        "energy": match.energy,
+        "warnings": match.warnings,
+        "seconds": match.seconds,
+    }
     found["statistics"] = {name: value for name, value in about.items() if value is not None}
     found["environment"] = environment() | {name: text for name, text in said.items() if text}
     if keep:
@@ -86,12 +101,21 @@ def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
 
 def _of_result(task: Task, before: Result) -> list[Result]:
     assert before.disparity is not None
-    found = {name: getattr(before, name) for name in ("energy", "warnings", "seconds", "environment", "map")}
-    found["statistics"] = {name: before.statistics[name] for name in (MEMORY, LOWER_BOUND, GAP) if name in before.statistics}
+    found = {
+        name: getattr(before, name)
+        for name in ("energy", "warnings", "seconds", "environment", "map")
+    }
+    found["statistics"] = {
+        name: before.statistics[name]
+        for name in (MEMORY, LOWER_BOUND, GAP)
+        if name in before.statistics
+    }
     return _measured(task, before.disparity, before.confidence, found)
 
 
-def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Disparity], found: dict[str, Any]) -> list[Result]:
+def _measured(
+    task: Task, disparity: Disparity, confidence: Mapping[str, Disparity], found: dict[str, Any]
+) -> list[Result]:
     """What each protocol says of a map, beside what was `found` of it and is no matter of a protocol."""
     told, reference_map = [*found["warnings"]], None
     if any(protocol.without_truth for protocol in task.protocols):
@@ -103,9 +127,15 @@ def _measured(task: Task, disparity: Disparity, confidence: Mapping[str, Dispari
     results = []
     for protocol in task.protocols:
         start = working_time()
-        statistics = statistics_of(disparity, task.scene, protocol, reference=reference_map, confidence=confidence)
+        statistics = statistics_of(
+            disparity, task.scene, protocol, reference=reference_map, confidence=confidence
+        )
         seconds = {**found["seconds"], EVALUATION: working_time() - start}
-        own = {"warnings": warnings, "statistics": {**statistics, **found["statistics"]}, "seconds": seconds}
+        own = {
+            "warnings": warnings,
+            "statistics": {**statistics, **found["statistics"]},
+            "seconds": seconds,
+        }
         results.append(_result(task, protocol, **(found | own)))
     return results
 
@@ -128,7 +158,9 @@ def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
     setting, scene = task.setting, task.scene.name
     script = setting.mapping | {"scenes": [scene]}
     known = {"environment": environment(), "script": script, "protocol_text": str(protocol)} | found
-    return Result(task.id, scene, setting.method, setting.parameters, setting.axes, protocol.name, **known)
+    return Result(
+        task.id, scene, setting.method, setting.parameters, setting.axes, protocol.name, **known
+    )
 
 
 # --- in other processes -----------------------------------------------------------------------------------------------
@@ -142,10 +174,17 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, bytes]
     ParameterError
         A stage's function cannot be sent.
     """
-    plugins = dict.fromkeys(plugin for task in unit for plugin in task.setting.shared.get("plugins", ()))
+    plugins = dict.fromkeys(
+        plugin for task in unit for plugin in task.setting.shared.get("plugins", ())
+    )
     tasks: Any = [replace(task, scene=None) for task in unit]  # type: ignore[arg-type]
     try:
-        return tuple(plugins), _loaded(*plugins), pickle.dumps((tasks, keep)), _pickled(unit[0].scene)
+        return (
+            tuple(plugins),
+            _loaded(*plugins),
+            pickle.dumps((tasks, keep)),
+            _pickled(unit[0].scene),
+        )
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ParameterError(
             f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
@@ -161,7 +200,9 @@ def work(plugins: tuple[str, ...], code: str, packed: bytes, scene: bytes) -> li
         By other code than that under whose digest the results are stored.
     """
     if _loaded(*plugins) != code:
-        raise ParameterError("a worker has read other code than the program that sends its work; a file was changed: run again")
+        raise ParameterError(
+            "a worker has read other code than the program that sends its work; a file was changed: run again"
+        )
     tasks, keep = pickle.loads(packed)
     return measured([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
 

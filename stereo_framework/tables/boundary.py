@@ -31,12 +31,21 @@ class Boundary:
         """Efficiency E by method and scene (the paper's Table 1). ``Expected`` is that of the mean curve, which is not the mean of the efficiencies."""
         columns = {**self.points, "Expected": self.mean}
         methods = list(self.mean)
-        return {m: {name: roc.efficiency(roc.roc_curve(by[m])) for name, by in columns.items() if m in by} for m in methods}
+        return {
+            m: {
+                name: roc.efficiency(roc.roc_curve(by[m]))
+                for name, by in columns.items()
+                if m in by
+            }
+            for m in methods
+        }
 
     def improvements(self) -> dict[str, dict[str, float]]:
         """Improvement I(row | column) of the mean curves (the paper's Table 2)."""
         curves = {method: roc.roc_curve(points) for method, points in self.mean.items()}
-        return {a: {b: roc.improvement(curves[a], curves[b]) for b in curves if b != a} for a in curves}
+        return {
+            a: {b: roc.improvement(curves[a], curves[b]) for b in curves if b != a} for a in curves
+        }
 
     def feasible(self, scene: str) -> list[roc.Point]:
         """The scene's feasibility boundary; every point keeps its method, parameters and map."""
@@ -70,14 +79,31 @@ def boundary(results: Sequence[Result], *, drop_incomplete: bool = False) -> Bou
     ParameterError
         Results of different protocols.
     """
-    measured = [r for r in results if "error_rate" in r.statistics and "sparsity_rate" in r.statistics]
+    measured = [
+        r for r in results if "error_rate" in r.statistics and "sparsity_rate" in r.statistics
+    ]
     if not measured:
-        raise DataError("no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or measures: roc")
+        raise DataError(
+            "no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or measures: roc"
+        )
     one_protocol(measured)
     every = [
-        roc.Point(r.statistics["sparsity_rate"], r.statistics["error_rate"], r.method, dict(r.parameters), r.scene, r.map)
+        roc.Point(
+            r.statistics["sparsity_rate"],
+            r.statistics["error_rate"],
+            r.method,
+            dict(r.parameters),
+            r.scene,
+            r.map,
+        )
         for r in measured
     ]
-    points = {scene: grouped(own, lambda p: p.method) for scene, own in grouped(every, lambda p: p.scene).items()}
+    points = {
+        scene: grouped(own, lambda p: p.method)
+        for scene, own in grouped(every, lambda p: p.scene).items()
+    }
     in_order = [p for by in points.values() for own in by.values() for p in own]
-    return Boundary(points, grouped(roc.mean_points(in_order, drop_incomplete=drop_incomplete), lambda p: p.method))
+    return Boundary(
+        points,
+        grouped(roc.mean_points(in_order, drop_incomplete=drop_incomplete), lambda p: p.method),
+    )

@@ -20,6 +20,9 @@ def environment_text() -> str:
 def _processor() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next((line.partition(":")[2].strip() for line in file if line.startswith("model name")), "unknown processor")
+            return next(
+                (line.partition(":")[2].strip() for line in file if line.startswith("model name")),
+                "unknown processor",
+            )
     except OSError:
         return platform.processor() or "unknown processor"

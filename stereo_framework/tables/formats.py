@@ -73,9 +73,22 @@ def _harmless(cell: Any) -> Any:
 
 def _markdown(table: Table) -> str:
     rows = _marked(table, _escaped_markdown, lambda text: f"**{text}**")
-    lines = [list(map(_escaped_markdown, table.header)), ["---:" if r else "---" for r in _numeric(table)], *rows]
+    lines = [
+        list(map(_escaped_markdown, table.header)),
+        ["---:" if r else "---" for r in _numeric(table)],
+        *rows,
+    ]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return "\n\n".join([*filter(None, [_escaped_markdown(table.title)]), text, *map(_escaped_markdown, table.notes)]) + "\n"
+    return (
+        "\n\n".join(
+            [
+                *filter(None, [_escaped_markdown(table.title)]),
+                text,
+                *map(_escaped_markdown, table.notes),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _one_line(text: str) -> str:
@@ -90,9 +103,26 @@ def _escaped_markdown(text: str) -> str:
 def _latex(table: Table) -> str:
     rows = _marked(table, _escaped_latex, lambda text: rf"\textbf{{{text}}}")
     comments = [f"% {_one_line(line)}" for line in (table.title, *table.notes) if line]
-    body = [r"\toprule", _latex_line(map(_escaped_latex, table.header)), r"\midrule", *map(_latex_line, rows), r"\bottomrule"]
+    body = [
+        r"\toprule",
+        _latex_line(map(_escaped_latex, table.header)),
+        r"\midrule",
+        *map(_latex_line, rows),
+        r"\bottomrule",
+    ]
     columns = "".join("r" if r else "l" for r in _numeric(table))
-    return "\n".join([*comments, r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}"]) + "\n"
+    return (
+        "\n".join(
+            [
+                *comments,
+                r"% \usepackage{booktabs}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                *body,
+                r"\end{tabular}",
+            ]
+        )
+        + "\n"
+    )
 
 
 def _latex_line(cells: Any) -> str:
@@ -114,15 +144,24 @@ def _escaped_latex(text: str) -> str:
     return "".join(_LATEX.get(c, c) for c in _one_line(text))
 
 
-def _marked(table: Table, escape: Callable[[str], str], bold: Callable[[str], str]) -> list[list[str]]:
+def _marked(
+    table: Table, escape: Callable[[str], str], bold: Callable[[str], str]
+) -> list[list[str]]:
     escaped = [[escape(text) for text in row] for row in table.texts()]
-    return [[bold(text) if (i, j) in table.best else text for j, text in enumerate(row)] for i, row in enumerate(escaped)]
+    return [
+        [bold(text) if (i, j) in table.best else text for j, text in enumerate(row)]
+        for i, row in enumerate(escaped)
+    ]
 
 
 def _numeric(table: Table) -> list[bool]:
     """Whether each column holds numbers, which are flushed right."""
     columns = zip(*table.rows, strict=True) if table.rows else [()] * len(table.header)
-    return [any(map(is_number, c)) and not any(isinstance(v, str) and v not in ("", "failed") for v in c) for c in columns]
+    return [
+        any(map(is_number, c))
+        and not any(isinstance(v, str) and v not in ("", "failed") for v in c)
+        for c in columns
+    ]
 
 
 _HOLES = ("", "-", "nan", "null", "n/a")
@@ -147,7 +186,9 @@ def read_csv(path: Path) -> list[Result]:
         ) from None
     header = lines[0] if lines else []
     if len(header) < 2 or len(lines) < 2:
-        raise DataError(f"{path}: no table: expected a line of column names, then a line for each method")
+        raise DataError(
+            f"{path}: no table: expected a line of column names, then a line for each method"
+        )
     for name, count in Counter(header).items():
         if count > 1:
             raise DataError(f"{path}: the column {short(name, 80)!r} occurs twice")
@@ -159,7 +200,11 @@ def read_csv(path: Path) -> list[Result]:
     scenes = columns.get("scene")
     scores: list[dict[str, dict[str, float]]] = [{} for _ in methods]
     for name in header:
-        if name in ("scene", "protocol") or columns[name] is methods or (scenes and not metric_of(name)):
+        if (
+            name in ("scene", "protocol")
+            or columns[name] is methods
+            or (scenes and not metric_of(name))
+        ):
             continue
         head, colon, tail = name.partition(":")
         scene, measure = (head, tail) if colon and not scenes else ("", name)

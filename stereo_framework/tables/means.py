@@ -21,7 +21,16 @@ from stereo_framework.evaluation.protocols import PRESETS, average, is_counted, 
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import STATISTIC
 from stereo_framework.sweep import Result
-from stereo_framework.tables.values import all_names, by_protocol, check_name, column, grouped, is_number, one_protocol, settings
+from stereo_framework.tables.values import (
+    all_names,
+    by_protocol,
+    check_name,
+    column,
+    grouped,
+    is_number,
+    one_protocol,
+    settings,
+)
 from stereo_framework.tables.words import part, setting_name, short_names
 
 
@@ -86,13 +95,20 @@ def telling_keys(results: Sequence[Result]) -> list[str]:
                 if one.__class__ is not given.__class__ or one != given:
                     varying[name] = None
     # The axis of a whole slot stands for its parameters too, and the seed of a script for those of its stages.
-    told = [name for name in varying if any(name == axis or name.startswith(f"{axis}.") for axis in axes)]
+    told = [
+        name
+        for name in varying
+        if any(name == axis or name.startswith(f"{axis}.") for axis in axes)
+    ]
     told += [name for name in varying if name.rpartition(".")[2] == "seed" and "seed" in axes]
     return ["scene", "method", *axes, *(name for name in varying if name not in told)]
 
 
 def means(
-    results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str], telling: Sequence[str] | None = None
+    results: Sequence[Result],
+    keys: Sequence[str],
+    statistics: Sequence[str],
+    telling: Sequence[str] | None = None,
 ) -> Means:
     """The mean of each statistic for each combination of the keys' values, over everything else that distinguishes results.
 
@@ -123,9 +139,16 @@ def means(
     plain = [key for key in keys if key != STATISTIC]
     for name in (*plain, *statistics):
         check_name(name, results)
-    left = [key for key in (telling_keys(results) if telling is None else telling) if key not in plain]
-    columns = {key: list(map(_hashable, settings(results, key))) for key in dict.fromkeys((*plain, *left, "scene"))}
-    settled = list(zip(*map(columns.__getitem__, plain), strict=True)) if plain else [()] * len(results)
+    left = [
+        key for key in (telling_keys(results) if telling is None else telling) if key not in plain
+    ]
+    columns = {
+        key: list(map(_hashable, settings(results, key)))
+        for key in dict.fromkeys((*plain, *left, "scene"))
+    }
+    settled = (
+        list(zip(*map(columns.__getitem__, plain), strict=True)) if plain else [()] * len(results)
+    )
     rows = grouped(range(len(results)), settled.__getitem__)
     at = columns["scene"]
     cells: dict[tuple[Any, ...], Mean] = {}
@@ -137,7 +160,9 @@ def means(
     }
     incomplete, without = lacking.values()
     for statistic in statistics:
-        numbers = {i: number for i, number in enumerate(column(results, statistic)) if is_number(number)}
+        numbers = {
+            i: number for i, number in enumerate(column(results, statistic)) if is_number(number)
+        }
         scenes = {at[i] for i in numbers}
         if not scenes:
             partial.append(f"not given: {statistic}, which no result has")
@@ -150,9 +175,15 @@ def means(
             if not wanted:
                 continue
             covered = {at[i] for i in wanted} == scenes or "scene" not in left
-            cell = Mean(there, len(there) == len(wanted) and covered and _balanced(wanted, left, columns))
+            cell = Mean(
+                there, len(there) == len(wanted) and covered and _balanced(wanted, left, columns)
+            )
             place = iter(row)
-            cells[tuple(statistic if key == STATISTIC else next(place) for key in keys) if len(plain) < len(keys) else row] = cell
+            cells[
+                tuple(statistic if key == STATISTIC else next(place) for key in keys)
+                if len(plain) < len(keys)
+                else row
+            ] = cell
             if not cell.complete:
                 what = ", ".join(filter(None, map(part, plain, row)))
                 # Some statistics do not exist at all for a method, such as the energy of a matcher.
@@ -179,7 +210,9 @@ def _refuse_twins(results: Sequence[Result]) -> None:
         seen.add(identity)
 
 
-def _balanced(members: Sequence[int], left: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> bool:
+def _balanced(
+    members: Sequence[int], left: Sequence[str], columns: Mapping[str, Sequence[Any]]
+) -> bool:
     """Whether there are results of the same settings on every scene; `members` are places in the columns."""
     if len(members) == 1:
         return True
@@ -191,7 +224,9 @@ def _balanced(members: Sequence[int], left: Sequence[str], columns: Mapping[str,
     return all(other == first for other in more)
 
 
-def _averaged(rows: Collection[Sequence[int]], left: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> str:
+def _averaged(
+    rows: Collection[Sequence[int]], left: Sequence[str], columns: Mapping[str, Sequence[Any]]
+) -> str:
     """What is averaged, in words: ``mean over 3 scenes (sawtooth, tsukuba, venus), up to 7 values of seed``."""
     said = []
     for key in left:
@@ -201,7 +236,9 @@ def _averaged(rows: Collection[Sequence[int]], left: Sequence[str], columns: Map
             continue
         number = f"{'up to ' * (least < most)}{most}"
         if key == "scene":
-            said.append(f"{number} scenes ({', '.join(short_names({s for row in values for s in row}).values())})")
+            said.append(
+                f"{number} scenes ({', '.join(short_names({s for row in values for s in row}).values())})"
+            )
         else:
             said.append(f"{number} values of {key}")
     return f"mean over {', '.join(said)}" if said else ""
@@ -230,19 +267,36 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
         protocol = protocol_of(same) if len(scenes) > 1 else None
         if protocol is None:
             continue
-        weights = _weights(scenes, data) if protocol.averaging == "weighted" else dict.fromkeys(scenes, 1.0)
+        weights = (
+            _weights(scenes, data)
+            if protocol.averaging == "weighted"
+            else dict.fromkeys(scenes, 1.0)
+        )
         if weights is None:
             continue
         for own in grouped(same, setting_name).values():
             there = [r for r in own if r.statistics and is_counted(r.statistics, protocol)]
             if there and len({r.scene for r in there}) == len(there):
-                mean = average([r.statistics for r in there], protocol, [weights[r.scene] for r in there])
+                mean = average(
+                    [r.statistics for r in there], protocol, [weights[r.scene] for r in there]
+                )
                 energies = [r.energy for r in there if r.energy is not None]
-                energy = math.fsum(energies) / len(energies) if len(energies) == len(there) else None
-                of = f"average of {len(there)}" + (f" of {len(scenes)}" if len(there) < len(scenes) else "")
+                energy = (
+                    math.fsum(energies) / len(energies) if len(energies) == len(there) else None
+                )
+                of = f"average of {len(there)}" + (
+                    f" of {len(scenes)}" if len(there) < len(scenes) else ""
+                )
                 absent = short_names(scenes.keys() - {r.scene for r in there}).values()
                 told = (f"without {', '.join(absent)}, where it has no result",) if absent else ()
-                blank: dict[str, Any] = {"energy": energy, "seconds": {}, "warnings": told, "error": None, "map": None, "id": ""}
+                blank: dict[str, Any] = {
+                    "energy": energy,
+                    "seconds": {},
+                    "warnings": told,
+                    "error": None,
+                    "map": None,
+                    "id": "",
+                }
                 found.append(replace(there[0], scene=of, statistics=mean, _disparity=None, **blank))
     return found
 
@@ -252,7 +306,9 @@ def protocol_of(results: Sequence[Result]) -> Protocol | None:
     text = results[0].protocol_text
     if (preset := next((p for p in map(resolve, PRESETS) if str(p) == text), None)) is not None:
         return preset
-    for told in {repr(told): told for r in results if (told := r.script.get("evaluation"))}.values():
+    for told in {
+        repr(told): told for r in results if (told := r.script.get("evaluation"))
+    }.values():
         given = told.get("protocol") or [*PRESETS], told.get("measures") or []
         specs, measures = (one if isinstance(one, list) else [one] for one in given)
         for spec in specs:

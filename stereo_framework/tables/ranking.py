@@ -51,9 +51,15 @@ def competition_ranks(values: ArrayLike) -> NDArray[np.int64]:
     if np.isnan(scores).any():
         place = tuple(map(int, np.argwhere(np.isnan(scores))[0]))
         where = f"row {place[0]}" + "".join(f", column {c}" for c in place[1:])
-        raise DataError(f"scores: {where} is NaN (rows and columns from 0); methods are ranked by complete tables")
+        raise DataError(
+            f"scores: {where} is NaN (rows and columns from 0); methods are ranked by complete tables"
+        )
     # SciPy's rankdata says the same, and takes a second to load.
-    ranks = np.vectorize(lambda column: np.searchsorted(np.sort(column), column) + 1, [np.int64], signature="(n)->(n)")
+    ranks = np.vectorize(
+        lambda column: np.searchsorted(np.sort(column), column) + 1,
+        [np.int64],
+        signature="(n)->(n)",
+    )
     return np.asarray(ranks(scores.T).T)
 
 
@@ -87,7 +93,9 @@ def _ranks_of_table(values: ArrayLike) -> NDArray[np.int64]:
     """The `competition_ranks` of what must be ``(methods, columns)`` with at least one column."""
     ranks = competition_ranks(values)
     if ranks.ndim != 2 or not ranks.shape[1]:
-        raise DataError(f"scores have shape {ranks.shape}; expected (methods, columns) with at least one column")
+        raise DataError(
+            f"scores have shape {ranks.shape}; expected (methods, columns) with at least one column"
+        )
     return ranks
 
 
@@ -122,7 +130,9 @@ def astar_groups(values: ArrayLike) -> NDArray[np.int64]:
     groups = np.ones(len(ranks), np.int64)
     for i, own in enumerate(order):
         before = order[:i]
-        dominating = (ranks[before] <= ranks[own]).all(axis=1) & (ranks[before] < ranks[own]).any(axis=1)
+        dominating = (ranks[before] <= ranks[own]).all(axis=1) & (ranks[before] < ranks[own]).any(
+            axis=1
+        )
         groups[own] = 1 + groups[before[dominating]].max(initial=0)
     return groups
 
@@ -145,7 +155,9 @@ def astar_verdict(groups: NDArray[np.int64]) -> str:
     frame="a DataFrame, such as results(DIR) or the frame of what run returned",
     statistics="the name of a column; several names stand one after the other",
 )
-def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "method") -> pandas.DataFrame:
+def rank(
+    frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "method"
+) -> pandas.DataFrame:
     """Average ranks of methods, and their means.
 
     Parameters
@@ -185,17 +197,33 @@ def rank(frame: pandas.DataFrame, *statistics: str, by: str | Sequence[str] = "m
             raise ParameterError(f"{name!r}: no result has it; {nearest(name, map(str, frame))}")
     for name in statistics:
         if not better(name):
-            raise ParameterError(f"{name!r}: neither lower nor higher is better; methods cannot be ranked by it")
+            raise ParameterError(
+                f"{name!r}: neither lower nor higher is better; methods cannot be ranked by it"
+            )
         if frame[name].isna().all():
-            raise ParameterError(f"{name!r}: no result has a value of it; methods cannot be ranked by it")
+            raise ParameterError(
+                f"{name!r}: no result has a value of it; methods cannot be ranked by it"
+            )
     if not statistics:
         raise ParameterError("rank: by what? Name a statistic, such as bad_pixels_nonocc")
     if (twice := frame.duplicated(["scene", *keys])).any():
         first = frame[twice].iloc[0]
         told = ", ".join(f"{key}={first[key]}" for key in keys)
-        raise ParameterError(f"{first['scene']}: two results of {told}; name what tells them apart in by")
-    table = frame.set_index([*keys, "scene"])[list(statistics)].unstack("scene").dropna(axis="columns", how="all")
-    values = table.to_numpy(np.float64) * [-1.0 if better(name) == "higher" else 1.0 for name, _ in table.columns]
-    found = table.T.groupby(level=0, sort=False).mean().T.where(table.T.notna().groupby(level=0, sort=False).all().T)
+        raise ParameterError(
+            f"{first['scene']}: two results of {told}; name what tells them apart in by"
+        )
+    table = (
+        frame.set_index([*keys, "scene"])[list(statistics)]
+        .unstack("scene")
+        .dropna(axis="columns", how="all")
+    )
+    values = table.to_numpy(np.float64) * [
+        -1.0 if better(name) == "higher" else 1.0 for name, _ in table.columns
+    ]
+    found = (
+        table.T.groupby(level=0, sort=False)
+        .mean()
+        .T.where(table.T.notna().groupby(level=0, sort=False).all().T)
+    )
     found.insert(0, "average_rank", average_ranks(np.where(np.isnan(values), np.inf, values)))
     return found.sort_values("average_rank", kind="stable")

@@ -96,7 +96,9 @@ def where(results: Sequence[Result], conditions: Iterable[str]) -> ResultList:
     """
     found = results
     for text in conditions:
-        match = re.fullmatch(r"\s*([^<>=!]*[^<>=!\s])\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", text, re.DOTALL)
+        match = re.fullmatch(
+            r"\s*([^<>=!]*[^<>=!\s])\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", text, re.DOTALL
+        )
         if not match:
             expected = "key=value, such as matching_cost.truncation=20, or with != < <= > >="
             raise ParameterError(f"{text!r} is not a condition; expected {expected}")
@@ -104,7 +106,14 @@ def where(results: Sequence[Result], conditions: Iterable[str]) -> ResultList:
         node = parse(typed, "", Faults())
         read = node.data() if node is not None else typed
         if sign not in _COMPARISONS:
-            found = _equal(found, results, key, read if isinstance(read, list) else [read], typed, unlike=sign == "!=")
+            found = _equal(
+                found,
+                results,
+                key,
+                read if isinstance(read, list) else [read],
+                typed,
+                unlike=sign == "!=",
+            )
             continue
         check_name(key, results)
         if not is_number(read):
@@ -144,12 +153,19 @@ def of_each_protocol(
     chosen = results
     for key, values in where.items():
         chosen = _equal(chosen, results, key, values)
-    found = [same for same in by_protocol(chosen).values() if any(is_number(value(r, name)) for r in same for name in statistics)]
+    found = [
+        same
+        for same in by_protocol(chosen).values()
+        if any(is_number(value(r, name)) for r in same for name in statistics)
+    ]
     if not found:
         raise ParameterError(f"no result has {' or '.join(map(one_line, statistics))}")
     names = [re.sub(r"[^\w.-]+", "_", same[0].protocol).strip("_") for same in found]
     # Two versions of a protocol may have the same name.
-    endings = [f"_{name}{f'_{i}' * (name in names[:i])}" if len(names) > 1 else "" for i, name in enumerate(names)]
+    endings = [
+        f"_{name}{f'_{i}' * (name in names[:i])}" if len(names) > 1 else ""
+        for i, name in enumerate(names)
+    ]
     return list(zip(endings, found, strict=True))
 
 
@@ -169,7 +185,9 @@ def _equal(
         own = setting(result, key)
         if own == NOT_APPLICABLE:
             return False
-        if typed is not None and typed in ({"null", "none"} if own is None else {show(own), str(own)}):
+        if typed is not None and typed in (
+            {"null", "none"} if own is None else {show(own), str(own)}
+        ):
             return True
         if key == "scene" and any(str(own).endswith(f"/{one}") for one in wanted):
             return True
@@ -177,7 +195,13 @@ def _equal(
         return any(own == one and isinstance(own, bool) == isinstance(one, bool) for one in wanted)
 
     if every and not any(map(holds, every)):
-        there = list(dict.fromkeys("null" if v is None else show(v) for v in settings(every, key) if v != NOT_APPLICABLE))
+        there = list(
+            dict.fromkeys(
+                "null" if v is None else show(v)
+                for v in settings(every, key)
+                if v != NOT_APPLICABLE
+            )
+        )
         said = typed if typed is not None else ", ".join(map(show, wanted))
         close = close_names(said, [*there, *(name.rpartition("/")[2] for name in there)])
         shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")

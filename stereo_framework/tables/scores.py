@@ -89,7 +89,9 @@ class Scores:
     def of(self, measure: str) -> Scores:
         """The columns of one measure."""
         own = [i for i, c in enumerate(self.columns) if c.measure == measure]
-        return replace(self, columns=tuple(self.columns[i] for i in own), values=self.values[:, own])
+        return replace(
+            self, columns=tuple(self.columns[i] for i in own), values=self.values[:, own]
+        )
 
     def rows(self, kept: Sequence[int]) -> Scores:
         """Some of the methods."""
@@ -102,7 +104,9 @@ class Scores:
             for method, holes in zip(self.methods, np.isnan(self.values), strict=True)
             if holes.any()
         }
-        return self.rows([i for i, method in enumerate(self.methods) if method not in lacking]), lacking
+        return self.rows(
+            [i for i, method in enumerate(self.methods) if method not in lacking]
+        ), lacking
 
     @property
     def _scored(self) -> NDArray[np.bool_]:
@@ -111,7 +115,9 @@ class Scores:
 
     @property
     def _lower_is_better(self) -> NDArray[np.float64]:
-        values = self.values * np.array([-1.0 if c.better == "higher" else 1.0 for c in self.columns])
+        values = self.values * np.array(
+            [-1.0 if c.better == "higher" else 1.0 for c in self.columns]
+        )
         return np.where(np.isnan(values), np.inf, values)
 
     @property
@@ -171,11 +177,18 @@ def standings(
     one_protocol(results)
     names = spelled_out(measures)
     if not results or not names:
-        raise ParameterError("nothing to compare: no results" if names else "nothing to compare: no measures")
+        raise ParameterError(
+            "nothing to compare: no results" if names else "nothing to compare: no measures"
+        )
     methods_of = setting_names(results) if methods_of is None else methods_of
     scenes_of = [r.scene for r in results]
-    methods, scenes = ({name: i for i, name in enumerate(dict.fromkeys(of))} for of in (methods_of, scenes_of))
-    i, k = np.array([methods[name] for name in methods_of]), np.array([scenes[name] for name in scenes_of])
+    methods, scenes = (
+        {name: i for i, name in enumerate(dict.fromkeys(of))} for of in (methods_of, scenes_of)
+    )
+    i, k = (
+        np.array([methods[name] for name in methods_of]),
+        np.array([scenes[name] for name in scenes_of]),
+    )
     values = np.full((len(methods), len(scenes), len(names)), np.nan)
     for j, name in enumerate(names):
         check_name(name, results, "measure ")
@@ -199,7 +212,9 @@ def standings(
     return replace(found, notes=tuple(_missing(found)))
 
 
-def ranked(results: Sequence[Result], measures: Sequence[str] = (), given: Directions = _NONE_GIVEN) -> Scores:
+def ranked(
+    results: Sequence[Result], measures: Sequence[str] = (), given: Directions = _NONE_GIVEN
+) -> Scores:
     """The scores by which `rank` compares the settings of results.
 
     Parameters
@@ -225,14 +240,28 @@ def ranked(results: Sequence[Result], measures: Sequence[str] = (), given: Direc
     """
     one_protocol(results)
     every = list(dict.fromkeys((r.scene, name) for r in results for name in r.statistics))
-    scored = {(r.scene, name) for r in results for name, score in r.statistics.items() if not math.isnan(score)}
+    scored = {
+        (r.scene, name)
+        for r in results
+        for name, score in r.statistics.items()
+        if not math.isnan(score)
+    }
     chosen = _chosen(every, measures)
     columns = [place for place in chosen if place in scored]
-    notes = [f"column {_column(*place)}: no method has a score; left out" for place in chosen if place not in scored]
+    notes = [
+        f"column {_column(*place)}: no method has a score; left out"
+        for place in chosen
+        if place not in scored
+    ]
     if not columns:
         names = ", ".join(dict.fromkeys(measure for _, measure in every)) or "none"
-        raise DataError(f"no column of numbers in {'these columns' if measures else 'the table'}; columns: {names}")
-    methods_of, kept = [setting_name(r) for r in results], list(dict.fromkeys(measure for _, measure in columns))
+        raise DataError(
+            f"no column of numbers in {'these columns' if measures else 'the table'}; columns: {names}"
+        )
+    methods_of, kept = (
+        [setting_name(r) for r in results],
+        list(dict.fromkeys(measure for _, measure in columns)),
+    )
     if not {"density_all", COVERAGE} & set(kept):
         notes += _unlike(methods_of, results)
     return replace(standings(results, kept, methods_of, given, set(columns)), notes=tuple(notes))
@@ -259,7 +288,11 @@ def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tu
 
 
 def _fits(pattern: str, scene: str, measure: str) -> bool:
-    return pattern == measure or fnmatchcase(measure, pattern) or fnmatchcase(_column(scene, measure), pattern)
+    return (
+        pattern == measure
+        or fnmatchcase(measure, pattern)
+        or fnmatchcase(_column(scene, measure), pattern)
+    )
 
 
 def _direction(scene: str, measure: str, given: Directions) -> str:
@@ -281,14 +314,26 @@ def _unlike(methods_of: Sequence[str], results: Sequence[Result]) -> list[str]:
     sparse = [f"{method} {mean:.3g} %" for method, mean in means.items() if mean < 100]
     unlike = len({f"{mean:.3g}" for mean in means.values()}) > 1
     # Where all leave out as much, nobody gains.
-    return [f"maps of unlike coverage are compared; with an estimate are, in the mean: {few(sparse, _NAMED)}"] if unlike else []
+    return (
+        [
+            f"maps of unlike coverage are compared; with an estimate are, in the mean: {few(sparse, _NAMED)}"
+        ]
+        if unlike
+        else []
+    )
 
 
 def method_means(methods_of: Sequence[str], numbers: Sequence[float | None]) -> dict[str, float]:
     """The mean of some number of each method's results, where they have it."""
     from pandas import Series
 
-    found: dict[str, float] = Series(numbers, methods_of, dtype=float).dropna().groupby(level=0, sort=False).mean().to_dict()
+    found: dict[str, float] = (
+        Series(numbers, methods_of, dtype=float)
+        .dropna()
+        .groupby(level=0, sort=False)
+        .mean()
+        .to_dict()
+    )
     return found
 
 
@@ -299,12 +344,22 @@ def _missing(found: Scores) -> list[str]:
     # Measures of one subset are missing together.
     together: dict[tuple[str, ...], list[str]] = {}
     for name in found.measures:
-        where = (short[c.scene] for c, none in zip(found.columns, nobody, strict=True) if none and c.measure == name)
+        where = (
+            short[c.scene]
+            for c, none in zip(found.columns, nobody, strict=True)
+            if none and c.measure == name
+        )
         together.setdefault(tuple(where), []).append(name)
-    notes = [f"{', '.join(names)}: without {', '.join(w)}, where no method has a score" for w, names in together.items() if w]
+    notes = [
+        f"{', '.join(names)}: without {', '.join(w)}, where no method has a score"
+        for w, names in together.items()
+        if w
+    ]
     told = []
     for method, own in zip(found.methods, holes & ~nobody, strict=True):
         if own.any():
             lacking = {c.measure for c, hole in zip(found.columns, own, strict=True) if hole}
-            told.append(f"{method} ({', '.join(name for name in found.measures if name in lacking)})")
+            told.append(
+                f"{method} ({', '.join(name for name in found.measures if name in lacking)})"
+            )
     return [*notes, f"missing scores count as the worst: {few(told, 3)}"] if told else notes

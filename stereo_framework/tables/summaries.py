@@ -43,14 +43,32 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     rows = []
     for key in dict.fromkeys(key[:-1] for key in found.cells):
         cells = [found.cells.get((*key, statistic)) for statistic in statistics]
-        rows.append((*key, max(len(cell.values) for cell in cells if cell), *(cell.value if cell else None for cell in cells)))
+        rows.append(
+            (
+                *key,
+                max(len(cell.values) for cell in cells if cell),
+                *(cell.value if cell else None for cell in cells),
+            )
+        )
     contests = equal_items(row[keys.index("scene")] if "scene" in keys else "" for row in rows)
     columns = [list(column) for column in zip(*rows, strict=True)][len(keys) + 1 :]
     best = best_cells(columns, map(better, statistics), contests, len(keys) + 1)
-    return Table((*keys, _RESULTS, *statistics), tuple(rows), len(keys), found.averaged, _notes(found, results), best)
+    return Table(
+        (*keys, _RESULTS, *statistics),
+        tuple(rows),
+        len(keys),
+        found.averaged,
+        _notes(found, results),
+        best,
+    )
 
 
-def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str], statistics: Sequence[str]) -> Table:
+def pivot(
+    results: Sequence[Result],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    statistics: Sequence[str],
+) -> Table:
     """A table of means, with the values of some keys down the side and those of other keys across.
 
     Parameters
@@ -70,7 +88,10 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
     -----
     The best value of each statistic is marked; if scene is among the keys, the best one on each scene.
     """
-    columns = [*columns, *([STATISTIC] if len(statistics) > 1 and STATISTIC not in (*rows, *columns) else [])]
+    columns = [
+        *columns,
+        *([STATISTIC] if len(statistics) > 1 and STATISTIC not in (*rows, *columns) else []),
+    ]
     keys = [*rows, *columns]
     if both := [key for key in keys if keys.count(key) > 1]:
         raise ParameterError(f"{both[0]} occurs twice among rows and columns")
@@ -80,20 +101,29 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
     cells: dict[tuple[Any, Any], Mean] = {
         (key[: len(rows)], key[len(rows) : len(keys)]): mean for key, mean in found.cells.items()
     }
-    table = [(*row, *(cells[row, c].value if (row, c) in cells else None for c in across)) for row in down]
+    table = [
+        (*row, *(cells[row, c].value if (row, c) in cells else None for c in across))
+        for row in down
+    ]
 
     # The cells of one statistic and, if scene is among the keys, of one scene.
     places = list(itertools.product(range(len(down)), range(len(across))))
     named = [dict(zip(keys, (*down[i], *across[j]), strict=True)) for i, j in places]
-    contests = equal_items((name.get(STATISTIC, statistics[0]), name.get("scene")) for name in named)
+    contests = equal_items(
+        (name.get(STATISTIC, statistics[0]), name.get("scene")) for name in named
+    )
     values = [table[i][len(rows) + j] for i, j in places]
     best = frozenset(
         (places[k][0], len(rows) + places[k][1])
         for contest in contests
-        for k in best_places(values, better(named[contest[0]].get(STATISTIC, statistics[0])), [contest])
+        for k in best_places(
+            values, better(named[contest[0]].get(STATISTIC, statistics[0])), [contest]
+        )
     )
     short = short_names({r.scene for r in results})
-    names = ([short[v] if k == "scene" else v for k, v in zip(columns, c, strict=True)] for c in across)
+    names = (
+        [short[v] if k == "scene" else v for k, v in zip(columns, c, strict=True)] for c in across
+    )
     header = (*rows, *(caption(columns, one) for one in names))
     title = f"{', '.join(map(_about, statistics))} by {', '.join(columns)}"
     title += f"; {found.averaged}" if found.averaged else ""
@@ -102,7 +132,9 @@ def pivot(results: Sequence[Result], rows: Sequence[str], columns: Sequence[str]
 
 def _about(statistic: str) -> str:
     way = better(statistic)
-    return f"{statistic} ({', '.join(filter(None, (unit(statistic), way and f'{way} is better')))})".removesuffix(" ()")
+    return f"{statistic} ({', '.join(filter(None, (unit(statistic), way and f'{way} is better')))})".removesuffix(
+        " ()"
+    )
 
 
 def _notes(found: Means, results: Sequence[Result]) -> tuple[str, ...]:
@@ -115,5 +147,10 @@ def _notes(found: Means, results: Sequence[Result]) -> tuple[str, ...]:
 def in_order(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """The different keys, ordered by their first values, then by their second ones and so on, where values are in the order in which they first appear."""
     different = list(dict.fromkeys(keys))
-    ranks = [{item: i for i, item in enumerate(dict.fromkeys(items))} for items in zip(*different, strict=True)]
-    return sorted(different, key=lambda key: [rank[item] for rank, item in zip(ranks, key, strict=True)])
+    ranks = [
+        {item: i for i, item in enumerate(dict.fromkeys(items))}
+        for items in zip(*different, strict=True)
+    ]
+    return sorted(
+        different, key=lambda key: [rank[item] for rank, item in zip(ranks, key, strict=True)]
+    )

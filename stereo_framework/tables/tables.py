@@ -29,7 +29,8 @@ from stereo_framework.tables.values import (
 )
 
 BAD_PIXELS = tuple(
-    f"bad_pixels_{region}" for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")
+    f"bad_pixels_{region}"
+    for region in ("nonocc", "textureless", "discont", "all", "disc", "background", "foreground")
 )
 """The first three are the columns of Scharstein & Szeliski 2002, Table 5; the others are those of later benchmarks."""
 
@@ -75,7 +76,9 @@ class Cell(NamedTuple):
     hint: str = ""
 
     @classmethod
-    def number(cls, value: float | None, form: str = ".2f", *, mark: str = "", hint: str = "") -> Cell:
+    def number(
+        cls, value: float | None, form: str = ".2f", *, mark: str = "", hint: str = ""
+    ) -> Cell:
         """A number as `format` writes it; a dash for None and NaN."""
         known = value is not None and not math.isnan(value)
         return cls(format(value, form), value, mark, hint) if known else cls("-", hint=hint)
@@ -109,13 +112,20 @@ class Table:
 
     def cells(self) -> list[list[Cell]]:
         """The rows as they are shown."""
-        return [[self._cell(item, i, j) for j, item in enumerate(row)] for i, row in enumerate(self.rows)]
+        return [
+            [self._cell(item, i, j) for j, item in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
 
     def _cell(self, item: Any, i: int, j: int) -> Cell:
         if isinstance(item, Cell):
             return item
         mark = "best" if (i, j) in self.best else ""
-        return Cell(word(item) if j < self.keys else show(item), float(item) if is_number(item) else None, mark)
+        return Cell(
+            word(item) if j < self.keys else show(item),
+            float(item) if is_number(item) else None,
+            mark,
+        )
 
     def texts(self) -> list[list[str]]:
         """The rows as they are printed."""
@@ -123,7 +133,12 @@ class Table:
 
     def rows_of(self, kept: Sequence[int]) -> Table:
         """The table with some of its rows, given by their numbers, in that order. Marks of the best values stay as they were in the whole table."""
-        best = frozenset((n, j) for n, i in enumerate(kept) for j in range(len(self.header)) if (i, j) in self.best)
+        best = frozenset(
+            (n, j)
+            for n, i in enumerate(kept)
+            for j in range(len(self.header))
+            if (i, j) in self.best
+        )
         return replace(self, rows=tuple(self.rows[i] for i in kept), best=best)
 
 
@@ -157,7 +172,9 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
         values[i] = "failed" if values[i] is None else values[i]
     best = best_cells([measured[name] for name in shown], map(better, shown), contests, len(told))
     rows = zip(*told, *measured.values(), strict=True)
-    return Table(("scene", "method", *axes, *measured), tuple(rows), len(told), notes=(protocol,), best=best)
+    return Table(
+        ("scene", "method", *axes, *measured), tuple(rows), len(told), notes=(protocol,), best=best
+    )
 
 
 def _values(results: Sequence[Result], name: str) -> list[Any]:
@@ -165,7 +182,10 @@ def _values(results: Sequence[Result], name: str) -> list[Any]:
     is_parameter = any(name in r.parameters or name in r.axes for r in results)
     if not is_parameter or any(name in r.statistics for r in results):
         return column(results, name)
-    return [NULL if item is None else None if item == NOT_APPLICABLE else item for item in settings(results, name)]
+    return [
+        NULL if item is None else None if item == NOT_APPLICABLE else item
+        for item in settings(results, name)
+    ]
 
 
 def shown_statistics(results: Sequence[Result], columns: Sequence[str] = ()) -> list[str]:
@@ -209,7 +229,11 @@ def _compares_energies(results: Sequence[Result]) -> bool:
 
 def _usual_statistics(results: Sequence[Result], statistics: Mapping[str, Any]) -> list[str]:
     """Return the usual statistics that have a value, or all statistics without ground truth."""
-    usual = [name for name in _USUAL if name in statistics and any(r.statistics.get(name) is not None for r in results)]
+    usual = [
+        name
+        for name in _USUAL
+        if name in statistics and any(r.statistics.get(name) is not None for r in results)
+    ]
     if any(name.startswith(("bad_pixels", "rms_error")) for name in usual):
         return usual
     return list(statistics)
@@ -246,17 +270,26 @@ def best_places(values: Sequence[Any], better: str, contests: Iterable[Sequence[
             continue
         first = (min if better == "lower" else max)(values[i] for i in places)
         text, width = show(first), shown_alike(first)
-        alike = [i for i in places if values[i] == first or (abs(values[i] - first) <= width and show(values[i]) == text)]
+        alike = [
+            i
+            for i in places
+            if values[i] == first or (abs(values[i] - first) <= width and show(values[i]) == text)
+        ]
         best += alike if len(alike) < len(places) else []
     return best
 
 
 def best_cells(
-    columns: Iterable[Sequence[Any]], ways: Iterable[str], contests: Sequence[Sequence[int]], first: int
+    columns: Iterable[Sequence[Any]],
+    ways: Iterable[str],
+    contests: Sequence[Sequence[int]],
+    first: int,
 ) -> frozenset[tuple[int, int]]:
     """Row and column of the `best_places` of several columns, of which the first has this number."""
     numbered = enumerate(zip(columns, ways, strict=False), first)
-    return frozenset((i, j) for j, (values, way) in numbered for i in best_places(values, way, contests))
+    return frozenset(
+        (i, j) for j, (values, way) in numbered for i in best_places(values, way, contests)
+    )
 
 
 def equal_items(items: Iterable[Hashable]) -> list[list[int]]:
@@ -275,6 +308,10 @@ def sort_table(table: Table, keys: Sequence[str]) -> Table:
     """
     for name in (key.removeprefix("-") for key in keys):
         if name not in table.header:
-            raise ParameterError(f"the table has no column {name!r} to sort by; {nearest(name, table.header)}")
-    order = sort_rows(range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)])
+            raise ParameterError(
+                f"the table has no column {name!r} to sort by; {nearest(name, table.header)}"
+            )
+    order = sort_rows(
+        range(len(table.rows)), keys, lambda i, name: table.rows[i][table.header.index(name)]
+    )
     return table.rows_of(order)

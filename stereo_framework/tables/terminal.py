@@ -62,7 +62,10 @@ def laid_out(
     """
     from rich.text import Text
 
-    cells = [[Text(cell, "bold" if (j, i) in best else "") for i, cell in enumerate(row)] for j, row in enumerate(rows)]
+    cells = [
+        [Text(cell, "bold" if (j, i) in best else "") for i, cell in enumerate(row)]
+        for j, row in enumerate(rows)
+    ]
     said, kept = [], []
     for i, name in enumerate(header):
         texts = dict.fromkeys(row[i] for row in rows) if i < keys else {}
@@ -80,16 +83,23 @@ def laid_out(
     keys = sum(i < keys for i in kept)
     if upright and 0 < len(rows) <= _FEW and len(names) - keys > len(rows):
         heads = ["", *("\n".join(cell.plain for cell in row[:keys]) for row in cells)]
-        cells = [[Text(name), *(row[i] for row in cells)] for i, name in enumerate(names[keys:], keys)]
+        cells = [
+            [Text(name), *(row[i] for row in cells)] for i, name in enumerate(names[keys:], keys)
+        ]
         names, keys = heads, 1
     above = textwrap.fill("; ".join(said), width) + "\n" if said else ""
     return above + "\n\n".join(_text(*part, width) for part in _parts(names, cells, width, keys))
 
 
-def _parts(names: list[str], cells: list[list[Text]], width: int, keys: int) -> Iterable[tuple[list[str], list[list[Text]]]]:
+def _parts(
+    names: list[str], cells: list[list[Text]], width: int, keys: int
+) -> Iterable[tuple[list[str], list[list[Text]]]]:
     """The tables below each other, each with the columns that distinguish the rows."""
     if sum(_widths(names, cells, _NARROWEST)) > width:
-        names = [_broken(name, room) for name, room in zip(names, _widths([""] * len(names), cells), strict=True)]
+        names = [
+            _broken(name, room)
+            for name, room in zip(names, _widths([""] * len(names), cells), strict=True)
+        ]
     widths = _widths(names, cells, _NARROWEST)
     tables: list[list[int]] = [[]]
     for i, wide in enumerate(widths[keys:], keys):
@@ -108,28 +118,58 @@ def _text(names: Sequence[str], cells: Sequence[Sequence[Text]], width: int) -> 
     from rich.text import Text
 
     table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="", show_header=any(names)
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="",
+        show_header=any(names),
     )
     height = max((name.count("\n") for name in names), default=0)
     wide, least = _widths(names, cells), _widths(names, cells, 1)
     sizes = range(width, _NARROWEST, -1)
-    most = next((n for n in sizes if sum(min(w, max(m, n)) for w, m in zip(wide, least, strict=True)) <= width), _NARROWEST)
+    most = next(
+        (
+            n
+            for n in sizes
+            if sum(min(w, max(m, n)) for w, m in zip(wide, least, strict=True)) <= width
+        ),
+        _NARROWEST,
+    )
     long_word = re.compile(rf"\S{{{most - _GAP + 1},}}")
     for i, name in enumerate(names):
         numeric = _is_numeric(row[i].plain for row in cells)
         title = Text("\n" * (height - name.count("\n")) + name)
-        table.add_column(title, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        table.add_column(
+            title, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+        )
     for row in cells:
-        table.add_row(*(Text(long_word.sub(lambda word: _broken(word[0], most - _GAP), cell.plain), cell.style) for cell in row))
+        table.add_row(
+            *(
+                Text(
+                    long_word.sub(lambda word: _broken(word[0], most - _GAP), cell.plain),
+                    cell.style,
+                )
+                for cell in row
+            )
+        )
     # Rich would cut numbers for which there is no room.
     room = max(width, sum(_widths([""] * len(names), cells, 1)))
-    console = Console(file=io.StringIO(), width=room, force_terminal=True, color_system="standard", legacy_windows=False)
+    console = Console(
+        file=io.StringIO(),
+        width=room,
+        force_terminal=True,
+        color_system="standard",
+        legacy_windows=False,
+    )
     with console.capture() as capture:
         console.print(table)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def _widths(names: Sequence[str], cells: Sequence[Sequence[Text]], most: int | None = None) -> list[int]:
+def _widths(
+    names: Sequence[str], cells: Sequence[Sequence[Text]], most: int | None = None
+) -> list[int]:
     """Characters that columns need, each with the gap before it; columns of texts at most so many, for they can be wrapped."""
     from rich.cells import cell_len
 
@@ -137,7 +177,9 @@ def _widths(names: Sequence[str], cells: Sequence[Sequence[Text]], most: int | N
     for i, name in enumerate(names):
         texts = [row[i].plain for row in cells]
         wide = max(map(cell_len, (*name.split("\n"), *texts)))
-        found.append(_GAP * (i > 0) + (wide if most is None or _is_numeric(texts) else min(wide, most)))
+        found.append(
+            _GAP * (i > 0) + (wide if most is None or _is_numeric(texts) else min(wide, most))
+        )
     return found
 
 
@@ -158,7 +200,9 @@ def _is_numeric(cells: Iterable[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return text in _WORDS or not any(c.isalpha() or c in "/_" for c in text.replace("e-", "").replace("e+", ""))
+    return text in _WORDS or not any(
+        c.isalpha() or c in "/_" for c in text.replace("e-", "").replace("e+", "")
+    )
 
 
 def protocol_line(text: str, width: int, how: str) -> str:

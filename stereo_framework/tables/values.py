@@ -113,7 +113,8 @@ def settings(results: Sequence[Result], name: str) -> list[Any]:
         return [getattr(r, name) for r in results]
     # Thousands are not asked for their parameters, which take long to read.
     for found in (
-        [of.get(name, NOT_APPLICABLE) for of in own] for own in ([r.statistics for r in results], [r.axes for r in results])
+        [of.get(name, NOT_APPLICABLE) for of in own]
+        for own in ([r.statistics for r in results], [r.axes for r in results])
     ):
         if NOT_APPLICABLE not in found:
             return found
@@ -166,7 +167,13 @@ def show(item: Any) -> str:
     if isinstance(item, float):
         if not math.isfinite(item):
             return "-"
-        return f"{item:.0f}" if abs(item) >= 10_000 else f"{item:.2g}" if 0 < abs(item) < 0.1 else f"{item:.2f}"
+        return (
+            f"{item:.0f}"
+            if abs(item) >= 10_000
+            else f"{item:.2g}"
+            if 0 < abs(item) < 0.1
+            else f"{item:.2f}"
+        )
     return str(item)
 
 
@@ -181,7 +188,9 @@ def word(item: Any) -> str:
     return "none" if item is None else shortest(item) if isinstance(item, float) else show(item)
 
 
-def sort_rows(rows: Iterable[_Row], keys: Sequence[str], item: Callable[[_Row, str], Any]) -> list[_Row]:
+def sort_rows(
+    rows: Iterable[_Row], keys: Sequence[str], item: Callable[[_Row, str], Any]
+) -> list[_Row]:
     """Rows sorted by their items under names, of which the first name counts most; ``-NAME`` sorts largest first.
 
     Numbers are ordered by size and come before texts, or after them when sorting largest first. Rows without an item always come at the end, those with null before

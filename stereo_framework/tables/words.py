@@ -30,7 +30,9 @@ def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
     return labels.get(text, text)
 
 
-def caption(keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NOTHING) -> str:
+def caption(
+    keys: Sequence[str], values: Sequence[Any], labels: Mapping[str, str] = _NOTHING
+) -> str:
     """The values of several keys in words; the value of a single key stands alone."""
     if len(keys) == 1:
         own = labels.get(part(keys[0], values[0]))
@@ -59,14 +61,23 @@ def setting_names(results: Sequence[Result]) -> list[str]:
     different = dict(zip(full, results, strict=True))
     settings = different.values()
     axes = all_names(r.axes for r in settings)
-    parts = {name: [part(name, r.axes.get(name, NOT_APPLICABLE)) for r in settings] for name in axes}
+    parts = {
+        name: [part(name, r.axes.get(name, NOT_APPLICABLE)) for r in settings] for name in axes
+    }
     varying = [name for name, own in parts.items() if len(set(own)) > 1]
     several = len({r.method for r in settings}) > 1 or not varying
     heads = [r.method * several for r in settings]
-    short = [", ".join(filter(None, told)) for told in zip(heads, *map(parts.__getitem__, varying), strict=True)]
+    short = [
+        ", ".join(filter(None, told))
+        for told in zip(heads, *map(parts.__getitem__, varying), strict=True)
+    ]
     alike = len({name.rpartition(".")[2] for name in varying}) < len(varying)
     names = dict(zip(different, short, strict=True))
-    return full if alike or "" in short or len(set(short)) < len(short) else [names[name] for name in full]
+    return (
+        full
+        if alike or "" in short or len(set(short)) < len(short)
+        else [names[name] for name in full]
+    )
 
 
 def measure_name(name: str) -> str:
@@ -115,7 +126,11 @@ def unit(name: str) -> str:
         return ""
     stage, _, parameter = rest.rpartition(".")
     # In a slot that holds one stage, any stage with this parameter may be meant.
-    meant = [s for s in stages(head) if parameter in s.parameters and (not stage or s.name == stage or stage.isdecimal())]
+    meant = [
+        s
+        for s in stages(head)
+        if parameter in s.parameters and (not stage or s.name == stage or stage.isdecimal())
+    ]
     found = {s.unit(parameter) for s in meant} - {""}
     return found.pop() if len(found) == 1 else ""
 

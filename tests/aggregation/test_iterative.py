@@ -14,14 +14,20 @@ threads = st.integers(1, 3)
 
 def _close(result, expected, costs):
     # float32 arithmetic: a few roundings a step, of the size of the largest cost.
-    np.testing.assert_allclose(result.costs, expected, rtol=0, atol=4e-6 * max(1, np.abs(costs).max()))
+    np.testing.assert_allclose(
+        result.costs, expected, rtol=0, atol=4e-6 * max(1, np.abs(costs).max())
+    )
 
 
 @given(volume=volumes(), iterations=iterations, threads=threads)
 def test_binomial(volume, iterations, threads):
     with in_threads(threads):
         result = binomial(volume, iterations=iterations)
-    _close(result, naive_diffusion.filtered(volume.costs, np.array([1, 4, 6, 4, 1]) / 16, iterations), volume.costs)
+    _close(
+        result,
+        naive_diffusion.filtered(volume.costs, np.array([1, 4, 6, 4, 1]) / 16, iterations),
+        volume.costs,
+    )
 
 
 @given(volume=volumes(), iterations=iterations, threads=threads, rate=st.floats(0.01, 0.25))
@@ -31,7 +37,13 @@ def test_diffusion(volume, iterations, threads, rate):
     _close(result, naive_diffusion.membrane(volume.costs, iterations, rate, 0.0), volume.costs)
 
 
-@given(volume=volumes(), iterations=iterations, threads=threads, rate=st.floats(0.01, 0.2), beta=st.floats(0, 1))
+@given(
+    volume=volumes(),
+    iterations=iterations,
+    threads=threads,
+    rate=st.floats(0.01, 0.2),
+    beta=st.floats(0, 1),
+)
 def test_membrane_diffusion(volume, iterations, threads, rate, beta):
     with in_threads(threads):
         result = membrane_diffusion(volume, iterations=iterations, rate=rate, beta=beta)
@@ -49,7 +61,9 @@ def test_membrane_diffusion(volume, iterations, threads, rate, beta):
 )
 def test_bayesian_diffusion(volume, iterations, threads, scale, mu, sigma, epsilon):
     with in_threads(threads):
-        result = bayesian_diffusion(volume, iterations=iterations, cost_scale=scale, mu=mu, sigma=sigma, epsilon=epsilon)
+        result = bayesian_diffusion(
+            volume, iterations=iterations, cost_scale=scale, mu=mu, sigma=sigma, epsilon=epsilon
+        )
     expected = naive_diffusion.bayesian(volume.costs, iterations, scale, mu, sigma, epsilon)
     # Polynomials of relative error 2e-7 in support terms of up to 37 nepers, five a step, carried from step to step.
     np.testing.assert_allclose(result.costs, expected, rtol=3e-6, atol=2e-3)

@@ -54,18 +54,33 @@ def test_agrees_with_twin(stage, steps, data, threads):
     with in_threads(threads):
         result = stage(volume, *images, mask, **parameters)
     is_open = naive.open_cells(mask or SearchMask(), volume.search, volume.costs.shape[:2])
-    expected = getattr(naive_support, stage.__name__)(volume.costs, volume.search, 1020, *images, is_open, **parameters)
+    expected = getattr(naive_support, stage.__name__)(
+        volume.costs, volume.search, 1020, *images, is_open, **parameters
+    )
     rtol, atol = tolerance(**parameters)
     np.testing.assert_allclose(result.costs, expected, rtol=rtol, atol=atol)
-    assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
+    assert (result.search, result.outside, result.costs.dtype) == (
+        volume.search,
+        volume.outside,
+        np.float32,
+    )
 
 
 @pytest.mark.compiled
 def test_more_rows_and_cells_than_are_summed_up_at_a_time():
     rng = np.random.default_rng(2)
     images = rng.integers(0, 40, (2, 140, 6), dtype=np.uint8)
-    volume = CostVolume(rng.integers(0, 256, (140, 6, 200)).astype(np.float32), Search(0, 199), 255.0)
-    parameters = {"length": 9, "threshold": 30.0, "far": 4, "far_threshold": 20.0, "views": "both", "iterations": 1}
+    volume = CostVolume(
+        rng.integers(0, 256, (140, 6, 200)).astype(np.float32), Search(0, 199), 255.0
+    )
+    parameters = {
+        "length": 9,
+        "threshold": 30.0,
+        "far": 4,
+        "far_threshold": 20.0,
+        "views": "both",
+        "iterations": 1,
+    }
     is_open = np.ones(volume.costs.shape, bool)
     # Only the levels in view are of interest; the twin is slow.
     few = replace(volume, costs=np.ascontiguousarray(volume.costs[..., :6]), search=Search(0, 5))
@@ -84,7 +99,9 @@ def test_sums_are_exact_whatever_comes_before():
     volume = CostVolume(costs, Search(0, 2), 1.0)
     whole = cross_based(volume, image, image, length=5, iterations=1).costs
     for top in range(100, 120, 4):
-        part = cross_based(replace(volume, costs=costs[top:]), image[top:], image[top:], length=5, iterations=1).costs
+        part = cross_based(
+            replace(volume, costs=costs[top:]), image[top:], image[top:], length=5, iterations=1
+        ).costs
         np.testing.assert_array_equal(part[4:], whole[top + 4 :])
 
 

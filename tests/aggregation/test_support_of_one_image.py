@@ -26,11 +26,15 @@ def test_agrees_with_twin(data, images, search, radius, epsilon, threads):
     shape = (*image.shape[:2], search.levels)
     costs = data.draw(filled(shape, np.append(np.arange(256) / 16, [1020] * 30))).astype(np.float32)
     with in_threads(threads):
-        result = guided_filter(CostVolume(costs, search, 1020.0), image, size=2 * radius + 1, epsilon=epsilon)
+        result = guided_filter(
+            CostVolume(costs, search, 1020.0), image, size=2 * radius + 1, epsilon=epsilon
+        )
     expected = naive_support.guided_filter(costs, image, radius=radius, epsilon=epsilon)
     # Costs are rounded by up to 2^-25 of 1024 (float images; a flat window's fit leaves them alone, steep ones enlarge that by the
     # intensities' 255 over twice epsilon's root), results to float32.
-    np.testing.assert_allclose(result.costs, expected, rtol=2e-7, atol=1e-4 / min(1, 100 * epsilon**0.5))
+    np.testing.assert_allclose(
+        result.costs, expected, rtol=2e-7, atol=1e-4 / min(1, 100 * epsilon**0.5)
+    )
     assert (result.search, result.outside, result.costs.dtype) == (search, 1020.0, np.float32)
 
 
@@ -70,7 +74,9 @@ def test_sums_are_exact_whatever_comes_before():
 def test_means_along_the_tree_agree_with_twin(data, shape, search, seed, colour, scale, threads):
     # Only one tree is the least where no two differences are alike.
     image = np.random.default_rng(seed).uniform(0, 90, shape + (3,) * colour).astype(np.float32)
-    costs = data.draw(filled((*shape, search.levels), np.append(np.arange(256) / 16, [1020] * 30))).astype(np.float32)
+    costs = data.draw(
+        filled((*shape, search.levels), np.append(np.arange(256) / 16, [1020] * 30))
+    ).astype(np.float32)
     with in_threads(threads):
         result = minimum_spanning_tree(CostVolume(costs, search, 1020.0), image, scale=scale)
     # The means are rounded to float32. What is far away adds less than can be told from 0, which the second pass takes away again.
@@ -84,4 +90,6 @@ def test_levels_beyond_those_that_walk_at_a_time(threads):
     image, costs = rng.uniform(0, 90, (4, 5)).astype(np.float32), rng.random((4, 5, 37), np.float32)
     with in_threads(threads):
         result = minimum_spanning_tree(CostVolume(costs, Search(0, 36), 1.0), image).costs
-    np.testing.assert_allclose(result, naive_support.minimum_spanning_tree(costs, image, scale=25.5), rtol=1e-6)
+    np.testing.assert_allclose(
+        result, naive_support.minimum_spanning_tree(costs, image, scale=25.5), rtol=1e-6
+    )

@@ -21,8 +21,14 @@ def test_box_agrees_with_twin(volume, size, iterations, threads):
     # Sums of the volumes' sixteenths are exact in any order; those of a second pass, over means, are rounded once to float32
     # from float64 sums that may differ in their last digits: one unit in the last place.
     tolerance = 0 if iterations == 1 else np.finfo(np.float32).eps
-    np.testing.assert_allclose(result.costs, naive.box(volume.costs, size, iterations), rtol=tolerance, atol=0)
-    assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
+    np.testing.assert_allclose(
+        result.costs, naive.box(volume.costs, size, iterations), rtol=tolerance, atol=0
+    )
+    assert (result.search, result.outside, result.costs.dtype) == (
+        volume.search,
+        volume.outside,
+        np.float32,
+    )
 
 
 def test_box_forgets_large_costs_that_left_the_window():
@@ -51,10 +57,18 @@ def test_min_filter_agrees_with_twin(volume, size, threads):
     with in_threads(threads):
         result = min_filter(volume, size=size)
     np.testing.assert_array_equal(result.costs, naive.min_filter(volume.costs, size))
-    assert (result.search, result.outside, result.costs.dtype) == (volume.search, volume.outside, np.float32)
+    assert (result.search, result.outside, result.costs.dtype) == (
+        volume.search,
+        volume.outside,
+        np.float32,
+    )
 
 
-@given(costs=hnp.arrays(np.float32, (11, 1, 2), elements=st.integers(-3, 3)), size=st.integers(1, 5), threads=st.integers(1, 4))
+@given(
+    costs=hnp.arrays(np.float32, (11, 1, 2), elements=st.integers(-3, 3)),
+    size=st.integers(1, 5),
+    threads=st.integers(1, 4),
+)
 def test_min_filter_of_many_rows(costs, size, threads):
     # More rows than two windows: the kernel works on blocks of rows.
     with in_threads(threads):

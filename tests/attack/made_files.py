@@ -22,13 +22,17 @@ METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\n"
 def diamonds(levels: int = 20) -> dict[str, str]:
     """Scripts that include each other on two ways at each level."""
     files = {f"d{i}.yaml": f"include: [e{i}.yaml, f{i}.yaml]\n" for i in range(levels)}
-    files |= {f"{side}{i}.yaml": f"include: d{i + 1}.yaml\n" for i in range(levels) for side in "ef"}
+    files |= {
+        f"{side}{i}.yaml": f"include: d{i + 1}.yaml\n" for i in range(levels) for side in "ef"
+    }
     return files | {f"d{levels}.yaml": METHOD}
 
 
 def chain(length: int = 300) -> dict[str, str]:
     """Scripts that include one another."""
-    return {f"d{i}.yaml": f"include: d{i + 1}.yaml\n" for i in range(length)} | {f"d{length}.yaml": METHOD}
+    return {f"d{i}.yaml": f"include: d{i + 1}.yaml\n" for i in range(length)} | {
+        f"d{length}.yaml": METHOD
+    }
 
 
 def many_includes(count: int = 600) -> dict[str, str]:
@@ -55,14 +59,35 @@ def any_bytes() -> bytes:
 def bmp(columns: int, rows: int, size: int = 1100) -> bytes:
     """A BMP file of `size` bytes that says it holds so many pixels of 24 bits."""
     head = b"BM" + struct.pack("<IHHI", size, 0, 0, 54)
-    return (head + struct.pack("<IiiHHIIiiII", 40, columns, rows, 1, 24, 0, 0, 0, 0, 0, 0)).ljust(size, b"\0")
+    return (head + struct.pack("<IiiHHIIiiII", 40, columns, rows, 1, 24, 0, 0, 0, 0, 0, 0)).ljust(
+        size, b"\0"
+    )
 
 
 def tiff(columns: int, rows: int, *more: tuple[int, int]) -> bytes:
     """A TIFF file of grey that says it holds so many pixels, with further or other tags."""
-    tags = {256: columns, 257: rows, 258: 8, 259: 1, 262: 1, 273: 8, 277: 1, 278: rows, 279: 64} | dict(more)
-    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
-    return b"II*\0" + struct.pack("<I", 72) + bytes(64) + struct.pack("<H", len(tags)) + entries + bytes(4)
+    tags = {
+        256: columns,
+        257: rows,
+        258: 8,
+        259: 1,
+        262: 1,
+        273: 8,
+        277: 1,
+        278: rows,
+        279: 64,
+    } | dict(more)
+    entries = b"".join(
+        struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(tags.items())
+    )
+    return (
+        b"II*\0"
+        + struct.pack("<I", 72)
+        + bytes(64)
+        + struct.pack("<H", len(tags))
+        + entries
+        + bytes(4)
+    )
 
 
 def cut_tiff() -> bytes:
@@ -74,16 +99,29 @@ def two_images(path: str) -> None:
     """A TIFF file of two images of 32x24 pixels of grey."""
     with tifffile.TiffWriter(path) as file:
         for _ in range(2):
-            file.write(np.random.default_rng(0).integers(0, 255, (24, 32), np.uint8), photometric="minisblack", metadata=None)
+            file.write(
+                np.random.default_rng(0).integers(0, 255, (24, 32), np.uint8),
+                photometric="minisblack",
+                metadata=None,
+            )
 
 
 def stereo(center: float) -> str:
     """A stereo calibration of OpenCV's whose images have their middle at a column and row."""
     camera = [100, 0, center, 0, 100, center, 0, 0, 1]
-    matrices = {"M1": camera, "D1": [0] * 5, "M2": camera, "D2": [0] * 5, "R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "T": [-1, 0, 0]}
+    matrices = {
+        "M1": camera,
+        "D1": [0] * 5,
+        "M2": camera,
+        "D2": [0] * 5,
+        "R": [1, 0, 0, 0, 1, 0, 0, 0, 1],
+        "T": [-1, 0, 0],
+    }
     sizes = {9: (3, 3), 5: (1, 5), 3: (3, 1)}
     return "%YAML:1.0\n---\n" + "".join(
-        "{}: !!opencv-matrix\n   rows: {}\n   cols: {}\n   dt: d\n   data: {}\n".format(name, *sizes[len(m)], m)
+        "{}: !!opencv-matrix\n   rows: {}\n   cols: {}\n   dt: d\n   data: {}\n".format(
+            name, *sizes[len(m)], m
+        )
         for name, m in matrices.items()
     )
 
@@ -91,8 +129,13 @@ def stereo(center: float) -> str:
 def inflating(path: str) -> None:
     """An archive of 0.4 MB with an array of 400 MB of zeros, more than maps have pixels."""
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (20000, 20000)})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("a.npy", "w") as member:
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (20000, 20000)}
+    )
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("a.npy", "w") as member,
+    ):
         member.write(header.getvalue())
         for _ in range(4):
             member.write(bytes(2**20))

@@ -57,7 +57,8 @@ def stored(**columns):
             column = "details" if name == "parameters" else "row"
             for number, text in db.execute(f"SELECT rowid, {column} FROM results").fetchall():
                 db.execute(
-                    f"UPDATE results SET {column} = ? WHERE rowid = ?", (json.dumps(json.loads(text) | {name: value}), number)
+                    f"UPDATE results SET {column} = ? WHERE rowid = ?",
+                    (json.dumps(json.loads(text) | {name: value}), number),
                 )
         db.commit()
         db.close()
@@ -91,10 +92,16 @@ HOSTILE = {
     "lock": (link("writer.lock"), RUN),
     "lock that is not there yet": (link("writer.lock", "new"), RUN),
     "journal": (link("results.sqlite-wal"), RUN, REPORT),
-    "files of a match": (link("disparity.pfm"), ("match", "left.png", "right.png", "--method", "ssd", "-o", "o")),
+    "files of a match": (
+        link("disparity.pfm"),
+        ("match", "left.png", "right.png", "--method", "ssd", "-o", "o"),
+    ),
     "scene above": (stored(scene="middlebury-v3/../../../victim"), EXPORT),
     "absolute scene": (lambda home: stored(scene=f"middlebury-v3/{home}/victim")(home), EXPORT),
-    "scene above, KITTI": (stored(scene="kitti2015/../../../victim/x"), ("results", "o", "--export", "kitti2015")),
+    "scene above, KITTI": (
+        stored(scene="kitti2015/../../../victim/x"),
+        ("results", "o", "--export", "kitti2015"),
+    ),
     "method above": (stored(method="../../victim"), EXPORT, REPORT, ("rank", "o", "--boundary")),
 }
 
@@ -106,7 +113,10 @@ def test_nothing_outside_changes(name, home):
     before = content(home / "victim"), {path.name for path in home.iterdir()}
     for verb in verbs:
         call(*verb)
-        assert (content(home / "victim"), {path.name for path in home.iterdir()} - {"s"}) == before, verb
+        assert (
+            content(home / "victim"),
+            {path.name for path in home.iterdir()} - {"s"},
+        ) == before, verb
 
 
 def test_an_export_says_what_leads_out(home):

@@ -48,9 +48,15 @@ CASES = catalogues.cases_in("inputs.yaml", __file__, Loader)
 
 def files_of(case):
     """Contents by name: texts, bytes, or what makes the file at a path."""
-    given = {name: case[key] for name, key in (("s.yaml", "script"), ("scene.yaml", "scene")) if key in case}
+    given = {
+        name: case[key]
+        for name, key in (("s.yaml", "script"), ("scene.yaml", "scene"))
+        if key in case
+    }
     begun = {"s.yaml": "METHOD", "scene.yaml": "SCENE"}
-    return {name: f"${{{begun[name]}}}{text}\n" for name, text in given.items()} | case.get("files", {})
+    return {name: f"${{{begun[name]}}}{text}\n" for name, text in given.items()} | case.get(
+        "files", {}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +90,11 @@ def _deadline():
 
 
 def written(folder):
-    return {path: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.stat().st_size < 2**20}
+    return {
+        path: path.read_bytes()
+        for path in folder.iterdir()
+        if path.is_file() and path.stat().st_size < 2**20
+    }
 
 
 @pytest.mark.filterwarnings("default::stereo_framework.core.errors.DataWarning")
@@ -94,14 +104,24 @@ def test_one_line(folder, case):
         if callable(content):
             content(name)
         else:
-            text = content if isinstance(content, bytes) else string.Template(content).substitute(WORDS).encode()
+            text = (
+                content
+                if isinstance(content, bytes)
+                else string.Template(content).substitute(WORDS).encode()
+            )
             (folder / name).write_bytes(text)
     before = written(folder)
-    command = case.get("command") or ("scenes --describe ./scene.yaml" if "scene.yaml" in files_of(case) else "check s.yaml")
+    command = case.get("command") or (
+        "scenes --describe ./scene.yaml" if "scene.yaml" in files_of(case) else "check s.yaml"
+    )
     result = invoke(*shlex.split(string.Template(command).substitute(WORDS)))
     print(result.output[-3000:])
     # How far it is may be told between; kernels that are compiled take their time.
-    lines = [line for line in result.stderr.splitlines() if not line.endswith(" so far") and "compiling kernels" not in line]
+    lines = [
+        line
+        for line in result.stderr.splitlines()
+        if not line.endswith(" so far") and "compiling kernels" not in line
+    ]
     assert result.exit_code == case.get("status", 2), result.exception
     assert len(lines) == case.get("lines", 1)
     assert "Traceback" not in result.output

@@ -21,7 +21,12 @@ from deadline import deadline
 from onnx import helper
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, ParameterError, ScriptError, StereoFrameworkError
+from stereo_framework.core.errors import (
+    DataError,
+    ParameterError,
+    ScriptError,
+    StereoFrameworkError,
+)
 from stereo_framework.core.pair import Pair
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import read_any_calibration, read_image, write_image
@@ -31,13 +36,23 @@ from stereo_framework.script import load
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = catalogues.cases_in("safety_page.yaml", __file__)
-INPUTS = set(re.findall(r"^- of: '?(.*?)'?$", Path(__file__).with_name("inputs.yaml").read_text("utf-8"), re.MULTILINE))
+INPUTS = set(
+    re.findall(
+        r"^- of: '?(.*?)'?$",
+        Path(__file__).with_name("inputs.yaml").read_text("utf-8"),
+        re.MULTILINE,
+    )
+)
 
 
 def sentences(page):
     """Return the sentences, list items and headings' texts of a page, without its code blocks."""
     text = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
-    lines = [line.removeprefix("- ").strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    lines = [
+        line.removeprefix("- ").strip()
+        for line in text.splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
     found = []
     for line in lines:
         found += re.split(r"(?<=[.!?]) (?=[A-Z`\[])", line)
@@ -59,7 +74,9 @@ def test_every_entry_names_tests_that_exist(entry):
         path = ROOT / file
         assert path.is_file(), name
         functions = {
-            node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)
+            node.name
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.FunctionDef)
         }
         assert not function or function in functions, name
         assert not case or case.removesuffix("]") in INPUTS, name
@@ -139,15 +156,23 @@ def test_custom_operators_of_an_onnx_model_are_not_loaded(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STEREO_NO_PLUGINS", "1")
     shape = [1, 3, "rows", "columns"]
-    inputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in ("left", "right")]
+    inputs = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name in ("left", "right")
+    ]
     outputs = [helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, shape)]
     for name, domain in (("plain", ""), ("custom", "hostile.operators")):
         node = helper.make_node("Sub", ["left", "right"], ["out"], domain=domain)
         imports = [helper.make_opsetid("", 17), helper.make_opsetid("hostile.operators", 1)]
-        model = helper.make_model(helper.make_graph([node], name, inputs, outputs), opset_imports=imports, ir_version=8)
+        model = helper.make_model(
+            helper.make_graph([node], name, inputs, outputs), opset_imports=imports, ir_version=8
+        )
         onnx.save(model, f"{name}.onnx")
     scene = load_scene("synthetic/planes")
-    plain, custom = (load(BASE | {"matcher": {"use": "onnx", "model": f"{name}.onnx"}}) for name in ("plain", "custom"))
+    plain, custom = (
+        load(BASE | {"matcher": {"use": "onnx", "model": f"{name}.onnx"}})
+        for name in ("plain", "custom")
+    )
     # A model is neither refused nor listed.
     assert (plain.executions, plain.pipeline(scene).disparity.ndim) == ((), 2)
     with pytest.raises(StereoFrameworkError, match="is not an ONNX model that onnxruntime can run"):
@@ -163,7 +188,10 @@ def test_in_a_copy_without_the_record_files_that_would_change_are_not_replaced(h
     page = home / "o/report.html"
     page.write_bytes(b"a page of the user")
     result = call_verb(*RUN)
-    assert (result.exit_code, "report.html: was not written by this program" in result.stderr) == (2, True)
+    assert (result.exit_code, "report.html: was not written by this program" in result.stderr) == (
+        2,
+        True,
+    )
     assert page.read_bytes() == b"a page of the user"
 
 
@@ -203,7 +231,13 @@ HUGE = {
 
 def _with_png_size(columns, rows):
     header = b"IHDR" + struct.pack(">IIBBBBB", columns, rows, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header)) + bytes(100)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I", 13)
+        + header
+        + struct.pack(">I", zlib.crc32(header))
+        + bytes(100)
+    )
 
 
 @pytest.mark.parametrize("name", HUGE)
@@ -231,7 +265,10 @@ def test_an_image_file_has_24_bytes_for_each_pixel(tmp_path, monkeypatch):
     monkeypatch.setenv("STEREO_MAX_PIXELS", "100")
     path = tmp_path / "a.bmp"
     path.write_bytes(bytes(24 * 100 + 2**20 + 1))
-    with pytest.raises(DataError, match=f"is {24 * 100 + 2**20 + 1} bytes long; at most {24 * 100 + 2**20} are read"):
+    with pytest.raises(
+        DataError,
+        match=f"is {24 * 100 + 2**20 + 1} bytes long; at most {24 * 100 + 2**20} are read",
+    ):
         read_image(path)
     path.write_bytes(bytes(24 * 100 + 2**20))
     with pytest.raises(DataError, match="may be damaged, truncated or not an image"):
@@ -241,9 +278,15 @@ def test_an_image_file_has_24_bytes_for_each_pixel(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["s.yaml", "scene.yaml", "calib.txt"])
 def test_scripts_scenes_and_calibrations_have_a_megabyte(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    read = {"s.yaml": load, "scene.yaml": lambda path: load_scene(f"./{path}"), "calib.txt": read_any_calibration}[name]
+    read = {
+        "s.yaml": load,
+        "scene.yaml": lambda path: load_scene(f"./{path}"),
+        "calib.txt": read_any_calibration,
+    }[name]
     Path(name).write_text("#" * (2**20 + 1))
-    with pytest.raises((DataError, ScriptError), match=f"is {2**20 + 1} bytes long; at most {2**20} are read"):
+    with pytest.raises(
+        (DataError, ScriptError), match=f"is {2**20 + 1} bytes long; at most {2**20} are read"
+    ):
         read(name)
     Path(name).write_text("#" * 2**20)
     with pytest.raises((DataError, ScriptError)) as caught:
@@ -255,7 +298,9 @@ def test_aliases_repeat_20000_values_and_values_are_nested_100_deep(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     values = ", ".join(["x"] * 200)
     for count, fault in ((98, ""), (101, "more than 20000 values")):
-        Path("s.yaml").write_text(f"report: {{a: &a [{values}], b: [{', '.join(['*a'] * count)}]}}\ninclude: window\n")
+        Path("s.yaml").write_text(
+            f"report: {{a: &a [{values}], b: [{', '.join(['*a'] * count)}]}}\ninclude: window\n"
+        )
         with pytest.raises(ScriptError) as caught:
             load("s.yaml")
         assert ("more than 20000 values" in str(caught.value)) is bool(fault)
@@ -271,7 +316,10 @@ def test_aliases_repeat_20000_values_and_values_are_nested_100_deep(tmp_path, mo
     [
         ({"search.maximum": {"range": [1, 200_001, 1]}}, "200001"),
         pytest.param(
-            {"search.minimum": {"range": [1, 150_000, 1]}, "search.maximum": {"range": [1, 150_000, 1]}},
+            {
+                "search.minimum": {"range": [1, 150_000, 1]},
+                "search.maximum": {"range": [1, 150_000, 1]},
+            },
             "more than 200000 values",
             marks=pytest.mark.slow,
         ),
@@ -294,7 +342,9 @@ def test_a_range_wider_than_the_image_is_refused_for_a_pair_of_files(tmp_path, m
     for side in ("left", "right"):
         write_image(f"{side}.png", np.zeros((24, 32), np.uint8))
     result = invoke("match", "left.png", "right.png", "--method", "window", "--disparities", "0:99")
-    assert (result.exit_code, "100" in result.stderr and "32" in result.stderr) == (2, True), result.stderr
+    assert (result.exit_code, "100" in result.stderr and "32" in result.stderr) == (2, True), (
+        result.stderr
+    )
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
@@ -302,7 +352,14 @@ def test_a_range_wider_than_the_image_is_refused_for_a_pair_of_files(tmp_path, m
 
 def test_all_faults_of_a_script_are_reported_together():
     with pytest.raises(ScriptError) as caught:
-        load({"matching_cost": "nonsense", "optimization": "nonsense", "seed": "x", "sweep": {"grid": {"nonsense": [1]}}})
+        load(
+            {
+                "matching_cost": "nonsense",
+                "optimization": "nonsense",
+                "seed": "x",
+                "sweep": {"grid": {"nonsense": [1]}},
+            }
+        )
     assert len(caught.value.faults) == 4
 
 

@@ -8,10 +8,27 @@ import pytest
 from cli_parts import invoke
 from made_results import result
 
-from stereo_framework import CostVolume, Energy, Pipeline, Scene, Search, evaluate, load, load_scene, match, run, step
+from stereo_framework import (
+    CostVolume,
+    Energy,
+    Pipeline,
+    Scene,
+    Search,
+    evaluate,
+    load,
+    load_scene,
+    match,
+    run,
+    step,
+)
 from stereo_framework.aggregation import cross_based
 from stereo_framework.cli._shared import print_results
-from stereo_framework.core.errors import DataError, ParameterError, ResultWarning, StereoFrameworkError
+from stereo_framework.core.errors import (
+    DataError,
+    ParameterError,
+    ResultWarning,
+    StereoFrameworkError,
+)
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import SearchMask, Status
@@ -41,7 +58,9 @@ def test_the_marker_of_closed_cells_is_no_cost(refinement):
     mask = SearchMask(high=np.array([[1]], np.float32))
     volume, winner = CostVolume(costs, Search(0, 3), 255.0), np.array([[1]], np.float32)
     wide = SearchMask(high=np.array([[2]], np.float32))
-    assert [refinement(winner, volume, one)[0, 0] for one in (None, mask, wide)] == pytest.approx([0.5, 1, 0.5], abs=1e-3)
+    assert [refinement(winner, volume, one)[0, 0] for one in (None, mask, wide)] == pytest.approx(
+        [0.5, 1, 0.5], abs=1e-3
+    )
 
 
 NANS = [np.array([bits], np.uint32).view(np.float32)[0] for bits in (0x7FC00000, 0xFFC00000)]
@@ -67,7 +86,10 @@ def test_a_large_cost_of_cells_out_of_view_takes_no_precision_from_the_others(ou
     image = random.integers(0, 60, (20, 40), dtype=np.uint8)
     costs, search = random.random((20, 40, 5)).astype(np.float32), Search(0, 4)
     seen = search.in_view(40)
-    expected, found = (cross_based(CostVolume(costs, search, rest), image, image).costs[:, seen] for rest in (1.0, outside))
+    expected, found = (
+        cross_based(CostVolume(costs, search, rest), image, image).costs[:, seen]
+        for rest in (1.0, outside)
+    )
     # Two rounding errors of float32 at 1.
     np.testing.assert_allclose(found, expected, rtol=0, atol=2.4e-7)
 
@@ -77,11 +99,16 @@ def test_a_mask_counts_under_every_protocol(slanted, protocol):
     inside = np.zeros(slanted.truth.shape, bool)
     inside[40:200, 60:280] = True
     wrong = np.where(inside, slanted.truth, slanted.truth + 7).astype(np.float32)
-    found, of_truth = (evaluate(one, slanted, protocol, mask=inside, reference=slanted.truth) for one in (wrong, slanted.truth))
+    found, of_truth = (
+        evaluate(one, slanted, protocol, mask=inside, reference=slanted.truth)
+        for one in (wrong, slanted.truth)
+    )
     # Predicted views are other frames; all that is measured in this one is as if the map were right everywhere.
     names = [name for name in found if not name.startswith("predict")]
     assert names
-    np.testing.assert_equal({name: found[name] for name in names}, {name: of_truth[name] for name in names})
+    np.testing.assert_equal(
+        {name: found[name] for name in names}, {name: of_truth[name] for name in names}
+    )
     assert evaluate(wrong, slanted, protocol, mask=~inside, reference=slanted.truth) != of_truth
 
 
@@ -90,7 +117,10 @@ def test_a_mask_counts_under_every_protocol(slanted, protocol):
     [
         (np.ones((9, 9), bool), "the mask of evaluated pixels is 9x9, its images are 320x240"),
         (np.zeros((240, 320), bool), "the mask leaves no pixel to evaluate"),
-        (np.full((240, 320), 255, np.uint8), "the mask of evaluated pixels is uint8; expected bool, such as mask == 255"),
+        (
+            np.full((240, 320), 255, np.uint8),
+            "the mask of evaluated pixels is uint8; expected bool, such as mask == 255",
+        ),
     ],
     ids=["size", "empty", "type"],
 )
@@ -113,7 +143,10 @@ def test_masked_numbers_are_missing(slanted):
     expected = evaluate(wrong.filled(np.nan), slanted)
     np.testing.assert_equal(evaluate(wrong, slanted), expected)
     sure = {"made": slanted.truth}
-    np.testing.assert_equal(evaluate(wrong, slanted, confidence=sure), evaluate(wrong.filled(np.nan), slanted, confidence=sure))
+    np.testing.assert_equal(
+        evaluate(wrong, slanted, confidence=sure),
+        evaluate(wrong.filled(np.nan), slanted, confidence=sure),
+    )
     assert expected["rms_error_all"] == 0
     scene = Scene.from_images(slanted.reference, slanted.match, (0, 23), truth=wrong)
     assert evaluate(slanted.truth, scene)["bad_pixels_all"] == 0
@@ -137,16 +170,28 @@ def masked_matcher(left, right, minimum, maximum):
 
 
 def test_a_masked_map_of_a_python_function_has_no_estimates_there(slanted):
-    found = load({"matcher": {"use": "python", "function": f"{__file__}:masked_matcher"}}).pipeline(slanted).disparity
-    np.testing.assert_array_equal(np.isnan(found), np.arange(found.shape[1]) < np.full(found.shape, 30))
+    found = (
+        load({"matcher": {"use": "python", "function": f"{__file__}:masked_matcher"}})
+        .pipeline(slanted)
+        .disparity
+    )
+    np.testing.assert_array_equal(
+        np.isnan(found), np.arange(found.shape[1]) < np.full(found.shape, 30)
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda image, s: Pair(image, s.match, Search(0, 3)), "masked array"),
-        (lambda image, s: census(image, s.match, Search(0, 3)), "census: reference is a masked array"),
-        (lambda _, s: bad_pixels(np.ma.masked_less(s.truth, 9), s.truth, s.truth > 0), "bad_pixels: disparity is a masked array"),
+        (
+            lambda image, s: census(image, s.match, Search(0, 3)),
+            "census: reference is a masked array",
+        ),
+        (
+            lambda _, s: bad_pixels(np.ma.masked_less(s.truth, 9), s.truth, s.truth > 0),
+            "bad_pixels: disparity is a masked array",
+        ),
     ],
 )
 def test_what_has_no_place_for_a_mask_refuses_masked_arrays(slanted, call, said):
@@ -157,7 +202,9 @@ def test_what_has_no_place_for_a_mask_refuses_masked_arrays(slanted, call, said)
 @pytest.mark.parametrize("method", ["bm", "sgbm", "initial_map"])
 @pytest.mark.parametrize("scene", ["synthetic/planes", "middlebury2001/venus"])
 def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request):
-    scene = load_scene(scene, data=None if scene.startswith("synthetic") else request.getfixturevalue("data"))
+    scene = load_scene(
+        scene, data=None if scene.startswith("synthetic") else request.getfixturevalue("data")
+    )
     # True disparities lie on both sides of it.
     low, high = np.floor(np.nanpercentile(scene.truth, [30, 70]))
     found = load(method).pipeline(scene, Search(float(low), float(high)))
@@ -171,7 +218,8 @@ def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request)
 def test_levels_become_disparities():
     search = Search(2, 4, 0.5)
     np.testing.assert_equal(
-        search.disparity_of(np.array([[0, -1], [4, 1]], np.int16)), np.array([[2, np.nan], [4, 2.5]], np.float32)
+        search.disparity_of(np.array([[0, -1], [4, 1]], np.int16)),
+        np.array([[2, np.nan], [4, 2.5]], np.float32),
     )
     for levels in ([5], [-2]):
         with pytest.raises(ParameterError, match="expected 0 to 4, -1 = none"):
@@ -182,7 +230,9 @@ def test_levels_become_disparities():
 
 def looks_left_only(reference, match, search) -> CostVolume:
     """Absolute differences that take every match frame to lie to the right."""
-    return replace(absolute_difference(reference, match, replace(search, direction=1)), search=search)
+    return replace(
+        absolute_difference(reference, match, replace(search, direction=1)), search=search
+    )
 
 
 def looks_both_ways(reference, match, search) -> CostVolume:
@@ -198,7 +248,12 @@ def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(sla
     for beside in ([], ["rank"]):
         with pytest.raises(StereoFrameworkError, match=said):
             Pipeline([looks_left_only, *beside, winner_take_all, left_right_check])(slanted)
-    assert np.isfinite(Pipeline([looks_both_ways, winner_take_all, left_right_check])(slanted).disparity).mean() > 0.5
+    assert (
+        np.isfinite(
+            Pipeline([looks_both_ways, winner_take_all, left_right_check])(slanted).disparity
+        ).mean()
+        > 0.5
+    )
 
 
 WRONG_MATCHES = {
@@ -206,9 +261,15 @@ WRONG_MATCHES = {
     "type": ({"disparity": np.zeros((240, 320))}, r"float64 \(240, 320\); expected float32"),
     "infinite": ({"disparity": np.full((240, 320), np.inf, np.float32)}, "not finite"),
     "status type": ({"status": np.zeros((240, 320), int)}, r"status: int64"),
-    "status value": ({"status": np.full((240, 320), 9, np.uint8)}, "status: 9; expected values of Status"),
+    "status value": (
+        {"status": np.full((240, 320), 9, np.uint8)},
+        "status: 9; expected values of Status",
+    ),
     "status size": ({"status": np.zeros((2, 2), np.uint8)}, r"status: uint8 \(2, 2\)"),
-    "levels": ({"levels": np.full((240, 320), 24, np.int16)}, "levels: levels from 24 to 24; expected -1 to 23"),
+    "levels": (
+        {"levels": np.full((240, 320), 24, np.int16)},
+        "levels: levels from 24 to 24; expected -1 to 23",
+    ),
     "confidence": ({"confidence": {"mine": np.zeros((2, 2), np.float32)}}, "confidence mine"),
 }
 
@@ -231,12 +292,32 @@ def small(image):
 
 DARK = "intensities up to 1, where 0 to 255"
 WARNED = {
-    "exchanged": (lambda s: match(s.match, s.reference, (0, 31), method="ssd"), "the images may be exchanged"),
-    "narrow": (lambda s: match(s.reference, s.match, (0, 8), method="ssd"), "the range may be too narrow"),
-    "end": (lambda s: load("window").pipeline(s, Search(0, 8)), "chose the upper end of the search range, 8"),
-    "0..1 matched": (lambda s: match(small(s.reference), small(s.match), (0, 31), method="ssd"), DARK),
-    "0..1 in a pair": (lambda s: load("window").pipeline(Pair(small(s.reference), small(s.match), s.search)), DARK),
-    "0..1 measured": (lambda s: evaluate(s.truth, Scene.from_images(*map(small, (s.reference, s.match)), truth=s.truth)), DARK),
+    "exchanged": (
+        lambda s: match(s.match, s.reference, (0, 31), method="ssd"),
+        "the images may be exchanged",
+    ),
+    "narrow": (
+        lambda s: match(s.reference, s.match, (0, 8), method="ssd"),
+        "the range may be too narrow",
+    ),
+    "end": (
+        lambda s: load("window").pipeline(s, Search(0, 8)),
+        "chose the upper end of the search range, 8",
+    ),
+    "0..1 matched": (
+        lambda s: match(small(s.reference), small(s.match), (0, 31), method="ssd"),
+        DARK,
+    ),
+    "0..1 in a pair": (
+        lambda s: load("window").pipeline(Pair(small(s.reference), small(s.match), s.search)),
+        DARK,
+    ),
+    "0..1 measured": (
+        lambda s: evaluate(
+            s.truth, Scene.from_images(*map(small, (s.reference, s.match)), truth=s.truth)
+        ),
+        DARK,
+    ),
     "scale": (lambda s: evaluate(4 * s.truth, s), "the wrong scale"),
     "sign": (lambda s: evaluate(-s.truth, s), "the wrong sign"),
 }
@@ -264,9 +345,23 @@ def test_the_command_line_prints_the_same_warnings_once(tmp_path, monkeypatch):
     for name, image in (("left", scene.reference), ("right", scene.match)):
         write_pfm(f"{name}.pfm", small(image))
     for folder in ("a", "b"):
-        told = invoke("match", "left.pfm", "right.pfm", "--disparities", "0:31", "--method", "ssd", "-o", folder)
+        told = invoke(
+            "match",
+            "left.pfm",
+            "right.pfm",
+            "--disparities",
+            "0:31",
+            "--method",
+            "ssd",
+            "-o",
+            folder,
+        )
         assert told.exit_code == 0, told.output
-        assert [line.count("intensities up to 1") for line in told.stderr.splitlines() if "intensities" in line] == [1]
+        assert [
+            line.count("intensities up to 1")
+            for line in told.stderr.splitlines()
+            if "intensities" in line
+        ] == [1]
 
 
 def test_the_page_and_the_table_give_one_mean(tmp_path, data):
@@ -278,9 +373,14 @@ def test_the_page_and_the_table_give_one_mean(tmp_path, data):
     own = stored(tmp_path)
     [average] = average_rows(own, data)
     values = [r.statistics["bad_pixels_nonocc"] for r in own]
-    assert average.statistics["bad_pixels_nonocc"] == pytest.approx(np.average(values, weights=weights))
+    assert average.statistics["bad_pixels_nonocc"] == pytest.approx(
+        np.average(values, weights=weights)
+    )
     table = next(
-        block for section in run_page(tmp_path, data=data).sections for block in section.blocks if isinstance(block, Table)
+        block
+        for section in run_page(tmp_path, data=data).sections
+        for block in section.blocks
+        if isinstance(block, Table)
     )
     mean = table.rows[0][table.header.index("mean")]
     assert mean == average.statistics["bad_pixels_nonocc"]
@@ -308,7 +408,10 @@ def test_coverage_stands_beside_errors_under_every_protocol(slanted, protocol):
     assert found["fraction_matched"] == pytest.approx(0.75)
 
 
-MADE = [result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": f}, method=f"{f}") for f in (0.745, 1.0)]
+MADE = [
+    result("set/a", {}, {"bad_pixels_all": 3.0, "fraction_matched": f}, method=f"{f}")
+    for f in (0.745, 1.0)
+]
 SHARES = "74.5 to 100 % of the pixels have an estimate"
 
 

@@ -17,7 +17,12 @@ from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.sweep import Store
 
 MISSING = "1 results are still missing; if the run is not going on, it was stopped early: run the same command again"
-SCRIPT = {"name": "window", "scenes": ["synthetic/planes"], "include": "window", "search": {"maximum": 3}}
+SCRIPT = {
+    "name": "window",
+    "scenes": ["synthetic/planes"],
+    "include": "window",
+    "search": {"maximum": 3},
+}
 COUNT = 40
 
 
@@ -33,7 +38,16 @@ def filled(folder, count=COUNT):
 def one(i):
     script = {"name": "window", "aggregation": ["box"]}
     axes, statistics = {"aggregation.box.size": i}, {"bad_pixels_nonocc": i / 8}
-    return result("synthetic/planes", axes, statistics, id=f"{i:016x}", method="window", energy=None, seconds={}, script=script)
+    return result(
+        "synthetic/planes",
+        axes,
+        statistics,
+        id=f"{i:016x}",
+        method="window",
+        energy=None,
+        seconds={},
+        script=script,
+    )
 
 
 @contextlib.contextmanager
@@ -101,7 +115,9 @@ def row(value):
 def within(column, name, text):
     """A row with a value in one of its mappings that is put in as a text, since SQLite itself refuses it."""
     marked = f"json_set({column}, '$.{name}', json('{{\"a\": \"@\"}}'))"
-    return sql(f"UPDATE results SET {column} = replace({marked}, '\"@\"', '{text}') WHERE key LIKE '7 %'")
+    return sql(
+        f"UPDATE results SET {column} = replace({marked}, '\"@\"', '{text}') WHERE key LIKE '7 %'"
+    )
 
 
 DAMAGES = {
@@ -123,7 +139,9 @@ DAMAGES = {
     "no warnings": changed(warnings="5"),
     "a map elsewhere": changed(map='"../../etc/passwd"'),
     "a value too many": changed(birds="1"),
-    "a value too few": sql("UPDATE results SET row = json_remove(row, '$.axes') WHERE key LIKE '7 %'"),
+    "a value too few": sql(
+        "UPDATE results SET row = json_remove(row, '$.axes') WHERE key LIKE '7 %'"
+    ),
     "another version": sql("PRAGMA user_version = 1"),
     "a foreign table": sql("ALTER TABLE results RENAME COLUMN place TO birds"),
 }
@@ -136,7 +154,11 @@ REMEDIES = dict.fromkeys(("page 0", "cut"), "choose a folder on a local disk")
 def told(path, *words):
     """A verb answers with one line that names the store."""
     answer = call(*words)
-    assert (answer.exit_code, str(path) in answer.stderr, len(answer.stderr.splitlines())) == (2, True, 1), answer.output
+    assert (answer.exit_code, str(path) in answer.stderr, len(answer.stderr.splitlines())) == (
+        2,
+        True,
+        1,
+    ), answer.output
     return answer.stderr
 
 
@@ -147,7 +169,9 @@ def test_a_damaged_store_is_told_in_a_line(damage, tmp_path):
     DAMAGES[damage](path)
     assert path.read_bytes() != before
     # Parameters are read where they are shown.
-    for verb, *more in VERBS if damage != "deep parameters" else [("results", "--json"), ("report",)]:
+    for verb, *more in (
+        VERBS if damage != "deep parameters" else [("results", "--json"), ("report",)]
+    ):
         assert REMEDIES.get(damage, "choose another folder") in told(path, verb, path.parent, *more)
 
 
@@ -158,11 +182,16 @@ def test_a_foreign_store_does_nothing_to_the_terminal(tmp_path):
         db.execute(f"UPDATE results SET row = json_set(row, {told}) WHERE row IS NOT NULL")
     answer = call("results", path.parent)
     assert answer.stdout.splitlines()[1].split("\t")[1] == "\\x1b[31mred"
-    assert [line.rpartition(" ")[2] for line in answer.stderr.splitlines()[:2]] == ["\\x1b]0;title\\x07", "\\x1b[2Jgone"]
+    assert [line.rpartition(" ")[2] for line in answer.stderr.splitlines()[:2]] == [
+        "\\x1b]0;title\\x07",
+        "\\x1b[2Jgone",
+    ]
     assert not {"\x1b", "\x07"} & {*answer.output}
 
 
-@pytest.mark.parametrize("damage", ["page 0", "no table results", "a foreign table", "another version"])
+@pytest.mark.parametrize(
+    "damage", ["page 0", "no table results", "a foreign table", "another version"]
+)
 def test_a_run_does_not_touch_a_damaged_store(damage, tmp_path, script):
     path = filled(tmp_path / "out")
     DAMAGES[damage](path)
@@ -191,7 +220,13 @@ def on_a_read_only_disk(folder, *command):
     """What a command says where the folder cannot be written to; needs a system that lets us mount it so."""
     quoted = " ".join(f"'{part}'" for part in command)
     line = f"mount --bind '{folder}' '{folder}' && mount -o remount,ro,bind '{folder}' && {quoted}"
-    return subprocess.run(["unshare", "-rm", "sh", "-c", line], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        ["unshare", "-rm", "sh", "-c", line],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def can_mount(tmp_path):
@@ -211,7 +246,10 @@ def test_reading_needs_no_writing(tmp_path):
     assert (killed / "results.sqlite-wal").stat().st_size > 0
     found = on_a_read_only_disk(tmp_path, sys.executable, "-c", READS, closed, killed)
     assert found.returncode == 0, found.stderr
-    assert [len(text.splitlines()) - 1 for text in found.stdout.split("# ")[1:]] == [COUNT + 1, COUNT + 2]
+    assert [len(text.splitlines()) - 1 for text in found.stdout.split("# ")[1:]] == [
+        COUNT + 1,
+        COUNT + 2,
+    ]
 
 
 def test_reading_leaves_nothing_behind(tmp_path):

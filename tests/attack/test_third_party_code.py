@@ -20,7 +20,9 @@ from stereo_framework.papers.energies2008.items import _energy
 from stereo_framework.script import load
 from stereo_framework.sweep.executors import Processes
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="the commands are those of a POSIX shell"
+)
 
 FUNCTION = """
 import pathlib
@@ -56,7 +58,10 @@ def matchers(mark):
     function = f"the Python function {here / 'evil.py'}:match"
     return {
         "function": ({"use": "python", "function": "evil.py:match"}, function),
-        "shell": ({"use": "command", "shell": True, "run": shell} | GREY, f"the shell command {shell}"),
+        "shell": (
+            {"use": "command", "shell": True, "run": shell} | GREY,
+            f"the shell command {shell}",
+        ),
         "program": (
             {"use": "command", "run": "./tool.sh {left} {output}"} | GREY,
             f"the program {here / 'tool.sh'} {{left}} {{output}}",
@@ -80,7 +85,9 @@ COMMANDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("switch", ["option", "variable"])
-def test_no_command_executes_functions_and_programs_that_the_user_forbids(kind, switch, mark, monkeypatch):
+def test_no_command_executes_functions_and_programs_that_the_user_forbids(
+    kind, switch, mark, monkeypatch
+):
     matcher, execution = matchers(mark)[kind]
     write_script("s.yaml", BASE | {"matcher": matcher})
     option = ["--no-plugins"] if switch == "option" else []
@@ -89,7 +96,10 @@ def test_no_command_executes_functions_and_programs_that_the_user_forbids(kind, 
     for command in COMMANDS:
         result = invoke(*command, *option)
         assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1), result.output
-        assert f"{execution} is not executed: --no-plugins, or STEREO_NO_PLUGINS in the environment" in result.stderr
+        assert (
+            f"{execution} is not executed: --no-plugins, or STEREO_NO_PLUGINS in the environment"
+            in result.stderr
+        )
     assert not mark.exists()
 
 
@@ -125,17 +135,24 @@ def hidden_places(matcher, other):
     return {
         "method": BASE | {"methods": {"a": COMPARISON, "b": {"matcher": matcher}}},
         "auxiliary method": BASE | chain | {"alternatives": auxiliary},
-        "auxiliary method of a method": BASE | {"methods": {"a": chain | {"alternatives": auxiliary}}},
+        "auxiliary method of a method": BASE
+        | {"methods": {"a": chain | {"alternatives": auxiliary}}},
         "axis": BASE | {"matcher": other} | swept,
         "axes that move together": BASE | {"matcher": other} | zipped,
         "axis of a method": BASE | {"methods": {"a": {"matcher": other} | swept}},
         "include": BASE | {"include": "inner.yaml"},
         "include of a method": BASE | {"methods": {"a": {"include": "inner.yaml"}}},
-        "include of an auxiliary method": BASE | chain | {"alternatives": {"inner": {"include": "inner.yaml"}}},
+        "include of an auxiliary method": BASE
+        | chain
+        | {"alternatives": {"inner": {"include": "inner.yaml"}}},
         "scheme": BASE | {"matcher": matcher} | tiles,
-        "plug-in beside it": BASE | {"plugins": ["stages.py"], "matcher": matcher, "refinement": ["of_the_plugin"]},
+        "plug-in beside it": BASE
+        | {"plugins": ["stages.py"], "matcher": matcher, "refinement": ["of_the_plugin"]},
         "auxiliary method of an unknown stage": (
-            BASE | {"plugins": ["stages.py"], "alternatives": auxiliary} | COMPARISON | {"optimization": "of_the_plugin"}
+            BASE
+            | {"plugins": ["stages.py"], "alternatives": auxiliary}
+            | COMPARISON
+            | {"optimization": "of_the_plugin"}
         ),
     }
 
@@ -157,10 +174,15 @@ def test_check_lists_code_wherever_it_stands_in_a_script(place, mark):
 def test_check_lists_each_value_of_an_axis_over_a_parameter(mark):
     shutil.copy("evil.py", "worse.py")
     axis = {"matcher.function": ["evil.py:match", "worse.py:match"]}
-    write_script("s.yaml", BASE | {"matcher": {"use": "python", "function": "evil.py:match"}, "sweep": {"grid": axis}})
+    write_script(
+        "s.yaml",
+        BASE | {"matcher": {"use": "python", "function": "evil.py:match"}, "sweep": {"grid": axis}},
+    )
     listed = invoke("check", "s.yaml", "--no-plugins").stdout
     assert all(f"{mark.parent / name}:match" in listed for name in ("evil.py", "worse.py"))
-    override = invoke("check", "s.yaml", "--no-plugins", "--set", f"matcher.function={mark.parent}/other.py:match")
+    override = invoke(
+        "check", "s.yaml", "--no-plugins", "--set", f"matcher.function={mark.parent}/other.py:match"
+    )
     assert f"python.function: no file {mark.parent}/other.py" in override.stderr
     assert not mark.exists()
 
@@ -183,7 +205,10 @@ def test_a_check_imports_no_package_of_a_function(mark, monkeypatch):
     write_script("s.yaml", BASE | {"matcher": {"use": "python", "function": "hostile.inner:match"}})
     for option in ([], ["--no-plugins"]):
         result = invoke("check", "s.yaml", *option)
-        assert (result.exit_code, "the Python function hostile.inner:match" in result.stdout) == (0, True), result.output
+        assert (result.exit_code, "the Python function hostile.inner:match" in result.stdout) == (
+            0,
+            True,
+        ), result.output
     assert not mark.exists()
 
 
@@ -201,7 +226,9 @@ def test_python_calls_execute_nothing_that_the_user_forbids(mark, monkeypatch):
     scene = stereo_framework.load_scene("synthetic/planes")
     monkeypatch.setenv("STEREO_NO_PLUGINS", "1")
     for call in calls.values():
-        with pytest.raises(ScriptError, match="is not (executed|imported): --no-plugins, or STEREO_NO_PLUGINS"):
+        with pytest.raises(
+            ScriptError, match="is not (executed|imported): --no-plugins, or STEREO_NO_PLUGINS"
+        ):
             call()
     # Objects that exist already are refused when they are called.
     with pytest.raises(ParameterError, match="is not executed"):
@@ -226,7 +253,9 @@ def test_worker_processes_obey_the_switch(mark, monkeypatch):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize(("text", "forbidden"), [("1", True), ("0", True), ("no", True), ("", False)])
+@pytest.mark.parametrize(
+    ("text", "forbidden"), [("1", True), ("0", True), ("no", True), ("", False)]
+)
 def test_any_text_but_an_empty_one_turns_the_switch_on(text, forbidden, mark, monkeypatch):
     write_script("s.yaml", BASE | {"matcher": matchers(mark)["function"][0]})
     monkeypatch.setenv("STEREO_NO_PLUGINS", text)
@@ -235,9 +264,17 @@ def test_any_text_but_an_empty_one_turns_the_switch_on(text, forbidden, mark, mo
 
 
 def test_the_switch_and_a_plug_in_contradict_each_other(mark, monkeypatch):
-    for command in (("check", "ssd"), ("run", "ssd", "--scene", "synthetic/planes"), ("results", "o"), ("stages",)):
+    for command in (
+        ("check", "ssd"),
+        ("run", "ssd", "--scene", "synthetic/planes"),
+        ("results", "o"),
+        ("stages",),
+    ):
         result = invoke(*command, "--plugin", "evil.py", "--no-plugins")
-        assert (result.exit_code, "--plugin and --no-plugins contradict each other" in result.stderr) == (2, True)
+        assert (
+            result.exit_code,
+            "--plugin and --no-plugins contradict each other" in result.stderr,
+        ) == (2, True)
     monkeypatch.setenv("STEREO_NO_PLUGINS", "1")
     assert invoke("stages", "--plugin", "evil.py").exit_code == 2
     assert not mark.exists()
@@ -246,7 +283,9 @@ def test_the_switch_and_a_plug_in_contradict_each_other(mark, monkeypatch):
 def test_installed_plug_ins_are_passed_over_if_the_variable_is_set(tmp_path, monkeypatch):
     (tmp_path / "passed_over.py").write_text("raise SystemExit('executed')\n")
     (tmp_path / "passed_over-1.dist-info").mkdir()
-    (tmp_path / "passed_over-1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: passed_over\nVersion: 1\n")
+    (tmp_path / "passed_over-1.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: passed_over\nVersion: 1\n"
+    )
     entry = "[stereo_framework.plugins]\npassed_over = passed_over\n"
     (tmp_path / "passed_over-1.dist-info/entry_points.txt").write_text(entry)
     monkeypatch.syspath_prepend(tmp_path)
@@ -261,7 +300,9 @@ def test_installed_plug_ins_are_passed_over_if_the_variable_is_set(tmp_path, mon
 
 
 @pytest.mark.parametrize("kind", ["script", "scene", "protocol"])
-@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!!python/module:os"])
+@pytest.mark.parametrize(
+    "tag", ["!!python/object/apply:os.system", "!!python/name:os.system", "!!python/module:os"]
+)
 def test_yaml_tags_execute_nothing(kind, tag, mark):
     value = f"{tag} [touch {mark}]" if "apply" in tag else f"{tag} ''"
     Path("s.yaml").write_text(f"include: window\nseed: {value}\n")
@@ -269,10 +310,20 @@ def test_yaml_tags_execute_nothing(kind, tag, mark):
     words = {
         "script": ("check", "s.yaml"),
         "scene": ("scenes", "--describe", "./scene.yaml"),
-        "protocol": ("run", "window", "--scene", "synthetic/planes", "--protocol", f"{{base: {value}}}"),
+        "protocol": (
+            "run",
+            "window",
+            "--scene",
+            "synthetic/planes",
+            "--protocol",
+            f"{{base: {value}}}",
+        ),
     }[kind]
     result = invoke(*words)
-    assert (result.exit_code, f"{tag.partition(' ')[0]} is not used here" in result.stderr) == (2, True), result.output
+    assert (result.exit_code, f"{tag.partition(' ')[0]} is not used here" in result.stderr) == (
+        2,
+        True,
+    ), result.output
     assert not mark.exists()
 
 
@@ -295,7 +346,10 @@ def test_pickled_objects_in_numpy_files_are_not_read(name, mark):
         np.savez(name, array)
     mark.unlink(missing_ok=True)
     result = invoke("evaluate", name, "--scene", "synthetic/planes")
-    assert (result.exit_code, f"{name}: holds Python objects, which are not read" in result.stderr) == (2, True)
+    assert (
+        result.exit_code,
+        f"{name}: holds Python objects, which are not read" in result.stderr,
+    ) == (2, True)
     assert not mark.exists()
 
 
@@ -305,21 +359,30 @@ READERS = (("results", "o"), ("rank", "o"), ("report", "o"), ("results", "o", "-
 
 
 def test_no_command_executes_code_that_a_results_folder_names(mark):
-    write_script("s.yaml", BASE | {"matcher": matchers(mark)["function"][0], "plugins": ["stages.py"]})
+    write_script(
+        "s.yaml", BASE | {"matcher": matchers(mark)["function"][0], "plugins": ["stages.py"]}
+    )
     Path("stages.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
     assert invoke("run", "s.yaml", "--out", "o").exit_code == 0
     mark.unlink()
     for command in READERS:
         assert invoke(*command).exit_code == 0
     map_file = next(Path("o/maps").glob("*.pfm"))
-    assert invoke("evaluate", map_file, "--scene", "synthetic/planes", "--out", "o", "--name", "copy").exit_code == 0
+    assert (
+        invoke(
+            "evaluate", map_file, "--scene", "synthetic/planes", "--out", "o", "--name", "copy"
+        ).exit_code
+        == 0
+    )
     assert not mark.exists()
     # Its resolved script is a script like any other: check lists the code, the switch refuses it.
     listed = invoke("check", "o/s.resolved.yaml", "--no-plugins").stdout
     assert f"the Python function {mark.parent / 'evil.py'}:match" in listed
     assert f"the plug-in {mark.parent / 'stages.py'}" in listed
     assert invoke("run", "o/s.resolved.yaml", "--no-plugins").exit_code == 2
-    assert invoke("run", "o/s.resolved.yaml").exit_code == 2  # the plug-in lies outside of the folder o
+    assert (
+        invoke("run", "o/s.resolved.yaml").exit_code == 2
+    )  # the plug-in lies outside of the folder o
     assert not mark.exists()
 
 
@@ -327,7 +390,9 @@ def test_a_stored_script_of_a_paper_loads_no_plug_in(mark):
     write_script("inner.yaml", {"plugins": ["evil.py"]})
     slots = {"matching_cost": "squared_difference", "smoothness": "potts", "optimization": "icm"}
     scene = stereo_framework.load_scene("synthetic/planes")
-    stored = types.SimpleNamespace(script=slots | {"plugins": [str(mark.parent / "evil.py")], "include": "inner.yaml"})
+    stored = types.SimpleNamespace(
+        script=slots | {"plugins": [str(mark.parent / "evil.py")], "include": "inner.yaml"}
+    )
     assert _energy(stored, scene).volume.costs.size
     assert not mark.exists()
 
@@ -338,7 +403,9 @@ def test_a_mapping_that_includes_a_file_gives_it_no_other_folder(mark):
     with pytest.raises(ScriptError, match="lies outside the script's folder"):
         load({"include": "folder/s.yaml"})
     assert not mark.exists()
-    assert load({"include": "folder/s.yaml"}, plugins=["evil.py"]).executions == (f"the plug-in {mark.parent / 'evil.py'}",)
+    assert load({"include": "folder/s.yaml"}, plugins=["evil.py"]).executions == (
+        f"the plug-in {mark.parent / 'evil.py'}",
+    )
 
 
 def test_the_installed_command_imports_no_module_of_the_current_folder(mark):
@@ -347,6 +414,12 @@ def test_the_installed_command_imports_no_module_of_the_current_folder(mark):
         pytest.skip("the package is not installed as a command")
     for module in ("yaml", "numpy", "typer"):
         Path(f"{module}.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
-    done = subprocess.run([command, "check", "window", "--no-plugins"], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [command, "check", "window", "--no-plugins"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert not mark.exists()

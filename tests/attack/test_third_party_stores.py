@@ -21,7 +21,12 @@ from stereo_framework.io import locked, write_disparity
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.database import TABLE, VERSION
 
-SCRIPT = {"name": "window", "scenes": ["synthetic/planes"], "include": "window", "search": {"maximum": 3}}
+SCRIPT = {
+    "name": "window",
+    "scenes": ["synthetic/planes"],
+    "include": "window",
+    "search": {"maximum": 3},
+}
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 READS = (("results",), ("results", "--json"), ("report",), ("rank",))
 TIME = 120
@@ -85,7 +90,9 @@ def test_a_journal_that_names_another_file_is_refused(folder, writes, tmp_path):
     thesis.write_text("my thesis")
     journal_with_super_journal(folder / "results.sqlite", thesis)
     for words in [*writes, *((verb, "theirs", *more) for verb, *more in READS)]:
-        assert_refused(folder, words, "results.sqlite-journal: names another file, which SQLite would delete")
+        assert_refused(
+            folder, words, "results.sqlite-journal: names another file, which SQLite would delete"
+        )
         assert thesis.read_text() == "my thesis"
 
 
@@ -150,7 +157,9 @@ def test_companions_that_are_no_plain_files_are_refused(folder, tmp_path):
     program = [sys.executable, "-c", OPENING, *(str(path.parent) for path in paths)]
     answer = subprocess.run(program, capture_output=True, text=True, timeout=TIME, check=True)
     messages = answer.stdout.splitlines()
-    assert [message.partition(": is ")[0] for message in messages] == [str(path) for path in paths for _ in (False, True)]
+    assert [message.partition(": is ")[0] for message in messages] == [
+        str(path) for path in paths for _ in (False, True)
+    ]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and links of POSIX")
@@ -290,7 +299,9 @@ def test_pages_that_are_read_many_times_over_are_damaged(row, folder):
         "from pathlib import Path; from stereo_framework.sweep import Store\n"
         "with Store(Path('theirs')) as store: print(store.lacking()); store.results(every=True)"
     )
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=TIME, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=TIME, check=False
+    )
     assert "DataError" in answer.stderr.splitlines()[-1]
     assert "damaged" in answer.stderr.splitlines()[-1]
 
@@ -351,7 +362,10 @@ def test_a_file_system_without_locks_is_named_as_the_cause(tmp_path, monkeypatch
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr("stereo_framework.io.file_lock._lock", no_locks)
-    with pytest.raises(DataError, match=r"cannot be locked \(No locks available\); the file system may have no locks"):
+    with pytest.raises(
+        DataError,
+        match=r"cannot be locked \(No locks available\); the file system may have no locks",
+    ):
         Store(tmp_path, create=True)
 
 

@@ -44,7 +44,9 @@ WRITTEN = {
     "run drawn.yaml --report --out o": ["plots/p.svg", "tables/t.md", "report.html"],
     "tune drawn.yaml --statistic bad_pixels_all --trials 1 --out o": ["best.yaml"],
     "match left.png right.png --disparities 0:6 --method window -o o": ["picture.png"],
-    "evaluate map.pfm --scene synthetic/planes --name map --out o": ["pictures/synthetic-planes_map_*_overview.png"],
+    "evaluate map.pfm --scene synthetic/planes --name map --out o": [
+        "pictures/synthetic-planes_map_*_overview.png"
+    ],
     "compare map.pfm other.pfm --scene synthetic/planes --out o": ["comparison.png"],
 }
 """Commands, and names of files that they write; a star stands for the identity of a run."""
@@ -64,7 +66,10 @@ def inputs(tmp_path):
     write_disparity("other.pfm", truth + 1)
 
 
-@pytest.mark.parametrize("command", [pytest.param(c, marks=pytest.mark.slow if c.startswith(DRAWS) else ()) for c in WRITTEN])
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(c, marks=pytest.mark.slow if c.startswith(DRAWS) else ()) for c in WRITTEN],
+)
 def test_files_of_others_stay_where_something_is_written(tmp_path, inputs, command):
     if command.startswith("tune"):
         pytest.importorskip("optuna")
@@ -82,7 +87,9 @@ def test_files_of_others_stay_where_something_is_written(tmp_path, inputs, comma
     said = "was not written by this program, or was changed since, and is not overwritten"
     told = [line for line in result.stderr.splitlines() if said in line]
     assert result.exit_code == 2
-    assert [path.name in line for path, line in zip(paths, told, strict=True)] == [True] * len(paths)
+    assert [path.name in line for path, line in zip(paths, told, strict=True)] == [True] * len(
+        paths
+    )
     for path in paths:
         assert path.read_bytes() == MINE
         path.unlink()
@@ -99,15 +106,31 @@ def test_a_script_beside_its_results_stays_as_it_is(tmp_path):
     # A changed one is the user's.
     changed = resolved.read_text() + "# changed\n"
     resolved.write_text(changed)
-    assert "mine.resolved.yaml: was not written by this program, or was changed since" in invoke(*again).stderr
+    assert (
+        "mine.resolved.yaml: was not written by this program, or was changed since"
+        in invoke(*again).stderr
+    )
     assert (resolved.read_text(), (tmp_path / "mine.yaml").read_text()) == (changed, mine)
 
 
 def test_match_does_not_replace_its_images(tmp_path, inputs):
     shutil.move("left.png", "disparity.png")
     before = (tmp_path / "disparity.png").read_bytes()
-    result = invoke("match", "disparity.png", "right.png", "--disparities", "0:6", "--method", "window", "-o", ".")
-    assert (result.exit_code, "disparity.png: was not written by this program" in result.stderr) == (2, True)
+    result = invoke(
+        "match",
+        "disparity.png",
+        "right.png",
+        "--disparities",
+        "0:6",
+        "--method",
+        "window",
+        "-o",
+        ".",
+    )
+    assert (
+        result.exit_code,
+        "disparity.png: was not written by this program" in result.stderr,
+    ) == (2, True)
     assert (tmp_path / "disparity.png").read_bytes() == before
     assert not (tmp_path / "disparity.pfm").exists()
 
@@ -126,7 +149,23 @@ def test_a_report_passes_over_files_of_others(tmp_path, inputs):
 def test_names_that_files_can_and_cannot_have():
     for name in ("a", "window (9x9)", "größe", "a.b-c_d", "9"):
         assert name_fault(name) is None
-    for name in ("", ".", "..", "a/b", "a\\b", "a\0", "a\n", "con", "NUL.txt", "a.", "a ", "-a", "~a", "C:x", "a" * 101):
+    for name in (
+        "",
+        ".",
+        "..",
+        "a/b",
+        "a\\b",
+        "a\0",
+        "a\n",
+        "con",
+        "NUL.txt",
+        "a.",
+        "a ",
+        "-a",
+        "~a",
+        "C:x",
+        "a" * 101,
+    ):
         assert "cannot be the name of a file" in name_fault(name), name
 
 
@@ -145,7 +184,9 @@ def stranger(tmp_path):
     trace = tmp_path / "trace"
     (tmp_path / "plug.py").write_text(MARK.format(path=str(trace)) + STAGE)
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder/s.yaml").write_text(f"plugins: [../plug.py]\n{METHOD}refinement: [nothing_at_all]\n")
+    (tmp_path / "folder/s.yaml").write_text(
+        f"plugins: [../plug.py]\n{METHOD}refinement: [nothing_at_all]\n"
+    )
     return trace
 
 
@@ -165,10 +206,18 @@ def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
     assert stranger.exists()
     assert len(load("folder/s.yaml", plugins=["plug.py"]).settings) == 1
     # Python scripts may name them anywhere.
-    assert load({"include": "window", "plugins": [str(tmp_path / "plug.py")]}).plugins == (str(tmp_path / "plug.py"),)
+    assert load({"include": "window", "plugins": [str(tmp_path / "plug.py")]}).plugins == (
+        str(tmp_path / "plug.py"),
+    )
     # What was resolved names it by its whole path, and is as foreign.
-    assert invoke("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code == 0
-    for words in (["run", "o/s.resolved.yaml"], ["match", "--example", "--method", "o/s.resolved.yaml", "-o", "m"]):
+    assert (
+        invoke("run", "folder/s.yaml", "--plugin", "plug.py", "--out", "o", "--no-maps").exit_code
+        == 0
+    )
+    for words in (
+        ["run", "o/s.resolved.yaml"],
+        ["match", "--example", "--method", "o/s.resolved.yaml", "-o", "m"],
+    ):
         assert [invoke(*words, *more).exit_code for more in ([], ["--plugin", "plug.py"])] == [2, 0]
 
 
@@ -176,13 +225,19 @@ def test_check_without_plug_ins(tmp_path, stranger):
     result = invoke("check", "--no-plugins", "folder/s.yaml")
     verdict = "no fault as far as it shows without its plug-ins (../plug.py); not checked: refinement nothing_at_all"
     plugin = f"a run executes the plug-in {tmp_path / 'plug.py'}"
-    assert (result.exit_code, result.stdout) == (0, f"folder/s.yaml: {verdict}\nfolder/s.yaml: {plugin}\n")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        f"folder/s.yaml: {verdict}\nfolder/s.yaml: {plugin}\n",
+    )
     assert not stranger.exists()
     # The rest is checked as ever, and so are scripts without plug-ins.
     with (tmp_path / "folder/s.yaml").open("a") as file:
         file.write("seed: x\n")
     (tmp_path / "plain.yaml").write_text(METHOD + "refinement: [nothing_at_all]\n")
-    for name, fault in (("folder/s.yaml", "seed: 'x' is not a whole number"), ("plain.yaml", "no stage 'nothing_at_all'")):
+    for name, fault in (
+        ("folder/s.yaml", "seed: 'x' is not a whole number"),
+        ("plain.yaml", "no stage 'nothing_at_all'"),
+    ):
         result = invoke("check", "--no-plugins", name)
         assert (result.exit_code, fault in result.stderr) == (2, True)
 
@@ -210,8 +265,12 @@ def test_installed_plug_ins_are_passed_over(tmp_path, monkeypatch):
     """A package with an entry point."""
     (tmp_path / "theirs.py").write_text("print('theirs was run')\n")
     (tmp_path / "theirs-1.dist-info").mkdir()
-    (tmp_path / "theirs-1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
-    (tmp_path / "theirs-1.dist-info/entry_points.txt").write_text("[stereo_framework.plugins]\ntheirs = theirs\n")
+    (tmp_path / "theirs-1.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: theirs\nVersion: 1\n"
+    )
+    (tmp_path / "theirs-1.dist-info/entry_points.txt").write_text(
+        "[stereo_framework.plugins]\ntheirs = theirs\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     for more, run in ((["--no-plugins"], False), ([], True)):
         installed_plugins.cache_clear()  # as in a new process
@@ -226,7 +285,11 @@ def test_installed_plug_ins_are_passed_over(tmp_path, monkeypatch):
 def test_the_limit_of_pixels_can_be_moved(monkeypatch):
     write_image("a.png", np.zeros((20, 30), np.uint8))
     for limit, option, said in (
-        ("599", (), r"a.png: says 30x20 pixels; at most 599 are read (--max-pixels N, or STEREO_MAX_PIXELS=N"),
+        (
+            "599",
+            (),
+            r"a.png: says 30x20 pixels; at most 599 are read (--max-pixels N, or STEREO_MAX_PIXELS=N",
+        ),
         ("599", ("--max-pixels", "500"), "a.png: says 30x20 pixels; at most 500 are read"),
         ("many", (), "STEREO_MAX_PIXELS: 'many' is not a whole number above 0"),
     ):
@@ -241,7 +304,10 @@ def test_the_limit_of_pixels_can_be_moved(monkeypatch):
 
 def test_all_axes_together_have_a_limit(monkeypatch):
     monkeypatch.setattr(limits, "SETTINGS", 100)
-    axes = {f"search.{key}": {"range": [first, first + 59, 1]} for key, first in (("minimum", 0), ("maximum", 100))}
+    axes = {
+        f"search.{key}": {"range": [first, first + 59, 1]}
+        for key, first in (("minimum", 0), ("maximum", 100))
+    }
     with pytest.raises(ScriptError, match="the axes of the script have more than 100 values"):
         load({"include": "window", "sweep": {"zip": axes}})
 

@@ -28,7 +28,17 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and l
 VERBS = {
     "run": RUN,
     "report": REPORT,
-    "match": ("match", "left.png", "right.png", "--method", "ssd", "--disparities", "0:8", "-o", "o"),
+    "match": (
+        "match",
+        "left.png",
+        "right.png",
+        "--method",
+        "ssd",
+        "--disparities",
+        "0:8",
+        "-o",
+        "o",
+    ),
     "export": EXPORT,
 }
 
@@ -90,7 +100,11 @@ def limited(most):
         *(
             pytest.param(verb, [*map(killed, kills), *map(limited, limits)], marks=pytest.mark.slow)
             for verb, kills, limits in (
-                ("run", (1, 2, 3, 5, 6, 7, 8, 9, 12, 20), (0, 500, 8192, 30_000, 40_000, 50_000, 60_000, 70_000)),
+                (
+                    "run",
+                    (1, 2, 3, 5, 6, 7, 8, 9, 12, 20),
+                    (0, 500, 8192, 30_000, 40_000, 50_000, 60_000, 70_000),
+                ),
                 ("report", (1, 2, 3, 4, 5), ()),
                 ("match", (1, 2, 3, 4, 5), (10_000,)),
                 ("export", (1, 2, 3, 4, 5), (10_000,)),
@@ -110,9 +124,17 @@ def test_a_write_that_a_kill_or_a_full_disk_ends_is_made_up_for(verb, ends, home
         result = call(*VERBS[verb])
         assert (result.exit_code, "overwritten" in result.stderr) == (0, False), result.output
         # The page of a run tells seconds.
-        files = {name: data for name, data in content(home / "o").items() if verb != "run" or name != "report.html"}
+        files = {
+            name: data
+            for name, data in content(home / "o").items()
+            if verb != "run" or name != "report.html"
+        }
         with Store(home / "o") if verb == "run" else contextlib.nullcontext() as store:
-            rows = [(r.id, r.method, r.statistics, np.nansum(r.disparity)) for r in store.results()] if store else []
+            rows = (
+                [(r.id, r.method, r.statistics, np.nansum(r.disparity)) for r in store.results()]
+                if store
+                else []
+            )
         found.append((files, rows))
         assert found[-1] == found[0]
         shutil.rmtree(home / "o")
@@ -133,14 +155,22 @@ def test_a_file_is_replaced_unless_something_is_lost(tmp_path):
         for name in ("p", "cut", "empty"):
             write_bytes(tmp_path / f"plots/{name}.svg", b"second")
         for path in (mine, tmp_path / "plots/edited.svg"):
-            with pytest.raises(DataError, match=r"\.svg: was not written by this program, or was changed since, and is not"):
+            with pytest.raises(
+                DataError,
+                match=r"\.svg: was not written by this program, or was changed since, and is not",
+            ):
                 write_bytes(path, b"second")
         # What was written under another name is the user's where it was copied to.
         shutil.copy(tmp_path / "plots/p.svg", tmp_path / "copy.svg")
         with pytest.raises(DataError, match=r"copy\.svg: was not written"):
             write_bytes(tmp_path / "copy.svg", b"third")
     found = {path.stem: path.read_bytes() for path in (tmp_path / "plots").iterdir()}
-    assert found == {"p": b"second", "cut": b"second", "empty": b"second", "edited": b"first, edited"}
+    assert found == {
+        "p": b"second",
+        "cut": b"second",
+        "empty": b"second",
+        "edited": b"first, edited",
+    }
     assert mine.read_bytes() == b"mine"
     # Elsewhere a file was named by the user; a link is followed, and what is protected stays.
     (tmp_path / "link.svg").symlink_to(mine)
@@ -195,7 +225,10 @@ def test_a_folder_that_goes_away_is_told(maps, home, monkeypatch):
     monkeypatch.setattr(Crew, "computed", going)
     result = call("run", "sw.yaml", "--out", "o", maps)
     assert result.exit_code == 2
-    assert "o: was removed or moved during the run, together with its results" in result.stderr.splitlines()[-1]
+    assert (
+        "o: was removed or moved during the run, together with its results"
+        in result.stderr.splitlines()[-1]
+    )
     assert not (home / "o").exists()
 
 
@@ -204,7 +237,12 @@ def test_names_that_are_not_utf_8(home):
     odd = os.fsdecode(b"caf\xe9")
     shutil.copy("left.png", f"{odd}.png")
     matched = ("match", f"{odd}.png", "right.png", "--method", "ssd", "--disparities", "0:8")
-    for verb in (("run", "sw.yaml", "--out", odd, "--report"), ("results", odd), matched, (*matched, "-o", "own")):
+    for verb in (
+        ("run", "sw.yaml", "--out", odd, "--report"),
+        ("results", odd),
+        matched,
+        (*matched, "-o", "own"),
+    ):
         done = child("from stereo_framework.cli.main import main; main()", *verb)
         assert done.returncode == 0, (verb, done.stderr)
     assert {"report.html", "results.sqlite"} <= {path.name for path in Path(odd).iterdir()}
@@ -212,7 +250,12 @@ def test_names_that_are_not_utf_8(home):
 
 
 @pytest.mark.parametrize(
-    "words", [("run", "sw.yaml", "--out", ""), ("run", "sw.yaml", "--out="), ("match", "left.png", "right.png", "-o", "")]
+    "words",
+    [
+        ("run", "sw.yaml", "--out", ""),
+        ("run", "sw.yaml", "--out="),
+        ("match", "left.png", "right.png", "-o", ""),
+    ],
 )
 def test_an_empty_folder_is_refused(words, home):
     before = content(home)
@@ -226,7 +269,10 @@ def test_an_empty_folder_is_refused(words, home):
 
 @pytest.mark.parametrize(("count", "fits"), [(33, True), (34, False), (100, False)])
 def test_check_refuses_names_that_run_cannot_write(count, fits, home):
-    Path("k.yaml").write_text(yaml.safe_dump({**SCRIPT, "methods": {"漢" * count: {}}}, allow_unicode=True), encoding="utf-8")
+    Path("k.yaml").write_text(
+        yaml.safe_dump({**SCRIPT, "methods": {"漢" * count: {}}}, allow_unicode=True),
+        encoding="utf-8",
+    )
     assert call("check", "k.yaml").exit_code == (0 if fits else 2)
     assert call("run", "k.yaml", "--out", "k").exit_code == (0 if fits else 2)
     long = Path(f"{'x' * 245}.yaml")
@@ -239,7 +285,20 @@ def test_many_pairs_of_the_same_names_are_all_kept(home):
         Path("b2", name).mkdir(parents=True)
         for side in ("left.png", "right.png"):
             shutil.copy(side, Path("b2", name, side))
-    assert call("match", "b2/*/left.png", "b2/*/right.png", "--method", "ssd", "--disparities", "0:8", "-o", "m").exit_code == 0
+    assert (
+        call(
+            "match",
+            "b2/*/left.png",
+            "b2/*/right.png",
+            "--method",
+            "ssd",
+            "--disparities",
+            "0:8",
+            "-o",
+            "m",
+        ).exit_code
+        == 0
+    )
     assert [path.name for path in sorted(Path("m").iterdir())] == ["a", "b"]
     assert all((folder / "disparity.pfm").is_file() for folder in Path("m").iterdir())
     assert list(pairs("b2/*/left.png", "b2/*/right.png")) == ["a", "b"]
@@ -255,7 +314,11 @@ def test_names_end_no_line_of_a_table():
     for line in to_text(table, "latex").splitlines():
         assert line.startswith("%") or "\\input" not in line
     markdown = to_text(table, "markdown").splitlines()
-    assert [line.count("|") - line.count("\\|") for line in markdown if line.startswith("|")] == [3, 3, 3]
+    assert [line.count("|") - line.count("\\|") for line in markdown if line.startswith("|")] == [
+        3,
+        3,
+        3,
+    ]
     assert len(markdown) == 7
     # Spreadsheets take a carriage return that is not quoted for the end of a row.
     assert to_text(table, "csv").count('"') == 4

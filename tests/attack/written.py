@@ -5,7 +5,11 @@ from cli_parts import invoke
 from stereo_framework.io._files import RECORD
 
 SCENE = "middlebury-v3/trainingQ/Small"
-METHOD = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
+METHOD = {
+    "matching_cost": "absolute_difference",
+    "aggregation": ["box"],
+    "optimization": "winner_take_all",
+}
 SCRIPT = {
     **METHOD,
     "scenes": [SCENE],
@@ -28,5 +32,12 @@ def call(*arguments):
 def content(folder):
     """All files below a folder, and its folders; what SQLite and the kills leave beside them does not count."""
     left = (RECORD, "writer.lock", "results.sqlite", "results.sqlite-wal", "results.sqlite-shm")
-    found = (path for path in sorted(folder.rglob("*")) if path.name not in left and not path.name.endswith("-part"))
-    return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in found}
+    found = (
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.name not in left and not path.name.endswith("-part")
+    )
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in found
+    }

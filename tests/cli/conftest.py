@@ -12,7 +12,9 @@ def pictures():
 def _no_pictures(request, monkeypatch):
     """Drawing them takes longer than all the rest."""
     if "pictures" not in request.fixturenames:
-        monkeypatch.setattr("stereo_framework.figures.disparity_figures.write_pictures", lambda *_: None)
+        monkeypatch.setattr(
+            "stereo_framework.figures.disparity_figures.write_pictures", lambda *_: None
+        )
 
 
 @pytest.fixture

@@ -72,7 +72,9 @@ def test_check_and_run_refuse_a_script_with_the_same_message(case, folder):
 
 
 def test_scenes_that_do_not_exist_are_reported_with_all_other_mistakes(folder):
-    (folder / "s.yaml").write_text("scenes: [tskuba, synthetic/planes, nowhere]\ninclude: window\nsmoothnes: potts\n")
+    (folder / "s.yaml").write_text(
+        "scenes: [tskuba, synthetic/planes, nowhere]\ninclude: window\nsmoothnes: potts\n"
+    )
     lines = invoke("check", "s.yaml").stderr.splitlines()
     assert [line.split(": ")[1] for line in lines] == ["s.yaml:1:10", "s.yaml:1:36", "s.yaml:3:1"]
 
@@ -89,7 +91,9 @@ def test_a_script_without_scenes_is_checked_for_scenes_named_later(folder):
 
 def test_check_reports_the_faults_of_all_scripts(folder):
     (folder / "s.yaml").write_text("scenes: [tskuba]\ninclude: window\n")
-    (folder / "t.yaml").write_text("scenes: [synthetic/planes]\ninclude: window\nsearch: {minimum: 500}\n")
+    (folder / "t.yaml").write_text(
+        "scenes: [synthetic/planes]\ninclude: window\nsearch: {minimum: 500}\n"
+    )
     lines = invoke("check", "s.yaml", "t.yaml").stderr.splitlines()
     assert len(lines) == 2
     assert "tskuba" in lines[0]
@@ -98,12 +102,19 @@ def test_check_reports_the_faults_of_all_scripts(folder):
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_axes_without_effect_on_some_settings_are_reported(command, folder):
-    sweep = "sweep: {grid: {optimization: [icm, winner_take_all], smoothness.weight: [5, 10, 20]}}\n"
-    (folder / "s.yaml").write_text(f"scenes: [synthetic/stripes]\nmatching_cost: census\nsmoothness: potts\n{sweep}")
+    sweep = (
+        "sweep: {grid: {optimization: [icm, winner_take_all], smoothness.weight: [5, 10, 20]}}\n"
+    )
+    (folder / "s.yaml").write_text(
+        f"scenes: [synthetic/stripes]\nmatching_cost: census\nsmoothness: potts\n{sweep}"
+    )
     result = invoke(command, "s.yaml")
     assert result.exit_code == 0
     [line] = [line for line in result.stderr.splitlines() if line.startswith("warning: s.yaml:4:")]
-    assert "smoothness.weight: has no effect on 3 settings of method 's', because winner_take_all does not" in line
+    assert (
+        "smoothness.weight: has no effect on 3 settings of method 's', because winner_take_all does not"
+        in line
+    )
     if command == "check":
         assert "no fault; 4 runs" in result.stdout
     else:
@@ -113,10 +124,15 @@ def test_axes_without_effect_on_some_settings_are_reported(command, folder):
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_a_smoothness_term_that_no_optimizer_reads_is_reported(command, folder):
-    (folder / "s.yaml").write_text("scenes: [synthetic/planes]\ninclude: window\nsmoothness: potts\n")
+    (folder / "s.yaml").write_text(
+        "scenes: [synthetic/planes]\ninclude: window\nsmoothness: potts\n"
+    )
     result = invoke(command, "s.yaml")
     assert result.exit_code == 0
-    assert "s.yaml:3:13: smoothness: has no effect on any disparity map, because winner_take_all does not" in result.stderr
+    assert (
+        "s.yaml:3:13: smoothness: has no effect on any disparity map, because winner_take_all does not"
+        in result.stderr
+    )
 
 
 def test_loading_a_script_does_not_look_for_its_scenes():

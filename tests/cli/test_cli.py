@@ -19,7 +19,13 @@ def test_evaluate(pictures, cli, small_scenes, tmp_path):
     scene = load_scene("synthetic/planes")
     write_disparity(tmp_path / "good.pfm", scene.truth + np.float32(0.75))
     write_disparity(tmp_path / "bad.pfm", scene.truth * 4)
-    arguments = ("evaluate", tmp_path / "good.pfm", tmp_path / "bad.pfm", "--scene", "synthetic/planes")
+    arguments = (
+        "evaluate",
+        tmp_path / "good.pfm",
+        tmp_path / "bad.pfm",
+        "--scene",
+        "synthetic/planes",
+    )
     result = cli(*arguments, "--threshold", 0.5, "--threshold", 1, "--json")
     good, bad = json.loads(result.stdout)
     assert (good["statistics"]["bad0.5_all"], good["statistics"]["bad1_all"]) == (100, 0)
@@ -28,7 +34,16 @@ def test_evaluate(pictures, cli, small_scenes, tmp_path):
     write_disparity(tmp_path / "grey.png", scene.truth, scale=8)
     one_line(cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes"), "scale")
     assert (
-        cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes", "--scale", 8, "--out", tmp_path / "p").exit_code
+        cli(
+            "evaluate",
+            tmp_path / "grey.png",
+            "--scene",
+            "synthetic/planes",
+            "--scale",
+            8,
+            "--out",
+            tmp_path / "p",
+        ).exit_code
         == 0
     )
     assert (tmp_path / "p").is_dir()
@@ -36,8 +51,20 @@ def test_evaluate(pictures, cli, small_scenes, tmp_path):
         (tmp_path / folder).mkdir()
         write_disparity(tmp_path / folder / "planes.pfm", scene.truth)
     pictures = ("--out", tmp_path / "q", "--threshold", 3)
-    assert cli("evaluate", tmp_path / "a/planes.pfm", tmp_path / "b/planes.pfm", *arguments[3:], *pictures).exit_code == 0
-    assert {p.name.split("_")[1] for p in (tmp_path / "q" / "pictures").iterdir()} == {"a-planes", "b-planes"}
+    assert (
+        cli(
+            "evaluate",
+            tmp_path / "a/planes.pfm",
+            tmp_path / "b/planes.pfm",
+            *arguments[3:],
+            *pictures,
+        ).exit_code
+        == 0
+    )
+    assert {p.name.split("_")[1] for p in (tmp_path / "q" / "pictures").iterdir()} == {
+        "a-planes",
+        "b-planes",
+    }
 
 
 def test_check_schema_scenes_stages(cli, script):
@@ -53,7 +80,9 @@ def test_check_schema_scenes_stages(cli, script):
 def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     listed = cli("stages").stdout
     rows = {
-        line.split()[0]: line for line in listed.splitlines() if "reference, match, search\t" in line or "solve, pair" in line
+        line.split()[0]: line
+        for line in listed.splitlines()
+        if "reference, match, search\t" in line or "solve, pair" in line
     }
     assert {"matcher", "matching_cost", "scheme"} <= rows.keys()
     assert "mask, scene" in rows["matcher"]
@@ -74,38 +103,67 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, small_s
         "refinement": ["blend"],
         "alternatives": {"a": {"matcher": "flat"}},
         "methods": {"sum": {}, "whole": {"matcher": "flat"}},
-        "sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2], "alternatives.a.matcher.radius": [1, 3]}},
+        "sweep": {
+            "grid": {
+                "matching_cost.tenfold.weight": [1, 2],
+                "alternatives.a.matcher.radius": [1, 3],
+            }
+        },
     }
     path, out = script(every), tmp_path / "out"
     assert "no fault; 6 runs on synthetic" in cli("check", path).stdout
     setting = ["--set", "alternatives.a.matcher.radius=1", "--set", "search.maximum=4"]
     assert cli("run", path, *setting, "--out", out).exit_code == 0
-    records = json.loads(cli("results", out, "--where", "matching_cost.tenfold.weight=2", "--json").stdout)
-    assert [(r["method"], r["axes"]) for r in records] == [("sum", {"matching_cost.tenfold.weight": 2.0})]
-    records = json.loads(cli("results", out, "--where", "matching_cost=absolute_difference + tenfold", "--json").stdout)
+    records = json.loads(
+        cli("results", out, "--where", "matching_cost.tenfold.weight=2", "--json").stdout
+    )
+    assert [(r["method"], r["axes"]) for r in records] == [
+        ("sum", {"matching_cost.tenfold.weight": 2.0})
+    ]
+    records = json.loads(
+        cli(
+            "results", out, "--where", "matching_cost=absolute_difference + tenfold", "--json"
+        ).stdout
+    )
     assert len(records) == 2
-    assert "flat" in cli("results", out, "--group", "alternatives.a.matcher.use", "--columns", "bad_pixels_all").stdout
+    assert (
+        "flat"
+        in cli(
+            "results", out, "--group", "alternatives.a.matcher.use", "--columns", "bad_pixels_all"
+        ).stdout
+    )
     assert cli("run", out / "script.resolved.yaml").exit_code == 0
     one_line(
-        cli("check", path, "--set", "alternatives.a.matcher.radius=0"), "--set alternatives.a.matcher.radius: 0 is not a whole"
+        cli("check", path, "--set", "alternatives.a.matcher.radius=0"),
+        "--set alternatives.a.matcher.radius: 0 is not a whole",
     )
 
 
 def test_import(cli, script):
-    old = script("match_fn 2 aggr_window_size 21 aggr_minfilter 21\nmatch_interpolated 1\ndepth_map ssd.pgm\n", "old.txt")
+    old = script(
+        "match_fn 2 aggr_window_size 21 aggr_minfilter 21\nmatch_interpolated 1\ndepth_map ssd.pgm\n",
+        "old.txt",
+    )
     result = cli("import", old)
     assert result.exit_code == 0
     assert ":3: match_interpolated=1" in result.stderr
     converted = yaml.safe_load(result.stdout)
     assert converted["methods"]["ssd"]["matching_cost"]["use"] == "squared_difference"
     # The old script names a scene of its time.
-    assert cli("check", script(result.stdout, "new.yaml"), "--set", "scenes=synthetic/planes").exit_code == 0
+    assert (
+        cli(
+            "check", script(result.stdout, "new.yaml"), "--set", "scenes=synthetic/planes"
+        ).exit_code
+        == 0
+    )
 
 
 @pytest.mark.slow
 def test_who_reads_results_loads_no_stages():
     program = "import sys, stereo_framework.page.run_page; print('stereo_framework.optimization' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "False\n"
 
 
@@ -130,15 +188,27 @@ def test_reproduce(cli, tmp_path):
 
 def test_the_report_of_a_script_is_written(cli, script, small_scenes, tmp_path):
     plots = {"sizes": {"x": "aggregation.box.size", "y": "bad_pixels_nonocc"}}
-    sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [5, 9]}}, "report": {"plots": plots}}
+    sweep = SCRIPT | {
+        "sweep": {"grid": {"aggregation.box.size": [5, 9]}},
+        "report": {"plots": plots},
+    }
     result = cli("run", script(sweep), "--out", tmp_path / "out")
     assert "plots" in result.stdout.splitlines()[-1]
     assert (tmp_path / "out" / "plots" / "sizes.svg").is_file()
     assert cli("report", tmp_path / "out").exit_code == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    for part in ("assets/report-0.svg", "planes", "bad_pixels_nonocc", "matching_cost", "Script script.resolved.yaml"):
+    for part in (
+        "assets/report-0.svg",
+        "planes",
+        "bad_pixels_nonocc",
+        "matching_cost",
+        "Script script.resolved.yaml",
+    ):
         assert part in page
-    assert cli("report", tmp_path / "out", "--single-file", "--out", tmp_path / "one.html").exit_code == 0
+    assert (
+        cli("report", tmp_path / "out", "--single-file", "--out", tmp_path / "one.html").exit_code
+        == 0
+    )
     assert "assets/" not in (tmp_path / "one.html").read_text()
 
 
@@ -153,7 +223,9 @@ def test_boundary(cli, script, small_scenes, tmp_path):
     assert result.exit_code == 0, result.output
     for part in ("Expected", "feasibility boundary of synthetic/planes", "aggregation.box.size="):
         assert part in result.stdout
-    [record] = json.loads(cli("rank", tmp_path / "out", "--boundary", "--where", "scene=planes", "--json").stdout)
+    [record] = json.loads(
+        cli("rank", tmp_path / "out", "--boundary", "--where", "scene=planes", "--json").stdout
+    )
     assert list(record["boundary"]) == ["synthetic/planes"]
 
 
@@ -162,8 +234,13 @@ def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     short = cli("run", script(SCRIPT)).stdout.splitlines()
     assert short[0] == "scene synthetic/planes; method script"
-    assert [line.split()[0] for line in short[1:3]] == ["bad_pixels_nonocc", "bad_pixels_textureless"]
-    assert short[-1] == "taxonomy2002: bad (percent) = error > 1 px (all choices: stages taxonomy2002)"
+    assert [line.split()[0] for line in short[1:3]] == [
+        "bad_pixels_nonocc",
+        "bad_pixels_textureless",
+    ]
+    assert (
+        short[-1] == "taxonomy2002: bad (percent) = error > 1 px (all choices: stages taxonomy2002)"
+    )
     whole = cli("stages", "taxonomy2002").stdout
     assert "discont: 9x9 window" in " ".join(whole.split())
     assert max(map(len, whole.splitlines())) <= 80
@@ -172,7 +249,17 @@ def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
 def test_a_warning_names_its_scene_once(capsys):
     text = "the map may have the wrong sign"
     results = [
-        Result("", "a/b", "m", {}, {"size": size}, "p", {"bad_pixels": 1.0}, protocol_text="p: q", warnings=(f"a/b: {text}",))
+        Result(
+            "",
+            "a/b",
+            "m",
+            {},
+            {"size": size},
+            "p",
+            {"bad_pixels": 1.0},
+            protocol_text="p: q",
+            warnings=(f"a/b: {text}",),
+        )
         for size in (3, 5, 7)
     ]
     _shared.print_results(results)

@@ -16,7 +16,13 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and signals o
 
 def run(words, redirection="", **environment):
     command = " ".join([*PROGRAM, words, redirection])
-    return subprocess.run(["/bin/bash", "-c", command], capture_output=True, text=True, env=os.environ | environment, check=False)
+    return subprocess.run(
+        ["/bin/bash", "-c", command],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,12 @@ def test_a_script_whose_name_the_locale_cannot_write_is_refused_with_the_remedy(
 
 
 @pytest.mark.parametrize(
-    "words", ["--version", *(pytest.param(words, marks=pytest.mark.slow) for words in ("--help", "run --help")), "stages box"]
+    "words",
+    [
+        "--version",
+        *(pytest.param(words, marks=pytest.mark.slow) for words in ("--help", "run --help")),
+        "stages box",
+    ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_device_is_reported_in_one_line(words, unbuffered):
@@ -84,7 +95,12 @@ def test_a_full_device_is_reported_in_one_line(words, unbuffered):
 
 
 @pytest.mark.parametrize(
-    "words", ["--version", *(pytest.param(words, marks=pytest.mark.slow) for words in ("--help", "run --help")), "stages box"]
+    "words",
+    [
+        "--version",
+        *(pytest.param(words, marks=pytest.mark.slow) for words in ("--help", "run --help")),
+        "stages box",
+    ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_closed_pipe_is_no_error(words, unbuffered):
@@ -110,7 +126,9 @@ main()
 """
 
 
-@pytest.mark.parametrize(("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")]
+)
 @pytest.mark.parametrize("imports", [1, 3, 100, 300, 600])
 def test_a_signal_while_modules_are_imported_ends_with_one_line(imports, number, word):
     command = [sys.executable, "-c", IMPORTING, str(int(number)), str(imports), "stages", "box"]
@@ -122,23 +140,37 @@ def test_a_signal_while_modules_are_imported_ends_with_one_line(imports, number,
 
 def test_an_ignored_interrupt_stays_ignored():
     command = [sys.executable, "-c", IMPORTING, str(int(signal.SIGINT)), "3", "--version"]
-    done = subprocess.run(["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command], capture_output=True, check=False)
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command],
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
-    "statement", ["raise KeyboardInterrupt", "raise BaseException('x')", "raise GeneratorExit", "raise SystemExit(0)"]
+    "statement",
+    [
+        "raise KeyboardInterrupt",
+        "raise BaseException('x')",
+        "raise GeneratorExit",
+        "raise SystemExit(0)",
+    ],
 )
 def test_a_plug_in_that_raises_at_import_is_named(statement, tmp_path):
     (tmp_path / "raising.py").write_text(statement)
     done = run(f"stages box --plugin {tmp_path}/raising.py")
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
-    assert line.startswith(f"error: plugins: {tmp_path}/raising.py cannot be imported: raising.py:1: ")
+    assert line.startswith(
+        f"error: plugins: {tmp_path}/raising.py cannot be imported: raising.py:1: "
+    )
 
 
 def test_an_interrupt_while_a_plug_in_is_imported_stays_an_interrupt(tmp_path):
-    (tmp_path / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(99): pass\n")
+    (tmp_path / "slow.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(99): pass\n"
+    )
     done = run(f"stages box --plugin {tmp_path}/slow.py")
     assert (done.returncode, done.stderr) == (130, "interrupted; results so far are kept\n")
 
@@ -161,4 +193,7 @@ def test_a_stage_that_ends_the_process_fails_its_run(tmp_path):
     )
     done = run(f"run {tmp_path}/script.yaml")
     assert done.returncode == 1
-    assert "leaving.py:8: refinement stage leaving: RuntimeError: os._exit(0) would end the whole program" in done.stderr
+    assert (
+        "leaving.py:8: refinement stage leaving: RuntimeError: os._exit(0) would end the whole program"
+        in done.stderr
+    )

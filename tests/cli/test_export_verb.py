@@ -25,18 +25,33 @@ SCENES = {
 def root(own_root):
     image = np.random.default_rng(0).integers(0, 256, (24, 35, 3), dtype=np.uint8)
     left, right = image[:, :32].copy(), image[:, 3:].copy()
-    scene = {"im0.png": left, "im1.png": right, "disp0GT.pfm": TRUTH, "mask0nocc.png": np.full((24, 32), 255, np.uint8)}
+    scene = {
+        "im0.png": left,
+        "im1.png": right,
+        "disp0GT.pfm": TRUTH,
+        "mask0nocc.png": np.full((24, 32), 255, np.uint8),
+    }
     scene["calib.txt"] = CALIB
     for name in (*SCENES["middlebury-v3"], *SCENES["eth3d"]):
         write(own_root / "root" / name, scene)
     for part in ("training", "testing"):
-        write(own_root / "root/kitti2015" / part, {"image_2/000000_10.png": left, "image_3/000000_10.png": right})
-    write(own_root / "root/kitti2015/training", {f"{truth}/000000_10.png": TRUTH for truth in ("disp_occ_0", "disp_noc_0")})
+        write(
+            own_root / "root/kitti2015" / part,
+            {"image_2/000000_10.png": left, "image_3/000000_10.png": right},
+        )
+    write(
+        own_root / "root/kitti2015/training",
+        {f"{truth}/000000_10.png": TRUTH for truth in ("disp_occ_0", "disp_noc_0")},
+    )
     return own_root
 
 
 def _records(result):
-    return {(r["scene"], r["method"]): r["statistics"] for r in json.loads(result.stdout) if not r["scene"].startswith("average")}
+    return {
+        (r["scene"], r["method"]): r["statistics"]
+        for r in json.loads(result.stdout)
+        if not r["scene"].startswith("average")
+    }
 
 
 @pytest.mark.parametrize("form", SCENES)
@@ -45,7 +60,9 @@ def test_what_is_exported_is_measured_as_what_was_run(root, form):
     ssd = {"include": "ssd", "search": {"minimum": 0, "maximum": 8}}
     # A check leaves holes, which are named or written apart.
     methods = {"dense": {}, "checked": {"refinement": ["left_right_check"]}}
-    (root / "two.yaml").write_text(yaml.safe_dump({**ssd, "methods": methods, "scenes": list(SCENES[form])}, sort_keys=False))
+    (root / "two.yaml").write_text(
+        yaml.safe_dump({**ssd, "methods": methods, "scenes": list(SCENES[form])}, sort_keys=False)
+    )
     ran = _records(call("run", root / "two.yaml", "--out", out, "--json"))
     told = call("results", out, "--export", form).stdout
     for method in methods:
@@ -56,10 +73,14 @@ def test_what_is_exported_is_measured_as_what_was_run(root, form):
         assert {scene for scene, _ in again} == set(SCENES[form])
         for (scene, _), statistics in again.items():
             # Without truth evaluate measures what the images tell. KITTI's pictures hold 256ths of pixels.
-            common = {name: value for name, value in ran[scene, method].items() if name in statistics}
+            common = {
+                name: value for name, value in ran[scene, method].items() if name in statistics
+            }
             assert common
             again_there = {name: statistics[name] for name in common}
-            assert again_there == pytest.approx(common, abs=1 / 256 if form == "kitti2015" else 0, nan_ok=True)
+            assert again_there == pytest.approx(
+                common, abs=1 / 256 if form == "kitti2015" else 0, nan_ok=True
+            )
 
 
 def test_names_times_and_encodings(root):
@@ -75,10 +96,23 @@ def test_names_times_and_encodings(root):
         ("kitti2015/testing/000000_10", "000000_10"),
         (*SCENES["eth3d"], "delivery_area_1l"),
     ):
-        call("evaluate", root / f"theirs/{file}.pfm", "--scene", scene, "--out", out, "--name", "RAFT Stereo")
+        call(
+            "evaluate",
+            root / f"theirs/{file}.pfm",
+            "--scene",
+            scene,
+            "--out",
+            out,
+            "--name",
+            "RAFT Stereo",
+        )
     result = call("results", out, "--export", "middlebury-v3")
     there = out / "submissions"
-    found = [p.relative_to(there).as_posix() for p in there.rglob("*") if p.is_file() and p.name != RECORD]
+    found = [
+        p.relative_to(there).as_posix()
+        for p in there.rglob("*")
+        if p.is_file() and p.name != RECORD
+    ]
     assert found == ["RAFT_Stereo/trainingQ/Pipes/disp0RAFTStereo_s.pfm"]
     assert np.isinf(read_pfm(there / found[0])[0, 0])
     assert "nobody knows what middlebury-v3/trainingQ/Pipes took" in result.stderr
@@ -105,14 +139,25 @@ def test_what_cannot_be_exported(root):
     result = call("results", out, "--export", "kitti2015", status=1)
     assert "disparities -3..3 do not fit" in result.stderr
     assert result.stdout.startswith("good: ")
-    assert "no map of a scene of eth3d" in call("results", out, "--export", "eth3d", status=2).stderr
+    assert (
+        "no map of a scene of eth3d" in call("results", out, "--export", "eth3d", status=2).stderr
+    )
 
 
 def test_no_method_is_written_over_another_one(root):
     out = root / "out"
     for name, map_ in (("a.b", TRUTH), ("a_b", TRUTH + 1)):
         write_disparity(root / f"{name}.pfm", map_)
-        call("evaluate", root / f"{name}.pfm", "--scene", "kitti2015/000000_10", "--name", name, "--out", out)
+        call(
+            "evaluate",
+            root / f"{name}.pfm",
+            "--scene",
+            "kitti2015/000000_10",
+            "--name",
+            name,
+            "--out",
+            out,
+        )
     result = call("results", out, "--export", "kitti2015", status=1)
     assert "a_b: its folder would be that of a.b" in result.stderr
     [written] = (out / "submissions").rglob("*.png")

@@ -21,7 +21,9 @@ VERBS = typer.main.get_command(app).commands
 
 
 def examples(verb):
-    return re.findall(r"^  Example: stereo-framework (.*)$", call(verb, "--help").stdout, re.MULTILINE)
+    return re.findall(
+        r"^  Example: stereo-framework (.*)$", call(verb, "--help").stdout, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -32,7 +34,14 @@ def test_help_fits_and_has_groups(verb):
     groups = re.findall(r"^(\S.*):$", text, re.MULTILINE)
     assert groups[-1] == "Everywhere"
     everywhere = set(re.findall(r"--[\w-]+", text.partition("Everywhere:")[2]))
-    assert everywhere == {"--data", "--plugin", "--no-plugins", "--max-pixels", "--traceback", "--help"}
+    assert everywhere == {
+        "--data",
+        "--plugin",
+        "--no-plugins",
+        "--max-pixels",
+        "--traceback",
+        "--help",
+    }
 
 
 def test_the_list_of_verbs_says_each_thing_to_its_end():
@@ -79,6 +88,8 @@ def test_help_imports_nothing_heavy(words):
         "heavy = {'numpy', 'numba', 'scipy', 'cv2', 'matplotlib', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "Usage: stereo-framework" in done.stdout

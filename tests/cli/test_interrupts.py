@@ -77,8 +77,12 @@ def test_an_interrupt_of_a_sweep_is_confirmed_at_once(capfd, out, kept):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")]
+)
 def test_every_verb_ends_with_a_word(monkeypatch, number, said):
-    monkeypatch.setattr("stereo_framework.datasets.scene_names", lambda: signal.raise_signal(number))
+    monkeypatch.setattr(
+        "stereo_framework.datasets.scene_names", lambda: signal.raise_signal(number)
+    )
     result = invoke("scenes")
     assert (result.exit_code, result.stderr) == (128 + number, f"{said}; results so far are kept\n")

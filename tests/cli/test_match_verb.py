@@ -34,12 +34,27 @@ def test_two_images(pair, tmp_path):
     first, second, third, _ = result.stdout.splitlines()
     assert first == "left: 160x120 pixels, disparities 0..31 step 1 (given)"
     assert second.startswith("ssd: 100.0 % of the pixels have a disparity, both views agree about ")
-    assert third == "disparity.pfm, disparity.png, picture.png, confidence.pfm, status.png in left_match"
+    assert (
+        third
+        == "disparity.pfm, disparity.png, picture.png, confidence.pfm, status.png in left_match"
+    )
     assert read_disparity(tmp_path / "left_match" / "disparity.pfm").shape == (120, 160)
 
 
 def test_depth(pair, tmp_path):
-    result = call("left.png", "right.png", "--method", "fast", "--focal", 400, "--baseline", 0.1, "-o", "out", "--json")
+    result = call(
+        "left.png",
+        "right.png",
+        "--method",
+        "fast",
+        "--focal",
+        400,
+        "--baseline",
+        0.1,
+        "-o",
+        "out",
+        "--json",
+    )
     [record] = json.loads(result.stdout)
     assert (record["method"], record["folder"], record["error"]) == ("fast", "out", None)
     assert {*record["files"], RECORD} == {path.name for path in (tmp_path / "out").iterdir()}
@@ -70,40 +85,71 @@ def test_folders(pair, tmp_path):
 
 def test_what_does_not_fit_into_memory_is_refused(tmp_path):
     result = call("--example", "--method", "sgm", "--memory", "1M", "-o", tmp_path / "out")
-    assert (result.exit_code, "are allowed (--memory); use fewer levels or smaller images" in result.stderr) == (2, True), (
-        result.output
-    )
+    assert (
+        result.exit_code,
+        "are allowed (--memory); use fewer levels or smaller images" in result.stderr,
+    ) == (2, True), result.output
 
 
 def test_parameters_and_masks(pair, tmp_path):
     mask = np.zeros((120, 160), np.uint8)
     mask[:, :100] = 255
     write_image("mask.png", mask)
-    common = ("left.png", "right.png", "--method", "window", "--set", "aggregation.box.size=5", "--disparities", "0:31")
+    common = (
+        "left.png",
+        "right.png",
+        "--method",
+        "window",
+        "--set",
+        "aggregation.box.size=5",
+        "--disparities",
+        "0:31",
+    )
     assert call(*common, "--mask", "mask.png", "-o", "one").exit_code == 0
     assert call(*common, "--mask", "mask.png", "--mask", "mask.png", "-o", "both").exit_code == 0
-    one, both = (np.isfinite(read_disparity(tmp_path / folder / "disparity.pfm")) for folder in ("one", "both"))
+    one, both = (
+        np.isfinite(read_disparity(tmp_path / folder / "disparity.pfm"))
+        for folder in ("one", "both")
+    )
     assert not one[:, 100:].any()
     assert both.sum() <= one.sum()
 
 
 def test_a_truth_is_measured_and_pixels_have_ranges_of_their_own(pair, tmp_path):
     write_disparity("truth.pfm", pair.truth)
-    low, high = np.full(pair.truth.shape, np.nan, np.float32), np.full(pair.truth.shape, np.nan, np.float32)
+    low, high = (
+        np.full(pair.truth.shape, np.nan, np.float32),
+        np.full(pair.truth.shape, np.nan, np.float32),
+    )
     high[-50:] = 5
     write_disparity("low.pfm", low)
     write_disparity("high.pfm", high)
-    arguments = ("left.png", "right.png", "--method", "ssd", "--disparities", "31", "--truth", "truth.pfm")
+    arguments = (
+        "left.png",
+        "right.png",
+        "--method",
+        "ssd",
+        "--disparities",
+        "31",
+        "--truth",
+        "truth.pfm",
+    )
     [whole] = json.loads(call(*arguments, "--json").stdout)
     found = read_disparity(tmp_path / "left_match" / "disparity.pfm")
     assert [*whole["statistics"].values()] == pytest.approx([*evaluate(found, pair.truth).values()])
-    [narrow] = json.loads(call(*arguments, "--ranges", "low.pfm", "high.pfm", "-o", "n", "--json").stdout)
-    assert np.nanmax(read_disparity(tmp_path / "n" / "disparity.pfm")[-50:]) <= 5.5  # the parabola moves by half a level at most
+    [narrow] = json.loads(
+        call(*arguments, "--ranges", "low.pfm", "high.pfm", "-o", "n", "--json").stdout
+    )
+    assert (
+        np.nanmax(read_disparity(tmp_path / "n" / "disparity.pfm")[-50:]) <= 5.5
+    )  # the parabola moves by half a level at most
     assert narrow["statistics"]["bad_pixels_all"] > whole["statistics"]["bad_pixels_all"]
     assert "bad_pixels_all" in call(*arguments).stdout
     write_disparity("truth.png", pair.truth, scale=8)
     [grey] = json.loads(call(*arguments[:-1], "truth.png", "--scale", "8", "--json").stdout)
-    assert grey["statistics"]["rms_error_all"] == pytest.approx(whole["statistics"]["rms_error_all"], abs=0.05)
+    assert grey["statistics"]["rms_error_all"] == pytest.approx(
+        whole["statistics"]["rms_error_all"], abs=0.05
+    )
 
 
 def test_tiles_are_kept_for_the_plugins_that_a_method_names(pair, tmp_path, monkeypatch, registry):

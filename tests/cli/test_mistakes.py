@@ -32,7 +32,12 @@ def desk(tmp_path_factory):
         (folder / name).write_text(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert invoke("run", "ssd", "--scene", "synthetic/planes", "--out", "res", "--no-maps").exit_code == 0
+        assert (
+            invoke(
+                "run", "ssd", "--scene", "synthetic/planes", "--out", "res", "--no-maps"
+            ).exit_code
+            == 0
+        )
     return folder
 
 

@@ -22,7 +22,11 @@ from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import median
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "stages"
-WINDOW = {"matching_cost": absolute_difference, "aggregation": [step(box, size=9)], "optimization": winner_take_all}
+WINDOW = {
+    "matching_cost": absolute_difference,
+    "aggregation": [step(box, size=9)],
+    "optimization": winner_take_all,
+}
 
 
 def call(*arguments):
@@ -89,7 +93,9 @@ def test_examples_do_what_they_say(written, monkeypatch):
     if written.slot == "confidence":
         match = mine(scene)
         wrong = np.abs(match.disparity - scene.truth) > 1
-        assert np.median(match.confidence["mine"][wrong]) < np.median(match.confidence["mine"][~wrong])
+        assert np.median(match.confidence["mine"][wrong]) < np.median(
+            match.confidence["mine"][~wrong]
+        )
 
 
 def test_only_name_and_source_differ(tmp_path, monkeypatch, registry):
@@ -97,11 +103,20 @@ def test_only_name_and_source_differ(tmp_path, monkeypatch, registry):
     for slot in SLOTS:
         assert call(slot, "quite_another", "--out", f"{slot}.py").exit_code == 0
         text, original = Path(f"{slot}.py").read_text(), (EXAMPLES / f"{slot}.py").read_text()
-        [function] = [node.name for node in ast.parse(original).body if isinstance(node, ast.FunctionDef) and node.decorator_list]
+        [function] = [
+            node.name
+            for node in ast.parse(original).body
+            if isinstance(node, ast.FunctionDef) and node.decorator_list
+        ]
         [source] = re.findall(r'source="([^"]*)"', original)
-        assert text.replace("quite_another", function).replace("TODO: paper, section", source) == original
+        assert (
+            text.replace("quite_another", function).replace("TODO: paper, section", source)
+            == original
+        )
         assert "def quite_another(" in text
-        assert function not in {s.name for s in stages() if s.function.__module__.startswith("stereo_framework.")}
+        assert function not in {
+            s.name for s in stages() if s.function.__module__.startswith("stereo_framework.")
+        }
         assert example(slot) == original
 
 
@@ -110,14 +125,19 @@ def test_nothing_is_replaced(tmp_path, monkeypatch):
     assert "error: aaa" in call("refinement", "mine", "--out", f"{'a' * 300}.py").stderr
     assert not list(tmp_path.iterdir())
     Path("mine.py").write_text("my work")
-    assert "error: mine.py: is there already; choose another name or --out FILE" in call("refinement", "mine").stderr
+    assert (
+        "error: mine.py: is there already; choose another name or --out FILE"
+        in call("refinement", "mine").stderr
+    )
     assert Path("mine.py").read_text() == "my work"
 
 
 def test_check_warns_until_the_source_is_said(tmp_path, monkeypatch, registry):
     monkeypatch.chdir(tmp_path)
     call("aggregation", "mine")
-    Path("my.yaml").write_text("plugins: [mine.py]\nmatching_cost: census\naggregation: [mine]\noptimization: winner_take_all\n")
+    Path("my.yaml").write_text(
+        "plugins: [mine.py]\nmatching_cost: census\naggregation: [mine]\noptimization: winner_take_all\n"
+    )
     result = invoke("check", "my.yaml")
     assert result.exit_code == 0
     warning = "warning: aggregation.mine: has no source; say where the method is defined"
@@ -127,7 +147,12 @@ def test_check_warns_until_the_source_is_said(tmp_path, monkeypatch, registry):
         f"my.yaml: a run executes the plug-in {tmp_path / 'mine.py'}",
     ]
     # Who says nothing at all is told the same, and the stage works.
-    text = Path("mine.py").read_text().replace('source="TODO: paper, section", ', "").replace("mine", "yours")
+    text = (
+        Path("mine.py")
+        .read_text()
+        .replace('source="TODO: paper, section", ', "")
+        .replace("mine", "yours")
+    )
     Path("yours.py").write_text(text)
     Path("my.yaml").write_text(Path("my.yaml").read_text().replace("mine", "yours"))
     assert "source=" not in text
@@ -156,19 +181,31 @@ def test_examples_of_all_else_work(kind, tmp_path, monkeypatch, registry):
     }.get(kind, ["--scene", "synthetic/planes"])
     ran = invoke("run", "s.yaml", "--out", "runs", *more)
     assert ran.exit_code == 0, ran.output
-    shown = {"measure": "own_one_all", "protocol": "own_one", "data_set": "own_one/first"}.get(kind, "planes")
+    shown = {"measure": "own_one_all", "protocol": "own_one", "data_set": "own_one/first"}.get(
+        kind, "planes"
+    )
     assert shown in ran.output
     if kind == "chart":
         page = invoke("report", "runs", "--plugin", "own_one.py")
-        assert (page.exit_code, "own_one" in Path("runs/report.html").read_text()) == (0, True), page.output
+        assert (page.exit_code, "own_one" in Path("runs/report.html").read_text()) == (0, True), (
+            page.output
+        )
     if kind == "reader":
         np.savetxt("map.own_one", np.full(scene.reference.shape[:2], 9, np.float32))
-        measured = invoke("evaluate", "map.own_one", "--scene", "synthetic/planes", "--plugin", "own_one.py")
+        measured = invoke(
+            "evaluate", "map.own_one", "--scene", "synthetic/planes", "--plugin", "own_one.py"
+        )
         assert (measured.exit_code, "bad_pixels" in measured.output) == (0, True), measured.output
         assert tmp_path / "map.own_one" in map_files(tmp_path)
     if kind == "paper":
         done = invoke("reproduce", "own_one/table1", "--plugin", "own_one.py", "--out", "paper")
-        assert (done.exit_code, "0 of 1 do not hold, 1 hold" in done.stdout) == (0, True), done.output
-        Path("other.py").write_text(Path("own_one.py").read_text().replace("8.25", "8.35").replace("own_one", "other"))
+        assert (done.exit_code, "0 of 1 do not hold, 1 hold" in done.stdout) == (0, True), (
+            done.output
+        )
+        Path("other.py").write_text(
+            Path("own_one.py").read_text().replace("8.25", "8.35").replace("own_one", "other")
+        )
         moved = invoke("reproduce", "other", "--plugin", "other.py", "--out", "paper")
-        assert (moved.exit_code, "1 of 2 judged lie outside" in moved.stdout) == (1, True), moved.output
+        assert (moved.exit_code, "1 of 2 judged lie outside" in moved.stdout) == (1, True), (
+            moved.output
+        )

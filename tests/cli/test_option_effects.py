@@ -39,7 +39,12 @@ def statistics(*words):
     result = call(*words, "--json")
     record = json.loads(result.stdout)[0]
     values = record["statistics"]
-    return values["bad_pixels_all"], round(values["rms_error_all"], 1), values["fraction_matched"], record["warnings"]
+    return (
+        values["bad_pixels_all"],
+        round(values["rms_error_all"], 1),
+        values["fraction_matched"],
+        record["warnings"],
+    )
 
 
 RIGHT = (0, 0.5, 1, [])
@@ -75,12 +80,19 @@ def test_integers_of_opencv_have_a_scale_and_a_marker(map_file, truth):
     assert statistics(*words, "--unknown", -16) == (pytest.approx(10), 0.5, 0.9, [])
     *_, matched, [warning] = statistics(*words)
     assert matched == 1
-    assert "600 of 6000 pixels of the disparity map hold exactly -1 px (stored as -16), apart from all other" in warning
+    assert (
+        "600 of 6000 pixels of the disparity map hold exactly -1 px (stored as -16), apart from all other"
+        in warning
+    )
     assert warning.endswith("if this value means no estimate, write --unknown -16")
 
 
 def test_a_scale_that_is_missing_or_wrong_is_reported_with_the_option():
-    one_line(invoke("evaluate", "opencv.tif", "--truth", "truth.pfm"), "opencv.tif: holds int16 samples", "16")
+    one_line(
+        invoke("evaluate", "opencv.tif", "--truth", "truth.pfm"),
+        "opencv.tif: holds int16 samples",
+        "16",
+    )
     *_, [scale, marker] = statistics("evaluate", "opencv.npy", "--truth", "truth.pfm")
     assert "write --unknown -16" in marker
     assert "if it is the map's, write --scale 16; if it is the truth's" in scale
@@ -97,7 +109,10 @@ def test_a_scale_that_may_be_that_of_a_16_bit_truth_or_not_is_refused():
 @pytest.mark.parametrize("marker", [0, -1, -9999.5, 1e9, float(np.finfo(np.float32).max)])
 def test_the_truth_has_a_marker_of_its_own(marker):
     write_pfm("marked.pfm", np.where(UNKNOWN, marker, TRUTH))
-    assert statistics("evaluate", "map.pfm", "--truth", "marked.pfm", "--truth-unknown", marker) == RIGHT
+    assert (
+        statistics("evaluate", "map.pfm", "--truth", "marked.pfm", "--truth-unknown", marker)
+        == RIGHT
+    )
     *_, [warning] = statistics("evaluate", "map.pfm", "--truth", "marked.pfm", "--unknown", marker)
     assert "1500 of 6000 pixels of the ground truth hold exactly" in warning
     # The option that the warning names is right as it is written.
@@ -121,7 +136,17 @@ def test_the_warning_about_a_marker_names_the_option_that_cures_it(protocol, mar
 def test_compare_has_the_options_of_evaluate():
     write_image("white.png", ~UNKNOWN)
     write_pfm("marked.pfm", np.where(UNKNOWN, 0, TRUTH))
-    maps = ("compare", "opencv.npy", "map64.png", "--truth", "marked.pfm", "--scale", 16, "--unknown", -16)
+    maps = (
+        "compare",
+        "opencv.npy",
+        "map64.png",
+        "--truth",
+        "marked.pfm",
+        "--scale",
+        16,
+        "--unknown",
+        -16,
+    )
     assert statistics(*maps, "--truth-unknown", 0)[:3] == (pytest.approx(10), 0.5, 0.9)
     assert statistics(*maps)[0] > 30
     assert statistics(*maps, "--mask", "white.png")[:3] == (pytest.approx(10), 0.5, 0.9)
@@ -133,7 +158,16 @@ def test_compare_has_the_options_of_evaluate():
     shares = []
     for threshold in (1, 2):
         records = json.loads(
-            call("compare", "map.pfm", "second.pfm", "--truth", "truth.pfm", "--threshold", threshold, "--json").stdout
+            call(
+                "compare",
+                "map.pfm",
+                "second.pfm",
+                "--truth",
+                "truth.pfm",
+                "--threshold",
+                threshold,
+                "--json",
+            ).stdout
         )
         shares.append(records[1]["statistics"]["differing_pixels"])
     assert shares == [100, 0]
@@ -148,20 +182,41 @@ def test_match_reads_a_truth_with_a_scale_and_a_marker():
     holes = np.arange(60)[:, None] < 20
     write_disparity("exact.pfm", np.where(holes, np.nan, truth))
     write_pfm("doubled.pfm", np.where(holes, -9999, 2 * truth))
-    words = ("match", "left.png", "right.png", "--method", "ssd", "--disparities", "0:31", "--json", "--truth")
+    words = (
+        "match",
+        "left.png",
+        "right.png",
+        "--method",
+        "ssd",
+        "--disparities",
+        "0:31",
+        "--json",
+        "--truth",
+    )
     [exact] = json.loads(call(*words, "exact.pfm").stdout)
     for scale in ("--scale", "--truth-scale"):
-        [scaled] = json.loads(call(*words, "doubled.pfm", scale, 2, "--truth-unknown", -9999).stdout)
+        [scaled] = json.loads(
+            call(*words, "doubled.pfm", scale, 2, "--truth-unknown", -9999).stdout
+        )
         assert scaled["statistics"] == pytest.approx(exact["statistics"])
     unread = call(*words, "doubled.pfm", "--truth-scale", 2)
-    assert "1600 of 4800 pixels of the ground truth hold exactly -4999.5 px (stored as -9999)" in unread.stderr
+    assert (
+        "1600 of 4800 pixels of the ground truth hold exactly -4999.5 px (stored as -9999)"
+        in unread.stderr
+    )
     assert "write --truth-unknown -9999" in unread.stderr
-    one_line(invoke(*words, "exact.pfm", "--scale", 2, "--truth-scale", 2), "--scale 2 and --truth-scale 2")
+    one_line(
+        invoke(*words, "exact.pfm", "--scale", 2, "--truth-scale", 2),
+        "--scale 2 and --truth-scale 2",
+    )
 
 
 def test_an_option_of_the_truth_needs_a_truth():
     for option in (("--truth-scale", 8), ("--truth-unknown", 0), ("--mask", "grey.png")):
-        one_line(invoke("evaluate", "map.pfm", "--scene", "synthetic/planes", *option), f"{option[0]} goes with --truth")
+        one_line(
+            invoke("evaluate", "map.pfm", "--scene", "synthetic/planes", *option),
+            f"{option[0]} goes with --truth",
+        )
 
 
 # --- options that are handed on to functions whose tests show the effect ----------------------------------------------
@@ -192,7 +247,10 @@ def handed(monkeypatch):
     ("words", "function"),
     [
         ("run window --scene synthetic/planes", "stereo_framework.sweep.runs.execute"),
-        ("tune window --scene synthetic/planes --set sweep.grid.aggregation.box.size=[3,5]", "stereo_framework.sweep.tune.tune"),
+        (
+            "tune window --scene synthetic/planes --set sweep.grid.aggregation.box.size=[3,5]",
+            "stereo_framework.sweep.tune.tune",
+        ),
     ],
 )
 def test_workers_memory_and_executors_reach_the_sweep(words, function, handed, monkeypatch):
@@ -217,9 +275,24 @@ def test_images_range_and_time_reach_the_choice(handed):
     planes = load_scene("synthetic/planes")
     write_image("left.png", planes.reference)
     write_image("right.png", planes.match)
-    invoke("choose", "left.png", "right.png", "--disparities", "2:30", "--time", 7, "--methods", "ssd,window")
+    invoke(
+        "choose",
+        "left.png",
+        "right.png",
+        "--disparities",
+        "2:30",
+        "--time",
+        7,
+        "--methods",
+        "ssd,window",
+    )
     scene, methods = arguments["positional"]
-    assert (scene.search.minimum, scene.search.maximum, arguments["seconds"], methods) == (2, 30, 7, ["ssd", "window"])
+    assert (scene.search.minimum, scene.search.maximum, arguments["seconds"], methods) == (
+        2,
+        30,
+        7,
+        ["ssd", "window"],
+    )
     np.testing.assert_array_equal(scene.match, planes.match)
 
 
@@ -232,7 +305,9 @@ def test_workers_and_quickness_reach_the_paper(handed):
 
 
 def test_reproduce_prints_json():
-    numbers = json.loads(call("reproduce", "taxonomy2002/table4", "--out", "paper", "--json").stdout)
+    numbers = json.loads(
+        call("reproduce", "taxonomy2002/table4", "--out", "paper", "--json").stdout
+    )
     assert {entry["kind"] for entry in numbers} == {"sentence"}
 
 
@@ -246,7 +321,11 @@ def test_set_of_match_and_of_check_changes_the_method():
     words = ("match", "--example", "--method", "window")
     refused = invoke(*words, "--set", "aggregation.box.size=0")
     one_line(refused, "--set aggregation.box.size", "0 is not")
-    one_line(invoke("check", "window", "--set", "aggregation.box.size=0"), "--set aggregation.box.size", "0 is not")
+    one_line(
+        invoke("check", "window", "--set", "aggregation.box.size=0"),
+        "--set aggregation.box.size",
+        "0 is not",
+    )
 
 
 def test_stages_of_a_slot_and_the_file_of_an_example(desk):
@@ -276,9 +355,15 @@ def test_stages_of_a_slot_and_the_file_of_an_example(desk):
         ),
         ("rank scores.csv --boundary --columns x", "--columns has no effect with --boundary"),
         ("results out --export eth3d --sort scene", "--sort has no effect with --export"),
-        ("results out --columns energy --json", "--columns has no effect with --json or --format csv"),
+        (
+            "results out --columns energy --json",
+            "--columns has no effect with --json or --format csv",
+        ),
         ("results out --plots --format csv", "--format has no effect with --plots"),
-        ("compare map.pfm negative.pfm --truth truth.pfm --without-truth", "--without-truth has no effect with --truth"),
+        (
+            "compare map.pfm negative.pfm --truth truth.pfm --without-truth",
+            "--without-truth has no effect with --truth",
+        ),
         ("match --example --truth-scale 2", "--truth-scale goes with --truth"),
     ],
 )
@@ -288,7 +373,9 @@ def test_an_option_that_would_not_be_used_is_refused(words, message, desk):
 
 
 def test_import_writes_the_scripts_to_a_folder(desk):
-    (desk / "old.txt").write_text("match_fn 2 aggr_window_size 21 aggr_minfilter 21\ndepth_map ssd.pgm\n")
+    (desk / "old.txt").write_text(
+        "match_fn 2 aggr_window_size 21 aggr_minfilter 21\ndepth_map ssd.pgm\n"
+    )
     call("import", "old.txt", "--out", "converted")
     [script] = (desk / "converted").glob("*.yaml")
     assert "squared_difference" in script.read_text()
@@ -302,7 +389,17 @@ def test_cameras_choose_among_those_of_a_calibration_of_kitti():
     rows = [f"P{i}: 720 0 60 {offset} 0 720 20 0 0 0 1 0\n" for i, offset in offsets.items()]
     with open("calib.txt", "w", encoding="utf-8") as file:
         file.writelines(rows)
-    words = ("match", "left.png", "right.png", "--disparities", "0:16", "--method", "ssd", "--calibration", "calib.txt")
+    words = (
+        "match",
+        "left.png",
+        "right.png",
+        "--disparities",
+        "0:16",
+        "--method",
+        "ssd",
+        "--calibration",
+        "calib.txt",
+    )
     for cameras, product in (("0,1", 387.5744), ("2,3", 384.4)):
         call(*words, "--cameras", cameras, "--out", f"o{cameras[0]}")
         depth = tifffile.imread(f"o{cameras[0]}/depth.tiff")

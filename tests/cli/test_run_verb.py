@@ -11,9 +11,14 @@ from stereo_framework.io.disparity import read_disparity, write_disparity
 
 
 def test_run_json(cli):
-    result = cli("run", "window", "--scene", "synthetic/planes", "--set", "aggregation.box.size=5", "--json")
+    result = cli(
+        "run", "window", "--scene", "synthetic/planes", "--set", "aggregation.box.size=5", "--json"
+    )
     [record] = json.loads(result.stdout)
-    about, times = "id scene method parameters axes protocol statistics", "energy matching_seconds seconds warnings error"
+    about, times = (
+        "id scene method parameters axes protocol statistics",
+        "energy matching_seconds seconds warnings error",
+    )
     assert " ".join(record) == f"{about} {times}"
     assert record["method"] == "window"
     assert "evaluation" in record["seconds"]
@@ -28,8 +33,16 @@ def test_run_out_and_results(pictures, cli, script, small_scenes, tmp_path):
     out = tmp_path / "out"
     assert cli("run", script(sweep), "--out", out, "--workers", 2, "--maps").exit_code == 0
     assert len(list((out / "maps").glob("*.pfm"))) == 3
-    names = {p.name.split("_", 3)[-1] for p in (out / "pictures").iterdir() if "predicted" not in p.name}
-    assert {n.split("_", 1)[-1] for n in names} == {"disparity.png", "error.png", "bad.png", "overview.png", "prediction.png"}
+    names = {
+        p.name.split("_", 3)[-1] for p in (out / "pictures").iterdir() if "predicted" not in p.name
+    }
+    assert {n.split("_", 1)[-1] for n in names} == {
+        "disparity.png",
+        "error.png",
+        "bad.png",
+        "overview.png",
+        "prediction.png",
+    }
     assert (out / "script.resolved.yaml").is_file()
 
     listed = json.loads(cli("results", out, "--json").stdout)
@@ -38,13 +51,21 @@ def test_run_out_and_results(pictures, cli, script, small_scenes, tmp_path):
 
 def test_ranges_as_people_write_them():
     assert {disparities(text) for text in ("0:64", "0..64", "0-64", "64")} == {(0, 64)}
-    assert [disparities(text) for text in ("-8:-1.5", " 2 : 9 ", "-4--1")] == [(-8, -1.5), (2, 9), (-4, -1)]
+    assert [disparities(text) for text in ("-8:-1.5", " 2 : 9 ", "-4--1")] == [
+        (-8, -1.5),
+        (2, 9),
+        (-4, -1),
+    ]
 
 
-@pytest.mark.parametrize("text", ["", "a", "8:8", "9:2", "0:1:2", "0:nan", "0:inf", "-5", "0x3:9", "1e3:2e3"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "8:8", "9:2", "0:1:2", "0:nan", "0:inf", "-5", "0x3:9", "1e3:2e3"]
+)
 def test_ranges_that_are_none_are_refused_before_anything_is_read(cli, text):
     one_line(
-        cli("match", "no.png", "nothing.png", "--disparities", text), "--disparities", "MINIMUM:MAXIMUM" if text else "empty"
+        cli("match", "no.png", "nothing.png", "--disparities", text),
+        "--disparities",
+        "MINIMUM:MAXIMUM" if text else "empty",
     )
 
 
@@ -53,12 +74,26 @@ def test_run_measures_something_besides(cli, script, small_scenes, tmp_path):
     assert shown.exit_code == 0, shown.output
     assert "hci_offset" in shown.stdout
     assert "bad_pixels_nonocc" not in shown.stdout
-    [plain] = json.loads(cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "mse", "--json").stdout)
+    [plain] = json.loads(
+        cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "mse", "--json").stdout
+    )
     assert plain["protocol"] == "taxonomy2002+mse"
     assert {"mse_all", "bad_pixels_all"} <= plain["statistics"].keys()
     own = {"base": "taxonomy2002", "name": "mine", "border": 20, "measure": "bad_pixels"}
     path = script(SCRIPT | {"evaluation": {"protocol": [own, "middlebury-v3"]}})
-    found = json.loads(cli("run", path, "--measure", "rms_error", "--measure", "mse", "--out", tmp_path / "out", "--json").stdout)
+    found = json.loads(
+        cli(
+            "run",
+            path,
+            "--measure",
+            "rms_error",
+            "--measure",
+            "mse",
+            "--out",
+            tmp_path / "out",
+            "--json",
+        ).stdout
+    )
     assert [r["protocol"] for r in found] == ["mine+rms_error+mse", "middlebury-v3+mse"]
     again = json.loads(cli("run", tmp_path / "out" / "script.resolved.yaml", "--json").stdout)
     assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
@@ -66,18 +101,31 @@ def test_run_measures_something_besides(cli, script, small_scenes, tmp_path):
 
 def test_a_statistic_names_its_measure(cli, small_scenes):
     """`--measure bad_pixels_nonocc` measures bad_pixels and shows this column only."""
-    table = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nonocc")
+    table = cli(
+        "run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nonocc"
+    )
     assert table.exit_code == 0, table.output
-    assert table.stdout.splitlines()[0].split("\t") == ["scene", "method", "bad_pixels_nonocc", "fraction_matched", "seconds"]
+    assert table.stdout.splitlines()[0].split("\t") == [
+        "scene",
+        "method",
+        "bad_pixels_nonocc",
+        "fraction_matched",
+        "seconds",
+    ]
     other = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "mape_all")
     assert other.stdout.splitlines()[0].split("\t")[2:4] == ["mape_all", "fraction_matched"]
-    refused = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nowhere")
+    refused = cli(
+        "run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nowhere"
+    )
     one_line(refused, "no such measure: 'bad_pixels_nowhere'")
 
 
 def test_another_protocol_matches_nothing_again(cli, script, small_scenes, tmp_path, monkeypatch):
     """The stored map is measured, to the digits of a run of its own; a map that somebody changed is made again."""
-    path, out = script(SCRIPT | {"confidence": ["peak_ratio"], "refinement": ["left_right_check"]}), tmp_path / "out"
+    path, out = (
+        script(SCRIPT | {"confidence": ["peak_ratio"], "refinement": ["left_right_check"]}),
+        tmp_path / "out",
+    )
 
     def run(*words):
         [record] = json.loads(cli("run", path, "--protocol", *words, "--json").stdout)
@@ -97,7 +145,9 @@ def test_another_protocol_matches_nothing_again(cli, script, small_scenes, tmp_p
     assert [one["protocol"] for one in listed] == ["taxonomy2002", "kostliva2007"]
     [changed] = [file for file in (out / "maps").iterdir() if "confidence" not in file.name]
     write_disparity(changed, read_disparity(changed) + np.float32(1))
-    assert cli("run", path, "--protocol", "eth3d", "--out", out, "--json").exit_code == 2  # and is not overwritten either
+    assert (
+        cli("run", path, "--protocol", "eth3d", "--out", out, "--json").exit_code == 2
+    )  # and is not overwritten either
     changed.unlink()
     assert run("eth3d", "--out", out)["statistics"] == run("eth3d")["statistics"]
 
@@ -136,7 +186,9 @@ def test_failed_runs_give_status_1(cli, failing):
 def test_a_sweep_tells_what_failed(cli, failing, tmp_path, registry):
     grid = {"optimization": ["winner_take_all", "graph_cut"], "refinement.fails.at": [1, 2, 3]}
     refinement = [{"use": "fails", "least": 3}]
-    path, plugin = failing(smoothness={"use": "potts", "weight": 5}, refinement=refinement, sweep={"grid": grid})
+    path, plugin = failing(
+        smoothness={"use": "potts", "weight": 5}, refinement=refinement, sweep={"grid": grid}
+    )
     # Less than the three volumes of a graph cut.
     result = cli("run", path, "--memory", "20M", "--out", tmp_path / "out", "--workers", 2)
     assert result.exit_code == 1
@@ -151,14 +203,24 @@ def test_a_sweep_tells_what_failed(cli, failing, tmp_path, registry):
     assert ["failed" in line for line in table] == [False, True, False, True, True, True]
     # With enough memory only what was missing is computed.
     again = json.loads(cli("run", path, "--out", tmp_path / "out", "--json").stdout)
-    assert [r["error"] and r["error"].rpartition(": ")[2] for r in again] == [None, "no luck", None] * 2
+    assert [r["error"] and r["error"].rpartition(": ")[2] for r in again] == [
+        None,
+        "no luck",
+        None,
+    ] * 2
 
 
 def test_a_cluster_that_is_none(cli):
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    one_line(cli("run", "window", "--scene", "synthetic/planes", "--dask", "nonsense"), "--dask nonsense: ")
+    one_line(
+        cli("run", "window", "--scene", "synthetic/planes", "--dask", "nonsense"),
+        "--dask nonsense: ",
+    )
 
 
-@pytest.mark.parametrize(("text", "count"), [("8G", 8 * 2**30), ("1.5 GiB", 3 * 2**29), ("500m", 500 * 2**20), ("1024", 1024)])
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("8G", 8 * 2**30), ("1.5 GiB", 3 * 2**29), ("500m", 500 * 2**20), ("1024", 1024)],
+)
 def test_amounts_of_memory(text, count):
     assert size(text) == count

@@ -7,11 +7,21 @@ from stereo_framework.datasets.download import Fetched
 
 
 def test_what_can_be_fetched():
-    lines = {line.split()[0]: line.rstrip() for line in call("scenes", "--fetch").stdout.splitlines()}
-    for name in ("middlebury2001", "middlebury2006/FullSize", "middlebury-v3/trainingQ", "eth3d", "kitti2015"):
+    lines = {
+        line.split()[0]: line.rstrip() for line in call("scenes", "--fetch").stdout.splitlines()
+    }
+    for name in (
+        "middlebury2001",
+        "middlebury2006/FullSize",
+        "middlebury-v3/trainingQ",
+        "eth3d",
+        "kitti2015",
+    ):
         assert name in lines
     assert lines["kitti2015"].endswith("\tafter registration\tMenze & Geiger 2015")
-    assert lines["middlebury2001"].endswith("\t11.6\tScharstein & Szeliski 2002; tsukuba Nakamura et al. 1996")
+    assert lines["middlebury2001"].endswith(
+        "\t11.6\tScharstein & Szeliski 2002; tsukuba Nakamura et al. 1996"
+    )
 
 
 @pytest.fixture

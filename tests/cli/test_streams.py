@@ -19,7 +19,13 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and signals o
 
 def _shell(words, how, **environment):
     command = " ".join([*PROGRAM, words, how])
-    return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, env=os.environ | environment, check=False)
+    return subprocess.run(
+        ["/bin/sh", "-c", command],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(

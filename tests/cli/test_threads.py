@@ -51,19 +51,35 @@ def desk(tmp_path, monkeypatch):
     ("words", "function"),
     [
         ("match left.png right.png --disparities 0:32", "stereo_framework.own_pair.matching.match"),
-        ("choose left.png right.png --disparities 0:32", "stereo_framework.own_pair.choosing.choose"),
+        (
+            "choose left.png right.png --disparities 0:32",
+            "stereo_framework.own_pair.choosing.choose",
+        ),
         ("run window --scene synthetic/planes", "stereo_framework.sweep.runs.execute"),
-        ("tune window --scene synthetic/planes --set sweep.grid.aggregation.box.size=[3,5]", "stereo_framework.sweep.tune.tune"),
-        ("evaluate left.png --scene synthetic/planes --scale 8", "stereo_framework.sweep.outside.measure_map"),
-        ("compare left.png right.png --scene synthetic/planes --scale 8", "stereo_framework.sweep.outside.measure_map"),
+        (
+            "tune window --scene synthetic/planes --set sweep.grid.aggregation.box.size=[3,5]",
+            "stereo_framework.sweep.tune.tune",
+        ),
+        (
+            "evaluate left.png --scene synthetic/planes --scale 8",
+            "stereo_framework.sweep.outside.measure_map",
+        ),
+        (
+            "compare left.png right.png --scene synthetic/planes --scale 8",
+            "stereo_framework.sweep.outside.measure_map",
+        ),
         ("reproduce taxonomy2002/table4", "stereo_framework.papers.reproduce.reproduce"),
     ],
 )
-def test_threads_limits_kernels_workers_and_opencv_while_a_command_computes(words, function, monkeypatch):
+def test_threads_limits_kernels_workers_and_opencv_while_a_command_computes(
+    words, function, monkeypatch
+):
     counts = []
 
     def record(*arguments, **options):
-        counts.append((thread_count(), available_cores(), os.environ["OMP_NUM_THREADS"], cv2.getNumThreads()))
+        counts.append(
+            (thread_count(), available_cores(), os.environ["OMP_NUM_THREADS"], cv2.getNumThreads())
+        )
         raise Reached
 
     monkeypatch.setattr(function, record)
@@ -78,7 +94,11 @@ def counted(words, **variables):
     """Run a command in a process of its own; return whether kernels used a pool, and OpenCV's number of threads."""
     program = COUNTING_PROGRAM.format(words=words.split())
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | variables, check=False
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=os.environ | variables,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-500:]
     _, pools, _, opencv = done.stdout.splitlines()[-1].split()
@@ -97,12 +117,21 @@ MATCH = "match left.png right.png --disparities 0:32 --method sgm"
         pytest.param("", {"NUMBA_NUM_THREADS": "1"}, (False, 1), marks=pytest.mark.slow),
     ],
 )
-def test_kernels_and_opencv_use_as_many_threads_as_the_option_or_a_variable_states(words, variables, used):
+def test_kernels_and_opencv_use_as_many_threads_as_the_option_or_a_variable_states(
+    words, variables, used
+):
     assert counted(f"{MATCH} --out o {words}", **variables) == used
 
 
 @pytest.mark.parametrize(
-    "matcher", ["opencv_bm", *(pytest.param(f"opencv_sgbm, mode: {mode}", marks=pytest.mark.slow) for mode in ("sgbm", "3way"))]
+    "matcher",
+    [
+        "opencv_bm",
+        *(
+            pytest.param(f"opencv_sgbm, mode: {mode}", marks=pytest.mark.slow)
+            for mode in ("sgbm", "3way")
+        ),
+    ],
 )
 def test_opencv_computes_the_same_map_with_every_number_of_threads(desk, matcher):
     (desk / "method.yaml").write_text(f"matcher: {{use: {matcher}}}\n")
@@ -118,10 +147,22 @@ def test_opencv_computes_the_same_map_with_every_number_of_threads(desk, matcher
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("run window --scene synthetic/planes --threads 2 --workers 3", "--workers 3: is more than --threads 2"),
-        ("run window --scene synthetic/planes --threads 2 --dask tcp://h:1", "--threads has no effect with --dask"),
-        ("reproduce taxonomy2002/table4 --threads 1 --workers 2", "--workers 2: is more than --threads 1"),
-        ("match left.png right.png --threads 0", "--threads': Input should be greater than or equal to 1"),
+        (
+            "run window --scene synthetic/planes --threads 2 --workers 3",
+            "--workers 3: is more than --threads 2",
+        ),
+        (
+            "run window --scene synthetic/planes --threads 2 --dask tcp://h:1",
+            "--threads has no effect with --dask",
+        ),
+        (
+            "reproduce taxonomy2002/table4 --threads 1 --workers 2",
+            "--workers 2: is more than --threads 1",
+        ),
+        (
+            "match left.png right.png --threads 0",
+            "--threads': Input should be greater than or equal to 1",
+        ),
     ],
 )
 def test_a_number_of_threads_that_contradicts_other_options_is_refused(words, message):

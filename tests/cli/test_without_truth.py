@@ -31,7 +31,10 @@ def test_compare(folder, tmp_path):
     write_disparity(tmp_path / "spoilt.pfm", spoilt)
     both = [good, tmp_path / "spoilt.pfm"]
     out = call("compare", *both, *SCENE, "--without-truth", "--out", tmp_path / "out").stdout
-    assert f"synthetic/planes, without truth, against {good.stem}: wrong pixels more (+) or less (-)" in out
+    assert (
+        f"synthetic/planes, without truth, against {good.stem}: wrong pixels more (+) or less (-)"
+        in out
+    )
     assert re.search(r"^spoilt\t\+\d+\.\d\t\+- \d+\.\d\tworse$", out, re.MULTILINE), out
     assert "bad_pixels" not in out
     assert (tmp_path / "out/comparison.png").is_file()
@@ -39,9 +42,16 @@ def test_compare(folder, tmp_path):
     assert "\tbetter\n" in call("compare", *reversed(both), *SCENE, "--without-truth").stdout
     again = tmp_path / "again.pfm"
     shutil.copy(good, again)
-    [told, *_] = json.loads(call("compare", good, again, *SCENE, "--without-truth", "--json").stdout)
+    [told, *_] = json.loads(
+        call("compare", good, again, *SCENE, "--without-truth", "--json").stdout
+    )
     [standing] = told["without_truth"]["standings"]
-    assert standing == {"name": "again", "difference": 0.0, "half_width": 0.0, "verdict": "cannot tell"}
+    assert standing == {
+        "name": "again",
+        "difference": 0.0,
+        "half_width": 0.0,
+        "verdict": "cannot tell",
+    }
 
 
 def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
@@ -61,7 +71,9 @@ def test_compare_of_a_doubtful_pair_shows_statistics_and_a_warning(tmp_path):
 @pytest.mark.slow
 def test_tune(tmp_path):
     script = tmp_path / "sizes.yaml"
-    script.write_text(yaml.safe_dump({"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 9]}}}))
+    script.write_text(
+        yaml.safe_dump({"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 9]}}})
+    )
     asked = ("--statistic", "reference_distance", "--protocol", "truthfree-1", "--json")
     found = json.loads(call("tune", script, *SCENE, *asked).stdout)
     assert (found["statistic"], found["protocol"]) == ("reference_distance", "truthfree-1")
@@ -70,19 +82,27 @@ def test_tune(tmp_path):
 
 def test_choose(tmp_path, monkeypatch):
     cut_scenes(monkeypatch, 144, 192)
-    out = call("choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c").stdout
+    out = call(
+        "choose", *SCENE, "--stretch", "--methods", "window,sgbm", "-o", tmp_path / "c"
+    ).stdout
     ends = [
         float(end)
-        for end in re.search(r"stretched: the intensities (\S+) to (\S+) became 0 to 255; 'match --stretch", out).groups()
+        for end in re.search(
+            r"stretched: the intensities (\S+) to (\S+) became 0 to 255; 'match --stretch", out
+        ).groups()
     ]
     scene = load_scene("synthetic/planes")
-    assert ends == pytest.approx(np.percentile([scene.reference, scene.match], [0.5, 99.5]), rel=1e-3)  # of 4 digits
+    assert ends == pytest.approx(
+        np.percentile([scene.reference, scene.match], [0.5, 99.5]), rel=1e-3
+    )  # of 4 digits
     assert re.search(r"^window\t\+\d+\.\d\t\+- \d\.\d\tworse\t", out, re.MULTILINE), out
     assert "chosen: fine, which is best on scenes with truth; nothing is better here" in out
     assert yaml.safe_load((tmp_path / "c/best.yaml").read_text())["name"] == "fine"
     assert read_disparity(tmp_path / "c/best.pfm").shape == (144, 192)
     assert (tmp_path / "c/comparison.png").is_file()
-    found = json.loads(call("choose", *SCENE, "--methods", "window", "-o", tmp_path / "k", "--json").stdout)
+    found = json.loads(
+        call("choose", *SCENE, "--methods", "window", "-o", tmp_path / "k", "--json").stdout
+    )
     assert (found["chosen"], found["first"], found["left_out"]) == ("fine", "fine", [])
     assert found["seconds"].keys() == {"fine", "window"}
 

@@ -37,7 +37,10 @@ def high(cost):
 
 
 def second(c, chosen):
-    return min((cost for k, cost in enumerate(c.seen) if cost is not None and k != chosen), default=c.chosen)
+    return min(
+        (cost for k, cost in enumerate(c.seen) if cost is not None and k != chosen),
+        default=c.chosen,
+    )
 
 
 def total(c, of):
@@ -77,7 +80,9 @@ TWINS = {
     "winner_margin_naive": lambda c, d: (second(c, d) - c.chosen) / (total(c, float) + TINY),
     "entropy": entropy,
     "maximum_likelihood": lambda c, d: 1 / total_excess(c, lambda e: math.exp(-e / (2 * 0.3**2))),
-    "attainable_likelihood": lambda c, d: 1 / total_excess(c, lambda e: math.exp(-(e**2) / (2 * 0.1**2))),
+    "attainable_likelihood": lambda c, d: (
+        1 / total_excess(c, lambda e: math.exp(-(e**2) / (2 * 0.1**2)))
+    ),
     "ambiguity": ambiguity,
 }
 
@@ -119,11 +124,17 @@ def pixels(volume, mask, labels):
 def inputs(draw):
     volume = draw(volumes())
     if draw(st.booleans()):
-        volume = dataclasses.replace(volume, costs=np.minimum(volume.costs, 65534).astype(np.uint16))
+        volume = dataclasses.replace(
+            volume, costs=np.minimum(volume.costs, 65534).astype(np.uint16)
+        )
     rows, columns, levels = volume.costs.shape
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     # The lowest level mostly, as optimizers choose; some other ones, and some pixels without any.
-    labels = np.where(rng.random((rows, columns)) < 0.7, volume.costs.argmin(axis=2), rng.integers(0, levels, (rows, columns)))
+    labels = np.where(
+        rng.random((rows, columns)) < 0.7,
+        volume.costs.argmin(axis=2),
+        rng.integers(0, levels, (rows, columns)),
+    )
     disparity = volume.search.disparity_of(labels)
     disparity[rng.random(labels.shape) < 0.1] = np.nan
     return disparity, labels, volume, draw(search_masks((rows, columns)))
@@ -134,7 +145,12 @@ def inputs(draw):
 def test_agrees_with_its_twin(name, given, threads):
     disparity, labels, volume, mask = given
     own = pixels(volume, mask, labels)
-    expected = np.array([[TWINS[name](own[y, x], labels[y, x]) for x in range(labels.shape[1])] for y in range(len(labels))])
+    expected = np.array(
+        [
+            [TWINS[name](own[y, x], labels[y, x]) for x in range(labels.shape[1])]
+            for y in range(len(labels))
+        ]
+    )
     with in_threads(threads):
         found = getattr(family, name)(disparity, volume, mask)
     assert found.dtype == np.float32
@@ -161,7 +177,12 @@ def test_left_right_difference_agrees_with_its_twin(given, threads):
         if np.isnan(disparity[y, x]):
             continue
         own, d = costs[y, x], labels[y, x]
-        cells = [(i, k) for i in range(columns) for k in range(levels) if met(i, k) == met(x, d) and opened[y, i, k]]
+        cells = [
+            (i, k)
+            for i in range(columns)
+            for k in range(levels)
+            if met(i, k) == met(x, d) and opened[y, i, k]
+        ]
         best = min((costs[y, i].all[k] for i, k in cells), default=0)
         expected = (second(own, d) - own.chosen) / (abs(own.chosen - best) + TINY)
         # Differences of float32 costs, divided by what may be a millionth.

@@ -20,17 +20,24 @@ def naive_distinctiveness(image, widest, window):
     image = np.round(image.reshape(*image.shape[:2], -1).astype(float) * 4096) / 4096
     rows, columns, _ = image.shape
     padded = np.pad(image, (((window - 1) // 2, window // 2),) * 2 + ((0, 0),), mode="edge")
-    windows = {(y, x): padded[y : y + window, x : x + window] for y in range(rows) for x in range(columns)}
+    windows = {
+        (y, x): padded[y : y + window, x : x + window] for y in range(rows) for x in range(columns)
+    }
     found = np.zeros((rows, columns), np.float32)
     for y, x in windows:
         others = [i for i in range(columns) if 0 < abs(i - x) <= widest]
         if others:
-            found[y, x] = min(np.abs(windows[y, x] - windows[y, i]).sum() / window**2 for i in others)
+            found[y, x] = min(
+                np.abs(windows[y, x] - windows[y, i]).sum() / window**2 for i in others
+            )
     return found
 
 
 @given(
-    pair=image_pairs(), window=st.sampled_from([3, 2, 1, 5]), width=st.sampled_from([3, 1, 2, 9, 1.5]), threads=st.integers(1, 3)
+    pair=image_pairs(),
+    window=st.sampled_from([3, 2, 1, 5]),
+    width=st.sampled_from([3, 1, 2, 9, 1.5]),
+    threads=st.integers(1, 3),
 )
 def test_distinctiveness_agrees_with_twin(pair, window, width, threads):
     image = pair[0]
@@ -61,7 +68,9 @@ def test_consistency_agrees_with_twin(data, shape, search, threads):
     values = np.array([np.nan, *search.disparities.tolist(), 0.5, -0.5, 1.5, 2.25])
     disparity, other = (data.draw(filled(shape, values)).astype(np.float32) for _ in range(2))
     with in_threads(threads):
-        found = left_right_consistency(disparity, View(other, np.zeros(shape, np.uint8), search), search)
+        found = left_right_consistency(
+            disparity, View(other, np.zeros(shape, np.uint8), search), search
+        )
     np.testing.assert_array_equal(found, naive_consistency(disparity, other, search), strict=True)
 
 
@@ -77,7 +86,9 @@ def test_is_the_logistic_function_of_weighted_ranks():
         score = table["intercept"]
         for name in MEASURES:
             values = [sure[name][p] for p in pixels]
-            below = sum(v < sure[name][pixel] for v in values) + 0.5 * sum(v == sure[name][pixel] for v in values)
+            below = sum(v < sure[name][pixel] for v in values) + 0.5 * sum(
+                v == sure[name][pixel] for v in values
+            )
             score += table["weights"][name] * below / len(pixels)
         # Ranks are float32.
         assert found[pixel] == pytest.approx(1 / (1 + np.exp(-score)), abs=1e-6)

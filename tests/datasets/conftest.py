@@ -28,7 +28,9 @@ def offer(server, monkeypatch):
     """A catalogue of one set, ``set``, with the given files."""
 
     def offer(*files, register=None):
-        one = PublicSet("set", "a set", "Nobody 2000", "http://page.example/", None, files, register)
+        one = PublicSet(
+            "set", "a set", "Nobody 2000", "http://page.example/", None, files, register
+        )
         monkeypatch.setattr(download, "public_sets", lambda: (one,))
 
     return offer

@@ -44,7 +44,12 @@ def test_zip(root, server, archive):
     archive(data, strip="Top")
     [fetched] = download.fetch("set")
     assert files(root) == {"set/README", "set/train/im0", "set/train/im1"}
-    assert (fetched.bytes, fetched.sha256, fetched.known, fetched.already_there) == (len(data), sha(data), False, False)
+    assert (fetched.bytes, fetched.sha256, fetched.known, fetched.already_there) == (
+        len(data),
+        sha(data),
+        False,
+        False,
+    )
     assert download.fetch("set")[0].already_there
     assert len(server.requests) == 1
     # One file is gone, and the archive is fetched again.
@@ -84,13 +89,16 @@ def test_damaged_archives(root, archive, name):
 def test_an_archive_with_something_else(root, archive):
     archive(zipped(Other__im0="0"), strip="Top")
     with pytest.raises(
-        DataError, match=r"a\.zip: the archive holds nothing in Top; the publisher's page is http://page\.example/$"
+        DataError,
+        match=r"a\.zip: the archive holds nothing in Top; the publisher's page is http://page\.example/$",
     ):
         download.fetch("set")
     assert not files(root)
 
 
-def test_an_archive_whose_unpacking_was_interrupted_is_not_fetched_again(root, server, archive, monkeypatch):
+def test_an_archive_whose_unpacking_was_interrupted_is_not_fetched_again(
+    root, server, archive, monkeypatch
+):
     archive(zipped(im0="0"))
     with monkeypatch.context() as patch:
         patch.setattr(download, "_unpack", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -185,17 +193,27 @@ def test_a_zip_member_is_unpacked_to_its_declared_size_at_most(root, archive, wi
         download.fetch("set")
         assert (root / "set/m").stat().st_size == declared
     else:
-        with pytest.raises(DataError, match=r"the archive may be damaged, or another file \(BadZipFile\), and was deleted"):
+        with pytest.raises(
+            DataError,
+            match=r"the archive may be damaged, or another file \(BadZipFile\), and was deleted",
+        ):
             download.fetch("set")
 
 
 def test_a_seven_zip_member_is_unpacked_to_its_declared_size_at_most(root, archive, monkeypatch):
     size, declared = 100_000, 70_000
-    data = with_declared_size(seven_zipped({"m": bytes(size - 500) + os.urandom(500)}), size, declared)
+    data = with_declared_size(
+        seven_zipped({"m": bytes(size - 500) + os.urandom(500)}), size, declared
+    )
     archive(data, "a.7z")
     written = []
-    monkeypatch.setattr(download.os, "replace", lambda source, target: written.append(os.path.getsize(source)))
-    with pytest.raises(DataError, match=r"the archive may be damaged, or another file \(.*\), and was deleted|holds nothing"):
+    monkeypatch.setattr(
+        download.os, "replace", lambda source, target: written.append(os.path.getsize(source))
+    )
+    with pytest.raises(
+        DataError,
+        match=r"the archive may be damaged, or another file \(.*\), and was deleted|holds nothing",
+    ):
         download.fetch("set")
     assert all(number <= declared for number in written)
     assert not list(root.rglob("m"))
@@ -220,7 +238,10 @@ def test_members_of_other_compression_methods_are_refused(root, archive):
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_BZIP2) as content:
         content.writestr("m", os.urandom(1000))
     archive(buffer.getvalue())
-    with pytest.raises(DataError, match=r"'m' is compressed by method 12; expected deflate; the archive was deleted"):
+    with pytest.raises(
+        DataError,
+        match=r"'m' is compressed by method 12; expected deflate; the archive was deleted",
+    ):
         download.fetch("set")
     assert not files(root)
 
@@ -234,7 +255,16 @@ def test_an_archive_in_an_archive_stays_packed(root, archive):
 
 # --- members that are no plain files of the archive's folder ----------------------------------------------------------
 
-OUTSIDE = ("../evil", "a/../../evil", "/tmp/evil", "C:/evil", "C:evil", "..\\evil", "\\\\server\\share\\evil", "a/..")
+OUTSIDE = (
+    "../evil",
+    "a/../../evil",
+    "/tmp/evil",
+    "C:/evil",
+    "C:evil",
+    "..\\evil",
+    "\\\\server\\share\\evil",
+    "a/..",
+)
 
 
 @pytest.mark.parametrize("member", OUTSIDE)
@@ -250,14 +280,22 @@ def test_members_that_lead_out_are_passed_over(root, archive, name, member):
         header = data[32 + struct.unpack_from("<Q", data, 12)[0] :]
         renamed = header.replace(placeholder.encode("utf-16-le"), member.encode("utf-16-le"))
         first = data[12:28] + struct.pack("<I", zlib.crc32(renamed))
-        data = data[:8] + struct.pack("<I", zlib.crc32(first)) + first + data[32 : len(data) - len(header)] + renamed
+        data = (
+            data[:8]
+            + struct.pack("<I", zlib.crc32(first))
+            + first
+            + data[32 : len(data) - len(header)]
+            + renamed
+        )
     archive(data, name)
     download.fetch("set")
     assert files(root) == {"set/good"}
     assert {path.name for path in root.parent.iterdir()} == {"data"}
 
 
-@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK])
+@pytest.mark.parametrize(
+    "kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK]
+)
 def test_links_and_devices_in_a_zip_archive_are_passed_over(root, archive, kind):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as content:
@@ -306,6 +344,9 @@ def test_a_pipe_in_the_place_of_an_archive_is_refused(root, archive, server, nam
     place = root / ".fetched/set" / name
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
-    with deadline(), pytest.raises(DataError, match=rf"{name}: is not a regular file but a pipe or device"):
+    with (
+        deadline(),
+        pytest.raises(DataError, match=rf"{name}: is not a regular file but a pipe or device"),
+    ):
         download.fetch("set")
     assert not server.requests

@@ -21,7 +21,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.mark.parametrize(
     ("options", "known"),
-    [({"sha256": sha(CONTENT)}, True), ({"copy_sha256": sha(CONTENT)}, True), ({"copy_sha256": sha(b"x")}, False), ({}, False)],
+    [
+        ({"sha256": sha(CONTENT)}, True),
+        ({"copy_sha256": sha(CONTENT)}, True),
+        ({"copy_sha256": sha(b"x")}, False),
+        ({}, False),
+    ],
 )
 def test_a_file_is_fetched_and_checked(root, server, one, options, known):
     one(**options)
@@ -48,7 +53,9 @@ def test_a_cut_connection_is_tried_again(root, server, one):
     assert (root / "set/scene/im0.png").read_bytes() == CONTENT
     server.cuts = 3
     (root / "set/scene/im0.png").unlink()
-    with pytest.raises(DataError, match=r"im0\.png: no connection, or it broke off \(\w+\); try again$"):
+    with pytest.raises(
+        DataError, match=r"im0\.png: no connection, or it broke off \(\w+\); try again$"
+    ):
         download.fetch("set")
     assert files(root) == set()
 
@@ -97,7 +104,9 @@ def test_what_cannot_be_written(root, server, one, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("shutil.move", full)
-        with pytest.raises(DataError, match=f"cannot be read or written: {os.strerror(errno.ENOSPC)}$"):
+        with pytest.raises(
+            DataError, match=f"cannot be read or written: {os.strerror(errno.ENOSPC)}$"
+        ):
             download.fetch("set")
     shutil.rmtree(root)
     root.write_text("a file")
@@ -118,7 +127,9 @@ def test_registration(root, server, offer):
 def test_without_the_extra(root, server, one, offer, monkeypatch):
     one()
     monkeypatch.setitem(__import__("sys").modules, "pooch", None)
-    with pytest.raises(MissingExtraError, match=r"needs pooch: pip install '\.\[data\]' in the folder"):
+    with pytest.raises(
+        MissingExtraError, match=r"needs pooch: pip install '\.\[data\]' in the folder"
+    ):
         download.fetch("set")
     offer(RemoteFile(f"{server.url}/a.7z", "set", "set", archive=True))
     monkeypatch.setitem(__import__("sys").modules, "py7zr", None)
@@ -134,7 +145,10 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(root, server, one, sha256):
     place = root / "set/scene/im0.png"
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
-    with deadline(), pytest.raises(DataError, match=r"im0\.png: is not a regular file but a pipe or device"):
+    with (
+        deadline(),
+        pytest.raises(DataError, match=r"im0\.png: is not a regular file but a pipe or device"),
+    ):
         download.fetch("set")
     assert not server.requests
 

@@ -36,13 +36,20 @@ def structured_light(rows, scale, views=(1, 5), images=""):
     truths = {view: np.full((rows, 7), view * 6 * scale, np.uint8) for view in (1, 5)}
     for truth in truths.values():
         truth[0] = 0
-    shown = {f"{images}view{view}.png": np.full((rows, 7, 3), 10 * view, np.uint8) for view in views}
+    shown = {
+        f"{images}view{view}.png": np.full((rows, 7, 3), 10 * view, np.uint8) for view in views
+    }
     return shown | {f"disp{view}.png": truth for view, truth in truths.items()}
 
 
 @pytest.mark.parametrize(
     ("size", "rows", "reduction", "last"),
-    [("", 370, 3, 79), ("ThirdSize/", 370, 3, 79), ("HalfSize/", 555, 2, 119), ("FullSize/", 1110, 1, 239)],
+    [
+        ("", 370, 3, 79),
+        ("ThirdSize/", 370, 3, 79),
+        ("HalfSize/", 555, 2, 119),
+        ("FullSize/", 1110, 1, 239),
+    ],
 )
 @pytest.mark.parametrize("folder", ["middlebury2005", "middlebury2006"])
 def test_sizes_of_2005_and_2006(root, folder, size, rows, reduction, last):
@@ -83,10 +90,14 @@ def test_illuminations_and_exposures_are_scenes(root):
 
 def test_a_size_in_the_folder_of_another_and_a_damaged_dmin(root):
     write(root / "middlebury2005/Art", structured_light(555, 2))
-    with pytest.raises(DataError, match=r"disp1\.png: has 555 rows; expected 370 in this folder, .* HalfSize 555"):
+    with pytest.raises(
+        DataError, match=r"disp1\.png: has 555 rows; expected 370 in this folder, .* HalfSize 555"
+    ):
         _ = load_scene("Art", data=root).truth
     write(root / "middlebury2005/Art", {"dmin.txt": "two hundred"})
-    with pytest.raises(DataError, match=r"dmin\.txt: 'two hundred' is not a whole number of pixels"):
+    with pytest.raises(
+        DataError, match=r"dmin\.txt: 'two hundred' is not a whole number of pixels"
+    ):
         load_scene("Art", data=root)
 
 
@@ -94,7 +105,10 @@ def test_short_names_mean_the_third_size(root):
     for name in ("Art", "HalfSize/Art", "FullSize/Art", "HalfSize/Moebius", "FullSize/Moebius"):
         write(root, {f"middlebury2005/{name}/view1.png": None})
     assert load_scene("Art", data=root).name == "middlebury2005/Art"
-    with pytest.raises(DataError, match="scene 'Moebius' is ambiguous; say which: .*HalfSize/Moebius, .*FullSize/Moebius"):
+    with pytest.raises(
+        DataError,
+        match="scene 'Moebius' is ambiguous; say which: .*HalfSize/Moebius, .*FullSize/Moebius",
+    ):
         load_scene("Moebius", data=root)
 
 
@@ -121,7 +135,10 @@ MASK = naive_files.png_bytes(np.repeat([[0], [128], [255], [255]], 6, axis=1), c
 
 @pytest.mark.parametrize(("size", "reduction"), [("Q", 4), ("H", 2), ("F", 1)])
 def test_version_3(root, size, reduction):
-    write(root / f"middlebury-v3/training{size}/Pipes", pair() | {"disp0GT.pfm": truth(), "mask0nocc.png": MASK})
+    write(
+        root / f"middlebury-v3/training{size}/Pipes",
+        pair() | {"disp0GT.pfm": truth(), "mask0nocc.png": MASK},
+    )
     assert names(root) == [f"middlebury-v3/training{size}/Pipes"]
     scene = load_scene("Pipes", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], scene.direction) == (100, 110, 1)
@@ -130,27 +147,54 @@ def test_version_3(root, size, reduction):
     np.testing.assert_array_equal(scene.mask("nonocc")[:, 0], [False, False, True, True])
     assert (scene.search.minimum, scene.search.maximum, scene.largest_disparity) == (0, 69, 70)
     assert scene.calibration == Calibration(994.978, 193.001, 31.086, (311.193, 254.877))
-    assert (scene.protocol, scene.border, scene.reduction, scene.grey_levels) == ("middlebury-v3", 0, reduction, None)
+    assert (scene.protocol, scene.border, scene.reduction, scene.grey_levels) == (
+        "middlebury-v3",
+        0,
+        reduction,
+        None,
+    )
     assert (scene.weight, scene.whole_truth) == (1.0, False)
 
 
 def test_version_3_weights(root):
-    half = ["PianoL", "Playroom", "Playtable", "Shelves", "Vintage", "ClassE", "DjembL", "Hoops", "Livgrm", "Nkuba", "Stairs"]
+    half = [
+        "PianoL",
+        "Playroom",
+        "Playtable",
+        "Shelves",
+        "Vintage",
+        "ClassE",
+        "DjembL",
+        "Hoops",
+        "Livgrm",
+        "Nkuba",
+        "Stairs",
+    ]
     whole = {
         "trainingQ": "Adirondack ArtL Jadeplant Motorcycle MotorcycleE Piano Pipes PlaytableP Recycle Teddy",
         "testQ": "Australia AustraliaP Bicycle2 Classroom2 Classroom2E Computer Crusade CrusadeP Djembe Plants",
     }
-    every = [(folder, name) for folder, listed in whole.items() for name in [*listed.split(), *half]]
+    every = [
+        (folder, name) for folder, listed in whole.items() for name in [*listed.split(), *half]
+    ]
     for folder, name in every:
         write(root / f"middlebury-v3/{folder}/{name}", {"im0.png": None, "calib.txt": calib()})
-    weights = {name: load_scene(f"middlebury-v3/{folder}/{name}", data=root).weight for folder, name in every}
+    weights = {
+        name: load_scene(f"middlebury-v3/{folder}/{name}", data=root).weight
+        for folder, name in every
+    }
     assert weights == {name: 0.5 if name in half else 1.0 for _, name in every}
 
 
 def test_version_3_without_truth_and_with_that_of_both_views(root):
     write(root / "middlebury-v3/testH/Hoops", pair())
     scene = load_scene("Hoops", data=root)
-    assert (scene.name, scene.truth, scene.masks, scene.reduction) == ("middlebury-v3/testH/Hoops", None, {}, 2)
+    assert (scene.name, scene.truth, scene.masks, scene.reduction) == (
+        "middlebury-v3/testH/Hoops",
+        None,
+        {},
+        2,
+    )
     folder = root / "middlebury-v3/trainingF/Sticks"
     write(folder, pair(isint=1) | {"disp0.pfm": truth(4), "disp1.pfm": truth(8)})
     scene = load_scene("Sticks", data=root)
@@ -173,7 +217,10 @@ def test_eth3d(root, place):
     write(root / "eth3d/two_view_training/delivery_area_1l", pair(ndisp=942))
     write(root / f"eth3d/{place}/delivery_area_1l", {"disp0GT.pfm": truth(), "mask0nocc.png": MASK})
     write(root / "eth3d/two_view_test/lakeside_1l", pair(ndisp=30))
-    assert names(root) == ["eth3d/two_view_training/delivery_area_1l", "eth3d/two_view_test/lakeside_1l"]
+    assert names(root) == [
+        "eth3d/two_view_training/delivery_area_1l",
+        "eth3d/two_view_test/lakeside_1l",
+    ]
     scene = load_scene("delivery_area_1l", data=root)
     assert (scene.truth[0, 1], scene.mask("nonocc").sum(), scene.protocol) == (5.5, 12, "eth3d")
     assert (scene.search.maximum, scene.largest_disparity) == (63, 942)
@@ -184,7 +231,10 @@ def test_eth3d(root, place):
 # KITTI
 
 P = "P{}: 7.070912e+02 0 6.018873e+02 {} 0 7.070912e+02 1.831104e+02 0 0 0 1 0\n"
-KITTI_2012 = "".join(P.format(camera, t) for camera, t in enumerate(("0", "-3.798145e+02", "4.688783e+01", "-3.334597e+02")))
+KITTI_2012 = "".join(
+    P.format(camera, t)
+    for camera, t in enumerate(("0", "-3.798145e+02", "4.688783e+01", "-3.334597e+02"))
+)
 ALL = np.arange(24).reshape(4, 6) % 3 > 0
 VISIBLE = ALL & (np.arange(6) > 1)
 
@@ -195,8 +245,13 @@ def known(where):
 
 def test_kitti_2012(root):
     cameras = (("image_0", 20), ("image_1", 21), ("colored_0", 30), ("colored_1", 31))
-    images = {f"training/{camera}/000000_1{i}.png": grey for camera, grey in cameras for i in (0, 1)}
-    truths = {"training/disp_occ/000000_10.png": known(ALL), "training/disp_noc/000000_10.png": known(VISIBLE)}
+    images = {
+        f"training/{camera}/000000_1{i}.png": grey for camera, grey in cameras for i in (0, 1)
+    }
+    truths = {
+        "training/disp_occ/000000_10.png": known(ALL),
+        "training/disp_noc/000000_10.png": known(VISIBLE),
+    }
     others = {"testing/colored_0/000007_10.png": 40, "testing/colored_1/000007_10.png": 41}
     write(root / "kitti2012", images | truths | others | {"training/calib/000000.txt": KITTI_2012})
     assert names(root) == ["kitti2012/000000_10", "kitti2012/testing/000007_10"]
@@ -206,9 +261,16 @@ def test_kitti_2012(root):
     np.testing.assert_array_equal(scene.mask("nonocc"), VISIBLE)
     assert (str(scene.search), scene.protocol, scene.border) == ("0..255 step 1", "kitti2012", 0)
     assert (scene.calibration.focal_length, scene.calibration.doffs) == (707.0912, 0)
-    assert scene.calibration.baseline == pytest.approx(0.5372, abs=5e-5)  # KITTI's grey cameras stand 0.54 m apart
+    assert scene.calibration.baseline == pytest.approx(
+        0.5372, abs=5e-5
+    )  # KITTI's grey cameras stand 0.54 m apart
     scene = load_scene("kitti2012/testing/000007_10", data=root)
-    assert (scene.reference[0, 0], scene.match[0, 0], scene.truth, scene.calibration) == (40, 41, None, None)
+    assert (scene.reference[0, 0], scene.match[0, 0], scene.truth, scene.calibration) == (
+        40,
+        41,
+        None,
+        None,
+    )
 
 
 def test_kitti_2015(root):
@@ -220,19 +282,32 @@ def test_kitti_2015(root):
         "disp_occ_0/000003_10.png": known(ALL),
         "disp_noc_0/000003_10.png": known(VISIBLE),
         "obj_map/000003_10.png": objects,
-        "calib_cam_to_cam/000003.txt": "calib_time: 09-Jan-2012 13:57:47\n" + KITTI_2012.replace("P", "P_rect_0"),
+        "calib_cam_to_cam/000003.txt": "calib_time: 09-Jan-2012 13:57:47\n"
+        + KITTI_2012.replace("P", "P_rect_0"),
     }
     write(root / "kitti2015/training", files)
     scene = load_scene("000003_10", data=root)
-    assert (scene.name, scene.reference.shape, scene.protocol) == ("kitti2015/000003_10", (4, 6, 3), "kitti2015")
-    assert sorted(scene.masks) == ["background", "background_nonocc", "foreground", "foreground_nonocc", "nonocc"]
+    assert (scene.name, scene.reference.shape, scene.protocol) == (
+        "kitti2015/000003_10",
+        (4, 6, 3),
+        "kitti2015",
+    )
+    assert sorted(scene.masks) == [
+        "background",
+        "background_nonocc",
+        "foreground",
+        "foreground_nonocc",
+        "nonocc",
+    ]
     np.testing.assert_array_equal(scene.mask("nonocc"), VISIBLE)
     for region, where in (("background", objects == 0), ("foreground", objects > 0)):
         np.testing.assert_array_equal(scene.mask(region), where & ALL)
         np.testing.assert_array_equal(scene.mask(f"{region}_nonocc"), where & VISIBLE)
     assert scene.calibration.baseline == pytest.approx((46.88783 + 333.4597) / 707.0912)
     write(root / "kitti2015/training", {"obj_map/000003_10.png": objects[:3]})
-    with pytest.raises(DataError, match=r"obj_map/000003_10\.png: has shape \(3, 6\), its truth \(4, 6\)"):
+    with pytest.raises(
+        DataError, match=r"obj_map/000003_10\.png: has shape \(3, 6\), its truth \(4, 6\)"
+    ):
         load_scene("000003_10", data=root).mask("background")
 
 
@@ -243,13 +318,27 @@ def test_single_pairs(root):
     write(root / "motorcycle", {"motorcycle_left.png": 1, "motorcycle_right.png": 2})
     np.savez(root / "motorcycle/motorcycle_disp.npz", np.where(ALL, 9.25, np.inf))
     scene = load_scene("motorcycle", data=root)
-    assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.reduction) == (1, 2, "0..69 step 1", 4)
+    assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.reduction) == (
+        1,
+        2,
+        "0..69 step 1",
+        4,
+    )
     np.testing.assert_array_equal(scene.truth, np.where(ALL, 9.25, NAN))
     files = {"kittiL.png": 3, "kittiR.png": 4, "gt/000000_10.png": known(ALL)}
-    write(root / "kitti", {"devkit2012/disp_gt.png": None} | {f"training2012/{path}": content for path, content in files.items()})
+    write(
+        root / "kitti",
+        {"devkit2012/disp_gt.png": None}
+        | {f"training2012/{path}": content for path, content in files.items()},
+    )
     assert names(root) == ["kitti/training2012", "motorcycle/motorcycle"]
     scene = load_scene("kitti/training2012", data=root)
-    assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.protocol) == (3, 4, "0..127 step 1", "kitti2012")
+    assert (scene.reference[0, 0], scene.match[0, 0], str(scene.search), scene.protocol) == (
+        3,
+        4,
+        "0..127 step 1",
+        "kitti2012",
+    )
     np.testing.assert_array_equal(scene.truth, np.where(ALL, 12.5, NAN))
 
 
@@ -264,7 +353,9 @@ us3d/JAX_004_LEFT_RGB .tif JAX_004_RIGHT_RGB.tif JAX_004_LEFT_DSP.tif taxonomy20
 """
 
 
-@pytest.mark.parametrize("line", PAIRS.strip().splitlines(), ids=lambda line: line.partition("/")[0])
+@pytest.mark.parametrize(
+    "line", PAIRS.strip().splitlines(), ids=lambda line: line.partition("/")[0]
+)
 def test_pairs_in_publishers_folders(tmp_path, line):
     name, ending, right, truth, protocol, *ends = line.split()
     left, range_ = f"{name.partition('/')[2]}{ending}", tuple(map(float, ends)) or None
@@ -272,7 +363,14 @@ def test_pairs_in_publishers_folders(tmp_path, line):
     disparity = np.full((4, 600), 2.5, np.float32)
     disparity[1, 2] = np.nan
     scale = {"drivingstereo": 256, "instereo2k": 100}.get(folder.name)
-    write(folder, {left: np.full((4, 600, 3), 100, np.uint8), right: np.full((4, 600, 3), 110, np.uint8), truth: None})
+    write(
+        folder,
+        {
+            left: np.full((4, 600, 3), 100, np.uint8),
+            right: np.full((4, 600, 3), 110, np.uint8),
+            truth: None,
+        },
+    )
     if scale:
         cv2.imwrite(str(folder / truth), np.nan_to_num(disparity * scale).astype(np.uint16))
     elif truth.endswith(".dsp5"):
@@ -293,7 +391,13 @@ def test_pairs_in_publishers_folders(tmp_path, line):
 
 def test_damaged_truth_of_spring_is_told_in_a_line(tmp_path):
     folder, name = tmp_path / "spring/train/0001", "spring/train/0001/frame_left/frame_left_0001"
-    write(folder, {f"frame_{side}/frame_{side}_0001.png": np.full((4, 600, 3), 9, np.uint8) for side in ("left", "right")})
+    write(
+        folder,
+        {
+            f"frame_{side}/frame_{side}_0001.png": np.full((4, 600, 3), 9, np.uint8)
+            for side in ("left", "right")
+        },
+    )
     assert load_scene(name, data=tmp_path).truth is None
     write(folder, {"disp1_left/disp1_left_0001.dsp5": None})
     with pytest.raises(DataError, match=r"disp1_left_0001\.dsp5: is no truth of Spring: "):

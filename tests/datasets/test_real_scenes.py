@@ -8,7 +8,18 @@ from stereo_framework.datasets import load_scene
 
 # name: size, frames, reference, match, last disparity, border; the files of both truths, their scale and unknown grey
 FACTS = {
-    "middlebury2001/tsukuba": ((288, 384, 3), 5, 2, 3, 15, 18, "truedisp.row3.col3.pgm", None, 16, 0),
+    "middlebury2001/tsukuba": (
+        (288, 384, 3),
+        5,
+        2,
+        3,
+        15,
+        18,
+        "truedisp.row3.col3.pgm",
+        None,
+        16,
+        0,
+    ),
     "middlebury2001/sawtooth": ((380, 434, 3), 9, 2, 6, 19, 10, "disp2.pgm", "disp6.pgm", 8, None),
     "middlebury2001/venus": ((383, 434, 3), 9, 2, 6, 19, 10, "disp2.pgm", "disp6.pgm", 8, None),
     "middlebury2001/map": ((216, 284), 2, 0, 1, 29, 10, "disp0.pgm", "disp1.pgm", 8, None),
@@ -26,7 +37,18 @@ OTHERS = {
     "kitti/training2012": ((370, 1226), 127, "kitti2012", 1),
 }
 
-V3 = ("Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage")
+V3 = (
+    "Adirondack",
+    "ArtL",
+    "Jadeplant",
+    "Motorcycle",
+    "Piano",
+    "Pipes",
+    "Playroom",
+    "PlaytableP",
+    "Recycle",
+    "Vintage",
+)
 
 # name: scale of the truth, pixels of nonocc, all, disc
 MASKS = {
@@ -63,19 +85,37 @@ def assert_truth_aligns(scene):
 def test_frames_search_and_truths(data, name):
     scene = load_scene(name, data=data)
     size, frames, reference, match, last, border, truth, match_truth, scale, unknown = FACTS[name]
-    assert (scene.name, scene.protocol, scene.border, scene.weight) == (name, "taxonomy2002", border, 1)
-    assert (len(scene.frames), scene.reference_index, scene.match_index) == (frames, reference, match)
+    assert (scene.name, scene.protocol, scene.border, scene.weight) == (
+        name,
+        "taxonomy2002",
+        border,
+        1,
+    )
+    assert (len(scene.frames), scene.reference_index, scene.match_index) == (
+        frames,
+        reference,
+        match,
+    )
     assert (str(scene.search), scene.direction) == (f"0..{last} step 1", 1)
     assert scene.match.shape == size
     assert all(scene.image(i).shape == size for i in range(frames))
-    np.testing.assert_array_equal(scene.truth, in_pixels(data / name / truth, scale, unknown), strict=True)
+    np.testing.assert_array_equal(
+        scene.truth, in_pixels(data / name / truth, scale, unknown), strict=True
+    )
     assert_truth_aligns(scene)
     # a corner of venus lies at 19.75, beyond the last level of the paper's range but within the pixel that starts there
-    assert scene.search.minimum <= np.nanmin(scene.truth) <= np.nanmax(scene.truth) < scene.search.maximum + 1
+    assert (
+        scene.search.minimum
+        <= np.nanmin(scene.truth)
+        <= np.nanmax(scene.truth)
+        < scene.search.maximum + 1
+    )
     if match_truth is None:
         assert scene.match_truth is None
         return
-    np.testing.assert_array_equal(scene.match_truth, in_pixels(data / name / match_truth, scale, unknown))
+    np.testing.assert_array_equal(
+        scene.match_truth, in_pixels(data / name / match_truth, scale, unknown)
+    )
     # both truths describe the same surfaces: most pixels return to where they came from, and the rest is half-occluded
     there = np.rint(np.arange(size[1]) - np.nan_to_num(scene.truth)).astype(int)
     back = scene.match_truth[np.arange(size[0])[:, None], there.clip(0)]
@@ -106,7 +146,12 @@ def test_other_pairs(data, name):
     scene = load_scene(name, data=data)
     assert scene.reference.shape[:2] == scene.truth.shape == size
     assert (scene.search.minimum, scene.search.maximum, scene.direction) == (0, last, 1)
-    assert (scene.protocol, scene.reduction, scene.border, scene.weight) == (protocol, reduction, 0, 1)
+    assert (scene.protocol, scene.reduction, scene.border, scene.weight) == (
+        protocol,
+        reduction,
+        0,
+        1,
+    )
     assert 0 < np.nanmin(scene.truth) < np.nanmax(scene.truth) < last
     assert_truth_aligns(scene)
 
@@ -114,7 +159,12 @@ def test_other_pairs(data, name):
 @pytest.mark.parametrize("name", V3)
 def test_version_3(data, name):
     scene = load_scene(f"middlebury-v3/trainingQ/{name}", data=data)
-    assert (scene.protocol, scene.reduction, scene.border, scene.whole_truth) == ("middlebury-v3", 4, 0, False)
+    assert (scene.protocol, scene.reduction, scene.border, scene.whole_truth) == (
+        "middlebury-v3",
+        4,
+        0,
+        False,
+    )
     assert scene.weight == (0.5 if name in ("Playroom", "Vintage") else 1)
     assert scene.largest_disparity == scene.search.maximum + 1
     assert 0 < np.nanmin(scene.truth) < np.nanmax(scene.truth) < scene.search.maximum

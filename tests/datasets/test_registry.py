@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.datasets import data_roots, dataset, load_scene, load_scenes, registry, scene_names
+from stereo_framework.datasets import (
+    data_roots,
+    dataset,
+    load_scene,
+    load_scenes,
+    registry,
+    scene_names,
+)
 from stereo_framework.io import write_image
 
 SYNTHETIC = (
@@ -69,9 +76,18 @@ def test_user_cache_of_each_system(monkeypatch, platform, environment, expected)
 def test_only_what_exists_is_listed(nothing):
     assert scene_names() == SYNTHETIC
     root = folders(
-        nothing / "data", "middlebury2001/venus", "middlebury2003/cones", "middlebury2003/other", "middlebury-v2/masks/venus"
+        nothing / "data",
+        "middlebury2001/venus",
+        "middlebury2003/cones",
+        "middlebury2003/other",
+        "middlebury-v2/masks/venus",
     )
-    assert scene_names(root) == (*SYNTHETIC, "middlebury-v2/venus", "middlebury2001/venus", "middlebury2003/cones")
+    assert scene_names(root) == (
+        *SYNTHETIC,
+        "middlebury-v2/venus",
+        "middlebury2001/venus",
+        "middlebury2003/cones",
+    )
 
 
 def test_of_several_roots_the_first_wins(nothing, monkeypatch):
@@ -86,9 +102,15 @@ def test_of_several_roots_the_first_wins(nothing, monkeypatch):
 
 
 def test_short_names(nothing):
-    root = folders(nothing / "data", "middlebury2001/tsukuba", "middlebury2001/venus", "middlebury2003/teddy")
+    root = folders(
+        nothing / "data", "middlebury2001/tsukuba", "middlebury2001/venus", "middlebury2003/teddy"
+    )
     folders(root, *(f"middlebury-v2/masks/{n}" for n in ("tsukuba", "venus", "teddy")))
-    full = {"tsukuba": "middlebury2001/tsukuba", "venus": "middlebury2001/venus", "teddy": "middlebury2003/teddy"}
+    full = {
+        "tsukuba": "middlebury2001/tsukuba",
+        "venus": "middlebury2001/venus",
+        "teddy": "middlebury2003/teddy",
+    }
     full |= {"middlebury-v2/teddy": "middlebury-v2/teddy", "planes": "synthetic/planes"}
     assert {name: load_scene(name, data=root).name for name in full} == full
 
@@ -96,9 +118,14 @@ def test_short_names(nothing):
 def test_ambiguous_short_names(nothing):
     dataset("other", names=lambda folder: ("venus", "deep/planes"))(lambda folder, name: None)
     root = folders(nothing / "data", "middlebury2001/venus", "other")
-    with pytest.raises(DataError, match="scene 'venus' is ambiguous; say which: middlebury2001/venus, other/venus$"):
+    with pytest.raises(
+        DataError, match="scene 'venus' is ambiguous; say which: middlebury2001/venus, other/venus$"
+    ):
         load_scene("venus", data=root)
-    with pytest.raises(DataError, match="scene 'planes' is ambiguous; say which: synthetic/planes, other/deep/planes$"):
+    with pytest.raises(
+        DataError,
+        match="scene 'planes' is ambiguous; say which: synthetic/planes, other/deep/planes$",
+    ):
         load_scene("planes", data=root)
 
 
@@ -111,7 +138,9 @@ def test_unknown_scene(nothing):
         f"unknown scene 'tedy'; did you mean 'teddy' or 'slanted'?; data are looked for in {root}, "
         f"{cache} (no such folder); --data and STEREO_DATA name another folder; without data: {', '.join(SYNTHETIC)}"
     )
-    with pytest.raises(DataError, match="unknown scene 'middlebury2001/Venus'; did you mean 'middlebury2001/venus'"):
+    with pytest.raises(
+        DataError, match="unknown scene 'middlebury2001/Venus'; did you mean 'middlebury2001/venus'"
+    ):
         load_scene("middlebury2001/Venus", data=root)
     with pytest.raises(DataError, match="unknown scene 'Venus'; did you mean 'venus'"):
         load_scene("Venus", data=root)
@@ -120,7 +149,9 @@ def test_unknown_scene(nothing):
 def test_without_any_data(nothing):
     with pytest.raises(DataError) as error:
         load_scene("middlebury2001/tsukuba", data="/nowhere")
-    told = "unknown scene 'middlebury2001/tsukuba'; data are looked for in /nowhere (no such folder), "
+    told = (
+        "unknown scene 'middlebury2001/tsukuba'; data are looked for in /nowhere (no such folder), "
+    )
     assert str(error.value).startswith(told)
     assert load_scene("synthetic/planes", data="/nowhere").name == "synthetic/planes"
 
@@ -135,10 +166,19 @@ def test_names_and_folders(nothing):
         for file in ("a.png", "b.png"):
             write_image(Path(folder, file), np.zeros((2, 3), np.uint8))
         Path(folder, "scene.yaml").write_text("frames: [a.png, b.png]")
-    assert load_scene("mine").name == load_scene(Path("mine")).name == load_scene("mine/scene.yaml").name == "mine"
+    assert (
+        load_scene("mine").name
+        == load_scene(Path("mine")).name
+        == load_scene("mine/scene.yaml").name
+        == "mine"
+    )
     # a name wins over a folder; a path is always a folder
     assert load_scene("planes").reference.shape == (240, 320, 3)
-    assert load_scene("./planes").reference.shape == load_scene(Path("planes")).reference.shape == (2, 3)
+    assert (
+        load_scene("./planes").reference.shape
+        == load_scene(Path("planes")).reference.shape
+        == (2, 3)
+    )
     shutil.move("mine/scene.yaml", "mine/low.yml")
     assert load_scene("mine/low.yml").name == "mine/low"
 
@@ -167,6 +207,10 @@ def test_many_scenes_are_looked_for_once(nothing, monkeypatch):
     looked.clear()
     found = load_scenes(["synthetic/slits", mine, "synthetic/*", "synthetic/slits"])
     # Each once, in the order of the names; a pattern does not mean the large one. A scene is another one than that of its name.
-    assert [scene.name for scene in found] == ["synthetic/slits", "synthetic/planes", *SYNTHETIC[:4]]
+    assert [scene.name for scene in found] == [
+        "synthetic/slits",
+        "synthetic/planes",
+        *SYNTHETIC[:4],
+    ]
     assert found[1] is mine
     assert len(looked) == 1

@@ -43,8 +43,19 @@ def load(folder, text):
 
 def test_frames_alone(folder):
     scene = load(folder, "frames: [left.png, right.png]")
-    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == ("desk", 0, 1, 1)
-    assert (scene.search, scene.truth, scene.match_truth, scene.calibration, scene.border) == (None, None, None, None, 0)
+    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == (
+        "desk",
+        0,
+        1,
+        1,
+    )
+    assert (scene.search, scene.truth, scene.match_truth, scene.calibration, scene.border) == (
+        None,
+        None,
+        None,
+        None,
+        0,
+    )
     np.testing.assert_array_equal(scene.reference, LEFT)
     np.testing.assert_array_equal(scene.match, LEFT + 100)
 
@@ -69,7 +80,9 @@ def test_everything(folder):
     np.testing.assert_array_equal(scene.reference, LEFT + 100)
     np.testing.assert_array_equal(scene.match, LEFT + 50)
     # grey 4 is unknown, and 0, how the NaN was written, is a disparity
-    np.testing.assert_array_equal(scene.truth, [[np.nan, 12, 13, 14], [np.nan] * 4, [12, 12, 12, 10]])
+    np.testing.assert_array_equal(
+        scene.truth, [[np.nan, 12, 13, 14], [np.nan] * 4, [12, 12, 12, 10]]
+    )
     np.testing.assert_array_equal(scene.match_truth, TRUTH)
     np.testing.assert_array_equal(scene.mask("nonocc"), LEFT > 5)
     assert scene.calibration == Calibration(500, 0.12, 3)
@@ -86,7 +99,13 @@ def test_a_truth_of_floats_may_have_a_marker_and_a_scale(folder):
     write_disparity("desk/marked.pfm", np.where(np.isnan(TRUTH), -9999.5, -2 * TRUTH))
     scene = load(folder, FRAMES + "truth: {file: marked.pfm, scale: -2, unknown: -9999.5}")
     np.testing.assert_array_equal(scene.truth, TRUTH)
-    pair = pair_scene("desk/left.png", "desk/right.png", truth="desk/marked.pfm", truth_scale=-2, truth_unknown=-9999.5)
+    pair = pair_scene(
+        "desk/left.png",
+        "desk/right.png",
+        truth="desk/marked.pfm",
+        truth_scale=-2,
+        truth_unknown=-9999.5,
+    )
     np.testing.assert_array_equal(pair.truth, TRUTH)
     for marker in ("", ", unknown: null"):
         scene = load(folder, f"{FRAMES}truth: {{file: marked.pfm, scale: -2{marker}}}")
@@ -96,7 +115,9 @@ def test_a_truth_of_floats_may_have_a_marker_and_a_scale(folder):
 def test_maps_of_a_scene_have_all_keys_of_an_encoding(folder):
     write_disparity("desk/high.pfm", np.where(np.isnan(TRUTH), -1, -2 * TRUTH))
     high = "{file: high.pfm, scale: -2, unknown: -1}"
-    scene = load(folder, f"{FRAMES}search: {{minimum: 0, maximum: 4, high: {high}}}\nmatch_truth: {high}")
+    scene = load(
+        folder, f"{FRAMES}search: {{minimum: 0, maximum: 4, high: {high}}}\nmatch_truth: {high}"
+    )
     np.testing.assert_array_equal(scene.match_truth, TRUTH)
     np.testing.assert_array_equal(scene.range(0, 1)[1], TRUTH)
 
@@ -125,7 +146,12 @@ FAULTS = Path(__file__).with_name("scene_faults.txt").read_text().splitlines()
 def test_faults(folder, line):
     text, *faults = line.split(" | ")
     with pytest.raises(DataError) as error:
-        load(folder, text.replace("...", FRAMES, text.startswith("...")).replace(r"\n", "\n").replace(r"\0", "\0"))
+        load(
+            folder,
+            text.replace("...", FRAMES, text.startswith("..."))
+            .replace(r"\n", "\n")
+            .replace(r"\0", "\0"),
+        )
     assert all(fault in str(error.value) for fault in faults), error.value
     assert all(one.startswith(("desk/", "scene desk")) for one in str(error.value).split("\n"))
 
@@ -137,13 +163,27 @@ def test_a_wrong_truth_is_found_when_it_is_used(folder):
 
 
 def test_pair(folder):
-    scene = pair_scene("desk/left.png", folder / "right.png", Search(0, 2), truth="desk/truth.png", truth_scale=4)
-    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == ("desk/left-right", 0, 1, 1)
+    scene = pair_scene(
+        "desk/left.png", folder / "right.png", Search(0, 2), truth="desk/truth.png", truth_scale=4
+    )
+    assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == (
+        "desk/left-right",
+        0,
+        1,
+        1,
+    )
     assert scene.search == Search(0, 2)
     np.testing.assert_array_equal(scene.reference, LEFT)
     np.testing.assert_array_equal(scene.match, LEFT + 100)
     np.testing.assert_array_equal(scene.truth, TRUTH)
-    every = pair_scene("desk/left.png", "desk/right.png", None, truth="desk/truth.png", truth_scale=4, truth_unknown=None)
+    every = pair_scene(
+        "desk/left.png",
+        "desk/right.png",
+        None,
+        truth="desk/truth.png",
+        truth_scale=4,
+        truth_unknown=None,
+    )
     assert every.truth[2, 3] == 0
 
 
@@ -167,7 +207,12 @@ def test_masks_of_the_input_and_ranges_of_each_pixel(folder):
     assert np.isnan(found_high).all()
     assert scene.range(1, 0) == (None, None)
     pair = pair_scene(
-        "desk/left.png", "desk/right.png", Search(0, 4), left_mask="desk/mask.png", low="desk/low.pfm", high="desk/low.pfm"
+        "desk/left.png",
+        "desk/right.png",
+        Search(0, 4),
+        left_mask="desk/mask.png",
+        low="desk/low.pfm",
+        high="desk/low.pfm",
     )
     np.testing.assert_array_equal(pair.valid(0), LEFT > 5)
     np.testing.assert_array_equal(pair.range(0, 1), [low, low])
@@ -177,10 +222,16 @@ def test_masks_of_the_input_and_ranges_of_each_pixel(folder):
     ("beside", "message"),
     [
         ({"left_mask": "desk/nothing.png"}, "desk/nothing.png: no such file"),
-        ({"right_mask": "desk/small.png"}, r"the mask of desk/right.png is bool \(1, 2\); expected bool \(3, 4\)"),
+        (
+            {"right_mask": "desk/small.png"},
+            r"the mask of desk/right.png is bool \(1, 2\); expected bool \(3, 4\)",
+        ),
         ({"left_mask": "desk/black.png"}, "desk/left.png has no valid pixel"),
         ({"low": "desk/small.npy"}, "the map of smallest disparities is 2x1, its images are 4x3"),
-        ({"low": "desk/five.npy", "high": "desk/truth.pfm"}, "smallest disparity at row 0, column 0 is 5, above the largest, 1"),
+        (
+            {"low": "desk/five.npy", "high": "desk/truth.pfm"},
+            "smallest disparity at row 0, column 0 is 5, above the largest, 1",
+        ),
     ],
 )
 def test_faults_of_masks_and_ranges(folder, beside, message):
@@ -195,7 +246,9 @@ def test_faults_of_masks_and_ranges(folder, beside, message):
 def new_scene_frames(folder, *names):
     for name in names:
         write_image(folder / name, np.zeros((8, 30), np.uint8))
-    written = yaml.safe_load(new_scene(folder, lambda pair: Search(0, 8)).read_text(encoding="utf-8"))
+    written = yaml.safe_load(
+        new_scene(folder, lambda pair: Search(0, 8)).read_text(encoding="utf-8")
+    )
     return written["frames"]
 
 
@@ -215,8 +268,14 @@ def test_a_new_scene_takes_the_left_and_the_right_image(tmp_path, names, frames)
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("left_1.png", "left_2.png", "right_1.png", "right_2.png"), "holds 2 pairs, such as left_1 and left_2; a scene needs"),
-        (("left_1.png", "right_2.png"), "the left image is left_1 and the right image is right_2; give both the same number"),
+        (
+            ("left_1.png", "left_2.png", "right_1.png", "right_2.png"),
+            "holds 2 pairs, such as left_1 and left_2; a scene needs",
+        ),
+        (
+            ("left_1.png", "right_2.png"),
+            "the left image is left_1 and the right image is right_2; give both the same number",
+        ),
     ],
 )
 def test_a_new_scene_of_no_pair_or_of_several_pairs_is_refused(tmp_path, names, message):

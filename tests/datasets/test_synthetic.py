@@ -23,18 +23,28 @@ STAR = tuple(
 )
 PLANES = (
     Plane(slanted(3.2, per_column=0.05, per_row=0.02), CLOUDS),
-    Plane(slanted(9.3, (30, 20), per_column=-0.15), Texture((90, 20, 20), (220, 180, 90), "clouds", 9), STAR),
+    Plane(
+        slanted(9.3, (30, 20), per_column=-0.15),
+        Texture((90, 20, 20), (220, 180, 90), "clouds", 9),
+        STAR,
+    ),
     Plane(
         slanted(6.1, (50, 30), per_row=0.11),
         Texture((0, 0, 0), (120, 200, 130), "flat", grain=0),
         rectangle(41.4, 18.3, 60.7, 40.2),
     ),
-    Plane(slanted(13.4), Texture((20, 20, 60), (180, 180, 240), "stripes", 8, angle=30, bend=0.2), rectangle(8.2, -5, 11.9, 99)),
+    Plane(
+        slanted(13.4),
+        Texture((20, 20, 60), (180, 180, 240), "stripes", 8, angle=30, bend=0.2),
+        rectangle(8.2, -5, 11.9, 99),
+    ),
 )
 
 
 def scene_of(planes=PLANES, **options):
-    return planes_scene(planes, **{"rows": ROWS, "columns": COLUMNS, "positions": POSITIONS, "noise": 0, **options})
+    return planes_scene(
+        planes, **{"rows": ROWS, "columns": COLUMNS, "positions": POSITIONS, "noise": 0, **options}
+    )
 
 
 def even_odd(corners, x, y):
@@ -90,7 +100,9 @@ def test_truth_equals_a_march_along_the_rows(march, frame):
                 left_out += 1
             else:
                 # a step of 1/16 px on slants of up to 0.15 px per px
-                assert truth[y, u] == pytest.approx(gap * nearest(march[y], POSITIONS[frame], u), abs=gap * 0.03)
+                assert truth[y, u] == pytest.approx(
+                    gap * nearest(march[y], POSITIONS[frame], u), abs=gap * 0.03
+                )
     assert left_out < 0.12 * len(MARCHED) * COLUMNS
 
 
@@ -133,7 +145,9 @@ def test_pictures_agree_with_the_truth(frame):
         valid = away_from_edges(truth) & seen & (u >= 1) & (u <= COLUMNS - 2)
         assert valid.mean() > 0.4
         image, reference = scene.image(frame), scene.reference
-        return np.mean([abs(sampled(image[..., k], y, u) - reference[..., k])[valid].mean() for k in range(3)])
+        return np.mean(
+            [abs(sampled(image[..., k], y, u) - reference[..., k])[valid].mean() for k in range(3)]
+        )
 
     exact = difference(0)
     assert exact < 1.2  # both images are rounded, and cubic interpolation has an error of its own
@@ -146,7 +160,9 @@ def test_whole_disparity_moves_pixels_exactly():
     np.testing.assert_allclose(scene.match[:, :-5].astype(int), scene.reference[:, 5:], atol=1)
     assert (scene.match[:, :-5] == scene.reference[:, 5:]).mean() > 0.99
     np.testing.assert_array_equal(scene.truth, np.full((ROWS, COLUMNS), 5))
-    np.testing.assert_array_equal(scene.mask("occluded"), np.broadcast_to(np.arange(COLUMNS) < 5, (ROWS, COLUMNS)))
+    np.testing.assert_array_equal(
+        scene.mask("occluded"), np.broadcast_to(np.arange(COLUMNS) < 5, (ROWS, COLUMNS))
+    )
 
 
 def test_every_pair_has_its_truth():
@@ -173,7 +189,13 @@ def test_textureless_planes_are_known():
     scene = scene_of(noise=2.0)
     mask = scene.mask("textureless")
     y, x = np.mgrid[:ROWS, :COLUMNS]
-    flat = np.isclose(scene.truth, 6.1 + 0.11 * (y - 30), rtol=0, atol=1e-5) & (x > 41) & (x < 61) & (y > 18) & (y < 41)
+    flat = (
+        np.isclose(scene.truth, 6.1 + 0.11 * (y - 30), rtol=0, atol=1e-5)
+        & (x > 41)
+        & (x < 61)
+        & (y > 18)
+        & (y < 41)
+    )
     np.testing.assert_array_equal(mask, flat)
     quiet = scene_of().reference[minimum_filter(mask, 3)]
     assert len(quiet) > 60
@@ -210,13 +232,19 @@ def test_search_range():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"planes": [Plane(slanted(3), CLOUDS, STAR)]}, "planes: every one has an outline; one without must fill the background"),
+        (
+            {"planes": [Plane(slanted(3), CLOUDS, STAR)]},
+            "planes: every one has an outline; one without must fill the background",
+        ),
         ({"planes": []}, "planes: every one has an outline"),
         (
             {"planes": [Plane(slanted(3, per_column=0.7), CLOUDS)]},
             r"planes\[0\]: a slant of 0.7 pixels .* edge-on from position 1.5$",
         ),
-        ({"positions": (0, 0.5)}, r"positions: \(0, 0.5\); expected distinct ones, 0 \(reference\) and 1 \(match\)"),
+        (
+            {"positions": (0, 0.5)},
+            r"positions: \(0, 0.5\); expected distinct ones, 0 \(reference\) and 1 \(match\)",
+        ),
         ({"positions": (0, 1, 1)}, "positions: .* expected distinct ones"),
     ],
 )

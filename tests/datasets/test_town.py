@@ -17,7 +17,9 @@ def test_ground_roofs_and_what_they_hide():
     assert truth[0, 0] == pytest.approx(0.06 * 63, abs=1e-4)
     assert truth[239, 0] == pytest.approx((0.06 + 0.3 * 239 / 240) * 63, abs=1e-4)
     assert truth[0, 299] == pytest.approx((0.06 + 0.02 * 299 / 300) * 63, abs=1e-4)
-    ground = truth[0, 0] + 0.3 * 63 / 240 * np.arange(240)[:, None] + 0.02 * 63 / 300 * np.arange(300)
+    ground = (
+        truth[0, 0] + 0.3 * 63 / 240 * np.arange(240)[:, None] + 0.02 * 63 / 300 * np.arange(300)
+    )
     high = truth > ground + 0.1 * 63
     assert 0.1 < high.mean() < 0.5
     # Gabled roofs slope by row, flat ones do not.
@@ -41,9 +43,14 @@ def test_the_built_in_scene_comes_in_any_size():
     assert find_scenes("synthetic") == find_scenes("synthetic/*") == small
     assert find_scenes("synthetic/large") == ("synthetic/large",)
     scene = load_scene("synthetic/large-80x60x20")
-    assert (scene.name, scene.reference.shape, scene.search) == ("synthetic/large-80x60x20", (60, 80, 3), Search(0, 19))
+    assert (scene.name, scene.reference.shape, scene.search) == (
+        "synthetic/large-80x60x20",
+        (60, 80, 3),
+        Search(0, 19),
+    )
     with pytest.raises(
-        ParameterError, match=r"^a town of 59x60 pixels and 20 levels; legal: 60x60 and larger, 16 levels and more$"
+        ParameterError,
+        match=r"^a town of 59x60 pixels and 20 levels; legal: 60x60 and larger, 16 levels and more$",
     ):
         load_scene("synthetic/large-59x60x20")
     with pytest.raises(DataError, match="unknown scene 'synthetic/large-80x60'"):

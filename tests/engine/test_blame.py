@@ -63,7 +63,10 @@ def raised(method):
 @pytest.mark.parametrize(
     ("how", "line"),
     [
-        ("helper", "{path}:8: refinement stage breaks: ValueError: all the input arrays must have same number of dimensions"),
+        (
+            "helper",
+            "{path}:8: refinement stage breaks: ValueError: all the input arrays must have same number of dimensions",
+        ),
         ("lines", "{path}:16: refinement stage breaks: ValueError: one"),
         ("silent", "{path}:18: refinement stage breaks: KeyError"),
         ("on purpose", "no such thing"),
@@ -116,7 +119,9 @@ def test_halos_are_code_of_stages_too(registry):
     told = blame(raised(Pipeline([absolute_difference, careless, winner_take_all])))
     assert "aggregation stage careless: ZeroDivisionError" in told
     told = blame(raised(Pipeline([absolute_difference, step(careless, size=-1), winner_take_all])))
-    assert told.endswith("aggregation stage careless: ValueError: its halo is -1; expected a whole number of rows >= 0, or None")
+    assert told.endswith(
+        "aggregation stage careless: ValueError: its halo is -1; expected a whole number of rows >= 0, or None"
+    )
 
 
 def test_what_is_no_exception_of_a_program_ends_none(registry):
@@ -129,7 +134,9 @@ def test_what_is_no_exception_of_a_program_ends_none(registry):
 
     line = panics.__wrapped__.__code__.co_firstlineno + 2
     told = blame(raised(Pipeline([absolute_difference, winner_take_all, panics])))
-    assert told.endswith(f"test_blame.py:{line}: refinement stage panics: RuntimeError: Panic: in Rust")
+    assert told.endswith(
+        f"test_blame.py:{line}: refinement stage panics: RuntimeError: Panic: in Rust"
+    )
 
 
 def test_what_no_stage_raised():
@@ -151,7 +158,9 @@ BACK = textured().pair(1, 0).search
 
 
 SEEN = textured()
-MASKED = Pair(SEEN.reference, SEEN.match, SEEN.search, SearchMask(valid=np.arange(180).reshape(SHAPE) % 7 > 0))
+MASKED = Pair(
+    SEEN.reference, SEEN.match, SEEN.search, SearchMask(valid=np.arange(180).reshape(SHAPE) % 7 > 0)
+)
 
 
 def returning(slot, names, value, **declared):
@@ -176,22 +185,74 @@ FINITE = "values that are not finite; expected finite numbers"
 
 
 def with_volume(volume):
-    return dataclasses.replace(winner_take_all(volume), volume=costs(volume, costs=volume.costs[1:]))
+    return dataclasses.replace(
+        winner_take_all(volume), volume=costs(volume, costs=volume.costs[1:])
+    )
 
 
 WRONG = [
     ("preprocessing", ["image"], None, "image: None; expected uint8 or float32 (9, 20)"),
-    ("preprocessing", ["image"], lambda i: (i, i), "image: (uint8 (9, 20), uint8 (9, 20)); expected uint8 or float32 (9, 20)"),
+    (
+        "preprocessing",
+        ["image"],
+        lambda i: (i, i),
+        "image: (uint8 (9, 20), uint8 (9, 20)); expected uint8 or float32 (9, 20)",
+    ),
     ("preprocessing", ["image"], lambda i: np.float32(i) * np.float32(np.nan), f"image: {FINITE}"),
-    ("preprocessing", IMAGES, lambda r: r, "uint8 (9, 20); expected the image; of the pair both images, of (9, 20) pixels"),
-    ("preprocessing", IMAGES, lambda r: (r, r[1:]), "image: uint8 (8, 20); expected uint8 or float32 (9, 20)"),
-    ("matching_cost", COST, lambda r: r, "uint8 (9, 20); expected CostVolume, of (9, 20) pixels and 5 levels"),
-    ("aggregation", COSTS, lambda v: v.costs, "float32 (9, 20, 5); expected CostVolume, of (9, 20) pixels and 5 levels"),
-    ("aggregation", COSTS, lambda v: costs(v, costs=v.costs[:, 1:]), "costs: float32 (9, 19, 5); expected float32 or uint8 or"),
-    ("aggregation", COSTS, lambda v: costs(v, costs=v.costs.astype(float)), "costs: float64 (9, 20, 5); expected float32 or"),
-    ("aggregation", COSTS, lambda v: costs(v, costs=v.costs * np.float32(np.inf)), "costs: not finite; expected finite costs"),
-    ("aggregation", COSTS, lambda v: costs(v, costs=np.asfortranarray(v.costs)), "costs: not in C order; expected np.asc"),
-    ("aggregation", COSTS, lambda v: costs(v, outside=np.inf), "the outside cost inf; expected a finite one, up to 3.4"),
+    (
+        "preprocessing",
+        IMAGES,
+        lambda r: r,
+        "uint8 (9, 20); expected the image; of the pair both images, of (9, 20) pixels",
+    ),
+    (
+        "preprocessing",
+        IMAGES,
+        lambda r: (r, r[1:]),
+        "image: uint8 (8, 20); expected uint8 or float32 (9, 20)",
+    ),
+    (
+        "matching_cost",
+        COST,
+        lambda r: r,
+        "uint8 (9, 20); expected CostVolume, of (9, 20) pixels and 5 levels",
+    ),
+    (
+        "aggregation",
+        COSTS,
+        lambda v: v.costs,
+        "float32 (9, 20, 5); expected CostVolume, of (9, 20) pixels and 5 levels",
+    ),
+    (
+        "aggregation",
+        COSTS,
+        lambda v: costs(v, costs=v.costs[:, 1:]),
+        "costs: float32 (9, 19, 5); expected float32 or uint8 or",
+    ),
+    (
+        "aggregation",
+        COSTS,
+        lambda v: costs(v, costs=v.costs.astype(float)),
+        "costs: float64 (9, 20, 5); expected float32 or",
+    ),
+    (
+        "aggregation",
+        COSTS,
+        lambda v: costs(v, costs=v.costs * np.float32(np.inf)),
+        "costs: not finite; expected finite costs",
+    ),
+    (
+        "aggregation",
+        COSTS,
+        lambda v: costs(v, costs=np.asfortranarray(v.costs)),
+        "costs: not in C order; expected np.asc",
+    ),
+    (
+        "aggregation",
+        COSTS,
+        lambda v: costs(v, outside=np.inf),
+        "the outside cost inf; expected a finite one, up to 3.4",
+    ),
     (
         "aggregation",
         COSTS,
@@ -204,14 +265,24 @@ WRONG = [
         lambda v: costs(v, search=BACK),
         f"a CostVolume of {BACK!r}; expected that which it was given, Search(",
     ),
-    ("smoothness", ["reference", "search"], FLOAT, "float32 (9, 20); expected Smoothness, of (9, 20) pixels and 5 levels"),
+    (
+        "smoothness",
+        ["reference", "search"],
+        FLOAT,
+        "float32 (9, 20); expected Smoothness, of (9, 20) pixels and 5 levels",
+    ),
     (
         "optimization",
         COSTS,
         STATUS,
         "disparity: uint8 (9, 20); expected float32 (9, 20)",
     ),
-    ("optimization", COSTS, lambda e: labelled(e, levels=STATUS), "levels: uint8 (9, 20); expected int16 (9, 20)"),
+    (
+        "optimization",
+        COSTS,
+        lambda e: labelled(e, levels=STATUS),
+        "levels: uint8 (9, 20); expected int16 (9, 20)",
+    ),
     (
         "optimization",
         COSTS,
@@ -224,25 +295,55 @@ WRONG = [
         lambda e: dataclasses.replace(winner_take_all(e), volume=e.costs),
         "Labeling(levels=int16 (9, 20), costs=",
     ),
-    ("optimization", COSTS, lambda e: labelled(e, costs=FLOAT[1:]), "costs: float32 (8, 20); expected float32 (9, 20)"),
+    (
+        "optimization",
+        COSTS,
+        lambda e: labelled(e, costs=FLOAT[1:]),
+        "costs: float32 (8, 20); expected float32 (9, 20)",
+    ),
     (
         "optimization",
         COSTS,
         with_volume,
         "volume.costs: float32 (8, 20, 5); expected",
     ),
-    ("confidence", ["disparity"], lambda d: d.astype(float), "confidence: float64 (9, 20); expected float32 (9, 20)"),
+    (
+        "confidence",
+        ["disparity"],
+        lambda d: d.astype(float),
+        "confidence: float64 (9, 20); expected float32 (9, 20)",
+    ),
     ("confidence", ["disparity"], lambda d: d * np.float32(np.nan), f"confidence: {FINITE}"),
-    ("refinement", ["disparity"], None, "None; expected disparity or (disparity, status), of (9, 20) pixels"),
+    (
+        "refinement",
+        ["disparity"],
+        None,
+        "None; expected disparity or (disparity, status), of (9, 20) pixels",
+    ),
     (
         "refinement",
         ["disparity"],
         lambda d: (d, STATUS, d),
         "(float32 (9, 20), uint8 (9, 20), float32 (9, 20)); expected disparity",
     ),
-    ("refinement", ["disparity"], lambda d: d / np.float32(0), f"disparity: {FINITE}, NaN = no estimate"),
-    ("refinement", ["disparity"], lambda d: (d, d), "status: float32 (9, 20); expected uint8 (9, 20)"),
-    ("refinement", ["disparity"], lambda d: (d, STATUS + np.uint8(9)), "status: 9; expected values of Status, 0 to 4"),
+    (
+        "refinement",
+        ["disparity"],
+        lambda d: d / np.float32(0),
+        f"disparity: {FINITE}, NaN = no estimate",
+    ),
+    (
+        "refinement",
+        ["disparity"],
+        lambda d: (d, d),
+        "status: float32 (9, 20); expected uint8 (9, 20)",
+    ),
+    (
+        "refinement",
+        ["disparity"],
+        lambda d: (d, STATUS + np.uint8(9)),
+        "status: 9; expected values of Status, 0 to 4",
+    ),
     ("matcher", COST, STATUS, "disparity: uint8 (9, 20); expected float32 (9, 20)"),
     ("matcher", COST, (FLOAT, STATUS, STATUS), "confidence: uint8 (9, 20); expected float32"),
     (
@@ -251,15 +352,26 @@ WRONG = [
         [FLOAT],
         "a list of (float32 (9, 20)); expected disparity, (disparity, status) or (disparity, status, conf",
     ),
-    ("scheme", ["solve", "pair"], FLOAT, "float32 (9, 20); expected Match, of (9, 20) pixels and 5 levels"),
+    (
+        "scheme",
+        ["solve", "pair"],
+        FLOAT,
+        "float32 (9, 20); expected Match, of (9, 20) pixels and 5 levels",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("slot", "names", "value", "message"), WRONG, ids=[f"{w[0]}: {w[3][:40]}" for w in WRONG])
+@pytest.mark.parametrize(
+    ("slot", "names", "value", "message"), WRONG, ids=[f"{w[0]}: {w[3][:40]}" for w in WRONG]
+)
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_what_a_stage_must_not_return(registry, slot, names, value, message):
     wrong = returning(slot, names, value)
-    stages = {} if slot == "matcher" else {"matching_cost": absolute_difference, "optimization": winner_take_all}
+    stages = (
+        {}
+        if slot == "matcher"
+        else {"matching_cost": absolute_difference, "optimization": winner_take_all}
+    )
     error = raised(Pipeline([*{**stages, slot: wrong}.values()]))
     assert isinstance(error, StereoFrameworkError)
     told = blame(error)
@@ -268,9 +380,19 @@ def test_what_a_stage_must_not_return(registry, slot, names, value, message):
     assert "\n" not in told
 
 
-@pytest.mark.parametrize("value", [None, np.full((*SHAPE, 5), np.inf), np.zeros((1, 20, 5))], ids=["none", "inf", "shape"])
+@pytest.mark.parametrize(
+    "value",
+    [None, np.full((*SHAPE, 5), np.inf), np.zeros((1, 20, 5))],
+    ids=["none", "inf", "shape"],
+)
 def test_each_of_several_costs_is_looked_at(registry, value):
-    told = blame(raised(Pipeline([absolute_difference, returning("matching_cost", COST, value), winner_take_all])))
+    told = blame(
+        raised(
+            Pipeline(
+                [absolute_difference, returning("matching_cost", COST, value), winner_take_all]
+            )
+        )
+    )
     assert told.startswith("<string>:1: matching_cost stage wrong returned ")
 
 
@@ -290,10 +412,15 @@ def test_costs_that_cannot_be_told_from_closed_cells_are_refused_beside_masks(re
     method = Pipeline([step(absolute_difference, weight=1e6), absolute_difference, winner_take_all])
     assert not np.isnan(method(textured()).disparity).any()
     masked = MASKED
-    with pytest.raises(DataError, match=r"^costs up to .*; beside masks costs stay below 1e\+06, which marks closed cells"):
+    with pytest.raises(
+        DataError,
+        match=r"^costs up to .*; beside masks costs stay below 1e\+06, which marks closed cells",
+    ):
         method(masked)
 
 
 def test_views_of_a_matcher_are_both_looked_at(registry):
     wrong = returning("matcher", ["reference", "match", "search"], Views(FLOAT, FLOAT[1:]))
-    assert "returned disparity: float32 (8, 20); expected float32 (9, 20)" in blame(raised(Pipeline([wrong])))
+    assert "returned disparity: float32 (8, 20); expected float32 (9, 20)" in blame(
+        raised(Pipeline([wrong]))
+    )

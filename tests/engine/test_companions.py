@@ -146,7 +146,13 @@ def test_companions_of_a_scheme_are_checked(values, word, registry):
 
 @pytest.mark.parametrize(
     "report",
-    [CallReport(seconds="1"), CallReport(seconds=NAN), CallReport(memory=[1]), CallReport(messages=5), CallReport(warning=5)],
+    [
+        CallReport(seconds="1"),
+        CallReport(seconds=NAN),
+        CallReport(memory=[1]),
+        CallReport(messages=5),
+        CallReport(warning=5),
+    ],
 )
 def test_reports_of_calls_are_checked(report, registry):
     @stage("optimization", **not_local)
@@ -164,7 +170,11 @@ def test_warnings_of_stages_are_single_harmless_lines(registry):
         report_call(CallReport(warning="a\nb\x1b[31m" + "x" * 100_000))
         return labels(volume)
 
-    [warning] = [line for line in Pipeline([absolute_difference, reporting])(textured()).warnings if line.startswith("a")]
+    [warning] = [
+        line
+        for line in Pipeline([absolute_difference, reporting])(textured()).warnings
+        if line.startswith("a")
+    ]
     assert warning.startswith("a\\nb\\x1b[31mxxx")
     assert len(warning) <= 1100
 
@@ -185,7 +195,11 @@ def bounded(volume):
 
 def test_a_bound_that_is_not_known_yet_is_stored_and_drawn(tmp_path, small_scenes, registry):
     (tmp_path / "bounded.py").write_text(PLUGIN)
-    script = {"plugins": [str(tmp_path / "bounded.py")], "matching_cost": "absolute_difference", "optimization": "bounded"}
+    script = {
+        "plugins": [str(tmp_path / "bounded.py")],
+        "matching_cost": "absolute_difference",
+        "optimization": "bounded",
+    }
     out = tmp_path / "out"
     [result] = run(script, "synthetic/planes", out=out, plugins=[tmp_path / "bounded.py"])
     assert result.error is None
@@ -198,4 +212,7 @@ def test_a_bound_that_is_not_known_yet_is_stored_and_drawn(tmp_path, small_scene
     assert "energy over time" in (out / "report.html").read_text()
     assert json.loads(invoke("results", out, "--json").stdout, parse_constant=pytest.fail)
     # A second run takes the stored result.
-    assert run(script, "synthetic/planes", out=out, plugins=[tmp_path / "bounded.py"])[0].trace == result.trace
+    assert (
+        run(script, "synthetic/planes", out=out, plugins=[tmp_path / "bounded.py"])[0].trace
+        == result.trace
+    )

@@ -11,7 +11,11 @@ from stereo_framework import CostVolume, Pipeline, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import stage
 from stereo_framework.engine.step import cost_sum
-from stereo_framework.matching_cost import absolute_difference, normalized_cross_correlation, squared_difference
+from stereo_framework.matching_cost import (
+    absolute_difference,
+    normalized_cross_correlation,
+    squared_difference,
+)
 from stereo_framework.optimization import winner_take_all
 
 
@@ -72,12 +76,18 @@ def test_integer_costs_are_added_as_numbers(registry):
 
 def test_lists_in_strips():
     method = Pipeline(
-        [step(absolute_difference, weight=0.5, scale=20.0), step(normalized_cross_correlation, size=3), winner_take_all]
+        [
+            step(absolute_difference, weight=0.5, scale=20.0),
+            step(normalized_cross_correlation, size=3),
+            winner_take_all,
+        ]
     )
     assert method.plan[0].halo == 1
     whole = method(textured())
     for height in (1, 2, 4):
-        np.testing.assert_array_equal(in_strips(height, method, textured()).disparity, whole.disparity)
+        np.testing.assert_array_equal(
+            in_strips(height, method, textured()).disparity, whole.disparity
+        )
 
 
 def test_one_that_sees_the_whole_makes_all_see_it(registry):
@@ -92,17 +102,26 @@ def test_one_that_sees_the_whole_makes_all_see_it(registry):
 
 
 def test_addresses_and_words():
-    method = Pipeline([absolute_difference, step(squared_difference, weight=0.5, scale=100.0), winner_take_all])
+    method = Pipeline(
+        [absolute_difference, step(squared_difference, weight=0.5, scale=100.0), winner_take_all]
+    )
     assert [address for address, _ in method.stages()] == [
         "matching_cost.absolute_difference",
         "matching_cost.squared_difference",
         "optimization",
     ]
     assert dict(method.stages())["matching_cost.squared_difference"].parameters["weight"] == 0.5
-    assert repr(method) == "Pipeline(absolute_difference > squared_difference(weight=0.5, scale=100) > winner_take_all)"
+    assert (
+        repr(method)
+        == "Pipeline(absolute_difference > squared_difference(weight=0.5, scale=100) > winner_take_all)"
+    )
 
 
-@pytest.mark.parametrize(("name", "value"), [("weight", 0), ("weight", True), ("weight", float("inf")), ("scale", -1.0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("weight", 0), ("weight", True), ("weight", float("inf")), ("scale", -1.0)]
+)
 def test_wrong_factors_are_refused(name, value):
-    with pytest.raises(ParameterError, match=rf"^matching_cost.absolute_difference.{name}: .* is not a number > 0"):
+    with pytest.raises(
+        ParameterError, match=rf"^matching_cost.absolute_difference.{name}: .* is not a number > 0"
+    ):
         step(absolute_difference, **{name: value})

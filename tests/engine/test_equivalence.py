@@ -32,7 +32,9 @@ def pairs():
     """A small part of a scene as it is, with masks full of holes, and with a range for each pixel besides."""
     scene = load_scene("synthetic/planes")
     rng = np.random.default_rng(7)
-    images = [np.ascontiguousarray(image[60:108, 100:164]) for image in (scene.reference, scene.match)]
+    images = [
+        np.ascontiguousarray(image[60:108, 100:164]) for image in (scene.reference, scene.match)
+    ]
     valid, match_valid = (rng.random((48, 64)) > 0.15 for _ in range(2))
     valid[10:14, 20:40] = False
     low = rng.integers(0, 6, (48, 64)).astype(np.float32)
@@ -59,7 +61,9 @@ def assert_same(found, expected):
     for match in (found, expected):
         assert not isinstance(match, Exception), match
     for name in ("disparity", "status", "levels"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name, strict=True)
+        np.testing.assert_array_equal(
+            getattr(found, name), getattr(expected, name), err_msg=name, strict=True
+        )
     for name in ("energy", "lower_bound", "search", "warnings"):
         assert getattr(found, name) == getattr(expected, name), name
     # Sums of the rows of strips, in another order.
@@ -92,14 +96,28 @@ def test_in_strips(name, height, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW if name not in ("patch_match", "sa"))]
+    "name",
+    [
+        *QUICK,
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in SLOW
+            if name not in ("patch_match", "sa")
+        ),
+    ],
 )
-@pytest.mark.parametrize("pair", [pytest.param("plain", marks=pytest.mark.slow), "masks and ranges"])
+@pytest.mark.parametrize(
+    "pair", [pytest.param("plain", marks=pytest.mark.slow), "masks and ranges"]
+)
 def test_the_other_side_is_that_of_the_exchanged_pair(name, pair):
     """Of methods that treat both sides alike; random numbers are drawn anew for each side."""
     own, other = walked([shipped(name)], pair, both=True)[0]
     assert_same(own, alone(shipped(name), pair))
-    if name in ("planes", "robust", "fine"):  # their images are prepared by the look at the reference image alone
+    if name in (
+        "planes",
+        "robust",
+        "fine",
+    ):  # their images are prepared by the look at the reference image alone
         assert np.isfinite(other.disparity).mean() > 0.5
         return
     [(_, expected)] = Walk([shipped(name)], pairs()[pair].exchanged())
@@ -109,13 +127,34 @@ def test_the_other_side_is_that_of_the_exchanged_pair(name, pair):
 def neighbours(method):
     """Methods that begin as this one and end earlier, go on otherwise, or look across, once or twice."""
     refinements = method.in_slot("refinement")
-    some = [method, *(method.having(refinement=[refinements[:n], "median"]) for n in range(len(refinements) + 1))]
-    some += [method.having(refinement=[refinements, "left_right_check", *last]) for last in (("median",), ("border_fill",))]
-    some += [method.having(refinement=["left_right_check", "median", step("left_right_check", tolerance=0)])]
+    some = [
+        method,
+        *(
+            method.having(refinement=[refinements[:n], "median"])
+            for n in range(len(refinements) + 1)
+        ),
+    ]
+    some += [
+        method.having(refinement=[refinements, "left_right_check", *last])
+        for last in (("median",), ("border_fill",))
+    ]
+    some += [
+        method.having(
+            refinement=["left_right_check", "median", step("left_right_check", tolerance=0)]
+        )
+    ]
     if not method.in_slot("matcher"):
-        some += [method.having(aggregation=[method.in_slot("aggregation"), more]) for more in ("box", "min_filter")]
-        some += [method.having(optimization="winner_take_all", refinement=last) for last in ((), ("parabola",))]
-        some += [method.having(confidence="winner_margin", refinement=["left_right_check", "parabola"])]
+        some += [
+            method.having(aggregation=[method.in_slot("aggregation"), more])
+            for more in ("box", "min_filter")
+        ]
+        some += [
+            method.having(optimization="winner_take_all", refinement=last)
+            for last in ((), ("parabola",))
+        ]
+        some += [
+            method.having(confidence="winner_margin", refinement=["left_right_check", "parabola"])
+        ]
         some += [method.having(confidence="left_right_consistency", refinement="parabola")]
     return some
 
@@ -123,7 +162,11 @@ def neighbours(method):
 @pytest.mark.parametrize("name", QUICK)
 def test_beside_methods_that_begin_alike(name, monkeypatch):
     some = neighbours(shipped(name))
-    expected = {(i, pair): alone(method, pair) for i, method in enumerate(some) for pair in ("plain", "masks and ranges")}
+    expected = {
+        (i, pair): alone(method, pair)
+        for i, method in enumerate(some)
+        for pair in ("plain", "masks and ranges")
+    }
     monkeypatch.setattr(walk, "STRIP_ROWS", 16)
     # The order in which they are asked for decides nothing.
     for pair, order in (("plain", range(len(some))), ("masks and ranges", range(len(some))[::-1])):
@@ -131,16 +174,24 @@ def test_beside_methods_that_begin_alike(name, monkeypatch):
             assert_same(match, expected[i, pair])
 
 
-@pytest.mark.parametrize("stage", ["binomial", "diffusion", "membrane_diffusion", "bayesian_diffusion"])
+@pytest.mark.parametrize(
+    "stage", ["binomial", "diffusion", "membrane_diffusion", "bayesian_diffusion"]
+)
 @pytest.mark.parametrize("refinement", [(), ("left_right_check", "median")])
 def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
     some = [
-        shipped("window").having(aggregation=[before, step(stage, iterations=count), after], refinement=refinement)
+        shipped("window").having(
+            aggregation=[before, step(stage, iterations=count), after], refinement=refinement
+        )
         for count, before, after in itertools.product((5, 1, 9), ((), "box"), ((), "binomial"))
     ]
     # Only the longest looks across: the others' second side is computed for it.
     some += [some[-1].having(refinement="left_right_check")]
-    expected = {(i, pair): alone(method, pair) for i, method in enumerate(some) for pair in ("plain", "masks and ranges")}
+    expected = {
+        (i, pair): alone(method, pair)
+        for i, method in enumerate(some)
+        for pair in ("plain", "masks and ranges")
+    }
     monkeypatch.setattr(walk, "STRIP_ROWS", 16)
     for pair in ("plain", "masks and ranges"):
         for i, match in enumerate(walked(some, pair)):
@@ -148,7 +199,9 @@ def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "scheme", [step("tiles", overlap=8), step("pyramid", levels=2), step("coarse")], ids=lambda s: s.stage.name
+    "scheme",
+    [step("tiles", overlap=8), step("pyramid", levels=2), step("coarse")],
+    ids=lambda s: s.stage.name,
 )
 @pytest.mark.parametrize("name", ["ssd", "sgm", "dp", "sgbm", "census"])
 def test_both_sides_of_a_scheme(scheme, name):
@@ -174,7 +227,9 @@ def test_a_volume_that_is_kept_changes_nothing():
         [match] = walked([shipped(name)], pair, keep_volume=True)
         assert_same(match, alone(shipped(name), pair))
         known = match.levels >= 0
-        chosen = np.take_along_axis(match.volume.costs, np.maximum(match.levels, 0)[..., None].astype(int), axis=2)[..., 0]
+        chosen = np.take_along_axis(
+            match.volume.costs, np.maximum(match.levels, 0)[..., None].astype(int), axis=2
+        )[..., 0]
         # The optimizer's own costs are lowest where it chose; of those that go beyond each pixel's own (stratified, paths) not everywhere.
         assert (chosen == match.volume.costs.min(axis=2))[known].mean() > 0.5
 

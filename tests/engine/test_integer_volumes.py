@@ -54,7 +54,12 @@ def parts(registry, monkeypatch):
     def decide_in_integers(volume):
         assert volume.costs.dtype != np.float32
         labels = volume.costs.argmin(axis=2).astype(np.int16)
-        return Labeling(labels, np.take_along_axis(volume.costs, labels[..., None].astype(int), 2)[..., 0].astype(np.float32))
+        return Labeling(
+            labels,
+            np.take_along_axis(volume.costs, labels[..., None].astype(int), 2)[..., 0].astype(
+                np.float32
+            ),
+        )
 
     return converted, narrow, wide, twice, decide, decide_in_integers
 
@@ -63,7 +68,10 @@ def parts(registry, monkeypatch):
 def test_converted_once_with_the_same_labels(parts, height):
     converted, narrow, wide, twice, decide, _ = parts
     scene = textured()
-    results = {cost: in_strips(height, Pipeline([cost, twice, decide, parabola, parabola]), scene) for cost in (narrow, wide)}
+    results = {
+        cost: in_strips(height, Pipeline([cost, twice, decide, parabola, parabola]), scene)
+        for cost in (narrow, wide)
+    }
     assert converted == [np.uint16]
     for name in ("levels", "disparity", "status"):
         np.testing.assert_array_equal(getattr(results[narrow], name), getattr(results[wide], name))
@@ -86,7 +94,12 @@ def test_closed_cells_of_integers(parts):
     scene = textured()
     valid = np.ones((9, 20), bool)
     valid[:, 4] = False
-    pair = Pair(scene.reference, scene.match, scene.search, SearchMask(valid=valid, low=np.full((9, 20), 1, np.float32)))
+    pair = Pair(
+        scene.reference,
+        scene.match,
+        scene.search,
+        SearchMask(valid=valid, low=np.full((9, 20), 1, np.float32)),
+    )
     for aggregation in ([], [twice]):
         match = Pipeline([narrow, aggregation, decide_in_integers])(pair, keep_volume=True)
         assert match.volume.costs.dtype == np.uint16

@@ -37,7 +37,10 @@ def counted(registry):
 def test_each_view_is_matched_once(counted):
     calls, counted_box = counted
     method = Pipeline([absolute_difference, counted_box, winner_take_all])
-    refinements = [[step(left_right_check, tolerance=t), fill_occlusions, left_right_check] for t in (0.0, 1.0, 4.0)]
+    refinements = [
+        [step(left_right_check, tolerance=t), fill_occlusions, left_right_check]
+        for t in (0.0, 1.0, 4.0)
+    ]
     found = dict(Walk([method.having(refinement=some) for some in (*refinements, [median])], PAIR))
     assert sorted(calls) == [-1, 1]
     # The seconds are those of what each needs of both views, as if it had been alone.
@@ -57,13 +60,20 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(counted, narro
     def both_at_once(volume, reference, match, search, other, mask=None):
         seen.append((search.direction, other.search.direction, other.disparity is None))
         np.testing.assert_array_equal(reference, PAIR.reference)
-        return Views(*(one.search.disparities[one.costs.argmin(axis=2)] + np.float32(0.25) for one in (volume, other.volume)))
+        return Views(
+            *(
+                one.search.disparities[one.costs.argmin(axis=2)] + np.float32(0.25)
+                for one in (volume, other.volume)
+            )
+        )
 
     low = np.full(PAIR.shape, PAIR.search.minimum + 2, np.float32)
     problem = dataclasses.replace(PAIR, mask=SearchMask(low=low) if narrow else None)
     method = Pipeline([absolute_difference, counted_box, both_at_once])
     # Alone, and for stages that look across once and twice more: it runs once, and each side's costs are made once.
-    found = dict(Walk([method.having(refinement=n * [left_right_check]) for n in range(3)], problem))
+    found = dict(
+        Walk([method.having(refinement=n * [left_right_check]) for n in range(3)], problem)
+    )
     assert seen == [(1, -1, True)]
     assert sorted(calls) == [-1, 1]
     [(_, sides)] = Walk([method], problem, both=True)
@@ -71,11 +81,15 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(counted, narro
     for match, one in zip(sides, (problem, problem.exchanged()), strict=True):
         expected = Pipeline([absolute_difference, counted_box, winner_take_all])(one)
         known = np.isfinite(expected.disparity)
-        np.testing.assert_array_equal(match.disparity[known], expected.disparity[known] + np.float32(0.25))
+        np.testing.assert_array_equal(
+            match.disparity[known], expected.disparity[known] + np.float32(0.25)
+        )
         assert (match.levels, match.energy) == (None, None)
         # A closed level is no estimate, and a pixel without an open cell is invalid.
         assert known.all() != narrow or one is problem
-        np.testing.assert_array_equal(match.status == Status.INVALID, expected.status == Status.INVALID)
+        np.testing.assert_array_equal(
+            match.status == Status.INVALID, expected.status == Status.INVALID
+        )
     np.testing.assert_array_equal(found[0].disparity, sides[0].disparity)
     own, other = (View(match.disparity, match.status, match.search) for match in sides)
     checked, _ = left_right_check(own.disparity, other, own.search, own.status)

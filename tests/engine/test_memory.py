@@ -120,5 +120,8 @@ def test_memory_is_estimated():
     windows = [plain.having(aggregation=[step(box, size=n)]) for n in (9, 11)]
     assert 1 * volume < peak_memory(windows, shape, search) < 1.6 * volume
     # Costs, one result to be continued, the buffers that the hungriest of such stages has.
-    spread = [Pipeline([absolute_difference, step(diffusion, iterations=n), winner_take_all]) for n in (5, 9)]
+    spread = [
+        Pipeline([absolute_difference, step(diffusion, iterations=n), winner_take_all])
+        for n in (5, 9)
+    ]
     assert peak_memory(spread, shape, search) == 6 * volume

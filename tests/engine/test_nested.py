@@ -35,7 +35,9 @@ def seen(registry):
 
     @stage("refinement", **not_local)
     def merge(disparity, alternatives, *, threshold: float = 1.0):
-        return np.where(np.isnan(alternatives["robust"].disparity), np.float32(threshold), disparity)
+        return np.where(
+            np.isnan(alternatives["robust"].disparity), np.float32(threshold), disparity
+        )
 
     return calls, counted, merge
 
@@ -45,7 +47,10 @@ def test_alternatives_are_matched_once_for_many_settings(seen):
     robust = PLAIN.having(matching_cost=counted)
     method = Pipeline([squared_difference, winner_take_all], {"robust": robust})
     # What looks across wants both views of them.
-    some = [method.having(refinement=[step(merge, threshold=t), left_right_check]) for t in (0.0, 1.0, 2.0, 3.0)]
+    some = [
+        method.having(refinement=[step(merge, threshold=t), left_right_check])
+        for t in (0.0, 1.0, 2.0, 3.0)
+    ]
     found = dict(Walk(some, textured()))
     assert sorted(calls) == [-1, 1]
     assert not any(isinstance(outcome, Exception) for outcome in found.values())
@@ -96,7 +101,10 @@ def test_alternatives_nest_and_are_told(seen):
     scene = textured()
     match = method(scene)
     assert match.seconds["alternatives"] > 0
-    with pytest.raises(ParameterError, match=r"^refinement.merge: merge needs alternatives, and the method names none$"):
+    with pytest.raises(
+        ParameterError,
+        match=r"^refinement.merge: merge needs alternatives, and the method names none$",
+    ):
         Pipeline([absolute_difference, winner_take_all, merge])
 
 
@@ -107,7 +115,9 @@ def test_alternatives_count_in_memory(seen):
     method = PLAIN.having(refinement=[merge], alternatives={"robust": cut})
     plain = peak_memory([PLAIN], shape, search)
     assert peak_memory([cut], shape, search) == 3 * 4 * 1000 * 1000 * 100
-    assert peak_memory([method], shape, search) == peak_memory([cut], shape, search, both=True) > plain
+    assert (
+        peak_memory([method], shape, search) == peak_memory([cut], shape, search, both=True) > plain
+    )
 
 
 @pytest.fixture
@@ -120,7 +130,10 @@ def halves(registry):
         shapes.append((pair.shape, pair.search.direction))
         middle = pair.shape[0] // 2
         parts = [solve(pair.rows(0, middle)), solve(pair.rows(middle, pair.shape[0]))]
-        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("disparity", "status", "levels")}
+        joined = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("disparity", "status", "levels")
+        }
         return dataclasses.replace(parts[0], **joined)
 
     return halves, shapes
@@ -169,5 +182,8 @@ def test_a_scene_is_refused_under_a_scheme(registry):
     def needs_scene(reference, match, search, scene):
         return np.zeros(reference.shape, np.float32)
 
-    with pytest.raises(ParameterError, match=r"^matcher: needs_scene needs the scene, and pyramid makes pairs without one$"):
+    with pytest.raises(
+        ParameterError,
+        match=r"^matcher: needs_scene needs the scene, and pyramid makes pairs without one$",
+    ):
         Pipeline([needs_scene, pyramid])

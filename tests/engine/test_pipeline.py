@@ -28,10 +28,22 @@ def test_no_warning_where_all_is_well():
             ramp(2, Search(-4, -1)),
             "^95 % of the pixels chose the upper end of the search range, -1: the range may be too narrow or have the wrong sign",
         ),
-        (ramp(2, Search(-4, -1)).pair(1, 0), "^95 % of the pixels chose the upper end of the search range, -1:"),
-        (textured(shift=5, search=Search(0, 5)), r"^\d+ % of the pixels chose the upper end of the search range, 5:"),
-        (textured(shift=1, search=Search(1, 6)), r"^\d+ % of the pixels chose the lower end of the search range, 1:"),
-        (textured(shift=1, search=Search(1, 3, 0.5)), r"chose the lower end of the search range, 1:"),
+        (
+            ramp(2, Search(-4, -1)).pair(1, 0),
+            "^95 % of the pixels chose the upper end of the search range, -1:",
+        ),
+        (
+            textured(shift=5, search=Search(0, 5)),
+            r"^\d+ % of the pixels chose the upper end of the search range, 5:",
+        ),
+        (
+            textured(shift=1, search=Search(1, 6)),
+            r"^\d+ % of the pixels chose the lower end of the search range, 1:",
+        ),
+        (
+            textured(shift=1, search=Search(1, 3, 0.5)),
+            r"chose the lower end of the search range, 1:",
+        ),
     ],
 )
 def test_winners_at_the_ends_of_the_range_warn(scene, message):
@@ -55,14 +67,17 @@ def test_range_is_the_scenes_or_the_callers():
     # The direction is the scene's in any case.
     assert method(scene, Search(1, 3, 0.5, -1)).search == Search(1, 3, 0.5, 1)
     with pytest.raises(
-        DataError, match=r"scene made: no search range; give one \(search: {minimum: 0, maximum: 64}, in a script or with --set\)"
+        DataError,
+        match=r"scene made: no search range; give one \(search: {minimum: 0, maximum: 64}, in a script or with --set\)",
     ):
         method(make_scene(scene.reference, scene.match))
 
 
 def test_images_of_different_size_are_refused():
     scene = make_scene(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), Search(0, 1))
-    with pytest.raises(DataError, match=r"left.png is 3x2 and right.png is 4x2; both images must be of one size"):
+    with pytest.raises(
+        DataError, match=r"left.png is 3x2 and right.png is 4x2; both images must be of one size"
+    ):
         Pipeline([absolute_difference, winner_take_all])(scene)
 
 
@@ -72,9 +87,15 @@ def test_images_of_different_size_are_refused():
         ({"matching_cost": box}, "^matching_cost: box is a stage of aggregation$"),
         ({"optimization": parabola}, "^optimization: parabola is a stage of refinement$"),
         ({"aggregation": [box, parabola]}, "^aggregation: parabola is a stage of refinement$"),
-        ({"refinement": winner_take_all}, "^refinement: winner_take_all is a stage of optimization$"),
+        (
+            {"refinement": winner_take_all},
+            "^refinement: winner_take_all is a stage of optimization$",
+        ),
         ({"smoothness": step(box)}, "^smoothness: box is a stage of aggregation$"),
-        ({"optimization": None}, "^optimization: missing; a method needs one, or a matcher; legal stages: "),
+        (
+            {"optimization": None},
+            "^optimization: missing; a method needs one, or a matcher; legal stages: ",
+        ),
         ({"aggregation": [len]}, "^len: not a stage; give step"),
         (
             {"optimization": graph_cut},
@@ -90,9 +111,18 @@ def test_stages_that_cannot_stand_there_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("synthetic/planes",), r"^Pipeline: scene is 'synthetic/planes'; expected a Scene or a Pair, such as Pair\(left,"),
-        ((np.zeros((2, 3)), np.zeros((2, 3))), r"^Pipeline: scene is float64 \(2, 3\); expected a Scene or a Pair"),
-        ((textured(), (0, 3)), r"^Pipeline: search is \(0, 3\); expected a Search, such as Search\(0, 63\)$"),
+        (
+            ("synthetic/planes",),
+            r"^Pipeline: scene is 'synthetic/planes'; expected a Scene or a Pair, such as Pair\(left,",
+        ),
+        (
+            (np.zeros((2, 3)), np.zeros((2, 3))),
+            r"^Pipeline: scene is float64 \(2, 3\); expected a Scene or a Pair",
+        ),
+        (
+            (textured(), (0, 3)),
+            r"^Pipeline: search is \(0, 3\); expected a Search, such as Search\(0, 63\)$",
+        ),
     ],
 )
 def test_what_is_no_scene_or_search_is_told(arguments, message):
@@ -101,7 +131,9 @@ def test_what_is_no_scene_or_search_is_told(arguments, message):
 
 
 def test_pipelines_print_compare_and_list_their_stages():
-    method = Pipeline([absolute_difference, box, min_filter, step(box, size=3), winner_take_all, parabola])
+    method = Pipeline(
+        [absolute_difference, box, min_filter, step(box, size=3), winner_take_all, parabola]
+    )
     addresses = [address for address, _ in method.stages()]
     assert addresses == [
         "matching_cost",
@@ -111,7 +143,10 @@ def test_pipelines_print_compare_and_list_their_stages():
         "optimization",
         "refinement.parabola",
     ]
-    assert repr(method) == "Pipeline(absolute_difference > box > min_filter > box(size=3) > winner_take_all > parabola)"
+    assert (
+        repr(method)
+        == "Pipeline(absolute_difference > box > min_filter > box(size=3) > winner_take_all > parabola)"
+    )
     assert method == method.having()
     assert len({method, method.having(), method.having(refinement=())}) == 2
 

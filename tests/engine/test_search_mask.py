@@ -30,7 +30,9 @@ def search_masks(draw, shape, search, *, ranges=True):
             found[name] = rng.random(shape) < draw(st.sampled_from([0.8, 0.3, 1.0]))
     for name in ("low", "high"):
         if ranges and draw(st.sampled_from([True, True, False])):
-            values = search.minimum + search.step * (rng.integers(-1, search.levels + 1, shape) + rng.choice([0, 0.25], shape))
+            values = search.minimum + search.step * (
+                rng.integers(-1, search.levels + 1, shape) + rng.choice([0, 0.25], shape)
+            )
             values[rng.random(shape) < 0.2] = np.nan
             found[name] = values.astype(np.float32)
     return SearchMask(**found)
@@ -43,7 +45,9 @@ def test_cells_agree_with_twin(data, images, search):
     is_open = naive.open_cells(mask, search, shape)
     np.testing.assert_array_equal(mask.invalid(search, shape), ~is_open.any(axis=2))
     labels = np.random.default_rng(0).integers(-1, search.levels, shape).astype(np.int16)
-    expected = (labels >= 0) & ~np.take_along_axis(is_open, np.maximum(labels, 0)[..., None].astype(int), axis=2)[..., 0]
+    expected = (labels >= 0) & ~np.take_along_axis(
+        is_open, np.maximum(labels, 0)[..., None].astype(int), axis=2
+    )[..., 0]
     np.testing.assert_array_equal(mask.closed(labels, search), expected)
     volume = absolute_difference(*images, search)
     before = volume.costs.copy()
@@ -68,9 +72,17 @@ def test_exchanged_agrees_with_twin(data, images, search):
 
 
 def test_exchanged_takes_the_match_pixels_own_range():
-    ranges = {name: np.full((2, 3), i, np.float32) for i, name in enumerate(("low", "high", "match_low", "match_high"))}
+    ranges = {
+        name: np.full((2, 3), i, np.float32)
+        for i, name in enumerate(("low", "high", "match_low", "match_high"))
+    }
     exchanged = SearchMask(**ranges).exchanged(Search(0, 5))
-    assert (exchanged.low[0, 0], exchanged.high[0, 0], exchanged.match_low[0, 0], exchanged.match_high[0, 0]) == (2, 3, 0, 1)
+    assert (
+        exchanged.low[0, 0],
+        exchanged.high[0, 0],
+        exchanged.match_low[0, 0],
+        exchanged.match_high[0, 0],
+    ) == (2, 3, 0, 1)
     assert exchanged.exchanged(Search(0, 5, direction=-1)).low is ranges["low"]
 
 
@@ -82,11 +94,17 @@ def textured_pair(mask, *, step=1.0, direction=1):
 
 
 def test_maps_that_do_not_fit_are_refused():
-    with pytest.raises(DataError, match=r"^mask.valid: uint8 \(2, 3\); expected bool \(rows, columns\)$"):
+    with pytest.raises(
+        DataError, match=r"^mask.valid: uint8 \(2, 3\); expected bool \(rows, columns\)$"
+    ):
         SearchMask(valid=np.ones((2, 3), np.uint8))
-    with pytest.raises(DataError, match=r"^mask.low: float64 \(2, 3\); expected float32 \(rows, columns\)$"):
+    with pytest.raises(
+        DataError, match=r"^mask.low: float64 \(2, 3\); expected float32 \(rows, columns\)$"
+    ):
         SearchMask(low=np.ones((2, 3)))
-    with pytest.raises(DataError, match=r"^mask: maps of different sizes: valid \(2, 3\), high \(2, 4\)$"):
+    with pytest.raises(
+        DataError, match=r"^mask: maps of different sizes: valid \(2, 3\), high \(2, 4\)$"
+    ):
         SearchMask(valid=np.ones((2, 3), bool), high=np.ones((2, 4), np.float32))
     with pytest.raises(DataError, match=r"^a mask of \(2, 3\) for images of \(9, 20\)$"):
         textured_pair(SearchMask(valid=np.ones((2, 3), bool)))

@@ -50,7 +50,9 @@ def counted(registry):
     @stage("aggregation", source="a test", resume="steps")
     def counting(volume, partial=None, *, steps: int = 1):
         calls.append(("counting", steps, partial is not None))
-        return dataclasses.replace(volume, costs=(volume if partial is None else partial).costs + np.float32(steps))
+        return dataclasses.replace(
+            volume, costs=(volume if partial is None else partial).costs + np.float32(steps)
+        )
 
     @stage("optimization", source="a test")
     def decide(volume, *, seed: int = 0):
@@ -76,7 +78,14 @@ def test_each_beginning_is_computed_once(counted):
     calls, cost, whole, _, decide, shift, _ = counted
     grid = itertools.product([5, 20], [1, 2], [0, 1], [0.5, 1.0, 2.0])
     some = [
-        Pipeline([step(cost, truncation=float(t)), step(whole, factor=f), step(decide, seed=s), step(shift, by=b)])
+        Pipeline(
+            [
+                step(cost, truncation=float(t)),
+                step(whole, factor=f),
+                step(decide, seed=s),
+                step(shift, by=b),
+            ]
+        )
         for t, f, s, b in grid
     ]
     found = outcomes(some, textured())
@@ -84,7 +93,9 @@ def test_each_beginning_is_computed_once(counted):
     assert [name for name, *_ in calls].count("whole") == 4
     assert [name for name, *_ in calls].count("decide") == 8
     # Each of them tells the time of what it shares as if it had been alone.
-    assert {match.seconds["optimization"] for match in found[:3]} == {found[0].seconds["optimization"]}
+    assert {match.seconds["optimization"] for match in found[:3]} == {
+        found[0].seconds["optimization"]
+    }
     assert len({match.seconds["matching_cost"] for match in found}) == 2
 
 
@@ -92,7 +103,11 @@ def test_the_longer_continues_the_shorter(counted):
     calls, cost, _, counting, decide, *_ = counted
     some = [Pipeline([cost, step(counting, steps=n), decide]) for n in (7, 1, 3)]
     found = outcomes(some, textured())
-    assert [call[1:] for call in calls if call[0] == "counting"] == [(1, False), (2, True), (4, True)]
+    assert [call[1:] for call in calls if call[0] == "counting"] == [
+        (1, False),
+        (2, True),
+        (4, True),
+    ]
     times = [match.seconds["aggregation.counting"] for match in found]
     assert times[1] < times[2] < times[0]
     for match, steps in zip(found, (7, 1, 3), strict=True):
@@ -103,7 +118,9 @@ def test_where_nothing_is_shared_no_volume_exists(counted, monkeypatch):
     calls, cost, *_ = counted
     monkeypatch.setattr(walk, "STRIP_ROWS", 2)
     some = [
-        Pipeline([step(cost, truncation=float(t)), step(box, size=3), winner_take_all, r]) for t in (5, 20) for r in (parabola,)
+        Pipeline([step(cost, truncation=float(t)), step(box, size=3), winner_take_all, r])
+        for t in (5, 20)
+        for r in (parabola,)
     ]
     outcomes(some, textured())
     assert max(rows for _, _, rows in calls) == 2 + 2
@@ -141,7 +158,14 @@ def test_one_volume_a_depth(registry):
         return winner_take_all(volume)
 
     some = [
-        Pipeline([step(cost, truncation=t), step(scale, factor=f), step(scale, factor=g), step(decide, seed=s)])
+        Pipeline(
+            [
+                step(cost, truncation=t),
+                step(scale, factor=f),
+                step(scale, factor=g),
+                step(decide, seed=s),
+            ]
+        )
         for t in (5.0, 20.0)
         for f in (1, 2, 3)
         for g in (1, 2)
@@ -164,9 +188,13 @@ def test_what_fails_stops_what_depends_on_it_alone(counted):
         for r in ("left", "background")
     ]
     found = outcomes(some, textured())
-    assert [type(o).__name__ for o in found] == ["Match"] * 2 + ["ValueError"] * 2 + ["StereoFrameworkError"] * 2
+    assert [type(o).__name__ for o in found] == ["Match"] * 2 + ["ValueError"] * 2 + [
+        "StereoFrameworkError"
+    ] * 2
     assert str(found[4]) == "refinement.break_at: out of memory (1 TiB)"
-    with pytest.raises(StereoFrameworkError, match=r"^refinement.break_at: out of memory \(1 TiB\)$"):
+    with pytest.raises(
+        StereoFrameworkError, match=r"^refinement.break_at: out of memory \(1 TiB\)$"
+    ):
         some[4](textured())
 
 
@@ -178,7 +206,10 @@ def test_the_rest_is_computed_anew_where_the_shorter_failed(registry):
         assert partial is None
         return dataclasses.replace(volume, costs=volume.costs + np.float32(steps))
 
-    some = [Pipeline([absolute_difference, step(fails_at_one, steps=n), winner_take_all]) for n in (1, 3)]
+    some = [
+        Pipeline([absolute_difference, step(fails_at_one, steps=n), winner_take_all])
+        for n in (1, 3)
+    ]
     failed, match = outcomes(some, textured())
     assert str(failed) == "one is too few"
     assert_same(match, some[1](textured()))
@@ -208,7 +239,9 @@ def test_global_optimizers_report_what_they_know(registry):
     def guess(volume):
         assert volume.costs.shape[0] == 9
         zeros = np.zeros(volume.costs.shape[:2], np.int16)
-        return Labeling(zeros, volume.costs[..., 0], trace=((0.5, 9.0),), lower_bound=-1.0, objective=7.0)
+        return Labeling(
+            zeros, volume.costs[..., 0], trace=((0.5, 9.0),), lower_bound=-1.0, objective=7.0
+        )
 
     result = in_strips(2, Pipeline([absolute_difference, guess]), textured())
     assert (result.trace, result.lower_bound, result.objective) == (((0.5, 9.0),), -1.0, 7.0)

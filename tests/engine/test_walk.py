@@ -37,7 +37,9 @@ def mixed(*data):
             one = mixed(*(value for _, value in sorted(one.items())))
         elif isinstance(one, Search):
             one = one.direction
-        total = total + (0 if one is None else np.nan_to_num(np.float32(one), posinf=9, neginf=-9) / 64)
+        total = total + (
+            0 if one is None else np.nan_to_num(np.float32(one), posinf=9, neginf=-9) / 64
+        )
     return np.float32(total)
 
 
@@ -47,7 +49,9 @@ def made(volume, costs):
 
 def found(reference, match, search):
     """Winners as a matcher from elsewhere finds them, not everywhere."""
-    disparity = search.disparities[absolute_difference(reference, match, search).costs.argmin(axis=2)]
+    disparity = search.disparities[
+        absolute_difference(reference, match, search).costs.argmin(axis=2)
+    ]
     disparity[:, 3] = np.nan
     return disparity
 
@@ -74,7 +78,10 @@ def stages(registry):
     @stage("matcher", source="a test")
     def both_sides(reference, match, search):
         back = dataclasses.replace(search, direction=-search.direction)
-        return Views(found(reference, match, search), (found(match, reference, back), np.full(SHAPE, Status.FILLED, np.uint8)))
+        return Views(
+            found(reference, match, search),
+            (found(match, reference, back), np.full(SHAPE, Status.FILLED, np.uint8)),
+        )
 
     @stage("matching_cost", **local)
     def cost(reference, match, search, mask, alternatives=None, *, largest: Positive = 99.0):
@@ -105,19 +112,48 @@ def stages(registry):
         about = mixed(reference, match, search, mask, smoothness and smoothness.right)
         levels = (volume.costs + raw.costs / 4).argmin(axis=2).astype(np.int16)
         levels[:, 3], levels[:, 7] = -1, 2
-        return Labeling(levels, volume.chosen(levels), made(volume, 2 * volume.costs + about[..., None]) if own else None)
+        return Labeling(
+            levels,
+            volume.chosen(levels),
+            made(volume, 2 * volume.costs + about[..., None]) if own else None,
+        )
 
     @stage("confidence", **local)
     def sure(disparity, volume, raw, search, reference, match, status):
-        return mixed(disparity, volume, raw, search, reference, match, status) + np.zeros(disparity.shape, np.float32)
+        return mixed(disparity, volume, raw, search, reference, match, status) + np.zeros(
+            disparity.shape, np.float32
+        )
 
     @stage("confidence", source="a test", other_needs={"raw"})
     def agreed(disparity, other, confidence):
         return mixed(disparity, other, confidence)
 
     @stage("refinement", **local)
-    def mix(disparity, reference, match, corrected, search, volume, raw, status, mask, confidence, alternatives=None):
-        about = mixed(reference, match, *corrected, search, volume, raw, status, mask, confidence, alternatives)
+    def mix(
+        disparity,
+        reference,
+        match,
+        corrected,
+        search,
+        volume,
+        raw,
+        status,
+        mask,
+        confidence,
+        alternatives=None,
+    ):
+        about = mixed(
+            reference,
+            match,
+            *corrected,
+            search,
+            volume,
+            raw,
+            status,
+            mask,
+            confidence,
+            alternatives,
+        )
         found = np.where(about % 1 < 0.2, np.float32(np.nan), disparity + about)
         return np.where(np.isnan(disparity) & (about % 1 > 0.6), np.float32(1), found)
 
@@ -131,7 +167,9 @@ def stages(registry):
 
     @stage("refinement", source="a test", halo=lambda: 1)
     def upper(disparity, status):
-        return np.concatenate([disparity[:1], disparity[:-1]]), np.minimum(status, np.uint8(Status.MISMATCHED))
+        return np.concatenate([disparity[:1], disparity[:-1]]), np.minimum(
+            status, np.uint8(Status.MISMATCHED)
+        )
 
     return locals()
 
@@ -150,13 +188,18 @@ def seen_from(pair, side):
 
 def beginning(method, pair, side):
     own, is_open = seen_from(pair, side)
-    view = SimpleNamespace(pair=own, reference=own.reference, match=own.match, corrected=(own.reference, own.match))
+    view = SimpleNamespace(
+        pair=own, reference=own.reference, match=own.match, corrected=(own.reference, own.match)
+    )
     view.search, view.mask, view.confidence, view.smoothness = own.search, own.mask, {}, None
     view.scene, view.levels = own.scene, None
     view.volume = view.raw = view.disparity = view.status = view.energy = None
     view.is_open = is_open
     found = {name: matched(other, pair, side) for name, other in method.alternatives}
-    view.alternatives = {name: View(one.disparity, one.status, one.search, one.confidence) for name, one in found.items()}
+    view.alternatives = {
+        name: View(one.disparity, one.status, one.search, one.confidence)
+        for name, one in found.items()
+    }
     return view
 
 
@@ -171,7 +214,8 @@ def known(method, pair, count, side):
     if slot == "preprocessing" and "image" in names:
         first = known(method, pair, 0, 0)  # the search that it is given is that of the pair
         view.reference, view.match, *corrected = (
-            one.stage.function(image, first.search) for image in (view.reference, view.match, *view.corrected)
+            one.stage.function(image, first.search)
+            for image in (view.reference, view.match, *view.corrected)
         )
         view.corrected = tuple(corrected)
         return view
@@ -190,20 +234,26 @@ def known(method, pair, count, side):
         volumes = {"volume": other.volume, "raw": other.raw}
         kept = {name: volumes[name] for name in one.stage.other_needs}
         data["other"] = View(other.disparity, other.status, other.search, other.confidence, kept)
-    result = one.stage.function(**{name: data[name] for name in names if name != "partial"}, **one.parameters)
+    result = one.stage.function(
+        **{name: data[name] for name in names if name != "partial"}, **one.parameters
+    )
     if isinstance(result, Views):  # from the reference image's side, for both
         before = known(method, pair, count - 1, 0)
         result = one.stage.function(*before.corrected, before.search)[side]
     taken(view, slot, one.stage.name, result)
     if slot == "aggregation" and method.steps[count].stage.slot != "aggregation":
-        view.volume = made(view.volume, naive.restore_outside(view.volume.costs, view.search, view.volume.outside))
+        view.volume = made(
+            view.volume, naive.restore_outside(view.volume.costs, view.search, view.volume.outside)
+        )
     return view
 
 
 def close(view):
     """Closed cells, as an optimizer sees them."""
     some = view.is_open.any(axis=2, keepdims=True)
-    view.volume = made(view.volume, np.where(view.is_open, view.volume.costs, np.where(some, 1e6, 0)))
+    view.volume = made(
+        view.volume, np.where(view.is_open, view.volume.costs, np.where(some, 1e6, 0))
+    )
 
 
 def taken(view, slot, name, result):
@@ -216,22 +266,34 @@ def taken(view, slot, name, result):
     elif slot == "confidence":
         view.confidence = {**view.confidence, name: result}
     elif slot == "optimization":
-        closed = (result.levels >= 0) & ~np.take_along_axis(view.is_open, np.maximum(result.levels, 0)[..., None], 2)[..., 0]
+        closed = (result.levels >= 0) & ~np.take_along_axis(
+            view.is_open, np.maximum(result.levels, 0)[..., None], 2
+        )[..., 0]
         view.levels = np.where(closed, np.int16(-1), result.levels)
         # Of closed cells those alone are counted that what is unassigned is filled with; pixels without an open one cost nothing.
         marked = ~view.is_open & view.is_open.any(axis=2, keepdims=True)
-        view.energy = naive.energy_of(np.where(marked, view.volume.outside, view.volume.costs), view.smoothness, view.levels)
+        view.energy = naive.energy_of(
+            np.where(marked, view.volume.outside, view.volume.costs), view.smoothness, view.levels
+        )
         view.volume = result.volume or view.volume
-        disparity = np.where(view.levels < 0, np.float32(np.nan), view.search.disparities[view.levels])
+        disparity = np.where(
+            view.levels < 0, np.float32(np.nan), view.search.disparities[view.levels]
+        )
         keep(view, disparity, np.where(view.levels < 0, Status.OCCLUDED, Status.MATCHED))
     elif isinstance(result, tuple):
         keep(view, *result[:2])
-        view.confidence = {**view.confidence, "matcher": result[2]} if result[2:] else view.confidence
+        view.confidence = (
+            {**view.confidence, "matcher": result[2]} if result[2:] else view.confidence
+        )
     elif slot == "matcher":
         keep(view, result, np.where(np.isnan(result), Status.OCCLUDED, Status.MATCHED))
     else:
         before, after = np.isnan(view.disparity), np.isnan(result)
-        status = np.where(before & ~after, Status.FILLED, np.where(~before & after, Status.MISMATCHED, view.status))
+        status = np.where(
+            before & ~after,
+            Status.FILLED,
+            np.where(~before & after, Status.MISMATCHED, view.status),
+        )
         keep(view, result, status)
 
 
@@ -245,7 +307,9 @@ def matched(method, pair, side=0):
     """The match of a side."""
     view = copy.copy(known(method, pair, len(method.steps), side))
     unsure = np.isnan(view.disparity) | (view.status == Status.FILLED)
-    view.confidence = {name: np.where(unsure, values.min(), values) for name, values in view.confidence.items()}
+    view.confidence = {
+        name: np.where(unsure, values.min(), values) for name, values in view.confidence.items()
+    }
     return view
 
 
@@ -261,11 +325,20 @@ def any_method(rng, stages, alternatives):
     prepared = some(2, stages["darker"], stages["apart"])
     if rng.random() < 0.3:
         refinements = some(3, stages["beside"], stages["upper"])
-        return Pipeline([prepared, stages[str(rng.choice(["one_side", "both_sides"]))], refinements], alternatives)
+        return Pipeline(
+            [prepared, stages[str(rng.choice(["one_side", "both_sides"]))], refinements],
+            alternatives,
+        )
     costs = step(stages["cost"], largest=float(rng.choice([20, 99])))
     sizes = [step(stages["near"], size=size) for size in (1, 2, 3)]
     steps = [step(stages["counting"], steps=count) for count in (1, 2, 4)]
-    aggregation = some(3, *sizes, *steps, stages["whole"], step(stages["here_and_there"], level=int(rng.integers(0, 30))))
+    aggregation = some(
+        3,
+        *sizes,
+        *steps,
+        stages["whole"],
+        step(stages["here_and_there"], level=int(rng.integers(0, 30))),
+    )
     return Pipeline(
         [
             prepared,
@@ -283,7 +356,9 @@ def any_method(rng, stages, alternatives):
 def any_pair(rng):
     """A pair, in which some arrays are parts of others, with a mask or without."""
     wide = rng.integers(0, 60, (2, SHAPE[0], SHAPE[1] + 4), dtype=np.uint8)
-    search = Search(int(rng.integers(-2, 2)), 4, float(rng.choice([1, 0.5])), int(rng.choice([1, -1])))
+    search = Search(
+        int(rng.integers(-2, 2)), 4, float(rng.choice([1, 0.5])), int(rng.choice([1, -1]))
+    )
     masks = [None, SearchMask(valid=rng.random(SHAPE) < 0.8, match_valid=rng.random(SHAPE) < 0.9)]
     low = rng.integers(-2, 4, SHAPE).astype(np.float32)
     masks += [dataclasses.replace(masks[1], low=low, high=low + 2)]
@@ -298,14 +373,26 @@ def test_methods_at_random_agree_with_the_twin(stages, seed, monkeypatch):
     some = [first, any_method(rng, stages, {"first": first})]
     # Neighbours that begin alike: with another end, another aggregation more, other iterations.
     some += [some[1].having(refinement=[some[1].in_slot("refinement"), stages["beside"]])]
-    some += [first.having(aggregation=[aggregation, stages["near"]]) if (aggregation := first.in_slot("aggregation")) else first]
-    some += [first.having(steps=7)] if sum(one.stage.name == "counting" for one in first.steps) == 1 else []
+    some += [
+        first.having(aggregation=[aggregation, stages["near"]])
+        if (aggregation := first.in_slot("aggregation"))
+        else first
+    ]
+    some += (
+        [first.having(steps=7)]
+        if sum(one.stage.name == "counting" for one in first.steps) == 1
+        else []
+    )
     monkeypatch.setattr(walk, "STRIP_ROWS", int(rng.integers(1, 6)))
     for index, found in Walk(some, pair, both=both):
         for side, match in enumerate(found if both else [found]):
             expected = matched(some[index], pair, side)
             for name in ("disparity", "status", "levels"):
-                np.testing.assert_array_equal(getattr(match, name), getattr(expected, name), err_msg=f"{name} of {some[index]}")
+                np.testing.assert_array_equal(
+                    getattr(match, name),
+                    getattr(expected, name),
+                    err_msg=f"{name} of {some[index]}",
+                )
             assert match.energy == (expected.energy and pytest.approx(expected.energy, rel=1e-12))
             assert match.confidence.keys() == expected.confidence.keys()
             for name, values in expected.confidence.items():

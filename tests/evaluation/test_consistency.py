@@ -22,7 +22,9 @@ def test_equals_the_slow_version(data, direction):
     expected = naive_measures.left_right(disparity, match_disparity, direction)
     for threads in (1, 2):
         with in_threads(threads):
-            np.testing.assert_array_equal(left_right_difference(disparity, match_disparity, direction), expected)
+            np.testing.assert_array_equal(
+                left_right_difference(disparity, match_disparity, direction), expected
+            )
 
 
 @pytest.mark.parametrize("name", ["synthetic/planes", "synthetic/slanted"])
@@ -42,7 +44,9 @@ def test_true_maps_agree_where_both_frames_see_a_pixel(name):
 def test_true_maps_of_a_real_scene_agree_where_its_mask_says_visible(data):
     scene = load_scene("middlebury-v2/cones", data=data)
     evaluated, visible = scene.mask("all"), scene.mask("nonocc")
-    agree = (left_right_difference(scene.truth, scene.match_truth, scene.direction) <= 1) & evaluated
+    agree = (
+        left_right_difference(scene.truth, scene.match_truth, scene.direction) <= 1
+    ) & evaluated
     # The benchmark made its mask by such a check within one pixel, from truth of a higher resolution.
     assert np.count_nonzero(agree & visible) / np.count_nonzero(agree | visible) > 0.98
 

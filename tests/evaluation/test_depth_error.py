@@ -17,11 +17,15 @@ from stereo_framework.evaluation.depth_error import MISSING, sigma_z_error
 REGIONS = ("nonocc", "all", "disc")
 
 
-@pytest.mark.parametrize(("region", "published"), [("nonocc", 193.703), ("all", 218.905), ("disc", 66.945)])
+@pytest.mark.parametrize(
+    ("region", "published"), [("nonocc", 193.703), ("all", 218.905), ("disc", 66.945)]
+)
 def test_published_errors_of_an_inaccurate_map(data, region, published):
     # Cabezas et al. 2011, Table 2, "inaccurate": the truth of cones minus one pixel. Half of the last printed digit.
     scene = load_scene("middlebury-v2/cones", data=data)
-    assert sigma_z_error(scene.truth - np.float32(1), scene.truth, scene.mask(region)) == pytest.approx(published, abs=5e-4)
+    assert sigma_z_error(
+        scene.truth - np.float32(1), scene.truth, scene.mask(region)
+    ) == pytest.approx(published, abs=5e-4)
     assert sigma_z_error(scene.truth, scene.truth, scene.mask(region)) == 0
 
 
@@ -51,7 +55,12 @@ def test_published_errors_of_a_published_map(data, submission, name):
             assert math.trunc(10 * error) / 10 == published
 
 
-@given(st.data(), st.sampled_from([1.0, 300.0]), st.sampled_from([0.0, 0.5, 2.0, -1.0]), st.sampled_from(MISSING))
+@given(
+    st.data(),
+    st.sampled_from([1.0, 300.0]),
+    st.sampled_from([0.0, 0.5, 2.0, -1.0]),
+    st.sampled_from(MISSING),
+)
 def test_equals_the_slow_version(data, scale, mu, missing):
     truth = data.draw(disparity_maps())
     disparity = data.draw(disparity_maps(truth.shape))
@@ -62,13 +71,18 @@ def test_equals_the_slow_version(data, scale, mu, missing):
     total = sigma_z_error(disparity, truth, mask, scale=scale, mu=mu, missing=missing)
     assert total == pytest.approx(math.fsum(terms) if terms else math.nan, rel=1e-12, nan_ok=True)
     mean = sigma_z_error(disparity, truth, mask, scale=scale, mu=mu, missing=missing, mean=True)
-    assert mean == pytest.approx(math.fsum(terms) / len(terms) if terms else math.nan, rel=1e-12, nan_ok=True)
+    assert mean == pytest.approx(
+        math.fsum(terms) / len(terms) if terms else math.nan, rel=1e-12, nan_ok=True
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"missing": "zero"}, "missing: 'zero' is not a way to count missing estimates; legal: .* did you mean 'zero_depth'"),
+        (
+            {"missing": "zero"},
+            "missing: 'zero' is not a way to count missing estimates; legal: .* did you mean 'zero_depth'",
+        ),
         ({"missing": "literal"}, "mu: 0.0 is not above 0, which missing='literal' needs"),
         *(({"scale": scale}, "scale: .* is not above 0") for scale in (0, -1, math.nan, math.inf)),
     ],

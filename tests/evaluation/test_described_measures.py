@@ -60,7 +60,9 @@ def test_a_damaged_description_gives_one_line_and_registers_nothing(name, tmp_pa
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
-@pytest.mark.parametrize("kind", ["folder", "pipe", "link to nothing", "link to itself", "link to a device", "bytes"])
+@pytest.mark.parametrize(
+    "kind", ["folder", "pipe", "link to nothing", "link to itself", "link to a device", "bytes"]
+)
 def test_what_is_no_file_of_text_gives_one_line(kind, tmp_path):
     path = tmp_path / "measures.json"
     if kind == "folder":
@@ -70,7 +72,11 @@ def test_what_is_no_file_of_text_gives_one_line(kind, tmp_path):
     elif kind == "bytes":
         path.write_bytes(b"\xff\xfe\x00")
     else:
-        path.symlink_to({"link to nothing": "/none", "link to itself": path, "link to a device": "/dev/zero"}[kind])
+        path.symlink_to(
+            {"link to nothing": "/none", "link to itself": path, "link to a device": "/dev/zero"}[
+                kind
+            ]
+        )
     assert "measures.json" in remember_measures(path)
 
 
@@ -85,7 +91,12 @@ def test_descriptions_are_remembered(tmp_path, registry):
     METRICS.forget("pleasantness")
     assert remember_measures(tmp_path / "measures.json") is None
     metric = METRICS["pleasantness"]
-    assert (metric.unit, metric.better, metric.source, metric.compute) == ("px", "higher", "a paper", None)
+    assert (metric.unit, metric.better, metric.source, metric.compute) == (
+        "px",
+        "higher",
+        "a paper",
+        None,
+    )
 
 
 @pytest.mark.parametrize(

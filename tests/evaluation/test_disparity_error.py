@@ -26,7 +26,10 @@ from stereo_framework.evaluation.disparity_error import (
 
 @pytest.mark.parametrize(
     ("measure", "largest", "expected"),
-    [(rms_error, 2**12, math.sqrt((2**24 + 1000) / 1001)), (mean_absolute_error, 2**24, (2**24 + 1000) / 1001)],
+    [
+        (rms_error, 2**12, math.sqrt((2**24 + 1000) / 1001)),
+        (mean_absolute_error, 2**24, (2**24 + 1000) / 1001),
+    ],
 )
 def test_sums_are_float64(measure, largest, expected):
     # In float32 they would stay at 2**24.
@@ -35,12 +38,17 @@ def test_sums_are_float64(measure, largest, expected):
     assert measure(errors, np.zeros_like(errors), errors > 0) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("name", "published"), [("tsukuba", 16.474), ("venus", 14.316), ("teddy", 4.117), ("cones", 3.380)])
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [("tsukuba", 16.474), ("venus", 14.316), ("teddy", 4.117), ("cones", 3.380)],
+)
 def test_published_errors_of_the_truth_minus_one(data, name, published):
     # Cabezas et al. 2011, Table 1: BMP 0, MSE 1 and MAPE over "all". Half of the last printed digit.
     scene = load_scene(f"middlebury-v2/{name}", data=data)
     disparity, mask = scene.truth - np.float32(1), scene.mask("all")
-    assert mean_absolute_percentage_error(disparity, scene.truth, mask) == pytest.approx(published, abs=5e-4)
+    assert mean_absolute_percentage_error(disparity, scene.truth, mask) == pytest.approx(
+        published, abs=5e-4
+    )
     assert mean_squared_error(disparity, scene.truth, mask) == 1
     assert bad_pixels(disparity, scene.truth, mask) == 0
 
@@ -58,7 +66,9 @@ def test_equal_plain_python(data, threshold, relative):
     disparity = data.draw(disparity_maps())
     disparity[disparity == 3] = np.inf
     # Eighths: all errors and their sums are exact, and some errors lie exactly at a threshold.
-    truth = data.draw(hnp.arrays(np.float32, disparity.shape, elements=st.integers(-4, 32).map(lambda n: n / 8)))
+    truth = data.draw(
+        hnp.arrays(np.float32, disparity.shape, elements=st.integers(-4, 32).map(lambda n: n / 8))
+    )
     mask = data.draw(hnp.arrays(bool, disparity.shape))
     maps = disparity, truth, mask
     pairs = [(float(d), float(t)) for d, t in zip(disparity[mask], truth[mask], strict=True)]
@@ -77,8 +87,12 @@ def test_equal_plain_python(data, threshold, relative):
     assert bad_pixels(*maps, threshold, relative=relative, count_missing=False) == same(of_all)
     assert mean_absolute_error(*maps) == same(mean(ascending))
     assert mean_squared_error(*maps) == same(mean([e**2 for e in ascending]))
-    assert rms_error(*maps) == pytest.approx(math.sqrt(mean([e**2 for e in ascending])), rel=1e-9, nan_ok=True)
-    assert mean_absolute_percentage_error(*maps) == same(mean([100 * e / t for e, t in errors if t > 0]))
+    assert rms_error(*maps) == pytest.approx(
+        math.sqrt(mean([e**2 for e in ascending])), rel=1e-9, nan_ok=True
+    )
+    assert mean_absolute_percentage_error(*maps) == same(
+        mean([100 * e / t for e, t in errors if t > 0])
+    )
     # Of n errors that at index floor(n * quantile); nothing is interpolated.
     for quantile in (0, 0.25, 0.5, 0.9, 0.99, 1):
         index = min(math.floor(len(ascending) * quantile), len(ascending) - 1)

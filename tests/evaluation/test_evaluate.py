@@ -45,17 +45,32 @@ def test_regions_are_told_apart(scene):
 
 
 def test_several_thresholds_are_named(scene):
-    protocol = {"base": "taxonomy2002", "thresholds": [0.5, 1, 2], "regions": ["all"], "measures": ["bad_pixels"]}
+    protocol = {
+        "base": "taxonomy2002",
+        "thresholds": [0.5, 1, 2],
+        "regions": ["all"],
+        "measures": ["bad_pixels"],
+    }
     found = evaluate(scene.truth + np.float32(0.75), scene, protocol)
-    assert found == {"bad_pixels_all": 100, "bad0.5_all": 100, "bad1_all": 0, "bad2_all": 0, "fraction_matched": 1}
-    assert evaluate(scene.truth, scene, thresholds=2) == evaluate(scene.truth, scene, thresholds=[2])
+    assert found == {
+        "bad_pixels_all": 100,
+        "bad0.5_all": 100,
+        "bad1_all": 0,
+        "bad2_all": 0,
+        "fraction_matched": 1,
+    }
+    assert evaluate(scene.truth, scene, thresholds=2) == evaluate(
+        scene.truth, scene, thresholds=[2]
+    )
 
 
 def test_nothing_to_measure(scene):
     found = evaluate(EMPTY, scene, {"base": "taxonomy2002", "count_grey_holes": False})
     assert found.pop("fraction_matched") == 0
     assert all(v == 100 if k.startswith("bad") else math.isnan(v) for k, v in found.items())
-    no_pixel = evaluate(scene.truth, scene, {"base": "taxonomy2002", "border": 15, "prediction": "none"})
+    no_pixel = evaluate(
+        scene.truth, scene, {"base": "taxonomy2002", "border": 15, "prediction": "none"}
+    )
     assert all(math.isnan(v) for v in no_pixel.values())
 
 
@@ -64,7 +79,10 @@ def test_without_truth_density_and_prediction_remain():
     disparity = np.zeros((10, 12), np.float32)
     disparity[1:5] = np.nan
     # Both frames are black. Four of ten rows are holes, which count as 255 in grey images unless told otherwise.
-    assert evaluate(disparity, scene) == {"fraction_matched": 0.5, "predict_err_match": pytest.approx(255 * 0.4**0.5)}
+    assert evaluate(disparity, scene) == {
+        "fraction_matched": 0.5,
+        "predict_err_match": pytest.approx(255 * 0.4**0.5),
+    }
     honest = {"base": "taxonomy2002", "count_grey_holes": False}
     assert evaluate(disparity, scene, honest) == {"fraction_matched": 0.5, "predict_err_match": 0}
 
@@ -72,7 +90,10 @@ def test_without_truth_density_and_prediction_remain():
 def test_any_protocol_and_form_of_the_map(scene):
     expected = evaluate(scene.truth, scene)
     # A protocol that nobody knows is the default one.
-    assert evaluate(scene.truth, make_scene(scene.truth, protocol="of another world")).keys() == expected.keys()
+    assert (
+        evaluate(scene.truth, make_scene(scene.truth, protocol="of another world")).keys()
+        == expected.keys()
+    )
     assert evaluate(scene.truth.astype(float), scene) == expected
     assert evaluate(np.asfortranarray(scene.truth), scene) == expected
     own = evaluate(scene.truth, scene, Protocol("mine", regions=["occ"]))
@@ -83,10 +104,22 @@ def test_any_protocol_and_form_of_the_map(scene):
     ("disparity", "error", "message"),
     [
         (EMPTY.T, DataError, "scene made: the map is 30x40, the scene's images are 40x30"),
-        (np.zeros((30, 40, 3), np.float32), DataError, r".*shape \(30, 40, 3\); expected \(rows, columns\) = \(30, 40\)$"),
-        (np.zeros((30, 40), np.uint8), DataError, ".*the map holds uint8; expected float32 in pixels"),
+        (
+            np.zeros((30, 40, 3), np.float32),
+            DataError,
+            r".*shape \(30, 40, 3\); expected \(rows, columns\) = \(30, 40\)$",
+        ),
+        (
+            np.zeros((30, 40), np.uint8),
+            DataError,
+            ".*the map holds uint8; expected float32 in pixels",
+        ),
         (np.zeros((30, 40), bool), DataError, ".*the map holds bool; expected float32"),
-        ("map.pfm", ParameterError, r"evaluate: disparity is 'map.pfm'; expected an array, float32 \(rows, columns\);"),
+        (
+            "map.pfm",
+            ParameterError,
+            r"evaluate: disparity is 'map.pfm'; expected an array, float32 \(rows, columns\);",
+        ),
     ],
 )
 def test_what_is_no_map_of_the_scene(scene, disparity, error, message):
@@ -95,7 +128,9 @@ def test_what_is_no_map_of_the_scene(scene, disparity, error, message):
 
 
 def test_what_is_no_scene():
-    with pytest.raises(ParameterError, match=r"^evaluate: scene is 'synthetic/slanted'; expected a Scene, such as"):
+    with pytest.raises(
+        ParameterError, match=r"^evaluate: scene is 'synthetic/slanted'; expected a Scene, such as"
+    ):
         evaluate(EMPTY, "synthetic/slanted")
 
 
@@ -108,7 +143,9 @@ def test_hci_metrics_are_measures_like_others(data):
 
     found = [measured(), measured(hci={"border": 100})]
     for one, parameters in zip(found, (Parameters(), Parameters(border=100)), strict=True):
-        expected = hci_metrics(estimate, scene.truth, hci_subsets(scene, parameters)) | {"fraction_matched": 1.0}
+        expected = hci_metrics(estimate, scene.truth, hci_subsets(scene, parameters)) | {
+            "fraction_matched": 1.0
+        }
         assert one == pytest.approx(expected, nan_ok=True)
     assert set(HCI_METRICS) < set(found[0])
     assert found[0]["hci_offset"] != found[1]["hci_offset"]
@@ -122,4 +159,6 @@ def test_hci_metrics_are_measures_like_others(data):
 def test_hci_metrics_need_truth():
     scene = make_scene(image=np.zeros((30, 40), np.uint8))
     estimate = np.ones((30, 40), np.float32)
-    assert evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]}) == {"fraction_matched": 1.0}
+    assert evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]}) == {
+        "fraction_matched": 1.0
+    }

@@ -17,15 +17,22 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 def values_of(disparity, **options):
-    return [marker.value for marker in probable_markers(np.asarray(disparity, np.float32), **options)]
+    return [
+        marker.value for marker in probable_markers(np.asarray(disparity, np.float32), **options)
+    ]
 
 
-@pytest.mark.parametrize("marker", [0, -1, -10, -999, -9999, -32768, 9999, 65535, 1e9, LARGEST, -LARGEST])
+@pytest.mark.parametrize(
+    "marker", [0, -1, -10, -999, -9999, -32768, 9999, 65535, 1e9, LARGEST, -LARGEST]
+)
 @pytest.mark.parametrize("other_values", [SLANTED, np.rint(SLANTED), 4 * SLANTED % 60 + 4])
 def test_a_marker_in_a_tenth_of_the_pixels_is_reported(marker, other_values):
     [reported] = probable_markers(np.where(TENTH, marker, other_values).astype(np.float32))
     assert (reported.value, reported.count) == (np.float32(marker), 600)
-    assert (reported.lowest, reported.highest) == (other_values[~TENTH].min(), other_values[~TENTH].max())
+    assert (reported.lowest, reported.highest) == (
+        other_values[~TENTH].min(),
+        other_values[~TENTH].max(),
+    )
 
 
 @pytest.mark.parametrize("marker", [9999, -9999, LARGEST])
@@ -34,7 +41,10 @@ def test_a_marker_beyond_the_image_is_reported_in_a_scene_of_one_plane(marker):
 
 
 def test_several_markers_and_some_thousandths_of_the_pixels_are_reported():
-    assert sorted(values_of(np.select([TENTH, COLUMNS % 10 == 6], [-1, LARGEST], SLANTED))) == [-1, np.float32(LARGEST)]
+    assert sorted(values_of(np.select([TENTH, COLUMNS % 10 == 6], [-1, LARGEST], SLANTED))) == [
+        -1,
+        np.float32(LARGEST),
+    ]
     few = SLANTED.copy()
     few.ravel()[:24] = -1
     assert values_of(few) == [-1]
@@ -90,7 +100,9 @@ def test_no_truth_of_a_data_set_holds_a_probable_marker(data):
     for name in names:
         scene = load_scene(name, data=data)
         for truth in (scene.truth, scene.match_truth):
-            assert truth is None or probable_markers(truth, scale=scene.grey_levels or 1) == [], name
+            assert truth is None or probable_markers(truth, scale=scene.grey_levels or 1) == [], (
+                name
+            )
 
 
 def test_a_map_of_another_size_is_examined_for_markers():
@@ -111,10 +123,23 @@ def test_evaluate_reports_markers_of_a_map_and_of_a_truth_without_a_search_range
     scene = make_scene(np.where(ROWS < 15, 0, SLANTED).astype(np.float32))
     assert scene.search is None
     truth_line, map_line = doubts(marked, scene)
-    assert "made: 1500 of 6000 pixels of the ground truth hold exactly 0, apart from all other values (20 to 29.9)" in truth_line
-    assert "read_disparity(..., unknown=0), or write 'unknown: 0' below truth in scene.yaml" in truth_line
-    assert "made: 600 of 6000 pixels of the disparity map hold exactly -1, apart from all other values (20 to 29.9)" in map_line
-    with pytest.warns(ResultWarning, match="600 of 6000 pixels of the disparity map hold exactly -1"):
+    assert (
+        "made: 1500 of 6000 pixels of the ground truth hold exactly 0, apart from all other values (20 to 29.9)"
+        in truth_line
+    )
+    assert (
+        "read_disparity(..., unknown=0), or write 'unknown: 0' below truth in scene.yaml"
+        in truth_line
+    )
+    assert (
+        "made: 600 of 6000 pixels of the disparity map hold exactly -1, apart from all other values (20 to 29.9)"
+        in map_line
+    )
+    with pytest.warns(
+        ResultWarning, match="600 of 6000 pixels of the disparity map hold exactly -1"
+    ):
         evaluate(marked, SLANTED)
-    with pytest.warns(ResultWarning, match="1500 of 6000 pixels of the ground truth hold exactly 0"):
+    with pytest.warns(
+        ResultWarning, match="1500 of 6000 pixels of the ground truth hold exactly 0"
+    ):
         evaluate(SLANTED, scene.truth)

@@ -85,7 +85,11 @@ def test_errors_are_rms_grey_levels_over_visible_pixels_and_channels():
 @pytest.mark.parametrize("kind", ["forward", "inverse"])
 def test_the_truth_predicts_a_generated_sequence_better_than_wrong_maps(kind):
     scene = load_scene("synthetic/slanted")
-    maps = scene.truth, scene.truth + np.float32(1), np.full_like(scene.truth, np.nanmean(scene.truth))
+    maps = (
+        scene.truth,
+        scene.truth + np.float32(1),
+        np.full_like(scene.truth, np.nanmean(scene.truth)),
+    )
 
     def errors(disparity, **choices):
         found = evaluate(disparity, scene, {"base": "taxonomy2002", "prediction": kind, **choices})
@@ -94,7 +98,12 @@ def test_the_truth_predicts_a_generated_sequence_better_than_wrong_maps(kind):
     truth, shifted, flat = map(errors, maps)
     # A partial shuffle forgives.
     forgiven = [errors(scene.truth, partial_shuffle=s) for s in (0.5, 0.2)]
-    assert list(truth) == ["predict_err_near", "predict_err_middle", "predict_err_match", "predict_err_far"]
+    assert list(truth) == [
+        "predict_err_near",
+        "predict_err_middle",
+        "predict_err_match",
+        "predict_err_far",
+    ]
     for name in truth:
         assert forgiven[0][name] < forgiven[1][name] < truth[name] < shifted[name] < flat[name]
 

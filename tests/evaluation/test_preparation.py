@@ -44,7 +44,11 @@ def test_a_map_that_needs_nothing_is_not_copied():
 @pytest.mark.parametrize(
     ("shape", "protocol", "message"),
     [
-        ((4, 6), "taxonomy2002", "the map is 6x4, the scene's images are 12x8: where it is of reduced images, enlarge it"),
+        (
+            (4, 6),
+            "taxonomy2002",
+            "the map is 6x4, the scene's images are 12x8: where it is of reduced images, enlarge it",
+        ),
         ((2, 3), "taxonomy2002", "enlarge it and multiply its disparities by as much"),
         ((16, 24), "middlebury-v3", "the map is 24x16, the scene's images are 12x8"),
         ((8, 11), "middlebury-v3", "the map is 11x8, the scene's images are 12x8"),
@@ -53,7 +57,9 @@ def test_a_map_that_needs_nothing_is_not_copied():
 )
 def test_other_sizes(shape, protocol, message):
     with pytest.raises(DataError, match=message):
-        prepare(np.ones(shape, np.float32), make_scene(np.ones((8, 12), np.float32)), resolve(protocol))
+        prepare(
+            np.ones(shape, np.float32), make_scene(np.ones((8, 12), np.float32)), resolve(protocol)
+        )
 
 
 def test_enlarging():
@@ -63,14 +69,18 @@ def test_enlarging():
     np.testing.assert_array_equal(whole, expected)
 
 
-ROWS = np.array([[np.nan] * 3, [8, np.nan, 6], [np.nan] * 3, [np.nan] * 3, [9, 9, 9], [np.nan] * 3], np.float32)
+ROWS = np.array(
+    [[np.nan] * 3, [8, np.nan, 6], [np.nan] * 3, [np.nan] * 3, [9, 9, 9], [np.nan] * 3], np.float32
+)
 
 
 @pytest.mark.parametrize("protocol", ["kitti2012", "kitti2015"])
 def test_rows_without_any_estimate_between_others_stay_invalid_in_kitti(protocol):
     prepared, estimated = prepare(ROWS, make_scene(np.ones((6, 3))), resolve(protocol))
     # The kits compute errors with their value for invalid pixels, -1.
-    np.testing.assert_array_equal(prepared, [[8, 6, 6], [8, 6, 6], [-1] * 3, [-1] * 3, [9] * 3, [9] * 3])
+    np.testing.assert_array_equal(
+        prepared, [[8, 6, 6], [8, 6, 6], [-1] * 3, [-1] * 3, [9] * 3, [9] * 3]
+    )
     np.testing.assert_array_equal(estimated, ROWS)
 
 
@@ -112,7 +122,15 @@ def test_statistics_of_kitti_are_those_of_its_program(disparity, level):
 @pytest.mark.parametrize(
     ("value", "share", "bad"),
     # Of the kit: minus infinity is clipped to 0; NaN, infinity and values far above the largest disparity are invalid.
-    [(-np.inf, 1, 25), (-1e9, 1, 25), (np.inf, 0.75, 0), (np.nan, 0.75, 0), (3.4e38, 0.75, 0), (5e4, 0.75, 0), (4e4, 1, 25)],
+    [
+        (-np.inf, 1, 25),
+        (-1e9, 1, 25),
+        (np.inf, 0.75, 0),
+        (np.nan, 0.75, 0),
+        (3.4e38, 0.75, 0),
+        (5e4, 0.75, 0),
+        (4e4, 1, 25),
+    ],
 )
 def test_estimates_that_middlebury_counts(value, share, bad):
     disparity = np.array([[value, 20, 20, 20]], np.float32)
@@ -124,7 +142,11 @@ def test_estimates_that_middlebury_counts(value, share, bad):
 @pytest.mark.parametrize("largest", [None, 40])
 def test_minus_infinity_is_the_disparity_zero_in_middlebury(largest):
     disparity = np.array([[-np.inf, 20]], np.float32)
-    prepared, _ = prepare(disparity, make_scene(np.full((1, 2), 20), largest_disparity=largest), resolve("middlebury-v3"))
+    prepared, _ = prepare(
+        disparity,
+        make_scene(np.full((1, 2), 20), largest_disparity=largest),
+        resolve("middlebury-v3"),
+    )
     np.testing.assert_array_equal(prepared, [[0, 20]])
 
 
@@ -148,7 +170,9 @@ def test_a_frame_beyond_the_limit_is_left_out_of_averages():
     near, far = (make_scene(np.full((2, 3), level), name=str(level)) for level in (20, 250))
     every = {"base": "sceneflow", "measures": ["avg_error", "bad_pixels", "roc", "hci"]}
     protocol = resolve("sceneflow")
-    statistics = [evaluate(np.full((2, 3), 21, np.float32), scene, protocol) for scene in (near, far)]
+    statistics = [
+        evaluate(np.full((2, 3), 21, np.float32), scene, protocol) for scene in (near, far)
+    ]
     assert np.isnan(statistics[1]["avg_error_all"])
     assert average(statistics, protocol)["avg_error_all"] == 1
     assert average(statistics[:1], protocol) == average(statistics, protocol)
@@ -160,7 +184,10 @@ def test_the_limit_of_the_truth_applies_to_all_statistics():
     rng = np.random.default_rng(2)
     truth = np.round(rng.uniform(0, 6, (12, 20))).astype(np.float32)
     disparity = (truth + rng.normal(0, 1, truth.shape)).astype(np.float32)
-    protocol = {"base": "taxonomy2002", "measures": ["rms_error", "bad_pixels", "hci", "error_rate", "false_positives"]}
+    protocol = {
+        "base": "taxonomy2002",
+        "measures": ["rms_error", "bad_pixels", "hci", "error_rate", "false_positives"],
+    }
     limited = evaluate(disparity, make_scene(truth), {**protocol, "truth_limit": 4})
     masked = evaluate(disparity, make_scene(truth), protocol, mask=truth < 4)
     assert limited == pytest.approx(masked, nan_ok=True)

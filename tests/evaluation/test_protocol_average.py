@@ -16,8 +16,16 @@ PIXELS = {
 
 def scene(pixels, bad, rms, pixels_behind, bad_behind):
     """Statistics of a scene; a quantile, which has no average over pixels, among them."""
-    visible = {"pixels_nonocc": pixels, "bad_pixels_nonocc": bad, "rms_error_nonocc": rms, "A50_nonocc": 1.0}
-    return visible | {"pixels_background_nonocc": pixels_behind, "bad_pixels_background_nonocc": bad_behind}
+    visible = {
+        "pixels_nonocc": pixels,
+        "bad_pixels_nonocc": bad,
+        "rms_error_nonocc": rms,
+        "A50_nonocc": 1.0,
+    }
+    return visible | {
+        "pixels_background_nonocc": pixels_behind,
+        "bad_pixels_background_nonocc": bad_behind,
+    }
 
 
 RMS, TWO = [{"rms_error_all": 1.0}, {"rms_error_all": 4.0}], [2.0, 1.0]
@@ -37,7 +45,12 @@ COLUMNS = [
         (RMS, "middlebury-v3", TWO, {"rms_error_all": 2.0}),
         (RMS, "middlebury-v3", None, {"rms_error_all": 2.5}),
         (RMS, "eth3d", TWO, {"rms_error_all": 2.5}),
-        (COLUMNS, "middlebury-v2", None, {"bad_pixels_all": 1.5, "bad_pixels_disc": 4.5, "bad2_all": 9.0, "bad_pixels": 3.0}),
+        (
+            COLUMNS,
+            "middlebury-v2",
+            None,
+            {"bad_pixels_all": 1.5, "bad_pixels_disc": 4.5, "bad2_all": 9.0, "bad_pixels": 3.0},
+        ),
         # Pixels pool squares as squares and leave quantiles out.
         (
             [scene(10.0, 10.0, 3.0, 1.0, 100.0), scene(30.0, 50.0, 1.0, 4.0, 0.0)],

@@ -44,7 +44,9 @@ def test_middlebury_v2():
     disc[0] = True
     # In grey levels of 1/4 pixel: 5.1 becomes 5 (error 1, good), 5.13 becomes 5.25 (bad); missing is 0, which is an error of 4.
     estimate = _map([3, 5.1, 5.13], [7, 5.13, NAN], [4, 4, 70])
-    scene = _masked(truth, {"all": known, "nonocc": nonocc, "disc": disc & nonocc}, grey_levels=4.0, border=1)
+    scene = _masked(
+        truth, {"all": known, "nonocc": nonocc, "disc": disc & nonocc}, grey_levels=4.0, border=1
+    )
     found = evaluate(estimate, scene, "middlebury-v2")
     # The scene's border of the 2002 paper does not count. Bad: 5.13 over 4, the missing one, 70 (255 / 4 at most).
     assert found == {
@@ -55,7 +57,9 @@ def test_middlebury_v2():
     }
     # A missing estimate where the truth is 0.5 is within a pixel of it: 0 is a disparity.
     near_zero = evaluate(
-        _map([NAN, NAN, NAN]), _masked(_map([0.5, 1, 1.5]), {"all": ALL[:1], "nonocc": ALL[:1]}), "middlebury-v2"
+        _map([NAN, NAN, NAN]),
+        _masked(_map([0.5, 1, 1.5]), {"all": ALL[:1], "nonocc": ALL[:1]}),
+        "middlebury-v2",
     )
     assert near_zero["bad_pixels_all"] == pytest.approx(100 / 3)
 
@@ -87,9 +91,9 @@ def test_middlebury_v3():
     small = evaluate(_map([2, 2.5, 2], [2, 2, 2.2]), large, "middlebury-v3")
     assert small["avg_error_all"] == pytest.approx(1 / 6)  # 2.5 is 5, 2.2 is 4.4 and rounded 4
     # The weighted average of two scenes.
-    assert average([{"bad_pixels_all": 2.0}, {"bad_pixels_all": 5.0}], PRESETS["middlebury-v3"], [1, 0.5]) == {
-        "bad_pixels_all": 3.0
-    }
+    assert average(
+        [{"bad_pixels_all": 2.0}, {"bad_pixels_all": 5.0}], PRESETS["middlebury-v3"], [1, 0.5]
+    ) == {"bad_pixels_all": 3.0}
 
 
 def test_kitti2012():
@@ -106,7 +110,10 @@ def test_kitti2012():
     assert found["avg_error_all"] == pytest.approx((0 + 3 + 3 + 3.5 + 8 + 3.5 + 8 + 8) / 8)
     # Density is that of the estimates before.
     assert found["density_all"] == pytest.approx(100 * 3 / 8)
-    assert evaluate(np.full((3, 3), NAN, np.float32), _masked(truth), "kitti2012")["bad_pixels_all"] == 100
+    assert (
+        evaluate(np.full((3, 3), NAN, np.float32), _masked(truth), "kitti2012")["bad_pixels_all"]
+        == 100
+    )
 
 
 def test_kitti2015():
@@ -114,7 +121,11 @@ def test_kitti2015():
     foreground = np.array([[1, 1, 1], [0, 0, 0], [0, 0, 0]], bool)
     # An outlier is wrong by more than 3 pixels and by more than 5 %: exactly 5 of 100 is none, 5.5 is; exactly 3 of 20 is none.
     estimate = _map([105, 105.5, 96], [23, 24, 20], [99, 20, NAN])
-    masks = {"foreground": foreground, "background": ~foreground & np.isfinite(truth), "nonocc": np.isfinite(truth)}
+    masks = {
+        "foreground": foreground,
+        "background": ~foreground & np.isfinite(truth),
+        "nonocc": np.isfinite(truth),
+    }
     found = evaluate(estimate, _masked(truth, masks), "kitti2015")
     assert found["bad_pixels_foreground"] == pytest.approx(100 / 3)
     assert found["bad_pixels_background"] == pytest.approx(100 / 5)
@@ -122,7 +133,12 @@ def test_kitti2015():
     assert found["pixels_background"] == 5
     assert "bad_pixels_background_nonocc" not in found
     # All errors of all images over all their pixels; an image without foreground adds nothing.
-    other = {"bad_pixels_foreground": NAN, "pixels_foreground": 0.0, "bad_pixels_all": 10.0, "pixels_all": 92.0}
+    other = {
+        "bad_pixels_foreground": NAN,
+        "pixels_foreground": 0.0,
+        "bad_pixels_all": 10.0,
+        "pixels_all": 92.0,
+    }
     mean = average([found, other], PRESETS["kitti2015"])
     assert mean["bad_pixels_foreground"] == pytest.approx(100 / 3)
     assert mean["bad_pixels_all"] == pytest.approx(100 * (2 + 9.2) / 100)
@@ -155,11 +171,16 @@ def test_depth_errors_know_the_camera():
     measures = {"measures": ["sigma_z_error", "mean_sigma_z_error"], "regions": ["all"]}
     # 1/2 - 1/4, 0 and, for the missing estimate, 1/5.
     plain = evaluate(estimate, scene, {"base": "taxonomy2002", **measures})
-    errors = {"sigma_z_error_all": pytest.approx(0.45), "mean_sigma_z_error_all": pytest.approx(0.15)}
+    errors = {
+        "sigma_z_error_all": pytest.approx(0.45),
+        "mean_sigma_z_error_all": pytest.approx(0.15),
+    }
     assert plain == errors | {"fraction_matched": pytest.approx(2 / 3)}
     # With focal length, baseline and doffs, whatever size pixels are counted in: 200/7 - 200/9, 0, 200/10.
     for base in ("taxonomy2002", "middlebury-v3"):
         spec = {"base": base, **measures, "depth_scale": "calibration"}
-        assert evaluate(estimate, scene, spec)["sigma_z_error_all"] == pytest.approx(200 / 7 - 200 / 9 + 20)
+        assert evaluate(estimate, scene, spec)["sigma_z_error_all"] == pytest.approx(
+            200 / 7 - 200 / 9 + 20
+        )
     skipped = {"base": "taxonomy2002", **measures, "depth_missing": "skip"}
     assert evaluate(estimate, scene, skipped)["sigma_z_error_all"] == pytest.approx(0.25)

@@ -47,7 +47,9 @@ def test_what_measures_the_same_is_equal():
     one, other = resolve(BASE | {"threshold": 2}), resolve(BASE | {"thresholds": (2.0,)})
     assert one == other
     assert hash(one) == hash(other)
-    assert resolve(BASE | {"discontinuity_width": np.int64(3)}) == resolve(BASE | {"discontinuity_width": 3})
+    assert resolve(BASE | {"discontinuity_width": np.int64(3)}) == resolve(
+        BASE | {"discontinuity_width": 3}
+    )
     assert resolve(one) is one
 
 
@@ -82,7 +84,10 @@ def test_the_line_changes_with_every_choice():
         "name": "mine",
     }
     depth = {"depth_scale": "calibration", "depth_offset": 0.5, "depth_missing": "skip"}
-    lines = {str(resolve(BASE | {"name": "other"} | {field: value})) for field, value in different.items()}
+    lines = {
+        str(resolve(BASE | {"name": "other"} | {field: value}))
+        for field, value in different.items()
+    }
     sze = BASE | {"name": "other", "measures": ["sigma_z_error"]}
     lines |= {str(resolve(sze | {field: value})) for field, value in depth.items()}
     lines.add(str(resolve({"base": "kostliva2007", "name": "other", "end_radius": 1})))
@@ -91,7 +96,9 @@ def test_the_line_changes_with_every_choice():
     lines |= {str(resolve(one)) for one in (BASE | {"name": "other"}, sze)}
     assert len(lines) == len(different) + len(depth) + 5
     assert not any("\n" in line for line in lines)
-    assert {*different, *depth, "end_radius", "hci"} == {f.name for f in dataclasses.fields(Protocol)}
+    assert {*different, *depth, "end_radius", "hci"} == {
+        f.name for f in dataclasses.fields(Protocol)
+    }
     assert "missing estimate is bad" in str(PRESETS["taxonomy2002"])
     assert "no rounding" in str(PRESETS["taxonomy2002"])
     # What plays no part is not told.
@@ -100,10 +107,20 @@ def test_the_line_changes_with_every_choice():
 
 
 def test_parameters_of_the_hci_metrics():
-    derived = resolve({"base": "middlebury-v3", "measures": "hci", "hci": {"structure_width": [9, 0.02], "seed": 3}})
+    derived = resolve(
+        {
+            "base": "middlebury-v3",
+            "measures": "hci",
+            "hci": {"structure_width": [9, 0.02], "seed": 3},
+        }
+    )
     assert derived.hci == Parameters(structure_width=(9, 0.02), seed=3)
     assert derived.name.endswith("hci=seed:3,structure_width:9/0.02]")
-    assert resolve(derived) == derived == resolve({"base": "middlebury-v3", "measures": "hci", "hci": derived.hci.changed()})
+    assert (
+        resolve(derived)
+        == derived
+        == resolve({"base": "middlebury-v3", "measures": "hci", "hci": derived.hci.changed()})
+    )
     # The same as the default: no other protocol.
     assert resolve({"base": "taxonomy2002", "hci": {"seed": 0}}) == PRESETS["taxonomy2002"]
 
@@ -124,11 +141,16 @@ def test_faults(case):
 
 
 def test_all_faults_are_told_together():
-    found = faults({"base": "x", "border": -1, "disparity_gap": "2", "gap": 1, "regions": ["a", "all", "b"]})
+    found = faults(
+        {"base": "x", "border": -1, "disparity_gap": "2", "gap": 1, "regions": ["a", "all", "b"]}
+    )
     assert found.keys() == {"base", "border", "disparity_gap", "gap", "regions"}
     assert "'a', 'b'" in found["regions"]
 
 
 def test_a_protocol_is_checked_when_it_is_made():
-    with pytest.raises(ParameterError, match=r"^protocol\.border: 'x' is not .*\nprotocol\.disparity_gap: -1 is not"):
+    with pytest.raises(
+        ParameterError,
+        match=r"^protocol\.border: 'x' is not .*\nprotocol\.disparity_gap: -1 is not",
+    ):
         Protocol("mine", border="x", disparity_gap=-1)

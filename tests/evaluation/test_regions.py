@@ -15,7 +15,13 @@ from hypothesis.extra import numpy as hnp
 from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import regions, resolve
-from stereo_framework.evaluation.regions import discontinuities, occluded, region_masks, textureless, visible
+from stereo_framework.evaluation.regions import (
+    discontinuities,
+    occluded,
+    region_masks,
+    textureless,
+    visible,
+)
 
 GAPS = st.sampled_from([2.0, 1.0, 3.0, 0.25])
 PROTOCOL = resolve("taxonomy2002")
@@ -35,20 +41,33 @@ def images(shape):
 
 @given(disparity_maps(), st.sampled_from([1, -1]), GAPS)
 def test_occluded_equals_its_twin(truth, direction, gap):
-    np.testing.assert_array_equal(occluded(truth, direction, gap=gap), naive_regions.occluded(truth, direction, gap))
-
-
-@given(disparity_maps(st.tuples(st.integers(1, 9), st.integers(1, 10))), GAPS, st.integers(1, 6), st.integers(0, 3))
-def test_discontinuities_equal_their_twin(truth, gap, width, border):
     np.testing.assert_array_equal(
-        discontinuities(truth, gap=gap, width=width, border=border), naive_regions.discontinuities(truth, gap, width, border)
+        occluded(truth, direction, gap=gap), naive_regions.occluded(truth, direction, gap)
     )
 
 
-@given(st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(images), st.integers(0, 6), st.sampled_from([4.0, 60.0, 150.0]))
+@given(
+    disparity_maps(st.tuples(st.integers(1, 9), st.integers(1, 10))),
+    GAPS,
+    st.integers(1, 6),
+    st.integers(0, 3),
+)
+def test_discontinuities_equal_their_twin(truth, gap, width, border):
+    np.testing.assert_array_equal(
+        discontinuities(truth, gap=gap, width=width, border=border),
+        naive_regions.discontinuities(truth, gap, width, border),
+    )
+
+
+@given(
+    st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(images),
+    st.integers(0, 6),
+    st.sampled_from([4.0, 60.0, 150.0]),
+)
 def test_textureless_equals_its_twin(image, width, threshold):
     np.testing.assert_array_equal(
-        textureless(image, width=width, threshold=threshold), naive_regions.textureless(image, width, threshold)
+        textureless(image, width=width, threshold=threshold),
+        naive_regions.textureless(image, width, threshold),
     )
 
 
@@ -107,7 +126,9 @@ def test_regions_are_restricted_to_evaluated_pixels():
 @pytest.mark.parametrize("border", [0, 3, 10, 10**30])
 @pytest.mark.parametrize("known", [True, False])
 def test_any_border(border, known):
-    scene = make_scene(np.full((8, 9), 2, np.float32) if known else None, np.zeros((8, 9), np.uint8))
+    scene = make_scene(
+        np.full((8, 9), 2, np.float32) if known else None, np.zeros((8, 9), np.uint8)
+    )
     masks = region_masks(scene, resolve({"base": "taxonomy2002", "border": border}))
     assert masks["all"].sum() == max(8 - 2 * border, 0) * max(9 - 2 * border, 0)
     assert (len(masks) == 1) is not known
@@ -170,7 +191,9 @@ def test_masks_of_a_scene():
     truth = np.array([[2, 2, np.nan, 2]], np.float32)
     stored = {"nonocc": np.array([[1, 0, 1, 1]], bool), "mine": np.array([[0, 0, 1, 1]], bool)}
     scene = make_scene(truth, masks={name: mask.copy for name, mask in stored.items()})
-    masks = region_masks(scene, resolve({"base": "middlebury-v3", "regions": ["nonocc", "all", "mine"]}))
+    masks = region_masks(
+        scene, resolve({"base": "middlebury-v3", "regions": ["nonocc", "all", "mine"]})
+    )
     # Unknown truth is in no region.
     known = np.isfinite(truth)
     assert masks.keys() == {"all", *stored}
@@ -179,12 +202,17 @@ def test_masks_of_a_scene():
     assert not masks["mine"].flags.writeable
     # A benchmark's mask that the scene lacks is left out, any other is missed.
     assert set(region_masks(scene, resolve("kitti2015"))) == {"all", "nonocc"}
-    with pytest.raises(DataError, match="made: no mask 'mne' for middlebury-v3.*; did you mean 'mine'"):
+    with pytest.raises(
+        DataError, match="made: no mask 'mne' for middlebury-v3.*; did you mean 'mine'"
+    ):
         region_masks(scene, resolve({"base": "middlebury-v3", "regions": ["mne"]}))
 
 
 def test_visible_pixels_without_a_mask():
-    left, right = np.array([[1, 1, 3, 3, 1, 1]], np.float32), np.array([[3, 3, 1, 1, 1, 1]], np.float32)
+    left, right = (
+        np.array([[1, 1, 3, 3, 1, 1]], np.float32),
+        np.array([[3, 3, 1, 1, 1, 1]], np.float32),
+    )
     scene = make_scene(left)
     pair = replace(scene, truths={**scene.truths, (1, 0): right.copy})
     # x - d: outside, 0 (3 there: 1 is wrong by 2), outside, 0, 3, 4.

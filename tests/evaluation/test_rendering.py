@@ -23,10 +23,12 @@ def draw(disparity, shift, values=None, gap=2.0):
 def test_equals_its_twin(disparity, shift, gap):
     colours = np.arange(disparity.size * 3, dtype=np.uint8).reshape(*disparity.shape, 3)[:, ::-1]
     np.testing.assert_array_equal(
-        render(disparity, disparity, shift, gap=gap), naive_regions.render(disparity, disparity, shift, gap)
+        render(disparity, disparity, shift, gap=gap),
+        naive_regions.render(disparity, disparity, shift, gap),
     )
     np.testing.assert_array_equal(
-        render(colours, disparity, shift, gap=gap), naive_regions.render(colours, disparity, shift, gap)
+        render(colours, disparity, shift, gap=gap),
+        naive_regions.render(colours, disparity, shift, gap),
     )
 
 
@@ -59,7 +61,9 @@ def test_by_hand(disparity, shift, expected, others):
     np.testing.assert_allclose(draw(disparity, shift, **others), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("disparity", "column"), [(0.5, 1), (-0.5, 3), (0.49999997, 2), (1.5, 0), (-1.4999999, 3)])
+@pytest.mark.parametrize(
+    ("disparity", "column"), [(0.5, 1), (-0.5, 3), (0.49999997, 2), (1.5, 0), (-1.4999999, 3)]
+)
 def test_halves_are_rounded_away_from_zero(disparity, column):
     drawn = draw([NAN, NAN, disparity, NAN], 1)
     assert list(np.flatnonzero(np.isfinite(drawn))) == [column]

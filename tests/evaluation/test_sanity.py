@@ -22,7 +22,9 @@ def test_real_maps(real, submission, name, method):
     assert doubts(disparity, scene) == []
     changes = [(disparity * f, "wrong scale", f"when divided by {f}, ") for f in (2, 4, 8, 16, 256)]
     changes += [(disparity / 2.56, "wrong scale", "when multiplied by 2.5")]
-    changes += [(disparity / f, "wrong scale", f"when multiplied by {f}, ") for f in (2, 4, 8, 16, 256)]
+    changes += [
+        (disparity / f, "wrong scale", f"when multiplied by {f}, ") for f in (2, 4, 8, 16, 256)
+    ]
     changes += [(-disparity, "wrong sign", "when negated, 0 % as they are")]
     changes += [(-grey, "wrong sign and scale", f"when negated and divided by {scale}, ")]
     for changed, wrong, when in changes:
@@ -47,7 +49,9 @@ def test_a_bad_map_is_not_doubted(real):
 def test_nothing_to_compare_with():
     estimate = np.full((4, 5), 3, np.float32)
     for empty in (np.nan, np.inf):
-        assert doubts(estimate * np.float32(empty), make_scene(estimate)) == ["made: the map holds no estimate at all"]
+        assert doubts(estimate * np.float32(empty), make_scene(estimate)) == [
+            "made: the map holds no estimate at all"
+        ]
     assert doubts(estimate, make_scene(image=np.zeros((4, 5), np.uint8))) == []
     # A map of another size is left to the protocol.
     assert doubts(estimate, make_scene(np.ones((8, 10), np.float32))) == []
@@ -76,7 +80,9 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
     # Values across zero or beyond the image of 40 columns cannot be disparities.
     is_marker = marked != 16.75
     assert ("40 of 800 pixels of the disparity map" in line) == is_marker
-    assert ("5 % of the map hold 16.75, outside the search range 1..16" in line) == (marked == 16.75)
+    assert ("5 % of the map hold 16.75, outside the search range 1..16" in line) == (
+        marked == 16.75
+    )
     assert re.search(rf"hold (exactly )?{marked:g}, ", line)
     assert (
         f"if this value means no estimate, set these pixels to NaN, or read the file with read_disparity(..., unknown={marked:g})"

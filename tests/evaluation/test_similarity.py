@@ -21,7 +21,9 @@ def _pair(shape, dtype=np.uint8, noise=20.0, seed=0):
     y, x = np.mgrid[: shape[0], : shape[1]]
     smooth = 128 + 60 * np.sin(x / 5 + y / 9)
     smooth = smooth[..., None] + [0, 20, -30] if len(shape) == 3 else smooth
-    return tuple(np.clip(smooth + random.normal(0, n, shape), 0, 255).astype(dtype) for n in (2, noise))
+    return tuple(
+        np.clip(smooth + random.normal(0, n, shape), 0, 255).astype(dtype) for n in (2, noise)
+    )
 
 
 @pytest.mark.parametrize("shape", [(11, 11), (11, 30), (37, 41), (24, 31, 3)])
@@ -32,7 +34,13 @@ def test_equal_scikit_image(shape, dtype):
     a, b = image.astype(np.float64), other.astype(np.float64)
     axis = 2 if len(shape) == 3 else None
     expected = metrics.structural_similarity(
-        a, b, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255, channel_axis=axis
+        a,
+        b,
+        gaussian_weights=True,
+        sigma=1.5,
+        use_sample_covariance=False,
+        data_range=255,
+        channel_axis=axis,
     )
     assert 0.1 < expected < 0.9
     everywhere = np.ones(shape[:2], bool)
@@ -43,7 +51,9 @@ def test_equal_scikit_image(shape, dtype):
     # Differences of fractions are rounded to float32.
     assert peak_signal_to_noise(image, other) == pytest.approx(expected, rel=1e-6)
     assert peak_signal_to_noise(image, other, everywhere) == pytest.approx(expected, rel=1e-6)
-    assert mean_squared_difference(image, other) == pytest.approx(metrics.mean_squared_error(a, b), rel=1e-6)
+    assert mean_squared_difference(image, other) == pytest.approx(
+        metrics.mean_squared_error(a, b), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("density", [0.9, 0.3, 0.02])
@@ -57,7 +67,9 @@ def test_holes_agree_with_the_slow_version(density, noise):
     assert structural_similarity(image, spoilt, valid) == pytest.approx(expected, abs=1e-11)
     squares = (image[valid].astype(float) - other[valid]) ** 2
     assert mean_squared_difference(image, spoilt, valid) == pytest.approx(squares.mean(), rel=1e-12)
-    assert peak_signal_to_noise(image, spoilt, valid) == pytest.approx(10 * math.log10(255**2 / squares.mean()), rel=1e-12)
+    assert peak_signal_to_noise(image, spoilt, valid) == pytest.approx(
+        10 * math.log10(255**2 / squares.mean()), rel=1e-12
+    )
 
 
 def test_what_has_no_window_is_nan():
@@ -92,11 +104,18 @@ def test_range_maps_with_gaps_agree_with_the_slow_version(largest, half):
     expected = naive_measures.structural_similarity(disparity, truth, valid, spread)
     assert 0.1 < expected < 1
     # Variances are differences of numbers up to 20**2 and are compared with 0.1.
-    assert r_ssim(disparity, truth, region if half else None, largest=largest) == pytest.approx(expected, abs=1e-11)
+    assert r_ssim(disparity, truth, region if half else None, largest=largest) == pytest.approx(
+        expected, abs=1e-11
+    )
 
 
 def test_range_maps_that_cannot_be_compared():
     disparity, truth = _maps()
     nothing, flat = np.full_like(truth, np.nan), np.full_like(truth, 4)
-    for pair in ((nothing, truth), (disparity, nothing), (disparity, flat), (disparity[:10], truth[:10])):
+    for pair in (
+        (nothing, truth),
+        (disparity, nothing),
+        (disparity, flat),
+        (disparity[:10], truth[:10]),
+    ):
         assert math.isnan(r_ssim(*pair))

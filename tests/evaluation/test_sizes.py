@@ -13,7 +13,12 @@ from stereo_framework.evaluation.disparity_error import (
     rms_error,
 )
 from stereo_framework.evaluation.hci import extract_subsets, hci_metrics
-from stereo_framework.evaluation.prediction import Prediction, forward_prediction, inverse_prediction, prediction_error
+from stereo_framework.evaluation.prediction import (
+    Prediction,
+    forward_prediction,
+    inverse_prediction,
+    prediction_error,
+)
 from stereo_framework.evaluation.regions import left_right_difference
 from stereo_framework.evaluation.roc import map_errors, matching_table
 
@@ -28,19 +33,32 @@ MEASURES = {
     "error_quantile": (lambda *maps: error_quantile(*maps, 0.5), MAP, MAP, MASK),
     "forward_prediction": (lambda *maps: forward_prediction(*maps, 1.0), MAP, MAP),
     "inverse_prediction": (lambda *maps: inverse_prediction(*maps, 1.0), MAP, MAP),
-    "prediction_error": (lambda image, other: prediction_error(Prediction(image, MASK), other), MAP, MAP),
+    "prediction_error": (
+        lambda image, other: prediction_error(Prediction(image, MASK), other),
+        MAP,
+        MAP,
+    ),
     "left_right_difference": (lambda *maps: left_right_difference(*maps, 1), MAP, MAP),
     "hci_metrics": (lambda parts, *maps: hci_metrics(*maps, extract_subsets(parts)), MAP, MAP, MAP),
-    "matching_table": (lambda one, other, where: matching_table(one, other, evaluated=where), MAP, MAP, MASK),
+    "matching_table": (
+        lambda one, other, where: matching_table(one, other, evaluated=where),
+        MAP,
+        MAP,
+        MASK,
+    ),
     "map_errors": (lambda disparity, truth: map_errors(disparity, matching_table(truth)), MAP, MAP),
 }
 
 
 @pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("size", [(ROWS, COLUMNS - 3), (ROWS, 2 * COLUMNS), (ROWS - 2, COLUMNS), (1, COLUMNS)])
+@pytest.mark.parametrize(
+    "size", [(ROWS, COLUMNS - 3), (ROWS, 2 * COLUMNS), (ROWS - 2, COLUMNS), (1, COLUMNS)]
+)
 def test_arrays_of_another_size_are_refused(name, size):
     measure, *arrays = MEASURES[name]
     for i in range(1, len(arrays)):
         others = [np.ones(size, array.dtype) if k == i else array for k, array in enumerate(arrays)]
-        with pytest.raises(DataError, match=r"^\w+: \w+ has shape \(\d+, \d+\); \(\d+, \d+\) fits the \w+$"):
+        with pytest.raises(
+            DataError, match=r"^\w+: \w+ has shape \(\d+, \d+\); \(\d+, \d+\) fits the \w+$"
+        ):
             measure(*others)

@@ -27,7 +27,10 @@ def twin(confidence, bad):
 
 
 maps = st.integers(1, 12).flatmap(
-    lambda n: st.tuples(st.lists(st.integers(0, 4), min_size=n, max_size=n), st.lists(st.booleans(), min_size=n, max_size=n))
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 4), min_size=n, max_size=n),
+        st.lists(st.booleans(), min_size=n, max_size=n),
+    )
 )
 
 
@@ -53,7 +56,9 @@ def test_bounds_are_exact(seed, share):
 
 
 def test_the_curve_and_ties():
-    pixels, bad = Sparsification(np.array([3.0, 1, 3, np.nan]), np.array([False, True, True, True])).counts
+    pixels, bad = Sparsification(
+        np.array([3.0, 1, 3, np.nan]), np.array([False, True, True, True])
+    ).counts
     assert pixels.tolist() == [2, 3, 4]
     assert bad.tolist() == [1, 2, 3]
 
@@ -67,15 +72,26 @@ def scene():
 
 def test_measured_whatever_the_protocol_measures(scene):
     rng = np.random.default_rng(3)
-    disparity = np.nan_to_num(scene.truth, nan=3) + rng.choice([0, 0.8, 1.2, 3], scene.truth.shape).astype(np.float32)
+    disparity = np.nan_to_num(scene.truth, nan=3) + rng.choice(
+        [0, 0.8, 1.2, 3], scene.truth.shape
+    ).astype(np.float32)
     disparity[8:10] = np.nan
     error = np.nan_to_num(np.abs(disparity - scene.truth), nan=9)
     counted = np.isfinite(scene.truth + disparity)[2:-2, 2:-2]
-    given = {"nothing": np.ones_like(error), "all": -error, "random": rng.random(error.shape).astype(np.float32)}
+    given = {
+        "nothing": np.ones_like(error),
+        "all": -error,
+        "random": rng.random(error.shape).astype(np.float32),
+    }
     names = [*(f"{m}_{n}" for m in ("auc", "auc_ratio") for n in given), "auc_optimal"]
     # What depends on the threshold follows the protocol's.
     for threshold in (1, 2):
-        protocol = {"base": "taxonomy2002", "measures": "rms_error", "regions": "all", "threshold": threshold}
+        protocol = {
+            "base": "taxonomy2002",
+            "measures": "rms_error",
+            "regions": "all",
+            "threshold": threshold,
+        }
         found = evaluate(disparity, scene, protocol, confidence=given)
         assert list(found) == ["rms_error_all", *names, "fraction_matched"]
         bad = error[2:-2, 2:-2][counted] > threshold
@@ -90,11 +106,16 @@ def test_measured_whatever_the_protocol_measures(scene):
 
 def test_no_measure_no_area(scene):
     assert not any(name.startswith("auc") for name in evaluate(scene.truth, scene))
-    perfect = evaluate(np.nan_to_num(scene.truth, nan=3), scene, confidence={"any": np.zeros_like(scene.truth)})
+    perfect = evaluate(
+        np.nan_to_num(scene.truth, nan=3), scene, confidence={"any": np.zeros_like(scene.truth)}
+    )
     assert perfect["auc_any"] == perfect["auc_optimal"] == 0
     assert math.isnan(perfect["auc_ratio_any"])
 
 
 def test_refuses_a_measure_of_another_size(scene):
-    with pytest.raises(DataError, match=r"^evaluate: confidence_small has shape \(3, 4\); \(20, 30\) fits the disparity"):
+    with pytest.raises(
+        DataError,
+        match=r"^evaluate: confidence_small has shape \(3, 4\); \(20, 30\) fits the disparity",
+    ):
         evaluate(scene.truth, scene, confidence={"small": np.zeros((3, 4), np.float32)})

@@ -17,10 +17,14 @@ def test_statistics_under_the_protocol():
     assert statistics["reference_distance_mean"] == pytest.approx(0.75, rel=1e-5)
     assert statistics["reference_consistent"] == pytest.approx(100 * known.mean())
     assert not any(name.startswith("bad_pixels") for name in statistics)
-    assert not any(name.startswith("reference") for name in evaluate(scene.truth, scene, "truthfree-1"))
+    assert not any(
+        name.startswith("reference") for name in evaluate(scene.truth, scene, "truthfree-1")
+    )
     # A missing estimate counts where the reference map knows one; a whole pixel is not more than one.
     disparity[:, 40:120] = np.nan
     lacking = known[:, 80:120].sum() / known.sum()
-    assert evaluate(disparity, scene, "truthfree-1", reference=reference)["reference_distance"] == pytest.approx(100 * lacking)
+    assert evaluate(disparity, scene, "truthfree-1", reference=reference)[
+        "reference_distance"
+    ] == pytest.approx(100 * lacking)
     whole = np.rint(reference)
     assert evaluate(whole + 1, scene, "truthfree-1", reference=whole)["reference_distance"] == 0

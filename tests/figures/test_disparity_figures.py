@@ -46,7 +46,12 @@ MAGENTA = (255, 0, 255)
             {"scale": 10, "border": 1},
             [[128] * 4, [128, 148, 128, 128], [128, 148, 128, 128], [128] * 4],
         ),
-        ([[NAN, INF, -INF, 2]], [[1] * 4], {"scale": 1}, [[MAGENTA, MAGENTA, MAGENTA, (129, 129, 129)]]),
+        (
+            [[NAN, INF, -INF, 2]],
+            [[1] * 4],
+            {"scale": 1},
+            [[MAGENTA, MAGENTA, MAGENTA, (129, 129, 129)]],
+        ),
     ],
 )
 def test_error_levels(tmp_path, disparity, truth, options, levels):
@@ -59,19 +64,27 @@ def test_bad_pixel_levels(tmp_path):
     disparity = _map([5, 6, 6.01, 3.9, 3.9, NAN, NAN, 0, NAN])
     occluded = np.array([[1, 0, 0, 0, 1, 0, 1, 1, 1]], bool)
     bad_pixel_picture(tmp_path / "b.png", disparity, truth, threshold=1, occluded=occluded)
-    np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 0, 0, 200, 0, 200, 255, 255]])
+    np.testing.assert_array_equal(
+        read_image(tmp_path / "b.png"), [[255, 255, 0, 0, 200, 0, 200, 255, 255]]
+    )
     bad_pixel_picture(tmp_path / "b.png", disparity, truth, threshold=1.05)
-    np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 255, 0, 0, 0, 0, 255, 255]])
+    np.testing.assert_array_equal(
+        read_image(tmp_path / "b.png"), [[255, 255, 255, 0, 0, 0, 0, 255, 255]]
+    )
     # A missing estimate is bad however large the share.
     bad_pixel_picture(tmp_path / "b.png", disparity, truth, threshold=1, relative=0.21)
-    np.testing.assert_array_equal(read_image(tmp_path / "b.png"), [[255, 255, 255, 0, 0, 0, 0, 255, 255]])
+    np.testing.assert_array_equal(
+        read_image(tmp_path / "b.png"), [[255, 255, 255, 0, 0, 0, 0, 255, 255]]
+    )
 
 
 @pytest.mark.parametrize("shape", [(7, 13), (121, 83), (30, 501), (703, 11)])
 def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
     levels = np.random.default_rng(0).integers(0, 3, shape)
     disparity = np.choose(levels, [np.float32(-2), np.float32(6), np.float32(NAN)])
-    save_picture(tmp_path / "d.png", disparity_figure(disparity, (-2, 6), r"a scene, not a $\formula$"))
+    save_picture(
+        tmp_path / "d.png", disparity_figure(disparity, (-2, 6), r"a scene, not a $\formula$")
+    )
     picture = read_image(tmp_path / "d.png")
     box = disparity_figure(disparity, (-2, 6), "a scene").axes[0].get_window_extent()
     factor = round(box.height) // shape[0]
@@ -95,7 +108,14 @@ def test_disparity_figure_labels():
 
 
 @pytest.mark.parametrize(
-    ("shown", "extend"), [((0, 3), "neither"), ((0.5, 3), "min"), ((0, 2.5), "max"), ((1, 2), "both"), ((-9, 9), "neither")]
+    ("shown", "extend"),
+    [
+        ((0, 3), "neither"),
+        ((0.5, 3), "min"),
+        ((0, 2.5), "max"),
+        ((1, 2), "both"),
+        ((-9, 9), "neither"),
+    ],
 )
 def test_the_bar_tells_what_lies_beyond(shown, extend):
     figure = disparity_figure(_map([0, 3], [1, NAN]), shown, "")
@@ -106,7 +126,9 @@ def test_the_bar_tells_what_lies_beyond(shown, extend):
 
 def test_ranges_of_one_value_and_maps_without_estimates(tmp_path):
     picture = disparity_figure(_map([3, 5]), (3, 3), "").axes[0].images[0]
-    np.testing.assert_allclose(255 * picture.to_rgba(picture.get_array())[0, :, :3], [DARK, BRIGHT], atol=1)
+    np.testing.assert_allclose(
+        255 * picture.to_rgba(picture.get_array())[0, :, :3], [DARK, BRIGHT], atol=1
+    )
     save_picture(tmp_path / "d.png", disparity_figure(np.full((5, 5), NAN, np.float32), (3, 3)))
     for end in (DARK, BRIGHT):  # of the bar
         assert (abs(read_image(tmp_path / "d.png").astype(int) - end) <= 1).all(2).any()
@@ -124,15 +146,24 @@ def test_one_map_stands_in_a_row_with_its_error():
     assert low == -high
     red, _, blue, _ = panels[3].to_rgba(np.array([1.5]))[0]
     assert red > blue  # too near
-    assert figure.axes[0].get_window_extent().width / 40 == pytest.approx(figure.axes[0].get_window_extent().height / 30)
+    assert figure.axes[0].get_window_extent().width / 40 == pytest.approx(
+        figure.axes[0].get_window_extent().height / 30
+    )
     assert legends(figure) == []
     alone = side_by_side_figure(IMAGE, {"disparity": TRUTH}, (0, 9))
-    assert (titles(alone), bars(alone)) == (["reference image", "disparity"], ["disparity (pixels)"])
+    assert (titles(alone), bars(alone)) == (
+        ["reference image", "disparity"],
+        ["disparity (pixels)"],
+    )
 
 
 @pytest.mark.parametrize(
     ("estimate", "true", "told"),
-    [(NAN, 1, ["no estimate"]), (1, NAN, ["truth unknown"]), (INF, INF, ["truth unknown or no estimate"])],
+    [
+        (NAN, 1, ["no estimate"]),
+        (1, NAN, ["truth unknown"]),
+        (INF, INF, ["truth unknown or no estimate"]),
+    ],
 )
 def test_grey_is_explained(estimate, true, told):
     disparity, truth = np.ones((2, 20, 30), np.float32)
@@ -164,15 +195,30 @@ def _maps(count):
 
 def _columns(figure):
     """Titles of the panels, column by column from top to bottom, rows of columns one after the other."""
-    panels = {(round(box.x0), round(box.y1)): axes for axes in figure.axes if axes.images for box in [axes.get_window_extent()]}
+    panels = {
+        (round(box.x0), round(box.y1)): axes
+        for axes in figure.axes
+        if axes.images
+        for box in [axes.get_window_extent()]
+    }
     across = sorted({x for x, _ in panels})
-    return [[panels[x, y].get_title() for y in sorted({y for _, y in panels}, reverse=True) if (x, y) in panels] for x in across]
+    return [
+        [
+            panels[x, y].get_title()
+            for y in sorted({y for _, y in panels}, reverse=True)
+            if (x, y) in panels
+        ]
+        for x in across
+    ]
 
 
 def test_each_map_stands_above_its_error():
     figure = side_by_side_figure(IMAGE, _maps(3), (0, 9), TRUTH, "a scene")
     error = "error: disparity − truth"
-    assert _columns(figure) == [["reference image", "truth"], *([f"map {i}", error] for i in range(3))]
+    assert _columns(figure) == [
+        ["reference image", "truth"],
+        *([f"map {i}", error] for i in range(3)),
+    ]
     images = {axes.get_title(): axes.images[0] for axes in figure.axes if axes.images}
     np.testing.assert_array_equal(images["map 2"].get_array(), TRUTH + np.float32(0.5))
     errors = [axes.images[0] for axes in figure.axes if axes.get_title() == error]
@@ -205,14 +251,24 @@ def test_many_maps_make_several_rows():
     assert side_by_side_figure(IMAGE, _maps(12), (0, 9)).bbox.width <= 1900
 
 
-@pytest.mark.parametrize("shape", [SHAPE, (375, 1242), (500, 200), pytest.param((288, 384), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "shape", [SHAPE, (375, 1242), (500, 200), pytest.param((288, 384), marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("count", [1, 2, 7])
 @pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_nothing_overlaps(shape, count, known):
     truth = np.full(shape, NAN, np.float32)
-    maps = {f"graph_cut optimization.penalty={i} and what else was swept": truth for i in range(count)}
+    maps = {
+        f"graph_cut optimization.penalty={i} and what else was swept": truth for i in range(count)
+    }
     check_layout(
-        side_by_side_figure(np.zeros(shape, np.uint8), maps, (0, 19), truth if known else None, "a scene with a long name " * 9)
+        side_by_side_figure(
+            np.zeros(shape, np.uint8),
+            maps,
+            (0, 19),
+            truth if known else None,
+            "a scene with a long name " * 9,
+        )
     )
 
 
@@ -224,19 +280,40 @@ def test_long_names_keep_both_ends():
     assert shown.endswith("penalty=20")
     assert "…" in shown
     money = {"$a$": TRUTH, "$\\b": TRUTH}  # no formulas
-    assert [t for t in titles(side_by_side_figure(IMAGE, money, (0, 9), TRUTH)) if "$" in t] == list(money)
+    assert [
+        t for t in titles(side_by_side_figure(IMAGE, money, (0, 9), TRUTH)) if "$" in t
+    ] == list(money)
 
 
 def test_mistakes_are_one_line(tmp_path):
-    path, small, large = tmp_path / "p.png", np.ones((20, 30), np.float32), np.ones((20, 31), np.float32)
+    path, small, large = (
+        tmp_path / "p.png",
+        np.ones((20, 30), np.float32),
+        np.ones((20, 31), np.float32),
+    )
     for fault, draw in (
-        (r"^disparity is 30x20, truth is 31x20; pictures need both of one size$", lambda: error_picture(path, small, large)),
-        ("disparity is 31x20, truth is 30x20", lambda: bad_pixel_picture(path, large, small, threshold=1)),
-        ("mask of occluded pixels is 31x20", lambda: bad_pixel_picture(path, small, small, threshold=1, occluded=large > 2)),
+        (
+            r"^disparity is 30x20, truth is 31x20; pictures need both of one size$",
+            lambda: error_picture(path, small, large),
+        ),
+        (
+            "disparity is 31x20, truth is 30x20",
+            lambda: bad_pixel_picture(path, large, small, threshold=1),
+        ),
+        (
+            "mask of occluded pixels is 31x20",
+            lambda: bad_pixel_picture(path, small, small, threshold=1, occluded=large > 2),
+        ),
         ("image is 31x20, a is 30x20", lambda: side_by_side_figure(large, {"a": small}, (0, 2))),
-        ("image is 30x20, truth is 31x20", lambda: side_by_side_figure(small, {"a": small}, (0, 2), large)),
+        (
+            "image is 30x20, truth is 31x20",
+            lambda: side_by_side_figure(small, {"a": small}, (0, 2), large),
+        ),
         (r"disparity has shape \(20,\)", lambda: disparity_figure(small[:, 0], (0, 2))),
-        ("cannot be written: File name too long", lambda: error_picture(tmp_path / ("x" * 300 + ".png"), small, small)),
+        (
+            "cannot be written: File name too long",
+            lambda: error_picture(tmp_path / ("x" * 300 + ".png"), small, small),
+        ),
     ):
         with pytest.raises(DataError, match=fault):
             draw()

@@ -9,7 +9,9 @@ from stereo_framework.figures.plots import distributions_figure
 
 def test_shares_by_bin():
     values = np.array([[0.0, 0.05, 0.26], [np.nan, -0.24, 0.24]])
-    figure = distributions_figure({"error (px)": {"fitted": values, "none": np.array([np.nan])}}, 0.25, title="t")
+    figure = distributions_figure(
+        {"error (px)": {"fitted": values, "none": np.array([np.nan])}}, 0.25, title="t"
+    )
     [axes] = figure.axes
     [line, *_] = [line for line in axes.lines if len(line.get_xdata()) == 3]
     np.testing.assert_allclose(line.get_xdata(), [-0.25, 0, 0.25])
@@ -18,7 +20,9 @@ def test_shares_by_bin():
     assert axes.get_ylabel() == "pixels (%)"
 
 
-@pytest.mark.parametrize("panels", [{}, {"error (px)": {}}, {"error (px)": {"none": np.array([np.nan])}}])
+@pytest.mark.parametrize(
+    "panels", [{}, {"error (px)": {}}, {"error (px)": {"none": np.array([np.nan])}}]
+)
 def test_nothing_to_draw_is_one_line(panels):
     with pytest.raises(ParameterError, match="^distributions: no map has a value to draw$"):
         distributions_figure(panels, 0.25)

@@ -13,7 +13,14 @@ from stereo_framework.figures.energies import energies_figure
 
 def _result(trace, energy, bad=0.0):
     environment = {"trace": json.dumps(trace)} if trace else {}
-    return result("s", {}, {"bad_pixels_nonocc": bad}, energy=energy, seconds={"optimization": 3.0}, environment=environment)
+    return result(
+        "s",
+        {},
+        {"bad_pixels_nonocc": bad},
+        energy=energy,
+        seconds={"optimization": 3.0},
+        environment=environment,
+    )
 
 
 def test_energies_above_the_highest_bound():
@@ -26,9 +33,15 @@ def test_energies_above_the_highest_bound():
     drawn = [line.get_xydata() for line in over_time.lines]
     # The energy and the bound below its last, which no logarithm has; 0.001 % stands for none.
     bounded = [(0.1, 20), (0.2, 1e-3)]
-    for found, wanted in zip(drawn, (bounded, bounded, [(0.5, 50), (1.0, 10)], [(3.0, 100)]), strict=True):
+    for found, wanted in zip(
+        drawn, (bounded, bounded, [(0.5, 50), (1.0, 10)], [(3.0, 100)]), strict=True
+    ):
         np.testing.assert_allclose(found, wanted)
-    assert [tuple(line.get_xydata()[0]) for line in over_energy.lines] == [(1e-3, 5.0), (15.0, 7.0), (100.0, 9.0)]
+    assert [tuple(line.get_xydata()[0]) for line in over_energy.lines] == [
+        (1e-3, 5.0),
+        (15.0, 7.0),
+        (100.0, 9.0),
+    ]
 
 
 def test_without_a_bound_the_lowest_energy_stands_in_its_place():
@@ -45,7 +58,9 @@ def test_a_bound_that_is_not_known_yet_is_left_out():
 
 
 def test_without_any_known_bound_none_is_drawn():
-    over_time, _ = energies_figure({"a": _result([(0.1, 110.0, None), (0.2, 100.0, None)], 100.0)}).axes
+    over_time, _ = energies_figure(
+        {"a": _result([(0.1, 110.0, None), (0.2, 100.0, None)], 100.0)}
+    ).axes
     [energies] = [line.get_xydata() for line in over_time.lines]
     np.testing.assert_allclose(energies, [(0.1, 10), (0.2, 1e-3)])
 

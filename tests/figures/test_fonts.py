@@ -42,7 +42,9 @@ def test_names_of_maps_that_no_font_has(name, told, tmp_path, monkeypatch, small
     monkeypatch.chdir(tmp_path)
     for map_name in (name, "other"):
         write_disparity(f"{map_name}.pfm", load_scene("synthetic/slanted").truth)
-    result = invoke("compare", f"{name}.pfm", "other.pfm", "--scene", "synthetic/slanted", "--out", "pictures")
+    result = invoke(
+        "compare", f"{name}.pfm", "other.pfm", "--scene", "synthetic/slanted", "--out", "pictures"
+    )
     assert result.exit_code == 0, result.output
     line = "warning: pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
     assert result.stderr.splitlines() == [line] * told

@@ -30,7 +30,11 @@ def match():
 
 @pytest.fixture(scope="module")
 def results():
-    script = {"name": "boxes", "include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
+    script = {
+        "name": "boxes",
+        "include": "window",
+        "sweep": {"grid": {"aggregation.box.size": [3, 5]}},
+    }
     return run(script, scenes=SCENE)
 
 
@@ -39,13 +43,25 @@ def test_words_are_short(match, results):
     # What a repr tells, it knows without reading a file.
     unread = Scene("far", (replace(SCENE.frames[0], load=pytest.fail), SCENE.frames[1]))
     assert repr(unread) == "Scene('far', 2 frames, no search range, without truth)"
-    assert re.fullmatch(r"Match\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match))
-    weighted = Pipeline([step(census, weight=0.5), "absolute_difference", step(box, size=5), "winner_take_all"])
-    assert repr(weighted) == "Pipeline(census(weight=0.5) > absolute_difference > box(size=5) > winner_take_all)"
-    assert repr(results[0]).startswith("Result(made & own, boxes, aggregation.box.size=3: bad_pixels_")
+    assert re.fullmatch(
+        r"Match\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match)
+    )
+    weighted = Pipeline(
+        [step(census, weight=0.5), "absolute_difference", step(box, size=5), "winner_take_all"]
+    )
+    assert (
+        repr(weighted)
+        == "Pipeline(census(weight=0.5) > absolute_difference > box(size=5) > winner_take_all)"
+    )
+    assert repr(results[0]).startswith(
+        "Result(made & own, boxes, aggregation.box.size=3: bad_pixels_"
+    )
     assert repr(results) == "2 results of 1 method on 1 scene"
     assert repr(result("a", {}, {}, error="stage box failed")).endswith("stage box failed)")
-    assert repr(resolve("taxonomy2002")) == "Protocol('taxonomy2002': bad (percent) = error > 1 px; ...)"
+    assert (
+        repr(resolve("taxonomy2002"))
+        == "Protocol('taxonomy2002': bad (percent) = error > 1 px; ...)"
+    )
 
 
 def test_show_puts_pictures_side_by_side(match, results):
@@ -76,13 +92,24 @@ def test_plots(match, results):
     [line] = figure.axes[0].get_lines()
     assert list(line.get_ydata()) == [r.statistics["bad_pixels_nonocc"] for r in results]
     assert plot(results, "aggregation.box.size").axes[0].get_ylabel() == "bad_pixels_nonocc (%)"
-    [line] = plot(results, "aggregation.box.size", where={"aggregation.box.size": [5]}).axes[0].get_lines()
-    assert list(line.get_ydata()) == [r.statistics["bad_pixels_nonocc"] for r in results if r.axes["aggregation.box.size"] == 5]
-    with pytest.raises(ScriptError, match="'lin' is not legal; legal: category, linear, log; did you mean 'linear'"):
+    [line] = (
+        plot(results, "aggregation.box.size", where={"aggregation.box.size": [5]})
+        .axes[0]
+        .get_lines()
+    )
+    assert list(line.get_ydata()) == [
+        r.statistics["bad_pixels_nonocc"] for r in results if r.axes["aggregation.box.size"] == 5
+    ]
+    with pytest.raises(
+        ScriptError, match="'lin' is not legal; legal: category, linear, log; did you mean 'linear'"
+    ):
         plot(results, "scene", x_scale="lin")
     with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):
         plot(results, "scene", series="aggregation.box.siz")
-    with pytest.raises(ParameterError, match="plot: results is a DataFrame; expected the folder of a run, or what run returned"):
+    with pytest.raises(
+        ParameterError,
+        match="plot: results is a DataFrame; expected the folder of a run, or what run returned",
+    ):
         plot(results.frame, "scene")
 
 
@@ -96,9 +123,13 @@ def test_methods_by_name():
     assert Pipeline(["absolute_difference", "box", "winner_take_all", "median"]) == Pipeline(
         [absolute_difference, box, load("ssd").pipeline.in_slot("optimization"), "median"]
     )
-    with pytest.raises(ParameterError, match="no stage 'winner_takes_all'; .* did you mean 'winner_take_all'"):
+    with pytest.raises(
+        ParameterError, match="no stage 'winner_takes_all'; .* did you mean 'winner_take_all'"
+    ):
         Pipeline(["census", "winner_takes_all"])
-    with pytest.raises(ParameterError, match="aggregation: no stage 'median'; .*'median' is a stage of refinement"):
+    with pytest.raises(
+        ParameterError, match="aggregation: no stage 'median'; .*'median' is a stage of refinement"
+    ):
         Pipeline(["census", "aggregation.median", "winner_take_all"])
 
 
@@ -108,7 +139,11 @@ def test_methods_from_scripts():
     changed = method.having(truncation=None, **{"aggregation.box.size": 5})
     assert changed.in_slot("aggregation")[0].parameters["size"] == 5
     assert method.having(truncation=30).in_slot("matching_cost")[0].parameters["truncation"] == 30
-    with pytest.raises(ParameterError, match=r"size: aggregation.box and aggregation.min_filter have it; say which"):
+    with pytest.raises(
+        ParameterError, match=r"size: aggregation.box and aggregation.min_filter have it; say which"
+    ):
         method.having(size=5)
-    with pytest.raises(ParameterError, match="truncatoin: no stage has it; .* did you mean 'truncation'"):
+    with pytest.raises(
+        ParameterError, match="truncatoin: no stage has it; .* did you mean 'truncation'"
+    ):
         method.having(truncatoin=5)

@@ -6,7 +6,13 @@ from figure_parts import check_layout, legends, titles
 
 from stereo_framework import load_scene
 from stereo_framework.evaluation import evaluate
-from stereo_framework.evaluation.prediction import EMPTY, Prediction, forward_prediction, frame_shift, predicted_frames
+from stereo_framework.evaluation.prediction import (
+    EMPTY,
+    Prediction,
+    forward_prediction,
+    frame_shift,
+    predicted_frames,
+)
 from stereo_framework.figures.disparity_figures import prediction_figure
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
@@ -14,7 +20,10 @@ from stereo_framework.io import read_image
 
 def _predictions(scene, disparity):
     return {
-        name: (forward_prediction(scene.reference, disparity, frame_shift(scene, index)), scene.image(index))
+        name: (
+            forward_prediction(scene.reference, disparity, frame_shift(scene, index)),
+            scene.image(index),
+        )
         for name, index in predicted_frames(scene).items()
     }
 
@@ -29,10 +38,14 @@ def test_a_column_for_every_frame():
     figure = prediction_figure(predictions, None, "a scene")
     assert titles(figure) == ["near", "middle", "match", "far", *["predicted"] * 4]
     pictures = [axes.images[0].get_array() for axes in figure.axes]
-    for (prediction, real), above, below in zip(predictions.values(), pictures[:4], pictures[4:], strict=True):
+    for (prediction, real), above, below in zip(
+        predictions.values(), pictures[:4], pictures[4:], strict=True
+    ):
         np.testing.assert_array_equal(above, real)
         seen = prediction.visible
-        np.testing.assert_array_equal(below[seen], np.broadcast_to(prediction.image[seen].T, (3, seen.sum())).T)
+        np.testing.assert_array_equal(
+            below[seen], np.broadcast_to(prediction.image[seen].T, (3, seen.sum())).T
+        )
         assert (below[~seen] == EMPTY).all()
     # The real image stands above its prediction, in one column.
     boxes = [axes.get_window_extent() for axes in figure.axes]
@@ -59,10 +72,16 @@ def test_holes_in_grey_images_differ_from_white(tmp_path):
     image = np.full((20, 30), 255, np.uint8)
     visible = np.ones(image.shape, bool)
     visible[5:15, 10:20] = False
-    save_picture(tmp_path / "p.png", prediction_figure({"match": (Prediction(image, visible), image)}))
+    save_picture(
+        tmp_path / "p.png", prediction_figure({"match": (Prediction(image, visible), image)})
+    )
     picture = read_image(tmp_path / "p.png")
     holes = (picture == EMPTY).all(2).sum()
-    panel = prediction_figure({"match": (Prediction(image, visible), image)}, None, "").axes[1].get_window_extent()
+    panel = (
+        prediction_figure({"match": (Prediction(image, visible), image)}, None, "")
+        .axes[1]
+        .get_window_extent()
+    )
     # A sixth of the panel, and the patch that explains it.
     assert holes == pytest.approx(panel.width * panel.height / 6, rel=0.02)
     whole = prediction_figure({"match": (Prediction(image, image > 0), image)}, None, "")
@@ -73,5 +92,12 @@ def test_holes_in_grey_images_differ_from_white(tmp_path):
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_nothing_overlaps(shape, count):
     image = np.zeros(shape, np.uint8)
-    predictions = {name: (Prediction(image, image > 0), image) for name in ("near", "middle", "match", "far")[:count]}
-    check_layout(prediction_figure(predictions, dict.fromkeys(predictions, 255.0), "a scene with a long name " * 9))
+    predictions = {
+        name: (Prediction(image, image > 0), image)
+        for name in ("near", "middle", "match", "far")[:count]
+    }
+    check_layout(
+        prediction_figure(
+            predictions, dict.fromkeys(predictions, 255.0), "a scene with a long name " * 9
+        )
+    )

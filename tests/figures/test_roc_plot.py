@@ -13,19 +13,27 @@ METHODS = {
 
 def _lines(figure):
     [axes] = figure.axes
-    return axes, {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
+    return axes, {
+        line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")
+    }
 
 
 def test_curves_markers_and_boundary():
     boundary = [*METHODS["dense"], METHODS["sparse $x"][1]]
     figure = roc_figure(METHODS, boundary=boundary, title="cones")
     axes, named = _lines(figure)
-    assert (axes.get_xlabel(), axes.get_ylabel(), figure.get_suptitle()) == ("sparsity rate", "error rate", "cones")
+    assert (axes.get_xlabel(), axes.get_ylabel(), figure.get_suptitle()) == (
+        "sparsity rate",
+        "error rate",
+        "cones",
+    )
     assert list(named) == ["zero-algorithm", "feasibility boundary", *METHODS]
     band = named["feasibility boundary"]
     x, y = band.get_data()
     np.testing.assert_allclose(y, np.interp(x, x, roc_curve(boundary)(x)), atol=0.125)
-    assert {(0, 0.125), (0.5, 0.125), (0.5, 0.0625), (0.9375, 0.0625)} <= set(zip(x.tolist(), y.tolist(), strict=True))
+    assert {(0, 0.125), (0.5, 0.125), (0.5, 0.0625), (0.9375, 0.0625)} <= set(
+        zip(x.tolist(), y.tolist(), strict=True)
+    )
     assert band.get_linewidth() > 2 * named["dense"].get_linewidth()
     drawn = [set(map(tuple, line.get_xydata().tolist())) for line in axes.lines]
     # All settings, and those of the ROC set.

@@ -44,10 +44,15 @@ def main() -> int:
 
 def fuzz(name: str, seconds: float, seed: int | None) -> int:
     reader, chance = READERS[name], random.Random(seed)
-    known = [(path.name.partition("-")[2], path.read_bytes()) for path in sorted((CORPUS / name).glob("*"))]
+    known = [
+        (path.name.partition("-")[2], path.read_bytes())
+        for path in sorted((CORPUS / name).glob("*"))
+    ]
     seeds = [*reader.seeds, *known]
     count, found, end = 0, set(), time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(dir=MEMORY_DISK if os.path.isdir(MEMORY_DISK) else None) as folder:
+    with tempfile.TemporaryDirectory(
+        dir=MEMORY_DISK if os.path.isdir(MEMORY_DISK) else None
+    ) as folder:
         print(f"{name}: files in {folder}", flush=True)
         while time.monotonic() < end:
             file, data = chance.choice(seeds)
@@ -64,7 +69,10 @@ def fuzz(name: str, seconds: float, seed: int | None) -> int:
                 kept.write_bytes(path.read_bytes())
                 print(f"{name}: {wrong}: kept as {kept}", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"{name}: {count} files in {seconds:.0f} s, {len(found)} findings, peak memory {peak / 1024:.0f} MB", flush=True)
+    print(
+        f"{name}: {count} files in {seconds:.0f} s, {len(found)} findings, peak memory {peak / 1024:.0f} MB",
+        flush=True,
+    )
     return 1 if found else 0
 
 

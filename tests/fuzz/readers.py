@@ -70,7 +70,9 @@ def outcome(reader: Reader, path: Path) -> str | None:
     return None
 
 
-def damaged(data: bytes, seeds: Sequence[tuple[str, bytes]], reader: Reader, chance: random.Random) -> bytes:
+def damaged(
+    data: bytes, seeds: Sequence[tuple[str, bytes]], reader: Reader, chance: random.Random
+) -> bytes:
     """A file after one to eight changes."""
     content = bytearray(data)
     for _ in range(chance.choice((1, 1, 2, 3, 5, 8))):
@@ -79,7 +81,9 @@ def damaged(data: bytes, seeds: Sequence[tuple[str, bytes]], reader: Reader, cha
             case 0 if content:
                 content[at % len(content)] ^= 1 << chance.randrange(8)
             case 1 if content:
-                content[at % len(content)] = chance.choice((0, 1, 10, 127, 128, 255, chance.randrange(256)))
+                content[at % len(content)] = chance.choice(
+                    (0, 1, 10, 127, 128, 255, chance.randrange(256))
+                )
             case 2:
                 content[at:at] = chance.randbytes(chance.randrange(1, 9))
             case 3:
@@ -91,7 +95,9 @@ def damaged(data: bytes, seeds: Sequence[tuple[str, bytes]], reader: Reader, cha
                 content[at : at + len(word)] = word
             case 6:
                 start = chance.randrange(len(content) + 1)
-                content[at:at] = content[start : start + chance.choice((1, 8, 64, 512))] * chance.choice((1, 1, 2, 20))
+                content[at:at] = content[
+                    start : start + chance.choice((1, 8, 64, 512))
+                ] * chance.choice((1, 1, 2, 20))
             case 7:
                 other = chance.choice(seeds)[1]
                 start = chance.randrange(len(other) + 1)
@@ -119,7 +125,24 @@ _BINARY = (
     b"\xff\x7f\0\0",
     struct.pack("<f", np.nan),
 )
-_TEXT = (b"9" * 400, b"-1", b"0", b"1e400", b"nan", b"inf", b"\0", b"\n", b'"', b",", b"=", b";", b"[", b"]", b":", b"\xff")
+_TEXT = (
+    b"9" * 400,
+    b"-1",
+    b"0",
+    b"1e400",
+    b"nan",
+    b"inf",
+    b"\0",
+    b"\n",
+    b'"',
+    b",",
+    b"=",
+    b";",
+    b"[",
+    b"]",
+    b":",
+    b"\xff",
+)
 
 
 def _every(*reads: Callable[[Path], object]) -> Callable[[Path], object]:
@@ -144,30 +167,47 @@ def _scene(path: Path) -> object:
         if not (path.parent / file.name).exists():
             shutil.copy(file, path.parent)
     scene = load_scene(path)
-    return scene.reference, scene.match, scene.truth, scene.valid(0), scene.pair(scene.reference_index, scene.match_index)
+    return (
+        scene.reference,
+        scene.match,
+        scene.truth,
+        scene.valid(0),
+        scene.pair(scene.reference_index, scene.match_index),
+    )
 
 
 def _rectify(path: Path) -> object:
-    found = rectified(pair_scene(_SEEDS / "beside/left.png", _SEEDS / "beside/right.png"), read_stereo_calibration([path]))
+    found = rectified(
+        pair_scene(_SEEDS / "beside/left.png", _SEEDS / "beside/right.png"),
+        read_stereo_calibration([path]),
+    )
     return found.reference, found.match
 
 
-_METHODS = [(path.name, path.read_bytes()) for path in sorted((ROOT / "configs" / "methods").glob("*.yaml"))]
+_METHODS = [
+    (path.name, path.read_bytes()) for path in sorted((ROOT / "configs" / "methods").glob("*.yaml"))
+]
 
 READERS = {
     "image": Reader(
-        _every(lambda path: read_image(path, masked=True), read_grey, read_mask, geo_tags), _seeds("pictures", "numbers"), _BINARY
+        _every(lambda path: read_image(path, masked=True), read_grey, read_mask, geo_tags),
+        _seeds("pictures", "numbers"),
+        _BINARY,
     ),
     "map": Reader(
         lambda path: read_disparity(path, scale=None if path.suffix[1:3] in ("pf", "np") else 4),
         _seeds("numbers", "pictures"),
         _BINARY,
     ),
-    "calibration": Reader(lambda path: read_any_calibration(path, colour=False), _seeds("calibration"), _TEXT),
+    "calibration": Reader(
+        lambda path: read_any_calibration(path, colour=False), _seeds("calibration"), _TEXT
+    ),
     "stereo": Reader(_rectify, _seeds("stereo"), _TEXT),
     "scene": Reader(_scene, _seeds("scene"), _YAML),
     "script": Reader(load, [*_seeds("script"), *_METHODS], _YAML),
-    "scores": Reader(lambda path: ranked(read_csv(path), given={"*": "lower"}), _seeds("scores"), _TEXT),
+    "scores": Reader(
+        lambda path: ranked(read_csv(path), given={"*": "lower"}), _seeds("scores"), _TEXT
+    ),
     "legacy": Reader(
         lambda path: convert(path, lambda line: None),
         _seeds("legacy"),

@@ -24,7 +24,11 @@ def test_seeds_are_honest(tmp_path, name):
         path = tmp_path / file
         path.write_bytes(data)
         assert outcome(READERS[name], path) is None
-        with contextlib.suppress(StereoFrameworkError, DataWarning) if name in ("image", "map") else contextlib.nullcontext():
+        with (
+            contextlib.suppress(StereoFrameworkError, DataWarning)
+            if name in ("image", "map")
+            else contextlib.nullcontext()
+        ):
             READERS[name].read(path)
 
 
@@ -32,7 +36,9 @@ def test_seeds_are_honest(tmp_path, name):
 def test_damaged_files_and_others(tmp_path, name):
     reader, chance = READERS[name], random.Random(5)
     contents = [
-        damaged(data, reader.seeds, reader, chance) for _, data in reader.seeds for _ in range(max(3, 90 // len(reader.seeds)))
+        damaged(data, reader.seeds, reader, chance)
+        for _, data in reader.seeds
+        for _ in range(max(3, 90 // len(reader.seeds)))
     ]
     for content in (*contents, b"", b"<html>not found</html>", bytes(range(256))):
         path = tmp_path / chance.choice(reader.seeds)[0]

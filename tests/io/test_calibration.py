@@ -16,7 +16,8 @@ EXPECTED = (Calibration(994.978, 193.001, 31.086, (311.193, 254.877)), 70, False
 
 
 @pytest.mark.parametrize(
-    "change", [str, lambda t: t.replace("=", " =\t").replace("\n", " \r\n "), lambda t: t.replace("\n", " ")]
+    "change",
+    [str, lambda t: t.replace("=", " =\t").replace("\n", " \r\n "), lambda t: t.replace("\n", " ")],
 )
 def test_spacing_is_free(tmp_path, change):
     (tmp_path / "calib.txt").write_text(change(TEXT))
@@ -56,7 +57,15 @@ def rectified():
     other = np.array([[720, 0, 300], [0, 715, 240], [0, 0, 1.0]])
     turned, _ = cv2.Rodrigues(np.array([0.01, 0.06, -0.02]))
     return cv2.stereoRectify(
-        camera, np.zeros(5), other, np.zeros(5), (640, 480), turned, np.array([[-120.0], [2], [1]]), flags=0, alpha=0
+        camera,
+        np.zeros(5),
+        other,
+        np.zeros(5),
+        (640, 480),
+        turned,
+        np.array([[-120.0], [2], [1]]),
+        flags=0,
+        alpha=0,
     )[2:5]
 
 
@@ -73,7 +82,9 @@ def test_opencv_depth_is_the_points_own(tmp_path, rectified, kind):
         np.save(path, q)
     else:
         storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
-        for name, matrix in {"P1": left, "P2": right}.items() if kind == "P1 and P2" else [("Q", q)]:
+        for name, matrix in (
+            {"P1": left, "P2": right}.items() if kind == "P1 and P2" else [("Q", q)]
+        ):
             storage.write(name, matrix)
         storage.release()
     calibration, ndisp = read_any_calibration(path)
@@ -85,15 +96,21 @@ def test_opencv_depth_is_the_points_own(tmp_path, rectified, kind):
     exact = 1e-6 if kind == "Q as npy" else 1e-9
     depth = calibration.baseline * calibration.focal_length / (x - x_match + calibration.doffs)
     assert depth == pytest.approx(1900, rel=exact)
-    assert (x - calibration.center[0]) * depth / calibration.focal_length == pytest.approx(150, rel=exact)
-    assert (y - calibration.center[1]) * depth / calibration.focal_length == pytest.approx(-80, rel=exact)
+    assert (x - calibration.center[0]) * depth / calibration.focal_length == pytest.approx(
+        150, rel=exact
+    )
+    assert (y - calibration.center[1]) * depth / calibration.focal_length == pytest.approx(
+        -80, rel=exact
+    )
 
 
 def test_the_kind_is_told_by_the_content(tmp_path):
     path = tmp_path / "any"
     path.write_text(TEXT)
     assert read_any_calibration(path) == EXPECTED[:2]
-    path.write_text("\n".join(f"P{n}: 700 0 300 {-700 * n / 2} 0 700 200 0 0 0 1 0" for n in range(4)))
+    path.write_text(
+        "\n".join(f"P{n}: 700 0 300 {-700 * n / 2} 0 700 200 0 0 0 1 0" for n in range(4))
+    )
     grey, colour = read_any_calibration(path, colour=False), read_any_calibration(path)
     assert grey == colour == (Calibration(700, 0.5, 0, (300, 200)), None)
 
@@ -102,7 +119,10 @@ def test_the_kind_is_told_by_the_content(tmp_path):
     ("text", "message"),
     [
         ("nothing known", "is not a calibration file of a known kind; legal: Middlebury's"),
-        ("%YAML:1.0\n---\nK: [1, 2", "may be damaged or not a file of OpenCV's FileStorage|holds neither Q"),
+        (
+            "%YAML:1.0\n---\nK: [1, 2",
+            "may be damaged or not a file of OpenCV's FileStorage|holds neither Q",
+        ),
         ("%YAML:1.0\n---\nK: 3\n", "holds neither Q .* nor P1 and P2"),
     ],
 )

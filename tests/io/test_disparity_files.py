@@ -6,7 +6,14 @@ import pytest
 import tifffile
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.io import read_disparity, read_image, read_pfm, write_disparity, write_image, write_pfm
+from stereo_framework.io import (
+    read_disparity,
+    read_image,
+    read_pfm,
+    write_disparity,
+    write_image,
+    write_pfm,
+)
 
 NAN = np.nan
 
@@ -42,14 +49,17 @@ def test_eight_bits_with_scale(tmp_path, name):
 
 def test_eight_bits_without_scale(tmp_path):
     with pytest.raises(
-        DataError, match=r"a\.pgm: an 8-bit disparity map needs its scale, the grey levels per pixel \(Tsukuba: 16"
+        DataError,
+        match=r"a\.pgm: an 8-bit disparity map needs its scale, the grey levels per pixel \(Tsukuba: 16",
     ):
         read_disparity(grey(tmp_path / "a.pgm", [[1]]))
 
 
 def test_palette_of_greys_is_decoded(tmp_path):
     palette = [(b"PLTE", bytes([0, 0, 0, 80, 80, 80, 112, 112, 112]))]
-    (tmp_path / "a.png").write_bytes(naive_files.png_bytes(np.array([[0, 1, 2]]), colour=3, extra=palette))
+    (tmp_path / "a.png").write_bytes(
+        naive_files.png_bytes(np.array([[0, 1, 2]]), colour=3, extra=palette)
+    )
     check(read_disparity(tmp_path / "a.png", scale=16), [[NAN, 5, 7]])
 
 
@@ -63,7 +73,9 @@ def test_pictures_whose_values_are_lost(tmp_path):
     ):
         read_disparity(path, scale=4)
     write_pfm(tmp_path / "a.pfm", np.ones((2, 2, 3)))
-    with pytest.raises(DataError, match=r"a.pfm: has shape \(2, 2, 3\); a disparity map is \(rows, columns\)"):
+    with pytest.raises(
+        DataError, match=r"a.pfm: has shape \(2, 2, 3\); a disparity map is \(rows, columns\)"
+    ):
         read_disparity(tmp_path / "a.pfm")
 
 
@@ -86,11 +98,15 @@ def test_any_file_may_have_a_scale_and_the_other_sign(tmp_path):
 
 def test_scales_and_minima_without_meaning_are_refused(tmp_path):
     write_pfm(tmp_path / "a.pfm", np.ones((2, 2)))
-    with pytest.raises(DataError, match=r"a\.pfm: is no grey picture, and minimum 3 is the disparity of grey 0"):
+    with pytest.raises(
+        DataError, match=r"a\.pfm: is no grey picture, and minimum 3 is the disparity of grey 0"
+    ):
         read_disparity(tmp_path / "a.pfm", minimum=3)
     for scale in (0, NAN, np.inf):
         for path in (tmp_path / "a.pfm", grey(tmp_path / "a.png", [[1]])):
-            with pytest.raises(DataError, match=r"the scale is (0|nan|inf); expected a finite number other than 0"):
+            with pytest.raises(
+                DataError, match=r"the scale is (0|nan|inf); expected a finite number other than 0"
+            ):
                 read_disparity(path, scale=scale)
 
 
@@ -126,7 +142,8 @@ def test_a_marker_that_a_picture_cannot_hold_is_refused(tmp_path):
     path = grey(tmp_path / "a.png", [[0, 8]])
     for marker in (-1, 256, 0.5, np.inf):
         with pytest.raises(
-            DataError, match=r"a\.png: holds uint8 samples, none of which can be .*expected a whole number from 0 to 255"
+            DataError,
+            match=r"a\.png: holds uint8 samples, none of which can be .*expected a whole number from 0 to 255",
         ):
             read_disparity(path, scale=4, unknown=marker)
 
@@ -142,7 +159,8 @@ def test_integers_of_opencv_in_arrays_and_tiff_files(tmp_path, dtype):
         check(read_disparity(tmp_path / name, scale=16, unknown=marker), [[NAN, 1.5, 2.0625]])
     check(read_disparity(tmp_path / "cv.npy"), values)  # whole pixels
     with pytest.raises(
-        DataError, match=r"cv\.tif: holds u?int(16|32) samples, and no scale is given; .*OpenCV's StereoSGBM and StereoBM: 16"
+        DataError,
+        match=r"cv\.tif: holds u?int(16|32) samples, and no scale is given; .*OpenCV's StereoSGBM and StereoBM: 16",
     ):
         read_disparity(tmp_path / "cv.tif")
 
@@ -151,36 +169,60 @@ def test_an_archive_of_several_arrays_gives_the_one_that_is_called_disparity(tmp
     truth, other, bands = np.full((2, 3), 7.0), np.full((2, 3), 0.5), np.zeros((2, 3, 3), np.uint8)
     np.savez_compressed(tmp_path / "a.npz", confidence=other, Disparity=truth)
     check(read_disparity(tmp_path / "a.npz"), truth)
-    np.savez(tmp_path / "b.npz", mask=truth > 3, names=np.array(["left"]), scale=np.array(2.0), picture=bands, map=truth)
+    np.savez(
+        tmp_path / "b.npz",
+        mask=truth > 3,
+        names=np.array(["left"]),
+        scale=np.array(2.0),
+        picture=bands,
+        map=truth,
+    )
     check(read_disparity(tmp_path / "b.npz"), truth)
     np.savez(tmp_path / "c.npz", confidence=other, left=truth)
     with pytest.raises(DataError) as error:
         read_disparity(tmp_path / "c.npz")
     assert "2 of its arrays may be the disparity" in str(error.value)
-    assert "confidence (float64 (2, 3)), left (float64 (2, 3)); name the right array 'disparity'" in str(error.value)
+    assert (
+        "confidence (float64 (2, 3)), left (float64 (2, 3)); name the right array 'disparity'"
+        in str(error.value)
+    )
     np.savez(tmp_path / "d.npz", rgb=bands, mask=truth > 3)
-    with pytest.raises(DataError, match=r"none of its arrays may be the disparity, .*rgb \(uint8 \(2, 3, 3\)\), mask \(bool"):
+    with pytest.raises(
+        DataError,
+        match=r"none of its arrays may be the disparity, .*rgb \(uint8 \(2, 3, 3\)\), mask \(bool",
+    ):
         read_disparity(tmp_path / "d.npz")
 
 
 def test_an_archive_of_several_images_is_refused_unless_one_is_called_image(tmp_path):
     left, right = np.full((2, 3, 3), 9.0), np.full((2, 3, 3), 8.0)
     np.savez(tmp_path / "a.npz", left=left, right=right)
-    with pytest.raises(DataError, match=r"2 of its arrays may be the image, .*left \(float64 \(2, 3, 3\)\), right"):
+    with pytest.raises(
+        DataError, match=r"2 of its arrays may be the image, .*left \(float64 \(2, 3, 3\)\), right"
+    ):
         read_image(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", other=right, image=left)
     np.testing.assert_array_equal(read_image(tmp_path / "b.npz"), left)
 
 
 def test_the_array_of_an_archive_is_not_unpacked_beyond_the_limit(tmp_path, monkeypatch):
-    np.savez_compressed(tmp_path / "a.npz", disparity=np.zeros((400, 400)), confidence=np.zeros((400, 400)))
+    np.savez_compressed(
+        tmp_path / "a.npz", disparity=np.zeros((400, 400)), confidence=np.zeros((400, 400))
+    )
     monkeypatch.setenv("STEREO_MAX_PIXELS", "1000")
     with pytest.raises(DataError, match=r"a\.npz: unpacks to 1280128 bytes; too many are not read"):
         read_disparity(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(
-    ("name", "scale", "step"), [("a.pfm", None, 0), ("a.npy", None, 0), ("a.png", None, 256), ("a.png", 4, 4), ("a.pgm", 3, 3)]
+    ("name", "scale", "step"),
+    [
+        ("a.pfm", None, 0),
+        ("a.npy", None, 0),
+        ("a.png", None, 256),
+        ("a.png", 4, 4),
+        ("a.pgm", 3, 3),
+    ],
 )
 def test_round_trip(tmp_path, name, scale, step):
     disparity = np.random.default_rng(0).uniform(0.5, 60, (9, 7)).astype(np.float32)
@@ -189,7 +231,9 @@ def test_round_trip(tmp_path, name, scale, step):
     write_disparity(tmp_path / name, disparity, scale=scale)
     again = read_disparity(tmp_path / name, scale=scale)
     np.testing.assert_array_equal(np.isnan(again), np.isnan(disparity))
-    np.testing.assert_allclose(again.ravel()[1:], disparity.ravel()[1:], rtol=1e-6, atol=0.5 / step if step else 0)
+    np.testing.assert_allclose(
+        again.ravel()[1:], disparity.ravel()[1:], rtol=1e-6, atol=0.5 / step if step else 0
+    )
     # grey 0 is taken, so a known 0 becomes the next level
     assert again[0, 0] == (pytest.approx(1 / step) if step else 0)
     if name == "a.pfm":  # holes are infinite there
@@ -199,12 +243,27 @@ def test_round_trip(tmp_path, name, scale, step):
 @pytest.mark.parametrize(
     ("name", "disparity", "scale", "message"),
     [
-        ("a.jpg", [[1.0]], None, "unknown ending '.jpg' for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif"),
+        (
+            "a.jpg",
+            [[1.0]],
+            None,
+            "unknown ending '.jpg' for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif",
+        ),
         ("a.pgm", [[1.0]], None, "needs its scale"),
         ("a.png", [[1.0]], -1, "scale -1 is not above 0"),
         ("a.pfm", [[1.0]], 4, ".pfm holds pixels; a scale is for .png and .pgm"),
-        ("a.png", [[3.0, 64.0]], 4, r"disparities 3..64 do not fit 0..63.75, what 8 bits hold at scale 4; write a .pfm"),
-        ("a.png", [[-3.0, np.inf]], None, r"disparities -3..-3 do not fit 0..255.996, what 16 bits hold at scale 256"),
+        (
+            "a.png",
+            [[3.0, 64.0]],
+            4,
+            r"disparities 3..64 do not fit 0..63.75, what 8 bits hold at scale 4; write a .pfm",
+        ),
+        (
+            "a.png",
+            [[-3.0, np.inf]],
+            None,
+            r"disparities -3..-3 do not fit 0..255.996, what 16 bits hold at scale 256",
+        ),
         ("a.png", [1.0], None, r"shape \(1,\) is not a disparity map"),
     ],
 )

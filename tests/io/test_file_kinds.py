@@ -49,7 +49,11 @@ def array(values):
 
 def flow(u, v):
     """Return the bytes of a ``.flo`` file."""
-    return b"PIEH" + np.array([100, 60], "<i4").tobytes() + np.stack([u, v], -1).astype("<f4").tobytes()
+    return (
+        b"PIEH"
+        + np.array([100, 60], "<i4").tobytes()
+        + np.stack([u, v], -1).astype("<f4").tobytes()
+    )
 
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 24128\n"
@@ -80,18 +84,45 @@ PAGE = b"\n<!DOCTYPE html>\n<html><body>Please sign in</body></html>"
         ("a.npy", pickle.dumps(MAP), "is a pickle of Python", "numpy.save"),
         ("a.mat", b"MATLAB 5.0 MAT-file, Platform" + bytes(90), "is a MATLAB file", "numpy.save"),
         ("a.h5", b"\x89HDF\r\n\x1a\n" + bytes(90), "is an HDF5 file", "numpy.save"),
-        ("a.npz", archive(**{"readme.txt": "no array"}), "is an archive that holds no array", "numpy.savez"),
+        (
+            "a.npz",
+            archive(**{"readme.txt": "no array"}),
+            "is an archive that holds no array",
+            "numpy.savez",
+        ),
         ("a.npz", archive(), "is an archive that holds no array", "numpy.savez"),
         ("a.npy", array(np.array([[None]])), "holds Python objects", "save it again"),
-        ("a.npz", archive(**{"a.npy": array(np.array([[{}]]))}), "holds Python objects", "save it again"),
-        ("a.webp", picture("WEBP", quality=80), "is a WebP whose compression changes values", "expected PNG or PGM"),
+        (
+            "a.npz",
+            archive(**{"a.npy": array(np.array([[{}]]))}),
+            "holds Python objects",
+            "save it again",
+        ),
+        (
+            "a.webp",
+            picture("WEBP", quality=80),
+            "is a WebP whose compression changes values",
+            "expected PNG or PGM",
+        ),
         ("a.png", LFS, "is a pointer of Git LFS", "git lfs pull"),
         ("a.npy", LFS, "is a pointer of Git LFS", "git lfs pull"),
-        ("a.pfm", b"/annex/objects/SHA256E-s1--0.pfm\n", "is a pointer of git-annex", "git annex get"),
-        ("a.png", PAGE, "is a web page (HTML), which a server may have sent in place of the file", "download the file again"),
+        (
+            "a.pfm",
+            b"/annex/objects/SHA256E-s1--0.pfm\n",
+            "is a pointer of git-annex",
+            "git annex get",
+        ),
+        (
+            "a.png",
+            PAGE,
+            "is a web page (HTML), which a server may have sent in place of the file",
+            "download the file again",
+        ),
     ],
 )
-def test_a_map_of_another_format_is_refused_with_the_format_and_a_remedy(tmp_path, name, content, kind, remedy):
+def test_a_map_of_another_format_is_refused_with_the_format_and_a_remedy(
+    tmp_path, name, content, kind, remedy
+):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(DataError) as error:
@@ -113,7 +144,11 @@ def test_a_text_that_stands_for_a_calibration_is_refused(tmp_path, content):
 
 def test_a_plain_pgm_or_ppm_holds_the_same_values_as_a_raw_one(tmp_path):
     grey = tmp_path / "a.pgm"
-    grey.write_text("P2\n# a comment\n100 60\n255\n" + "\n".join(" ".join(map(str, row)) for row in GREY) + "\n# the end\n")
+    grey.write_text(
+        "P2\n# a comment\n100 60\n255\n"
+        + "\n".join(" ".join(map(str, row)) for row in GREY)
+        + "\n# the end\n"
+    )
     np.testing.assert_array_equal(read_image(grey), GREY)
     np.testing.assert_array_equal(read_disparity(grey, scale=8), (GREY / 8).astype(np.float32))
     colour = tmp_path / "a.ppm"
@@ -189,7 +224,9 @@ def test_an_animation_is_refused(tmp_path):
     first, second = (PIL.Image.fromarray(samples) for samples in (COLOUR, 255 - COLOUR))
     path = tmp_path / "a.webp"
     first.save(path, save_all=True, append_images=[second])
-    with pytest.raises(DataError, match="is a WebP animation, which holds several pictures; save one of them"):
+    with pytest.raises(
+        DataError, match="is a WebP animation, which holds several pictures; save one of them"
+    ):
         read_image(path)
 
 
@@ -197,11 +234,16 @@ def test_an_optical_flow_is_a_map_of_negated_horizontal_components(tmp_path):
     path = tmp_path / "a.flo"
     u = np.where(ROWS < 15, np.float32(1e10), -MAP)
     path.write_bytes(flow(u, 0 * MAP))
-    np.testing.assert_array_equal(read_disparity(path), np.where(ROWS < 15, np.nan, MAP).astype(np.float32))
+    np.testing.assert_array_equal(
+        read_disparity(path), np.where(ROWS < 15, np.nan, MAP).astype(np.float32)
+    )
     path.write_bytes(flow(MAP, 0 * MAP))
     np.testing.assert_array_equal(read_disparity(path, scale=-1), MAP)
     path.write_bytes(flow(-MAP, 0 * MAP)[:-1])
-    with pytest.raises(DataError, match="the header says 100x60, which needs 48000 bytes after the header; the file has 47999"):
+    with pytest.raises(
+        DataError,
+        match="the header says 100x60, which needs 48000 bytes after the header; the file has 47999",
+    ):
         read_disparity(path)
 
 
@@ -212,11 +254,17 @@ def test_files_of_several_values_for_a_pixel_name_their_kind_and_two_remedies(tm
         read_disparity(coded, scale=4)
     message = str(error.value)
     assert "it may be a colour-mapped picture" in message
-    assert "write the values themselves as PFM or grey PNG, or decode them with a reader of your own" in message
+    assert (
+        "write the values themselves as PFM or grey PNG, or decode them with a reader of your own"
+        in message
+    )
 
     bands = tmp_path / "bands.tif"
     tifffile.imwrite(bands, np.stack([MAP, 0 * MAP, 1 + 0 * MAP], -1), photometric="rgb")
     with pytest.raises(DataError) as error:
         read_disparity(bands)
-    assert "holds 3 bands of float32 samples, which differ; expected one band; write the band that is meant" in str(error.value)
+    assert (
+        "holds 3 bands of float32 samples, which differ; expected one band; write the band that is meant"
+        in str(error.value)
+    )
     assert "colour" not in str(error.value)

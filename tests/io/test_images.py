@@ -58,7 +58,9 @@ def test_raw_pgm_and_ppm(tmp_path, data, expected):
 
 def test_the_largest_grey_of_a_header_becomes_255(tmp_path):
     samples = np.array([[0, 257, 1000], [65535, 128, 30000]])
-    image = read_image(written(tmp_path / "a.pgm", b"P5 3 2 65535\n" + samples.astype(">u2").tobytes()))
+    image = read_image(
+        written(tmp_path / "a.pgm", b"P5 3 2 65535\n" + samples.astype(">u2").tobytes())
+    )
     same(image, (samples / 257).astype(np.float32), np.float32)
     image = read_image(written(tmp_path / "a.pgm", b"P5 3 1 15\n\x00\x03\x0f"))
     same(image, np.array([[0, 51, 255]], np.float32), np.float32)
@@ -76,9 +78,15 @@ def test_every_kind_of_png(tmp_path, kind, channels, depth, capfd):
         samples[0, 0, -1] = 1  # nearly transparent is not fully so
         missing[0, 0] = False
     extra = [(b"gAMA", struct.pack(">I", 100000)), (b"iCCP", b"broken\0\0nothing")]
-    path = written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=kind, depth=depth, extra=extra))
+    path = written(
+        tmp_path / "a.png", naive_files.png_bytes(samples, colour=kind, depth=depth, extra=extra)
+    )
     shown = samples[..., :3] if channels > 2 else samples[..., 0]
-    same(read_image(path), shown if depth == 8 else (shown / 257).astype(np.float32), np.uint8 if depth == 8 else np.float32)
+    same(
+        read_image(path),
+        shown if depth == 8 else (shown / 257).astype(np.float32),
+        np.uint8 if depth == 8 else np.float32,
+    )
     np.testing.assert_array_equal(np.atleast_3d(without_data(path))[..., 0], missing)
     if channels < 3:
         same(read_grey(path), shown, f"u{depth // 8}")
@@ -97,22 +105,30 @@ def test_palette_is_looked_up_and_its_transparency_dropped(tmp_path, grey):
 @pytest.mark.parametrize("ending", ["bmp", "tif", "jpg"])
 def test_other_formats(tmp_path, ending):
     image = np.full((16, 16, 3), (200, 100, 50), np.uint8)
-    path = written(tmp_path / f"a.{ending}", cv2.imencode(f".{ending}", image[..., ::-1])[1].tobytes())
+    path = written(
+        tmp_path / f"a.{ending}", cv2.imencode(f".{ending}", image[..., ::-1])[1].tobytes()
+    )
     np.testing.assert_allclose(read_image(path), image, atol=3 if ending == "jpg" else 0)
 
 
 def test_the_fourth_channel_of_a_bmp_means_nothing(tmp_path):
     image = np.dstack([np.full((5, 4, 3), 9, np.uint8), np.zeros((5, 4), np.uint8)])
     # The content tells what a file is, and not its name.
-    assert not without_data(written(tmp_path / "a.jpg", cv2.imencode(".bmp", image)[1].tobytes())).any()
+    assert not without_data(
+        written(tmp_path / "a.jpg", cv2.imencode(".bmp", image)[1].tobytes())
+    ).any()
 
 
 def test_what_holds_no_data_is_written_and_read(tmp_path, grey, colour):
     for image in (grey, colour):
         write_image(tmp_path / "a.png", image, grey % 3 > 0)
         same(read_image(tmp_path / "a.png"), image)
-        np.testing.assert_array_equal(np.atleast_3d(without_data(tmp_path / "a.png"))[..., 0], grey % 3 == 0)
-    assert not isinstance(read_image(written(tmp_path / "d.pgm", b"P5 2 1 255\n\0\1"), masked=True), np.ma.MaskedArray)
+        np.testing.assert_array_equal(
+            np.atleast_3d(without_data(tmp_path / "a.png"))[..., 0], grey % 3 == 0
+        )
+    assert not isinstance(
+        read_image(written(tmp_path / "d.pgm", b"P5 2 1 255\n\0\1"), masked=True), np.ma.MaskedArray
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (3, 4, 3)])
@@ -125,7 +141,9 @@ def test_intensities_as_numbers_keep_what_is_unknown(tmp_path, shape):
         write_pfm(tmp_path / "a.pfm", image)
         same(read_image(tmp_path / "a.pfm"), image, np.float32)
     np.save(tmp_path / "b.npy", image[None, None])
-    with pytest.raises(DataError, match=r"b.npy: has shape .*; an image is \(rows, columns\[, 3\]\)"):
+    with pytest.raises(
+        DataError, match=r"b.npy: has shape .*; an image is \(rows, columns\[, 3\]\)"
+    ):
         read_image(tmp_path / "b.npy")
 
 
@@ -140,24 +158,34 @@ def encoded(ending, grey, colour):
 
 
 @pytest.mark.parametrize("ending", ["pgm", "ppm", "png", "jpg", "bmp", "tif"])
-def test_every_truncation_is_found_and_nothing_else_is_printed(tmp_path, grey, colour, ending, capfd):
+def test_every_truncation_is_found_and_nothing_else_is_printed(
+    tmp_path, grey, colour, ending, capfd
+):
     data = encoded(ending, grey, colour)
     assert read_image(written(tmp_path / f"whole.{ending}", data)).shape[:2] == (11, 13)
     # OpenCV writes a TIFF's directory behind its pixels, and a BMP's last row may be padded: the last bytes need not count
-    for length in [*range(1, len(data) - 4, max(1, len(data) // 40)), *([] if ending in ("tif", "bmp") else [len(data) - 1])]:
+    for length in [
+        *range(1, len(data) - 4, max(1, len(data) // 40)),
+        *([] if ending in ("tif", "bmp") else [len(data) - 1]),
+    ]:
         with pytest.raises(DataError, match=r"is truncated|not an image|no legal"):
             read_image(written(tmp_path / "cut", data[:length]))
     assert capfd.readouterr() == ("", "")
 
 
 def test_truncation_messages(tmp_path, grey):
-    with pytest.raises(DataError, match=r"a\.pgm: is truncated: 13x11 needs 143 samples after the header, the file has 142$"):
+    with pytest.raises(
+        DataError,
+        match=r"a\.pgm: is truncated: 13x11 needs 143 samples after the header, the file has 142$",
+    ):
         read_image(written(tmp_path / "a.pgm", b"P5 13 11 255\n" + grey.tobytes()[:-1]))
     jpeg = cv2.imencode(".jpg", grey)[1].tobytes()
     with pytest.raises(DataError, match=r"a\.jpg: is truncated: the JPEG has no end marker$"):
         read_image(written(tmp_path / "a.jpg", jpeg[:-2]))
     data = naive_files.png_bytes(grey, colour=0)
-    with pytest.raises(DataError, match=f"a.png: is truncated: the PNG ends early after {len(data) - 3} bytes$"):
+    with pytest.raises(
+        DataError, match=f"a.png: is truncated: the PNG ends early after {len(data) - 3} bytes$"
+    ):
         read_image(written(tmp_path / "a.png", data[:-3]))
 
 
@@ -175,7 +203,10 @@ def test_png_with_too_few_pixels(tmp_path, grey):
 
 def test_missing_files(tmp_path):
     (tmp_path / "im2.png").write_bytes(b"x")
-    with pytest.raises(DataError, match=rf"im6\.png: no such file in the folder {tmp_path}; did you mean '.*im2\.png'\?$"):
+    with pytest.raises(
+        DataError,
+        match=rf"im6\.png: no such file in the folder {tmp_path}; did you mean '.*im2\.png'\?$",
+    ):
         read_image(tmp_path / "im6.png")
     with pytest.raises(DataError, match=rf"no such file in the folder {tmp_path}$"):
         read_image(tmp_path / "quite_another.tif")
@@ -188,19 +219,31 @@ def test_missing_files(tmp_path):
 
 def test_masks_and_greys(tmp_path):
     samples = np.array([[0, 128, 254, 255]], np.uint8)
-    same(read_mask(written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=0))), [[False, False, False, True]], bool)
+    same(
+        read_mask(written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=0))),
+        [[False, False, False, True]],
+        bool,
+    )
     palette = [(b"PLTE", bytes([0, 0, 0, 255, 255, 255, 128, 128, 128]))]
-    path = written(tmp_path / "p.png", naive_files.png_bytes(np.array([[0, 1, 2]]), colour=3, extra=palette))
+    path = written(
+        tmp_path / "p.png", naive_files.png_bytes(np.array([[0, 1, 2]]), colour=3, extra=palette)
+    )
     same(read_grey(path), [[0, 255, 128]])
     same(read_mask(path), [[False, True, False]], bool)
-    with pytest.raises(DataError, match="its 3 channels differ; expected one grey channel; it may be a colour-mapped picture"):
+    with pytest.raises(
+        DataError,
+        match="its 3 channels differ; expected one grey channel; it may be a colour-mapped picture",
+    ):
         read_grey(written(tmp_path / "c.ppm", b"P6 1 1 255\n\x01\x01\x02"))
 
 
 def test_a_jpeg_holds_no_values(tmp_path, grey):
     path = written(tmp_path / "a.png", cv2.imencode(".jpg", grey)[1].tobytes())
     for read in (read_grey, read_mask):
-        with pytest.raises(DataError, match=r"a\.png: is a JPEG, whose compression changes values: they cannot be recovered"):
+        with pytest.raises(
+            DataError,
+            match=r"a\.png: is a JPEG, whose compression changes values: they cannot be recovered",
+        ):
             read(path)
 
 
@@ -244,7 +287,10 @@ def test_write_refuses(tmp_path, name, array, message):
 
 
 def test_real_files_equal_naive_readers(data):
-    files = [*sorted(data.glob("middlebury2001/*/*.p?m")), *sorted(data.glob("middlebury-v2/masks/*/*.png"))]
+    files = [
+        *sorted(data.glob("middlebury2001/*/*.p?m")),
+        *sorted(data.glob("middlebury-v2/masks/*/*.png")),
+    ]
     assert len(files) > 40
     for file in files:
         same(read_image(file), naive_files.samples(file))
@@ -257,7 +303,9 @@ JPEG_KINDS = {
     "progressive": [cv2.IMWRITE_JPEG_PROGRESSIVE, 1],
     "with restart markers": [cv2.IMWRITE_JPEG_RST_INTERVAL, 4],
 }
-JPEG_DAMAGE = r"a\d+\.jpg: is damaged, and pixels may be wrong \(.+\); replace the file by an undamaged copy"
+JPEG_DAMAGE = (
+    r"a\d+\.jpg: is damaged, and pixels may be wrong \(.+\); replace the file by an undamaged copy"
+)
 
 
 def jpeg_bytes(kind, image):
@@ -267,7 +315,9 @@ def jpeg_bytes(kind, image):
 
 @pytest.mark.parametrize("kind", JPEG_KINDS)
 @pytest.mark.parametrize("shape", [(60, 80), (60, 80, 3)])
-def test_a_jpeg_that_was_cut_and_closed_is_read_with_a_warning_that_names_it(tmp_path, kind, shape, capfd):
+def test_a_jpeg_that_was_cut_and_closed_is_read_with_a_warning_that_names_it(
+    tmp_path, kind, shape, capfd
+):
     data = jpeg_bytes(kind, np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8))
     whole = read_image(written(tmp_path / "a0.jpg", data))
     start = data.index(b"\xff\xda") + 14
@@ -303,7 +353,9 @@ def test_a_progressive_jpeg_without_its_last_scans_is_read_with_a_warning(tmp_pa
 
 @pytest.mark.parametrize("kind", JPEG_KINDS)
 def test_a_jpeg_without_bytes_of_its_middle_is_read_with_a_warning(tmp_path, kind):
-    data = bytearray(jpeg_bytes(kind, np.random.default_rng(1).integers(0, 256, (60, 80), dtype=np.uint8)))
+    data = bytearray(
+        jpeg_bytes(kind, np.random.default_rng(1).integers(0, 256, (60, 80), dtype=np.uint8))
+    )
     middle = data.index(b"\xff\xda") + (len(data) - data.index(b"\xff\xda")) // 2
     del data[middle : middle + 200]
     with pytest.warns(ResultWarning, match=JPEG_DAMAGE):
@@ -327,5 +379,7 @@ def test_a_damaged_jpeg_is_read_if_the_error_stream_is_closed(tmp_path, grey):
     data = jpeg_bytes("baseline", grey)
     path = written(tmp_path / "a2.jpg", data[:-20] + b"\xff\xd9")
     program = f"import os; os.close(2); from stereo_framework.io import read_image; print(read_image({str(path)!r}).shape)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.stdout == "(11, 13)\n"

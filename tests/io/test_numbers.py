@@ -11,14 +11,37 @@ from cli_parts import invoke
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError
 from stereo_framework.core.limits import most_pixels
 from stereo_framework.datasets import load_scene
-from stereo_framework.io import read_any_calibration, read_calibration, read_image, read_kitti_calibration, read_pfm
+from stereo_framework.io import (
+    read_any_calibration,
+    read_calibration,
+    read_image,
+    read_kitti_calibration,
+    read_pfm,
+)
 from stereo_framework.io.calibration import read_opencv_calibration
 from stereo_framework.io.numbers import parse_number, parse_whole_number
 from stereo_framework.script import load
 from stereo_framework.script.legacy import convert
 from stereo_framework.tables.formats import read_csv
 
-ODD = ["6_0", "1__0", "６０", "٦٠", "6\N{NO-BREAK SPACE}", "0x3c", "1e", "e1", "", ".", "+", "--1", "1.2.3", "6 0", "true", "6\n"]
+ODD = [
+    "6_0",
+    "1__0",
+    "６０",
+    "٦٠",
+    "6\N{NO-BREAK SPACE}",
+    "0x3c",
+    "1e",
+    "e1",
+    "",
+    ".",
+    "+",
+    "--1",
+    "1.2.3",
+    "6 0",
+    "true",
+    "6\n",
+]
 """Texts that are not numbers; Python's `float` or `int` reads the first of them as numbers."""
 
 CALIB = {
@@ -33,7 +56,9 @@ CALIB = {
 
 
 def calib(path, **changes):
-    path.write_text("\n".join(f"{key}={value}" for key, value in (CALIB | changes).items()), encoding="utf-8")
+    path.write_text(
+        "\n".join(f"{key}={value}" for key, value in (CALIB | changes).items()), encoding="utf-8"
+    )
     return path
 
 
@@ -45,7 +70,10 @@ def test_odd_texts_are_not_numbers(text):
         parse_whole_number(text)
 
 
-@pytest.mark.parametrize(("text", "number"), [("60", 60), ("-1.5", -1.5), (".5", 0.5), ("5.", 5), ("+1e-3", 0.001), ("1E2", 100)])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("60", 60), ("-1.5", -1.5), (".5", 0.5), ("5.", 5), ("+1e-3", 0.001), ("1E2", 100)],
+)
 def test_numbers_in_plain_digits(text, number):
     assert parse_number(text) == number
 
@@ -77,7 +105,11 @@ def test_numbers_that_are_not_finite_are_read_only_where_a_file_may_hold_them():
         ("doffs", "nan", "doffs: 'nan' is not a number"),
         ("doffs", "0x1f", "doffs: '0x1f' is not a number"),
         ("isint", "1_0", "isint: '1_0' is not a number"),
-        ("cam0", "[99_4.978 0 311.193; 0 994.978 254.877; 0 0 1]", "cam0: '99_4.978' is not a number"),
+        (
+            "cam0",
+            "[99_4.978 0 311.193; 0 994.978 254.877; 0 0 1]",
+            "cam0: '99_4.978' is not a number",
+        ),
         ("cam0", f"{CALIB['cam0']} 5", "cam0: '5' follows its value"),
         ("width", "640\nndisp=70", "ndisp stands twice, as 70 and as 60; expected one value"),
     ],
@@ -96,7 +128,11 @@ def test_full_width_digits_in_a_calibration_are_not_numbers(tmp_path):
 
 def test_entries_of_one_line_and_comments_are_read(tmp_path):
     path = tmp_path / "calib.txt"
-    path.write_bytes(("\r\n".join(f"{key} = {value}" for key, value in CALIB.items()) + "\r\n# a comment\r\n").encode())
+    path.write_bytes(
+        (
+            "\r\n".join(f"{key} = {value}" for key, value in CALIB.items()) + "\r\n# a comment\r\n"
+        ).encode()
+    )
     assert read_calibration(path)[1] == 60
     path.write_text(" ".join(f"{key}={value}" for key, value in CALIB.items()))
     assert read_calibration(path)[1] == 60
@@ -112,25 +148,42 @@ def test_kitti_calibrations_hold_plain_numbers(tmp_path):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("data", '"1_0"'), ("data", "1_0"), ("data", "true"), ("data", "１"), ("rows", '"4"'), ("rows", "4.5"), ("cols", "true")],
+    [
+        ("data", '"1_0"'),
+        ("data", "1_0"),
+        ("data", "true"),
+        ("data", "１"),
+        ("rows", '"4"'),
+        ("rows", "4.5"),
+        ("cols", "true"),
+    ],
 )
 def test_opencv_matrices_hold_plain_numbers(tmp_path, field, value):
     path = tmp_path / "q.yml"
     numbers = ["1", "0", "0", "-8", "0", "1", "0", "-8", "0", "0", "0", "100", "0", "0", "0.1", "0"]
     fields = {"rows": "4", "cols": "4", "dt": "d", "data": f"[{', '.join(numbers)}]"}
     text = "%YAML:1.0\n---\nQ: !!opencv-matrix\n"
-    path.write_text(text + "".join(f"   {key}: {fields[key]}\n" for key in fields), encoding="utf-8")
+    path.write_text(
+        text + "".join(f"   {key}: {fields[key]}\n" for key in fields), encoding="utf-8"
+    )
     assert read_opencv_calibration(path).focal_length == 100
     fields[field] = f"[{', '.join([value, *numbers[1:]])}]" if field == "data" else value
-    path.write_text(text + "".join(f"   {key}: {fields[key]}\n" for key in fields), encoding="utf-8")
-    with pytest.raises(DataError, match="holds neither Q|may be damaged or not a file of OpenCV's FileStorage"):
+    path.write_text(
+        text + "".join(f"   {key}: {fields[key]}\n" for key in fields), encoding="utf-8"
+    )
+    with pytest.raises(
+        DataError, match="holds neither Q|may be damaged or not a file of OpenCV's FileStorage"
+    ):
         read_any_calibration(path)
 
 
 # --- other files ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("header", [b"Pf\n1_0 1\n-1.0\n", b"Pf\n1 1\n-1_0\n", b"Pf\n1 1\n0x1\n", "Pf\n１ 1\n-1.0\n".encode()])
+@pytest.mark.parametrize(
+    "header",
+    [b"Pf\n1_0 1\n-1.0\n", b"Pf\n1 1\n-1_0\n", b"Pf\n1 1\n0x1\n", "Pf\n１ 1\n-1.0\n".encode()],
+)
 def test_headers_of_pfm_files_are_plain_digits(tmp_path, header):
     (tmp_path / "a.pfm").write_bytes(header + bytes(40))
     with pytest.raises(DataError, match=r"a\.pfm: is not a PFM file"):
@@ -144,13 +197,19 @@ def test_headers_of_pgm_files_are_plain_digits(tmp_path, header):
         read_image(tmp_path / "a.pgm")
 
 
-@pytest.mark.parametrize("value", ["!!int 6_0", "!!int '６０'", "!!float 6_0", "!!float 0x10", "!!float infinity"])
+@pytest.mark.parametrize(
+    "value", ["!!int 6_0", "!!int '６０'", "!!float 6_0", "!!float 0x10", "!!float infinity"]
+)
 def test_yaml_tags_read_plain_digits(tmp_path, monkeypatch, value):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.yaml").write_text(f"include: window\nsearch: {{maximum: {value}}}\n", encoding="utf-8")
+    (tmp_path / "s.yaml").write_text(
+        f"include: window\nsearch: {{maximum: {value}}}\n", encoding="utf-8"
+    )
     with pytest.raises(ScriptError, match="cannot be read as a"):
         load("s.yaml")
-    (tmp_path / "scene.yaml").write_text(f"frames: [a.png, b.png]\nsearch: {{minimum: 0, maximum: {value}}}\n", encoding="utf-8")
+    (tmp_path / "scene.yaml").write_text(
+        f"frames: [a.png, b.png]\nsearch: {{minimum: 0, maximum: {value}}}\n", encoding="utf-8"
+    )
     with pytest.raises((DataError, ScriptError), match="cannot be read as a"):
         load_scene("./scene.yaml")
 
@@ -160,7 +219,9 @@ def test_scripts_and_scenes_take_such_texts_for_no_numbers(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ScriptError, match="is not a"):
         load({"include": "window"}, overrides=[f"search.maximum={value}"])
-    (tmp_path / "scene.yaml").write_text(f"frames: [a.png, b.png]\nsearch: {{minimum: 0, maximum: {value}}}\n", encoding="utf-8")
+    (tmp_path / "scene.yaml").write_text(
+        f"frames: [a.png, b.png]\nsearch: {{minimum: 0, maximum: {value}}}\n", encoding="utf-8"
+    )
     with pytest.raises((DataError, ScriptError), match="input should be a valid number"):
         load_scene("./scene.yaml")
 
@@ -186,7 +247,9 @@ def test_the_value_for_no_data_of_a_tiff_is_a_plain_number(tmp_path):
     image = np.full((4, 5), 60, np.uint8)
     for text, masked in (("60", True), ("6_0", False)):
         path = tmp_path / f"{masked}.tif"
-        tifffile.imwrite(path, image, photometric="minisblack", extratags=[(42113, "s", 0, text, True)])
+        tifffile.imwrite(
+            path, image, photometric="minisblack", extratags=[(42113, "s", 0, text, True)]
+        )
         assert np.ma.is_masked(read_image(path, masked=True)) is masked
 
 

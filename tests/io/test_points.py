@@ -10,11 +10,16 @@ from stereo_framework.io import write_points
 
 def test_what_is_written_is_read(tmp_path):
     rng = np.random.default_rng(3)
-    points, colours = rng.normal(size=(7, 3)).astype(np.float32), rng.integers(0, 256, (7, 3)).astype(np.uint8)
+    points, colours = (
+        rng.normal(size=(7, 3)).astype(np.float32),
+        rng.integers(0, 256, (7, 3)).astype(np.uint8),
+    )
     write_points(tmp_path / "a.ply", points, colours)
     vertices = read_ply(tmp_path / "a.ply")
     np.testing.assert_array_equal(np.stack([vertices[name] for name in "xyz"], 1), points)
-    np.testing.assert_array_equal(np.stack([vertices[name] for name in ("red", "green", "blue")], 1), colours)
+    np.testing.assert_array_equal(
+        np.stack([vertices[name] for name in ("red", "green", "blue")], 1), colours
+    )
 
 
 def test_no_points(tmp_path):

@@ -55,7 +55,11 @@ def test_dates_are_texts():
 
 def test_aliases_and_block_texts():
     text = "a: &box {use: box, size: 3}\nb: [*box, *box]\nc: |\n  two\n  lines\n"
-    assert _read(text).data() == {"a": {"use": "box", "size": 3}, "b": [{"use": "box", "size": 3}] * 2, "c": "two\nlines\n"}
+    assert _read(text).data() == {
+        "a": {"use": "box", "size": 3},
+        "b": [{"use": "box", "size": 3}] * 2,
+        "c": "two\nlines\n",
+    }
 
 
 def test_places_of_keys_and_values():
@@ -66,7 +70,10 @@ def test_places_of_keys_and_values():
     assert str(cost.entries["truncation"].place) == "my.yaml:3:17: matching_cost.truncation"
     assert str(cost.keys["truncation"]) == "my.yaml:3:3: matching_cost"
     # A stage that occurs twice is told by its index.
-    assert str(node.entries["aggregation"].items[0].entries["size"].place) == "my.yaml:5:20: aggregation[0].size"
+    assert (
+        str(node.entries["aggregation"].items[0].entries["size"].place)
+        == "my.yaml:5:20: aggregation[0].size"
+    )
 
 
 def test_a_stage_of_a_list_is_told_by_its_name():
@@ -78,18 +85,30 @@ def test_a_stage_of_a_list_is_told_by_its_name():
     ("text", "fault"),
     [
         ("seed: 1\nseed: 2\n", r"my\.yaml:2:1: the key 'seed' stands twice; first in line 1"),
-        ("a:\n  b: 1\n  c: 2\n  b: 3\n", r"my\.yaml:4:3: a: the key 'b' stands twice; first in line 2"),
+        (
+            "a:\n  b: 1\n  c: 2\n  b: 3\n",
+            r"my\.yaml:4:3: a: the key 'b' stands twice; first in line 2",
+        ),
         ("a: [1, 2\n", r"my\.yaml:2:1: not YAML: expected ',' or '\]'"),
         ("a:\n\tb: 1\n", r"my\.yaml:2:1: not YAML: .*indent with spaces"),
         ("a: 1\n---\nb: 2\n", r"my\.yaml:2:1: not YAML: expected a single document"),
-        ("a: !!python/object:os.system x\n", r"my\.yaml:1:4: a: the tag !!python/object:os\.system is not used"),
+        (
+            "a: !!python/object:os.system x\n",
+            r"my\.yaml:1:4: a: the tag !!python/object:os\.system is not used",
+        ),
         ("a: !mine {b: 1}\n", r"my\.yaml:1:4: a: the tag !mine is not used"),
         ("a: &x {b: 1}\nc: {<<: *x}\n", r"my\.yaml:2:5: c: merge keys \(<<\) are not used"),
-        ("a: &x [*x]\n", r"my\.yaml:1:1: cannot be read: nested too deeply: .*, or an alias inside its own anchor"),
+        (
+            "a: &x [*x]\n",
+            r"my\.yaml:1:1: cannot be read: nested too deeply: .*, or an alias inside its own anchor",
+        ),
         ("[1, 2]: 3\n", r"my\.yaml:1:1: a key must be a text"),
         ("a: x\x01\n", r"my\.yaml:1:5: not YAML: the character '\\x01' is not allowed"),
         ("a: " + "[" * 600 + "]" * 600, r"my\.yaml:1:1: cannot be read: nested too deeply"),
-        ("a: " + "1" * 5000, r"my\.yaml:1:4: a: '1+\.\.\. \(5000 characters\) \.\.\.1+' cannot be read as a whole number"),
+        (
+            "a: " + "1" * 5000,
+            r"my\.yaml:1:4: a: '1+\.\.\. \(5000 characters\) \.\.\.1+' cannot be read as a whole number",
+        ),
         ("a: 1e999", r"my\.yaml:1:4: a: '1e999' cannot be read as a number"),
     ],
 )

@@ -108,4 +108,6 @@ def test_our_kernels_are_told():
         compile_one("stereo_framework.made")
     compile_one("stereo_framework.made")
     told = [name.rpartition(".")[2] for name in heard]
-    assert told == ["twice", ""], "`listen` in internals.py hears nothing: look at numba/core/event.py"
+    assert told == ["twice", ""], (
+        "`listen` in internals.py hears nothing: look at numba/core/event.py"
+    )

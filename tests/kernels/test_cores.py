@@ -6,7 +6,12 @@ import os
 import pytest
 
 from stereo_framework.kernels import cores
-from stereo_framework.kernels.cores import LIMITING_VARIABLES, available_cores, count_in_variable, cpu_quota
+from stereo_framework.kernels.cores import (
+    LIMITING_VARIABLES,
+    available_cores,
+    count_in_variable,
+    cpu_quota,
+)
 
 V2 = "0::/jobs/mine\n"
 V1 = "4:memory:/other\n3:cpu,cpuacct:/jobs/mine\n"
@@ -38,12 +43,23 @@ def system(tmp_path):
         ("0::/../../elsewhere\n", {"cpu.max": "100000 100000\n"}, 1),
         (V2, {"cpu.max": "max 100000\n"}, math.inf),
         # Version 1, under the name of both controllers or of one.
-        (V1, {"cpu,cpuacct/jobs/mine/cpu.cfs_quota_us": "250000\n", "cpu,cpuacct/jobs/mine/cpu.cfs_period_us": "100000\n"}, 2.5),
+        (
+            V1,
+            {
+                "cpu,cpuacct/jobs/mine/cpu.cfs_quota_us": "250000\n",
+                "cpu,cpuacct/jobs/mine/cpu.cfs_period_us": "100000\n",
+            },
+            2.5,
+        ),
         (V1, {"cpu/cpu.cfs_quota_us": "25000\n", "cpu/cpu.cfs_period_us": "50000\n"}, 0.5),
         (V1, {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, math.inf),
         ("3:cpuacct:/\n2:cpu:/\n", {"cpu/cpu.cfs_quota_us": "300000\n"}, 3),
         # Both versions side by side.
-        (V1 + V2, {"unified/jobs/cpu.max": "100000 100000\n", "cpu/jobs/cpu.cfs_quota_us": "300000\n"}, 1),
+        (
+            V1 + V2,
+            {"unified/jobs/cpu.max": "100000 100000\n", "cpu/jobs/cpu.cfs_quota_us": "300000\n"},
+            1,
+        ),
         # Files that state nothing.
         (V2, {}, math.inf),
         (V2, {"cpu.max": ""}, math.inf),
@@ -51,8 +67,12 @@ def system(tmp_path):
         (V2, {"cpu.max": "many\n"}, math.inf),
     ],
 )
-def test_the_smallest_quota_of_the_control_groups_is_in_force(system, groups_of_process, files, quota):
-    proc, groups = system(groups_of_process, {f"groups/{name}": text for name, text in files.items()})
+def test_the_smallest_quota_of_the_control_groups_is_in_force(
+    system, groups_of_process, files, quota
+):
+    proc, groups = system(
+        groups_of_process, {f"groups/{name}": text for name, text in files.items()}
+    )
     assert cpu_quota(proc, groups) == quota
 
 
@@ -69,7 +89,9 @@ def eight_cores(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(("quota", "count"), [(0.1, 1), (1, 1), (1.5, 2), (7.5, 8), (30, 8), (math.inf, 8)])
+@pytest.mark.parametrize(
+    ("quota", "count"), [(0.1, 1), (1, 1), (1.5, 2), (7.5, 8), (30, 8), (math.inf, 8)]
+)
 def test_a_quota_is_rounded_up_to_whole_cores(eight_cores, monkeypatch, quota, count):
     monkeypatch.setattr(cores, "cpu_quota", lambda: quota)
     assert available_cores() == count
@@ -77,9 +99,22 @@ def test_a_quota_is_rounded_up_to_whole_cores(eight_cores, monkeypatch, quota, c
 
 @pytest.mark.parametrize("name", LIMITING_VARIABLES)
 @pytest.mark.parametrize(
-    ("text", "count"), [("3", 3), ("3,2", 3), (" 3 ", 3), ("20", 8), ("", 8), ("0", 8), ("-1", 8), ("abc", 8), ("\u0663", 8)]
+    ("text", "count"),
+    [
+        ("3", 3),
+        ("3,2", 3),
+        (" 3 ", 3),
+        ("20", 8),
+        ("", 8),
+        ("0", 8),
+        ("-1", 8),
+        ("abc", 8),
+        ("\u0663", 8),
+    ],
 )
-def test_a_variable_limits_the_cores_if_it_holds_a_number(eight_cores, monkeypatch, name, text, count):
+def test_a_variable_limits_the_cores_if_it_holds_a_number(
+    eight_cores, monkeypatch, name, text, count
+):
     monkeypatch.setenv(name, text)
     assert available_cores() == count
     assert count_in_variable(text) in (None, count, 20)

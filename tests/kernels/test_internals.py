@@ -16,8 +16,12 @@ from stereo_framework.kernels.bits import count_bits, count_bits_in_a_loop
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization import _plane_passes, _semi_global_paths
 
-jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off")
-OTHER = f"numba {numba.__version__} is another one than stereo_framework/kernels/internals.py knows: "
+jit = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off"
+)
+OTHER = (
+    f"numba {numba.__version__} is another one than stereo_framework/kernels/internals.py knows: "
+)
 CHANGED = OTHER + (
     "there, `keep` must put the digest into what numba compares before it uses code from disk; look for `FunctionCache`, `_index_key` and the dispatcher's "
     "`_cache` in numba/core/caching.py and dispatcher.py. Until that is done, kernels must not be kept (`_CAN_KEEP`)."
@@ -32,7 +36,10 @@ def test_numba_keeps_code_as_expected():
 def test_without_that_kernels_are_compiled_all_the_same(monkeypatch):
     monkeypatch.setattr(internals, "_CAN_KEEP", False)
     internals._warn.cache_clear()
-    with pytest.warns(UserWarning, match=r"numba .*: kernels cannot be kept on disk and are compiled in every process"):
+    with pytest.warns(
+        UserWarning,
+        match=r"numba .*: kernels cannot be kept on disk and are compiled in every process",
+    ):
         double = kernel(lambda x: 2 * x)
     assert double(4) == 8
     assert double.stats.cache_path is None
@@ -102,7 +109,9 @@ print("scipy.linalg" in sys.modules)
 def test_they_are_used_in_one_file():
     folder = Path(internals.__file__).parents[1]
     inside = re.compile(r"(from|import) (numba\.(core|np|cpython)|llvmlite)\b")
-    assert [path.name for path in folder.rglob("*.py") if inside.search(path.read_text())] == ["internals.py"]
+    assert [path.name for path in folder.rglob("*.py") if inside.search(path.read_text())] == [
+        "internals.py"
+    ]
 
 
 # --- vectors ----------------------------------------------------------------------------------------------------------
@@ -132,7 +141,11 @@ def _go(costs, paths, penalties, edges, totals):
 
 @jit
 @pytest.mark.parametrize(
-    ("kind", "edges"), [(np.uint16, np.random.default_rng(1).integers(0, 2, 200).astype(np.uint8)), (np.float32, None)]
+    ("kind", "edges"),
+    [
+        (np.uint16, np.random.default_rng(1).integers(0, 2, 200).astype(np.uint8)),
+        (np.float32, None),
+    ],
 )
 def test_a_path_goes_on_alike_in_vectors_and_in_a_loop(kind, edges):
     rng, most = np.random.default_rng(0), 30_000 if kind is np.uint16 else 1e6
@@ -155,7 +168,11 @@ def test_a_path_over_planes_goes_on_alike_in_vectors_and_in_a_loop():
     numbers = np.float32(0.7), np.float32(2), np.float32(1), np.float32(0)
     found = []
     for step in (_plane_passes.step, _plane_passes.step_in_a_loop):
-        go = kernel(lambda paths, sums, step=step: step(planes, 3, 30, paths, 16, costs, sums, 7, count, *numbers))
+        go = kernel(
+            lambda paths, sums, step=step: step(
+                planes, 3, 30, paths, 16, costs, sums, 7, count, *numbers
+            )
+        )
         paths, sums = np.full(48, np.inf, np.float32), np.zeros(90, np.float32)
         paths[16 : 16 + count] = [3, 1, 4, 1, 5]
         go(paths, sums)
@@ -166,7 +183,9 @@ def test_a_path_over_planes_goes_on_alike_in_vectors_and_in_a_loop():
 
 @jit
 def test_bits_are_counted_alike():
-    words = np.random.default_rng(0).integers(0, 2**64, 100, np.uint64) & np.uint64(0xFFFF_FFFF_0000_FFFF)
+    words = np.random.default_rng(0).integers(0, 2**64, 100, np.uint64) & np.uint64(
+        0xFFFF_FFFF_0000_FFFF
+    )
     for count in (count_bits, count_bits_in_a_loop):
         counted = kernel(lambda word, count=count: count(word))
         assert [int(counted(word)) for word in words] == [int(word).bit_count() for word in words]

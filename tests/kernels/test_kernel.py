@@ -16,7 +16,9 @@ import stereo_framework
 from stereo_framework.kernels import decorator
 from stereo_framework.kernels.decorator import kernel
 
-jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off")
+jit = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off"
+)
 
 CHANGED = "numba keeps compiled kernels in another way than before: test_internals.py says what must be done"
 
@@ -99,10 +101,14 @@ def _use(package):
     paths = [str(package.parent), str(Path(stereo_framework.__file__).parents[1])]
     # Python itself does not notice changes that leave size and time alone: -B, no bytecode on disk.
     command = [sys.executable, "-B", "-m", "made.use"]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | {"PYTHONPATH": os.pathsep.join(paths)}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | {
+        "PYTHONPATH": os.pathsep.join(paths)
+    }
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    return {name: value for name, (value, _) in found.items()}, {name for name, (_, misses) in found.items() if misses}
+    return {name: value for name, (value, _) in found.items()}, {
+        name for name, (_, misses) in found.items() if misses
+    }
 
 
 def _replace(file, old, new):
@@ -151,7 +157,9 @@ def test_without_the_jit_a_kernel_is_the_function(monkeypatch):
 
 def test_the_package_compiles_with_this_decorator_alone():
     folder = Path(stereo_framework.__file__).parent
-    others = [p for p in folder.rglob("*.py") if "njit" in p.read_text() and p.name != "decorator.py"]
+    others = [
+        p for p in folder.rglob("*.py") if "njit" in p.read_text() and p.name != "decorator.py"
+    ]
     assert others == []
 
 
@@ -197,9 +205,19 @@ Turned = namedtuple("Turned", "y x")
         (("A.RED + x", {"A": Colour}), ("A.RED + x", {"A": Paint})),
         (("A(x, 1).x", {"A": Point}), ("A(x, 1).x", {"A": Turned})),
         (("A(x)", {"A": _made("x + 1")}), ("A(x)", {"A": _made("x + 2")})),
-        (("A(x)", {"A": _made("B(x)", B=_made("x + 1"))}), ("A(x)", {"A": _made("B(x)", B=_made("x + 2"))})),
-        (("[A(i) for i in x]", {"A": _made("x + 1")}), ("[A(i) for i in x]", {"A": _made("x + 2")})),
-        pytest.param(("A(x)", {"A": kernel(_made("x"))}), ("A(x)", {"A": kernel(inline="always")(_made("x"))}), marks=jit),
+        (
+            ("A(x)", {"A": _made("B(x)", B=_made("x + 1"))}),
+            ("A(x)", {"A": _made("B(x)", B=_made("x + 2"))}),
+        ),
+        (
+            ("[A(i) for i in x]", {"A": _made("x + 1")}),
+            ("[A(i) for i in x]", {"A": _made("x + 2")}),
+        ),
+        pytest.param(
+            ("A(x)", {"A": kernel(_made("x"))}),
+            ("A(x)", {"A": kernel(inline="always")(_made("x"))}),
+            marks=jit,
+        ),
     ],
 )
 def test_what_is_compiled_in_changes_the_digest(one, other):

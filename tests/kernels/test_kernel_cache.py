@@ -17,7 +17,9 @@ from stereo_framework.kernels import internals
 from stereo_framework.kernels.decorator import kernel
 
 pytestmark = [
-    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off"),
+    pytest.mark.skipif(
+        bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off"
+    ),
     pytest.mark.skipif(os.name != "posix", reason="makes pipes and limits the size of files"),
 ]
 
@@ -82,15 +84,22 @@ DAMAGE = {
     "zeros": change_content(lambda content: bytes(len(content))),
     "random bytes": change_content(lambda content: np.random.default_rng(0).bytes(len(content))),
     "text": change_content(lambda content: b"not a pickle\n"),
-    "a pickle of numba's form": change_content(lambda content: pickle.dumps(numba.__version__) + pickle.dumps(({}, {}))),
+    "a pickle of numba's form": change_content(
+        lambda content: pickle.dumps(numba.__version__) + pickle.dumps(({}, {}))
+    ),
     "an absurd length": change_content(lambda content: b"\x80\x05\x8e" + b"\xff" * 7 + b"\x7f"),
     "missing": Path.unlink,
     "a folder": replace_by_folder,
     "a pipe": replace_by_pipe,
     "a link to itself": replace_by_loop,
     # Bytes that pass the check, as a mistake of this program or a collision would write them.
-    **{f"a valid {value!r}": with_valid_digest(value) for value in (None, 7, "text", [], (1, 2), ({}, {}), ((), ()))},
-    "a missing class": lambda path: path.write_bytes(internals._digest_of(b"cno\nsuch\n.") + b"cno\nsuch\n."),
+    **{
+        f"a valid {value!r}": with_valid_digest(value)
+        for value in (None, 7, "text", [], (1, 2), ({}, {}), ((), ()))
+    },
+    "a missing class": lambda path: path.write_bytes(
+        internals._digest_of(b"cno\nsuch\n.") + b"cno\nsuch\n."
+    ),
     "no pickle": lambda path: path.write_bytes(internals._digest_of(b"text") + b"text"),
 }
 
@@ -123,7 +132,15 @@ def test_files_of_another_version_are_replaced(cache, monkeypatch):
     assert [compile_count(), compile_count()] == [1, 0]
 
 
-ERRORS = [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO, errno.ESTALE, errno.EMFILE]
+ERRORS = [
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EROFS,
+    errno.EIO,
+    errno.ESTALE,
+    errno.EMFILE,
+]
 
 
 def raise_error(monkeypatch, module, name, number, condition=lambda *arguments: True):
@@ -185,7 +202,9 @@ print(compiled(3.5), sum(compiled.stats.cache_misses.values()))
 def output_of_process(cache, **options):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-c", PROGRAM]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, **options).stdout
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, **options
+    ).stdout
 
 
 def test_a_new_process_replaces_damaged_files(tmp_path):

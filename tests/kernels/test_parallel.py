@@ -41,7 +41,9 @@ def test_rows_are_spread_over_threads():
 def test_small_jobs_and_single_threads_stay_in_the_caller(count, work):
     ranges = []
     with stereo_framework.threads(count):
-        over_rows(lambda start, stop: ranges.append((start, stop, threading.current_thread())), 10, work)
+        over_rows(
+            lambda start, stop: ranges.append((start, stop, threading.current_thread())), 10, work
+        )
     assert ranges == [(0, 10, threading.current_thread())]
 
 

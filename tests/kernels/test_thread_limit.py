@@ -11,7 +11,13 @@ import pytest
 
 import stereo_framework
 from stereo_framework.kernels import threads as thread_module
-from stereo_framework.kernels.threads import LimitWarning, ThreadPool, environment_of_programs, over_rows, use_one_blas_thread
+from stereo_framework.kernels.threads import (
+    LimitWarning,
+    ThreadPool,
+    environment_of_programs,
+    over_rows,
+    use_one_blas_thread,
+)
 
 
 def refuse_threads_after(monkeypatch, count):
@@ -107,7 +113,9 @@ def test_commands_need_no_thread(words, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if not line.startswith("compiling kernels")]
-    assert all(line.startswith("warning: threads: the system starts no thread") for line in lines), done.stderr
+    assert all(
+        line.startswith("warning: threads: the system starts no thread") for line in lines
+    ), done.stderr
 
 
 @pytest.mark.slow
@@ -117,13 +125,22 @@ def test_a_sweep_without_threads_computes_all_runs(tmp_path):
         "sweep: {grid: {matching_cost.truncation: [5, 10]}}\n"
     )
     command = [sys.executable, "-c", PROGRAM, "run", str(tmp_path / "sweep.yaml")]
-    threads = subprocess.run([*command, "--workers", "2"], capture_output=True, text=True, check=False)
+    threads = subprocess.run(
+        [*command, "--workers", "2"], capture_output=True, text=True, check=False
+    )
     assert threads.returncode == 0, threads.stderr
-    assert "warning: workers: the system starts no thread, so that runs are computed one after the other" in threads.stderr
+    assert (
+        "warning: workers: the system starts no thread, so that runs are computed one after the other"
+        in threads.stderr
+    )
     assert threads.stdout.count("synthetic/planes") == 2
 
-    processes = subprocess.run([*command, "--executor", "process"], capture_output=True, text=True, check=False)
+    processes = subprocess.run(
+        [*command, "--executor", "process"], capture_output=True, text=True, check=False
+    )
     assert processes.returncode == 2
     [line] = processes.stderr.splitlines()
-    assert line.startswith("error: --executor process: the system starts no worker process: can't start new thread; the limit")
+    assert line.startswith(
+        "error: --executor process: the system starts no worker process: can't start new thread; the limit"
+    )
     assert "--workers 1" in line

@@ -31,7 +31,10 @@ def _mean_of_output(path):
     return float(onnx(LEFT, RIGHT, SEARCH, model=str(path)).mean())
 
 
-@pytest.mark.parametrize("location", ["weights.bin", "sub/weights.bin", "./weights.bin", "sub/../net[1].onnx.data", "ü *?.bin"])
+@pytest.mark.parametrize(
+    "location",
+    ["weights.bin", "sub/weights.bin", "./weights.bin", "sub/../net[1].onnx.data", "ü *?.bin"],
+)
 def test_files_of_a_network_include_its_weights_wherever_they_lie(tmp_path, location):
     (tmp_path / "sub").mkdir()
     model = tmp_path / "net[1].onnx"
@@ -65,7 +68,10 @@ def test_tensors_inside_the_model_name_no_files(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links")
-@pytest.mark.parametrize("location", ["../weights.bin", "{folder}/weights.bin", "{folder}/models/weights.bin", "link.bin"])
+@pytest.mark.parametrize(
+    "location",
+    ["../weights.bin", "{folder}/weights.bin", "{folder}/models/weights.bin", "link.bin"],
+)
 def test_weights_outside_the_folder_of_the_network_are_refused(tmp_path, location):
     folder = tmp_path / "models"
     folder.mkdir()
@@ -75,7 +81,10 @@ def test_weights_outside_the_folder_of_the_network_are_refused(tmp_path, locatio
     location = location.format(folder=tmp_path)
     write_network(folder / "net.onnx")
     move_weights(folder / "net.onnx", location)
-    with pytest.raises(ParameterError, match=r"net\.onnx keeps weights in .*(weights|link)\.bin', outside its folder"):
+    with pytest.raises(
+        ParameterError,
+        match=r"net\.onnx keeps weights in .*(weights|link)\.bin', outside its folder",
+    ):
         step(onnx, model=str(folder / "net.onnx")).files()
 
 
@@ -128,16 +137,21 @@ def test_missing_weights_are_refused_before_anything_runs(tmp_path):
     _write_model(tmp_path / "net.onnx", "weights.bin")
     (tmp_path / "weights.bin").unlink()
     with pytest.raises(
-        ScriptError, match=r"net\.onnx keeps weights in 'weights\.bin', but there is no file .*weights\.bin; copy it there"
+        ScriptError,
+        match=r"net\.onnx keeps weights in 'weights\.bin', but there is no file .*weights\.bin; copy it there",
     ):
         load({"matcher": {"use": "onnx", "model": str(tmp_path / "net.onnx")}})
 
 
 @pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
-def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path, monkeypatch, package):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
+    tmp_path, monkeypatch, package
+):
     find_spec = importlib.util.find_spec
     module = importlib.import_module("stereo_framework.matcher.onnx")
-    monkeypatch.setattr(module, "find_spec", lambda name: None if name == package else find_spec(name))
+    monkeypatch.setattr(
+        module, "find_spec", lambda name: None if name == package else find_spec(name)
+    )
     write_network(tmp_path / "net.onnx")
     with pytest.raises(ParameterError, match=rf"onnx needs {package}: pip install '\.\[onnx\]'"):
         step(onnx, model=str(tmp_path / "net.onnx")).files()

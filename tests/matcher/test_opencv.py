@@ -26,7 +26,10 @@ def shifted(shift):
 def test_what_opencv_s_parameters_are_called_here():
     ours = {name for matcher in (opencv_bm, opencv_sgbm) for name in of(matcher).parameters}
     for theirs, name in NAMES.items():
-        assert any(hasattr(matcher, f"set{theirs[0].upper()}{theirs[1:]}") for matcher in (cv2.StereoBM, cv2.StereoSGBM))
+        assert any(
+            hasattr(matcher, f"set{theirs[0].upper()}{theirs[1:]}")
+            for matcher in (cv2.StereoBM, cv2.StereoSGBM)
+        )
         assert name in ours | {"search.minimum", "search.maximum"}
 
 
@@ -52,11 +55,16 @@ def test_what_it_finds_in_closed_cells_is_no_estimate(matcher, direction):
     high[:30] = 4
     match_valid[:, 50:60] = False
     search = Search(0, 8, direction=direction)
-    plain, found = (matcher(left, right, search, mask) for mask in (None, SearchMask(match_valid=match_valid, high=high)))
+    plain, found = (
+        matcher(left, right, search, mask)
+        for mask in (None, SearchMask(match_valid=match_valid, high=high))
+    )
     y, x = np.nonzero(np.isfinite(plain))
     level = np.rint(plain[y, x]).astype(int)
     met = x - direction * level
-    closed = (level > high[y, x]) | ((met >= 0) & (met < 120) & ~match_valid[y, np.clip(met, 0, 119)])
+    closed = (level > high[y, x]) | (
+        (met >= 0) & (met < 120) & ~match_valid[y, np.clip(met, 0, 119)]
+    )
     assert 0.4 < closed.mean() < 0.7
     plain[y[closed], x[closed]] = np.nan
     np.testing.assert_array_equal(found, plain)
@@ -66,7 +74,9 @@ def test_what_it_finds_in_closed_cells_is_no_estimate(matcher, direction):
 def test_looks_from_the_first_column_and_row_on(matcher):
     left, right = shifted(7)
     found = matcher(left, right, Search(0, 63))
-    assert np.isfinite(found[:, 10:30]).mean() > 0.9  # of 64 columns, and of half a window of rows, that OpenCV alone leaves out
+    assert (
+        np.isfinite(found[:, 10:30]).mean() > 0.9
+    )  # of 64 columns, and of half a window of rows, that OpenCV alone leaves out
     assert np.isfinite(matcher(right, left, Search(-63, 0))[:, -30:-10]).mean() > 0.9
 
 
@@ -74,8 +84,12 @@ def test_looks_from_the_first_column_and_row_on(matcher):
 def test_colours_and_fractions(matcher):
     left, right = shifted(7)
     expected = matcher(left, right, Search(0, 8))
-    np.testing.assert_array_equal(matcher(left + np.float32(0.25), right.astype(np.float32), Search(0, 8)), expected)
-    coloured = matcher(*(np.repeat(image[..., None], 3, axis=2) for image in (left, right)), Search(0, 8))
+    np.testing.assert_array_equal(
+        matcher(left + np.float32(0.25), right.astype(np.float32), Search(0, 8)), expected
+    )
+    coloured = matcher(
+        *(np.repeat(image[..., None], 3, axis=2) for image in (left, right)), Search(0, 8)
+    )
     # Three equal channels cost three times as much as one, which only the penalties of paths notice.
     assert np.isclose(coloured, expected, atol=0.2).mean() > 0.9
     if matcher is opencv_bm:
@@ -89,7 +103,9 @@ def test_colours_and_fractions(matcher):
 
 @both
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (3, 1), (2, 9)])
-@pytest.mark.parametrize("search", [Search(0, 3), Search(-2, 2), Search(5, 9), Search(-19, -15), Search(0, 2, 0.5, -1)])
+@pytest.mark.parametrize(
+    "search", [Search(0, 3), Search(-2, 2), Search(5, 9), Search(-19, -15), Search(0, 2, 0.5, -1)]
+)
 def test_tiny_images_and_ranges_out_of_view(matcher, shape, search):
     image = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
     found = matcher(image, image, search)
@@ -126,13 +142,27 @@ COMMON = {"MinDisparity": -3, "NumDisparities": 32, "UniquenessRatio": 6, "Speck
             "StereoSGBM",
             ("mode", "Mode", ["sgbm", "hh", "3way", "hh4"]),
             {"size": 5, "p1": 11, "p2": 22, "tolerance": 4, "filter_cap": 31, "speckle_range": 2},
-            {"BlockSize": 5, "P1": 11, "P2": 22, "Disp12MaxDiff": 4, "PreFilterCap": 31, "SpeckleRange": 2},
+            {
+                "BlockSize": 5,
+                "P1": 11,
+                "P2": 22,
+                "Disp12MaxDiff": 4,
+                "PreFilterCap": 31,
+                "SpeckleRange": 2,
+            },
         ),
         (
             opencv_bm,
             "StereoBM",
             ("filter", "PreFilterType", ["normalized", "sobel"]),
-            {"size": 7, "filter_size": 11, "filter_cap": 20, "texture": 5, "tolerance": 0, "speckle_range": 1.5},
+            {
+                "size": 7,
+                "filter_size": 11,
+                "filter_cap": 20,
+                "texture": 5,
+                "tolerance": 0,
+                "speckle_range": 1.5,
+            },
             {
                 "BlockSize": 7,
                 "PreFilterSize": 11,
@@ -158,7 +188,9 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
     # Columns that one frame alone shows, and rows of another texture.
     left[20:40, 40:60] = np.random.default_rng(2).integers(0, 256, (20, 20))
     known = {
-        tolerance: np.isfinite(matcher(left, right, Search(0, 15), tolerance=tolerance, uniqueness=0, speckle_size=0)).sum()
+        tolerance: np.isfinite(
+            matcher(left, right, Search(0, 15), tolerance=tolerance, uniqueness=0, speckle_size=0)
+        ).sum()
         for tolerance in (1, 5, None)
     }
     assert known[1] < known[5] < known[None]

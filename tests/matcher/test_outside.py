@@ -44,14 +44,18 @@ def _maps(scene, **parameters):
     return maps(scene.reference, scene.match, scene.search, scene, **parameters)
 
 
-@pytest.mark.parametrize("file", ["made.pfm", "made_mine.pfm", "made/disp0MINE.pfm", "deep/er/made/a.npy"])
+@pytest.mark.parametrize(
+    "file", ["made.pfm", "made_mine.pfm", "made/disp0MINE.pfm", "deep/er/made/a.npy"]
+)
 @pytest.mark.parametrize("place", ["", "{scene}"])
 def test_maps_are_found_in_folders_and_by_their_names(tmp_path, file, place):
     expected = np.array([[1, np.nan, 2.5]] * 2, np.float32)
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     write_disparity(tmp_path / file, expected)
     where = tmp_path / file.replace("made", place) if place else tmp_path
-    np.testing.assert_array_equal(_maps(textured(rows=2, columns=3), place=str(where)), expected, strict=True)
+    np.testing.assert_array_equal(
+        _maps(textured(rows=2, columns=3), place=str(where)), expected, strict=True
+    )
 
 
 def test_maps_in_pictures_have_the_scene_s_scale_or_their_own(tmp_path):
@@ -60,7 +64,9 @@ def test_maps_in_pictures_have_the_scene_s_scale_or_their_own(tmp_path):
     assert "scale" in _fails(_maps, scene, place=str(tmp_path))
     # As in the 2002 paper's maps 0 is a disparity, unless told otherwise.
     np.testing.assert_array_equal(_maps(scene, place=str(tmp_path), scale=4.0), [[0, 2, 3]])
-    np.testing.assert_array_equal(_maps(scene, place=str(tmp_path), scale=4.0, unknown=8), [[0, np.nan, 3]])
+    np.testing.assert_array_equal(
+        _maps(scene, place=str(tmp_path), scale=4.0, unknown=8), [[0, np.nan, 3]]
+    )
 
 
 def test_maps_of_the_other_sign_with_a_marker_in_pixels(tmp_path):
@@ -76,7 +82,9 @@ def test_maps_of_the_other_sign_with_a_marker_in_pixels(tmp_path):
 def test_maps_that_do_not_fit_are_told(tmp_path):
     scene = textured(rows=2, columns=3)
     assert "no map of made" in _fails(_maps, scene, place=str(tmp_path))
-    assert f"there is no {tmp_path}/made.pfm" in _fails(_maps, scene, place=str(tmp_path / "{scene}.pfm"))
+    assert f"there is no {tmp_path}/made.pfm" in _fails(
+        _maps, scene, place=str(tmp_path / "{scene}.pfm")
+    )
     write_disparity(tmp_path / "made.pfm", np.ones((3, 3), np.float32))
     assert "is 3x3, the images of made are 3x2" in _fails(_maps, scene, place=str(tmp_path))
     write_disparity(tmp_path / "made.npy", np.ones((2, 3), np.float32))
@@ -99,21 +107,34 @@ def source(tmp_path):
     file = tmp_path / "theirs.py"
 
     def write(body):
-        file.write_text(f"import numpy as np\n\ndef go(left, right, minimum, maximum):\n    {body}\n")
+        file.write_text(
+            f"import numpy as np\n\ndef go(left, right, minimum, maximum):\n    {body}\n"
+        )
         # Within the resolution of file times.
-        os.utime(file, ns=(time.time_ns(), time.time_ns() + int(1e9 * np.random.default_rng().random())))
+        os.utime(
+            file, ns=(time.time_ns(), time.time_ns() + int(1e9 * np.random.default_rng().random()))
+        )
         return {"function": f"{file}:go"}
 
     return write
 
 
 def test_a_function_gets_the_pair_and_the_range(source):
-    found = python(LEFT, RIGHT, SEARCH, **source("return left[..., 0] - 1.0 * right[..., 1] + 100 * minimum + maximum"))
-    np.testing.assert_array_equal(found, np.float32(LEFT[..., 0] - 1.0 * RIGHT[..., 1] - 195), strict=True)
+    found = python(
+        LEFT,
+        RIGHT,
+        SEARCH,
+        **source("return left[..., 0] - 1.0 * right[..., 1] + 100 * minimum + maximum"),
+    )
+    np.testing.assert_array_equal(
+        found, np.float32(LEFT[..., 0] - 1.0 * RIGHT[..., 1] - 195), strict=True
+    )
 
 
 def test_a_function_sees_mirrored_images_from_the_left(source):
-    parameters = source("return np.where(left[..., 0] > 99, left[..., 0] - 1.0 * right[:, :1, 0], np.inf)")
+    parameters = source(
+        "return np.where(left[..., 0] > 99, left[..., 0] - 1.0 * right[:, :1, 0], np.inf)"
+    )
     turned = python(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, **parameters)
     expected = python(LEFT, RIGHT, SEARCH, **parameters)
     assert np.isnan(expected).any()
@@ -128,17 +149,24 @@ def test_what_a_function_does_wrong_is_one_line(source, body, said):
 def test_a_function_that_is_not_there(source, tmp_path):
     parameters = source("return left")
     assert "no file" in _fails(python, LEFT, RIGHT, SEARCH, function=f"{tmp_path}/none.py:go")
-    assert "no function 'run'" in _fails(python, LEFT, RIGHT, SEARCH, function=parameters["function"].replace(":go", ":run"))
+    assert "no function 'run'" in _fails(
+        python, LEFT, RIGHT, SEARCH, function=parameters["function"].replace(":go", ":run")
+    )
     assert "is not PACKAGE.MODULE:FUNCTION" in _fails(python, LEFT, RIGHT, SEARCH, function="numpy")
     assert "no module 'nump.y'" in _fails(python, LEFT, RIGHT, SEARCH, function="nump.y:go")
     source("return left\n1/0")
-    assert "cannot be imported: theirs.py:5: ZeroDivisionError" in _fails(python, LEFT, RIGHT, SEARCH, **parameters)
+    assert "cannot be imported: theirs.py:5: ZeroDivisionError" in _fails(
+        python, LEFT, RIGHT, SEARCH, **parameters
+    )
 
 
 def test_a_function_of_a_package():
     # dump(left, right) would not take two more; the message is that of the call, which has no frame of its own.
     # A function of a library in Python is told with its file, which may lie below the current folder.
-    assert re.match(r"(\S+\.py:\d+: )?dump: TypeError: ", _fails(python, LEFT, RIGHT, SEARCH, function="yaml:dump"))
+    assert re.match(
+        r"(\S+\.py:\d+: )?dump: TypeError: ",
+        _fails(python, LEFT, RIGHT, SEARCH, function="yaml:dump"),
+    )
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------
@@ -163,7 +191,9 @@ def test_a_program_gets_the_pair_and_the_range(tmp_path):
     np.testing.assert_array_equal(read_image(kept / "right.png"), RIGHT)
     command(LEFT, RIGHT, SEARCH, run=copy, shell=True, images="pnm", grey=True)
     # Half of the weights of ITU-R BT.601 is as far as rounding goes.
-    np.testing.assert_allclose(read_image(kept / "left.pgm"), LEFT @ [0.299, 0.587, 0.114], atol=0.51)
+    np.testing.assert_allclose(
+        read_image(kept / "left.pgm"), LEFT @ [0.299, 0.587, 0.114], atol=0.51
+    )
     command(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, run=copy, shell=True)
     np.testing.assert_array_equal(read_image(kept / "left.png"), LEFT)
 
@@ -174,19 +204,35 @@ def test_a_program_s_map(tmp_path, format):
     own = np.arange(24, dtype=np.float32).reshape(4, 6) / 2
     own[0, 0] = np.nan
     write_disparity(tmp_path / f"own.{format}", own)
-    found = command(LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format)
+    found = command(
+        LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format
+    )
     # 16 bits hold 256ths and mark what is unknown by 0, so that 0 becomes the smallest fraction.
     np.testing.assert_allclose(found, own, atol=1 / 512 if format == "png" else 0)
-    turned = command(LEFT, RIGHT, MIRRORED, run=f"cp {tmp_path}/own.{format} {{output}}", format=format, sign=-1, scale=512.0)
-    np.testing.assert_allclose(-turned[:, ::-1] * (2 if format == "png" else 512), own, atol=1 / 128)
-    least = command(LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format, least=3.0)
+    turned = command(
+        LEFT,
+        RIGHT,
+        MIRRORED,
+        run=f"cp {tmp_path}/own.{format} {{output}}",
+        format=format,
+        sign=-1,
+        scale=512.0,
+    )
+    np.testing.assert_allclose(
+        -turned[:, ::-1] * (2 if format == "png" else 512), own, atol=1 / 128
+    )
+    least = command(
+        LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format, least=3.0
+    )
     np.testing.assert_array_equal(np.isnan(least), ~(own >= 3))
 
 
 @posix
 @posix
 @pytest.mark.parametrize("format", ["pfm", "tif", "npy", "png"])
-@pytest.mark.parametrize(("unknown", "expected"), [("format", 0.0), (0.0, np.nan), (2.0, 0.0), (None, 0.0)])
+@pytest.mark.parametrize(
+    ("unknown", "expected"), [("format", 0.0), (0.0, np.nan), (2.0, 0.0), (None, 0.0)]
+)
 def test_a_program_s_marker_counts_in_every_format(tmp_path, format, unknown, expected):
     scale = 1.0 if format == "png" else None
     values = np.zeros((4, 6), np.float32)
@@ -230,7 +276,9 @@ def test_what_a_program_does_wrong_is_one_line(run, said):
 def test_a_program_that_never_ends_is_ended_with_all_that_it_started(tmp_path):
     start = time.monotonic()
     run = f"sh -c 'sleep 600 & echo $! > {tmp_path}/child; echo waiting >&2; wait; cp {{output}} x'"
-    with pytest.raises(StereoFrameworkError, match=r"^sh: not done after 0\.3 seconds, ended") as caught:
+    with pytest.raises(
+        StereoFrameworkError, match=r"^sh: not done after 0\.3 seconds, ended"
+    ) as caught:
         command(LEFT, RIGHT, SEARCH, run=run, timeout=0.3)
     assert time.monotonic() - start < 300
     assert caught.value.__notes__ == ["waiting"]
@@ -254,7 +302,10 @@ def test_nobody_waits_for_a_program_once_all_is_stopped():
     threading.Timer(0.3, stopped.set).start()
     start = time.monotonic()
     with stopped_by(stopped):
-        assert _fails(command, LEFT, RIGHT, SEARCH, run="sleep 600 && true {output}", shell=True) == "sleep: interrupted"
+        assert (
+            _fails(command, LEFT, RIGHT, SEARCH, run="sleep 600 && true {output}", shell=True)
+            == "sleep: interrupted"
+        )
     assert time.monotonic() - start < 300
 
 
@@ -285,7 +336,9 @@ def test_commands_are_checked_before_they_run(run, said):
 def test_the_program_and_its_words_belong_to_it(tmp_path):
     (tmp_path / "match.py").write_text("")
     (tmp_path / "weights.pth").write_text("")
-    bound = step(command, run=f"sh {tmp_path}/match.py {{output}}", files=[f"{tmp_path}/weights.pth"])
+    bound = step(
+        command, run=f"sh {tmp_path}/match.py {{output}}", files=[f"{tmp_path}/weights.pth"]
+    )
     program, *others = bound.files()
     assert program.name == "sh"
     assert others == [tmp_path / "match.py", tmp_path / "weights.pth"]
@@ -301,7 +354,14 @@ def test_a_network_s_output(tmp_path):
     # The network computes in float32, with sums up to 765.
     np.testing.assert_allclose(found, expected, atol=1e-3)
     assert found.dtype == np.float32
-    turned = onnx(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, model=str(tmp_path / "net.onnx"), sign=-1, scale=2.0)
+    turned = onnx(
+        LEFT[:, ::-1],
+        RIGHT[:, ::-1],
+        MIRRORED,
+        model=str(tmp_path / "net.onnx"),
+        sign=-1,
+        scale=2.0,
+    )
     np.testing.assert_array_equal(turned[:, ::-1], found)
 
 
@@ -317,12 +377,20 @@ def test_what_a_network_sees(tmp_path):
     apart = LEFT.astype(float) - RIGHT
     weighed = match(mean=[1.0, 2.0, 3.0], deviation=[1.0, 2.0, 4.0])
     np.testing.assert_allclose(weighed, apart @ [1 / 3, 1 / 6, 1 / 12], atol=1e-3)
-    np.testing.assert_allclose(match(channels="bgr", deviation=[1.0, 2.0, 4.0]), apart @ [1 / 12, 1 / 6, 1 / 3], atol=1e-3)
-    np.testing.assert_allclose(match("grey", channels="grey"), apart @ [0.299, 0.587, 0.114], atol=1e-3)
+    np.testing.assert_allclose(
+        match(channels="bgr", deviation=[1.0, 2.0, 4.0]), apart @ [1 / 12, 1 / 6, 1 / 3], atol=1e-3
+    )
+    np.testing.assert_allclose(
+        match("grey", channels="grey"), apart @ [0.299, 0.587, 0.114], atol=1e-3
+    )
 
 
-@pytest.mark.parametrize("parameters", [{}, {"multiple": 1}, {"inputs": ["left", "right"], "output": "disparity"}])
-@pytest.mark.parametrize("network", [{}, {"joined": True}, {"size": (8, 16)}, {"output_channels": 2}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"multiple": 1}, {"inputs": ["left", "right"], "output": "disparity"}]
+)
+@pytest.mark.parametrize(
+    "network", [{}, {"joined": True}, {"size": (8, 16)}, {"output_channels": 2}]
+)
 def test_sizes_inputs_and_outputs(tmp_path, network, parameters):
     if network.get("joined"):
         parameters = {**parameters, **({"inputs": ["pair"]} if "inputs" in parameters else {})}
@@ -333,7 +401,9 @@ def test_sizes_inputs_and_outputs(tmp_path, network, parameters):
 
 def test_a_network_s_other_channel(tmp_path):
     write_network(tmp_path / "net.onnx", output_channels=2)
-    found = [onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), part=part) for part in (0, 1)]
+    found = [
+        onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), part=part) for part in (0, 1)
+    ]
     np.testing.assert_array_equal(found[0], -found[1])
 
 
@@ -356,7 +426,9 @@ def test_a_file_that_is_no_network(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="links to a device")
 @pytest.mark.parametrize("name", ["messages.txt", "printed.txt", "measured.txt"])
-@pytest.mark.parametrize("trick", ["rm -f {0}", "rm -f {0}; ln -s /dev/zero {0}", "rm -f {0}; mkfifo {0}"])
+@pytest.mark.parametrize(
+    "trick", ["rm -f {0}", "rm -f {0}; ln -s /dev/zero {0}", "rm -f {0}; mkfifo {0}"]
+)
 def test_what_a_program_does_to_the_files_of_its_folder_stops_nobody(tmp_path, name, trick):
     program = tmp_path / "tricks.sh"
     program.write_text(f"#!/bin/sh\n{trick.format(name)}\necho said >&2\nexit 3\n")

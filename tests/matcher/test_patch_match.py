@@ -22,13 +22,21 @@ BY = Costs(*map(np.float32, (0.1, 0.9, 10, 2, 1 / 10)))
 def side_of(reference, match, valid, match_valid, sign, low=-9.0, high=9.0):
     shape = reference.shape[:2]
     limits = [np.full(shape, end, np.float32) for end in (low, high)]
-    known = np.zeros((*shape, 3), np.float32), np.full(shape, np.inf, np.float32), np.ones(shape, np.float32)
-    return Side(_pixels(reference), valid, _bordered(_pixels(match), match_valid), *limits, *known, sign)
+    known = (
+        np.zeros((*shape, 3), np.float32),
+        np.full(shape, np.inf, np.float32),
+        np.ones(shape, np.float32),
+    )
+    return Side(
+        _pixels(reference), valid, _bordered(_pixels(match), match_valid), *limits, *known, sign
+    )
 
 
 def four(image):
     """Colours and slopes of pixels, in float64."""
-    colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(float)
+    colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(
+        float
+    )
     grey = np.pad(colours @ [0.299, 0.587, 0.114], ((0, 0), (1, 1)), mode="edge")
     return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
 
@@ -60,7 +68,12 @@ def twin(reference, match, valid, match_valid, sign, y, x, plane, radius):
     return total
 
 
-@given(pair=image_pairs(), seed=st.integers(0, 2**32 - 1), radius=st.sampled_from([2, 1, 0, 4]), sign=st.sampled_from([1, -1]))
+@given(
+    pair=image_pairs(),
+    seed=st.integers(0, 2**32 - 1),
+    radius=st.sampled_from([2, 1, 0, 4]),
+    sign=st.sampled_from([1, -1]),
+)
 def test_a_plane_costs_what_its_twin_says(pair, seed, radius, sign):
     rng = np.random.default_rng(seed)
     # Like enough that weights and differences are of all sizes.
@@ -83,7 +96,13 @@ def test_a_plane_costs_what_its_twin_says(pair, seed, radius, sign):
         assert _patches.plane_cost(side, x, *plane, *where, np.float32(0.5 * found)) >= 0.5 * found
 
 
-@given(sign=st.sampled_from([1, -1]), a=st.floats(-0.8, 0.8), b=st.floats(-1, 1), z=st.floats(-4, 4), offset=st.integers(-3, 3))
+@given(
+    sign=st.sampled_from([1, -1]),
+    a=st.floats(-0.8, 0.8),
+    b=st.floats(-1, 1),
+    z=st.floats(-4, 4),
+    offset=st.integers(-3, 3),
+)
 def test_a_plane_is_the_same_surface_from_both_views(sign, a, b, z, offset):
     # A pixel u of the other view with its plane, taken over by pixel x of this one, whose disparities lead back.
     u, x = 10, 10 + offset
@@ -122,7 +141,9 @@ def slanted():
     place = x + 20 - truth
     left, part = np.floor(place).astype(int), (place % 1)[..., None]
     reference = (1 - part) * smooth[y, left] + part * smooth[y, left + 1]
-    return Pair(reference.astype(np.float32), smooth[:, 20:52].astype(np.float32), Search(0, 12)), truth.astype(np.float32)
+    return Pair(
+        reference.astype(np.float32), smooth[:, 20:52].astype(np.float32), Search(0, 12)
+    ), truth.astype(np.float32)
 
 
 @pytest.mark.compiled
@@ -155,7 +176,18 @@ def test_planes_spread_over_the_whole_image_at_once(sign):
         side.planes[corner] = 0
         nobody = np.full(image.shape, -1, np.int32)
         for diagonal in range(4):
-            seen = side.planes.copy(), nobody, nobody, forwards, np.float32(0.1), 0, 0, 1, BY, diagonal
+            seen = (
+                side.planes.copy(),
+                nobody,
+                nobody,
+                forwards,
+                np.float32(0.1),
+                0,
+                0,
+                1,
+                BY,
+                diagonal,
+            )
             # Two rows and three columns of tiles.
             _patches.sweep(side, *seen, max(0, diagonal - 2), min(2, diagonal + 1))
         assert not side.planes.any()
@@ -168,7 +200,11 @@ def test_the_same_seed_gives_the_same_maps_on_any_number_of_threads(slanted):
     maps = []
     for count, seed in ((1, 5), (3, 5), (1, 6)):
         with in_threads(count):
-            maps.append(patch_match(pair.reference, pair.match, pair.search, None, size=7, iterations=2, seed=seed))
+            maps.append(
+                patch_match(
+                    pair.reference, pair.match, pair.search, None, size=7, iterations=2, seed=seed
+                )
+            )
     for own, theirs in zip(maps[0], maps[1], strict=True):
         for one, other in zip(own, theirs, strict=True):
             np.testing.assert_array_equal(one, other)

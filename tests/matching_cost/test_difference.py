@@ -33,7 +33,9 @@ def test_agrees_with_twin(cost, steps, data, images, parameters, threads):
         np.testing.assert_array_equal(volume.costs, expected)
     else:
         # Float images: the kernel rounds samples and differences to float32, the twin its result alone.
-        np.testing.assert_allclose(volume.costs, expected, rtol=1e-5, atol=1e-6 * 1020 ** (2 if squared else 1))
+        np.testing.assert_allclose(
+            volume.costs, expected, rtol=1e-5, atol=1e-6 * 1020 ** (2 if squared else 1)
+        )
 
 
 @pytest.mark.parametrize("levels", [15, 16, 17, 33, 48])
@@ -46,7 +48,9 @@ def test_agrees_with_twin_where_levels_fill_vectors(cost, dtype, direction, leve
     search = Search(-9, levels - 10, 1, direction)
     for truncation in (None, 50.5):
         volume = cost(*images, search, truncation=truncation)
-        expected, _ = naive.difference(*images, search, squared=cost is squared_difference, truncation=truncation)
+        expected, _ = naive.difference(
+            *images, search, squared=cost is squared_difference, truncation=truncation
+        )
         np.testing.assert_array_equal(volume.costs, expected)
 
 

@@ -25,7 +25,11 @@ def _naive(left, right, truth, sigma):
 
         return smooth(-np.log(np.maximum(smooth(shares), 1e-3 / (count * 256))) / count)
 
-    return information(joint) - information(joint.sum(axis=1))[:, None] - information(joint.sum(axis=0))[None]
+    return (
+        information(joint)
+        - information(joint.sum(axis=1))[:, None]
+        - information(joint.sum(axis=0))[None]
+    )
 
 
 def test_costs_are_those_of_the_equations():
@@ -36,7 +40,9 @@ def test_costs_are_those_of_the_equations():
     disparity[3:9, 5:20] = np.nan
     status = np.isnan(disparity).astype(np.uint8)
     search = Search(0, 4)
-    costs = mutual_information(left, right, search, {"a": View(disparity, status, search)}, sigma=1.5).costs
+    costs = mutual_information(
+        left, right, search, {"a": View(disparity, status, search)}, sigma=1.5
+    ).costs
     table = _naive(left, right, disparity, 1.5)
     table = (table - table.min()) * 255 / (table.max() - table.min())
     for level in range(5):

@@ -15,7 +15,13 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
 from stereo_framework.engine.step import cost_sum
-from stereo_framework.matching_cost import absolute_difference, ad_census, census, gradient_difference, rank
+from stereo_framework.matching_cost import (
+    absolute_difference,
+    ad_census,
+    census,
+    gradient_difference,
+    rank,
+)
 
 COSTS = [census, rank, gradient_difference, ad_census]
 lengths = st.sampled_from([3, 5, 9, 7, 15])
@@ -30,7 +36,9 @@ PARAMETERS = {
             "interpolation": interpolations,
         }
     ),
-    rank: st.fixed_dictionaries({"width": lengths, "height": lengths, "interpolation": interpolations}),
+    rank: st.fixed_dictionaries(
+        {"width": lengths, "height": lengths, "interpolation": interpolations}
+    ),
     gradient_difference: st.fixed_dictionaries(
         {
             "share": st.sampled_from([0.89, 0.5, 0.0, 1.0]),
@@ -71,8 +79,12 @@ def test_agrees_with_twin(cost, steps, data, images, threads):
         np.testing.assert_array_equal(volume.costs, expected)
         return
     steps = parameters.get("steps")
-    most = (steps or 0) * (parameters.get("difference_weight", 0) + parameters.get("census_weight", 0))
-    assert volume.costs.dtype == (np.float32 if steps is None else np.uint8 if most <= 255 else np.uint16)
+    most = (steps or 0) * (
+        parameters.get("difference_weight", 0) + parameters.get("census_weight", 0)
+    )
+    assert volume.costs.dtype == (
+        np.float32 if steps is None else np.uint8 if most <= 255 else np.uint16
+    )
     assert volume.outside == pytest.approx(outside, rel=1e-6)
     # Differences up to 510 and slopes are rounded to float32, of which the exponential loses a few units in the last place more; whole
     # numbers are rounded once.
@@ -114,7 +126,9 @@ def test_ad_census_is_the_sum_of_saturated_costs():
     expected = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
     volume = ad_census(*images, search)
     # A few units in the last place of costs up to 2.
-    np.testing.assert_allclose(volume.costs[:, volume.inside], expected.costs[:, volume.inside], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        volume.costs[:, volume.inside], expected.costs[:, volume.inside], rtol=0, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +145,11 @@ def test_ad_census_is_the_sum_of_saturated_costs():
         (ad_census, {"difference_weight": 0.5, "steps": 101}, 76),
         # 0.11 * 7 + 0.89 * 2
         (gradient_difference, {}, 2.55),
-        (gradient_difference, {"share": 0.5, "truncation": 1000.0, "gradient_truncation": 45.0}, 150),
+        (
+            gradient_difference,
+            {"share": 0.5, "truncation": 1000.0, "gradient_truncation": 45.0},
+            150,
+        ),
     ],
 )
 def test_outside(cost, parameters, outside):
@@ -148,13 +166,25 @@ def test_the_worst_costs_fit_the_type():
     assert census(left, right, Search(0, 1), width=15, height=15).costs[7, 7, 0] == 224
     assert rank(left, right, Search(0, 1), width=15, height=15).costs[7, 7, 0] == 224
     for steps in (127, 32767):
-        volume = ad_census(left, right, Search(0, 1), width=15, height=15, census_scale=1.0, difference_scale=1.0, steps=steps)
+        volume = ad_census(
+            left,
+            right,
+            Search(0, 1),
+            width=15,
+            height=15,
+            census_scale=1.0,
+            difference_scale=1.0,
+            steps=steps,
+        )
         assert volume.costs[7, 7, 0] == 2 * steps
 
 
 def around(values, known, toward, sigma):
     """Averages of known values by SciPy's Gaussian, `toward` where nothing is near."""
-    total, weight = (gaussian_filter(np.where(known, v, 0.0), sigma, mode="constant", truncate=6) for v in (values, 1.0))
+    total, weight = (
+        gaussian_filter(np.where(known, v, 0.0), sigma, mode="constant", truncate=6)
+        for v in (values, 1.0)
+    )
     return (total + 1e-3 * toward) / (weight + 1e-3)
 
 
@@ -165,21 +195,32 @@ def test_differences_give_way_where_light_differs(residual):
     rows, columns = 60, 80
     match = rng.integers(60, 150, (rows, columns)).astype(np.uint8)
     shadow = np.where(np.arange(columns) > 45, 50, 0)
-    reference = np.clip(match + 3 - shadow + rng.integers(-3, 4, match.shape), 0, 255).astype(np.uint8)
+    reference = np.clip(match + 3 - shadow + rng.integers(-3, 4, match.shape), 0, 255).astype(
+        np.uint8
+    )
     status = rng.choice([Status.MATCHED, Status.FILLED], match.shape, p=[0.8, 0.2]).astype(np.uint8)
     search = Search(0, 3)
     look = {"first": View(np.zeros(match.shape, np.float32), status, search)}
     apart, known = reference - match.astype(float), status == Status.MATCHED
     unlike = np.abs(around(apart, known, 0.0, 4.0))
     local = around(unlike, known, np.median(unlike[known]), 12.0)
-    kept = 0.5 * np.minimum(np.minimum((residual / local) ** 4, (residual / np.median(np.abs(apart[known]))) ** 2), 1)
-    found = ad_census(reference, match, search, look, residual=residual, difference_weight=0.5, census_weight=1.0)
-    parts = [ad_census(reference, match, search, difference_weight=a, census_weight=b).costs for a, b in ((1, 1e-9), (1e-9, 1))]
+    kept = 0.5 * np.minimum(
+        np.minimum((residual / local) ** 4, (residual / np.median(np.abs(apart[known]))) ** 2), 1
+    )
+    found = ad_census(
+        reference, match, search, look, residual=residual, difference_weight=0.5, census_weight=1.0
+    )
+    parts = [
+        ad_census(reference, match, search, difference_weight=a, census_weight=b).costs
+        for a, b in ((1, 1e-9), (1e-9, 1))
+    ]
     share = (kept / (kept + 1))[..., None]
     expected = 1.5 * (share * parts[0] + (1 - share) * parts[1])
     seen = search.in_view(columns)[None]
     # Averages of 12 pixels are taken of blocks of 2x2; the fourth power of their error near the shadow's edge is the largest.
-    np.testing.assert_allclose(np.where(seen, found.costs, 0), np.where(seen, expected, 0), atol=0.03)
+    np.testing.assert_allclose(
+        np.where(seen, found.costs, 0), np.where(seen, expected, 0), atol=0.03
+    )
     assert found.outside == 0.75
     if residual == 6.0:
         # In the light differences count in full, in the shadow next to nothing.
@@ -188,11 +229,22 @@ def test_differences_give_way_where_light_differs(residual):
 
 
 def test_differences_count_in_full_where_nothing_is_known():
-    image, search = np.random.default_rng(1).integers(0, 255, (12, 20)).astype(np.uint8), Search(0, 3)
-    other = np.roll(image, 3, axis=1)
-    look = {"first": View(np.zeros((12, 20), np.float32), np.full((12, 20), Status.FILLED, np.uint8), search)}
-    np.testing.assert_array_equal(
-        ad_census(image, other, search, look, residual=2.0).costs, ad_census(image, other, search).costs
+    image, search = (
+        np.random.default_rng(1).integers(0, 255, (12, 20)).astype(np.uint8),
+        Search(0, 3),
     )
-    with pytest.raises(ParameterError, match=r"^ad_census.residual: needs an initial map, and the method names no alternatives$"):
+    other = np.roll(image, 3, axis=1)
+    look = {
+        "first": View(
+            np.zeros((12, 20), np.float32), np.full((12, 20), Status.FILLED, np.uint8), search
+        )
+    }
+    np.testing.assert_array_equal(
+        ad_census(image, other, search, look, residual=2.0).costs,
+        ad_census(image, other, search).costs,
+    )
+    with pytest.raises(
+        ParameterError,
+        match=r"^ad_census.residual: needs an initial map, and the method names no alternatives$",
+    ):
         ad_census(image, other, search, residual=2.0)

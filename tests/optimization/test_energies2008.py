@@ -17,7 +17,9 @@ def energy_of(scene):
         case "tsukuba":
             return Energy(
                 absolute_difference(*view, interval="symmetric", truncation=3 * 255),
-                truncated_linear(*prior, weight=20, truncation=2, gradient_threshold=8, gradient_penalty=2),
+                truncated_linear(
+                    *prior, weight=20, truncation=2, gradient_threshold=8, gradient_penalty=2
+                ),
             )
         case "venus":
             return Energy(
@@ -31,7 +33,9 @@ def energy_of(scene):
             )
 
 
-@pytest.mark.parametrize(("name", "winners"), [("tsukuba", 8_330_840), ("venus", 66_197_115), ("teddy", 7_481_323)])
+@pytest.mark.parametrize(
+    ("name", "winners"), [("tsukuba", 8_330_840), ("venus", 66_197_115), ("teddy", 7_481_323)]
+)
 def test_the_winners_cost_what_they_cost_there(name, winners, data):
     scene = load_scene(name, data=data)
     [wta] = [run for run in load(f"energies2008/{name}").settings if run.method == "wta"]
@@ -64,7 +68,11 @@ def test_optimizers_come_as_near(name, bound, trees, expansion, sequential, acce
     assert found.lower_bound <= energy.of(found.levels) <= 1.0005 * trees
     # Orders of the moves differ by up to half a percent.
     assert (
-        found.lower_bound <= energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").levels) <= 1.01 * expansion
+        found.lower_bound
+        <= energy.of(graph_cut(energy.volume, energy.smoothness, move="expansion").levels)
+        <= 1.01 * expansion
     )
-    passed = belief_propagation(energy.volume, energy.smoothness, schedule="sequential", iterations=300, damping=0.0)
+    passed = belief_propagation(
+        energy.volume, energy.smoothness, schedule="sequential", iterations=300, damping=0.0
+    )
     assert energy.of(passed.levels) <= 1.03 * sequential

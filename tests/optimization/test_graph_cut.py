@@ -23,7 +23,11 @@ SOLVERS = ("grid", "pymaxflow")
 def problems(draw, shapes, rhos=METRICS, levels=(4, 3, 2)):
     """Costs, a smoothness term and labels of few pixels."""
     costs, smoothness = draw(kernel_inputs.problems(shapes, levels, rhos))
-    return costs, smoothness, draw(filled(costs.shape[:2], np.arange(costs.shape[2]))).astype(np.int16)
+    return (
+        costs,
+        smoothness,
+        draw(filled(costs.shape[:2], np.arange(costs.shape[2]))).astype(np.int16),
+    )
 
 
 TINY = ((3, 3), (2, 4), (1, 8), (8, 1), (2, 2), (1, 1))
@@ -31,7 +35,11 @@ SMALL = ((9, 12), (1, 40), (40, 1), (6, 20), (2, 2))
 
 
 def moves_of(kind, levels):
-    return [(a, b) for b in range(levels) for a in range(b + 1, levels)] if kind == "swap" else [(a,) for a in range(levels)]
+    return (
+        [(a, b) for b in range(levels) for a in range(b + 1, levels)]
+        if kind == "swap"
+        else [(a,) for a in range(levels)]
+    )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -105,7 +113,11 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
     cycle, draw = moves_of(kind, costs.shape[2]), np.random.PCG64(seed)
     energies = [energy.of(moves.labels)]
     while len(energies) == 1 or energies[-1] < energies[-2]:
-        ranks = [int(r) for r in draw.random_raw(len(cycle))] if order == "random" else range(len(cycle))
+        ranks = (
+            [int(r) for r in draw.random_raw(len(cycle))]
+            if order == "random"
+            else range(len(cycle))
+        )
         for _, move in sorted(zip(ranks, cycle, strict=True)):
             moves.make(move)
         energies.append(energy.of(moves.labels))
@@ -122,17 +134,39 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"right": np.full((2, 3), -1, np.float32)}, r"^graph_cut: smoothness.right holds -1; all must be finite and >= 0"),
-        ({"down": np.full((2, 3), np.nan, np.float32)}, r"^graph_cut: smoothness.down has NaN or infinite numbers \(values: 6\)"),
-        ({"rho": np.array([1, 1, 1], np.float32)}, r"smoothness.rho\[0\] is 1; the penalty of no difference must be 0"),
-        ({"rho": np.array([0, 1], np.float32)}, r"^graph_cut: smoothness.rho has 2 levels; 3 fit the range"),
-        ({"right": np.zeros((3, 3), np.float32)}, r"smoothness.right has shape \(3, 3\); \(2, 3\) fits"),
+        (
+            {"right": np.full((2, 3), -1, np.float32)},
+            r"^graph_cut: smoothness.right holds -1; all must be finite and >= 0",
+        ),
+        (
+            {"down": np.full((2, 3), np.nan, np.float32)},
+            r"^graph_cut: smoothness.down has NaN or infinite numbers \(values: 6\)",
+        ),
+        (
+            {"rho": np.array([1, 1, 1], np.float32)},
+            r"smoothness.rho\[0\] is 1; the penalty of no difference must be 0",
+        ),
+        (
+            {"rho": np.array([0, 1], np.float32)},
+            r"^graph_cut: smoothness.rho has 2 levels; 3 fit the range",
+        ),
+        (
+            {"right": np.zeros((3, 3), np.float32)},
+            r"smoothness.right has shape \(3, 3\); \(2, 3\) fits",
+        ),
     ],
 )
 def test_refuses_smoothness_that_cuts_cannot_take(change, message):
-    given = {"right": np.zeros((2, 3), np.float32), "down": np.zeros((2, 3), np.float32), "rho": np.array([0, 1, 1], np.float32)}
+    given = {
+        "right": np.zeros((2, 3), np.float32),
+        "down": np.zeros((2, 3), np.float32),
+        "rho": np.array([0, 1, 1], np.float32),
+    }
     with pytest.raises(
-        DataError if "shape" in message or "levels" in message or "NaN" in message else ParameterError, match=message
+        DataError
+        if "shape" in message or "levels" in message or "NaN" in message
+        else ParameterError,
+        match=message,
     ):
         graph_cut(*parts(energy_of(np.zeros((2, 3, 3)), Smoothness(**(given | change)))))
 
@@ -140,7 +174,11 @@ def test_refuses_smoothness_that_cuts_cannot_take(change, message):
 # --- real scenes ----------------------------------------------------------------------------------------------------------
 
 TABLE4 = Pipeline(
-    [step(absolute_difference, interval=True), step(potts, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0), graph_cut]
+    [
+        step(absolute_difference, interval=True),
+        step(potts, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0),
+        graph_cut,
+    ]
 )
 
 
@@ -151,9 +189,14 @@ TABLE4 = Pipeline(
     [("tsukuba", 0, 2.09), ("venus", 0, 2.82), ("sawtooth", 1.2, 1.4), ("map", 0.21, 0.41)],
 )
 def test_table5_row4(data, scene, lowest, highest):
-    loaded, before = load_scene(scene, data=data), [TABLE4.in_slot("matching_cost"), TABLE4.in_slot("smoothness")]
+    loaded, before = (
+        load_scene(scene, data=data),
+        [TABLE4.in_slot("matching_cost"), TABLE4.in_slot("smoothness")],
+    )
     maps = [Pipeline([*before, step(graph_cut, seed=seed)])(loaded).disparity for seed in range(7)]
-    assert lowest <= np.median([evaluate(one, loaded)["bad_pixels_nonocc"] for one in maps]) <= highest
+    assert (
+        lowest <= np.median([evaluate(one, loaded)["bad_pixels_nonocc"] for one in maps]) <= highest
+    )
 
 
 def test_only_one_solver_needs_pymaxflow(monkeypatch):
@@ -162,5 +205,8 @@ def test_only_one_solver_needs_pymaxflow(monkeypatch):
     scene = load_scene("synthetic/planes")
     pair = scene.reference[:12, :30], scene.match[:12, :30], (0, 4)
     assert np.isfinite(match(*pair, method="gc").disparity).all()
-    with pytest.raises(MissingExtraError, match="solver pymaxflow: PyMaxflow is not installed; solver grid finds the same cuts"):
+    with pytest.raises(
+        MissingExtraError,
+        match="solver pymaxflow: PyMaxflow is not installed; solver grid finds the same cuts",
+    ):
         match(*pair, method="gc", solver="pymaxflow")

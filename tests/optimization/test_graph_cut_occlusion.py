@@ -24,7 +24,9 @@ def problems(draw, shapes, levels=(3, 4, 2)):
     minimum = draw(st.sampled_from([0, -1, 1, -2, -30]))
     search = Search(minimum, minimum + step * (levels - 1), step, draw(st.sampled_from([1, -1])))
     costs = draw(filled((rows, columns, levels), np.arange(40))).astype(np.float32)
-    images = [draw(filled((rows, columns, 3), np.arange(0, 40, 4))).astype(np.uint8) for _ in range(2)]
+    images = [
+        draw(filled((rows, columns, 3), np.arange(0, 40, 4))).astype(np.uint8) for _ in range(2)
+    ]
     parameters = {
         "weight": draw(st.sampled_from([3.0, 8.0, 1.0, 0.0])),
         "gradient_threshold": draw(st.sampled_from([16.0, 8.0, None])),
@@ -36,7 +38,9 @@ def problems(draw, shapes, levels=(3, 4, 2)):
 
 def twin_of(volume, reference, match, parameters):
     weight, threshold, penalty, occlusion = parameters.values()
-    return naive_occlusion.Occlusion(volume.costs, volume.search, reference, match, weight, threshold, penalty, occlusion)
+    return naive_occlusion.Occlusion(
+        volume.costs, volume.search, reference, match, weight, threshold, penalty, occlusion
+    )
 
 
 def optimize(problem, **others):
@@ -88,7 +92,9 @@ def test_solvers_agree_move_by_move_and_none_raises_the_objective(problem):
     for level in 2 * list(range(twin.levels)):
         ours.expand(level)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(OcclusionMoves.expand.__globals__, "sink_side", _max_flow.sink_side_by_pymaxflow)
+            patch.setitem(
+                OcclusionMoves.expand.__globals__, "sink_side", _max_flow.sink_side_by_pymaxflow
+            )
             theirs.expand(level)
         np.testing.assert_array_equal(ours.labels, theirs.labels)
         matches = naive_occlusion.matches_of(ours.labels)

@@ -50,7 +50,10 @@ def spare(values):
 @given(size=sizes, count=st.integers(1, LANES), steps=st.sampled_from([4, 2]), seed=seeds)
 def test_path_sums_agree_with_twin(size, count, steps, seed):
     rng = np.random.default_rng(seed)
-    planes, costs = planes_like(rng, (*size, 3, count)), rng.uniform(0, 40, (*size, count)).astype(F)
+    planes, costs = (
+        planes_like(rng, (*size, 3, count)),
+        rng.uniform(0, 40, (*size, count)).astype(F),
+    )
     edges = rng.random((steps, size[0] + 1, size[1] + 2)) < 0.3
     sums = spare(np.full(costs.shape, 7, F))
     path_sums(spare(planes), spare(costs), edges, 5.0, 0.5, 3.0, sums)
@@ -64,10 +67,13 @@ def test_candidates_agree_with_twin(size, kept, maps, seed):
     rng = np.random.default_rng(seed)
     sources = np.moveaxis(planes_like(rng, (*size, 3, maps)), (3, 2), (0, 1)).copy()
     # Mirrored once at the border, so no farther than the image is wide.
-    shifts = np.stack([rng.integers(0, maps, 3), *(rng.integers(1 - n, n, 3) for n in size)], axis=1)
+    shifts = np.stack(
+        [rng.integers(0, maps, 3), *(rng.integers(1 - n, n, 3) for n in size)], axis=1
+    )
     labels = rng.integers(0, 5, (2, *size)).astype(np.int32)
     regions = np.concatenate(
-        [rng.uniform(-1, 6, (5, 1)), rng.uniform(-0.5, 0.5, (5, 2)), rng.integers(0, 6, (5, 2))], axis=1
+        [rng.uniform(-1, 6, (5, 1)), rng.uniform(-0.5, 0.5, (5, 2)), rng.integers(0, 6, (5, 2))],
+        axis=1,
     ).astype(F)
     moves = np.array([-0.5, 0.75][: 2 * (kept > 0)], F)
     found = np.full((*size, 3, kept + 5 + len(moves)), -9, F)
@@ -79,7 +85,12 @@ def test_candidates_agree_with_twin(size, kept, maps, seed):
     np.testing.assert_allclose(found[..., kept:], expected, atol=1e-5)
 
 
-@given(size=sizes, kind=st.sampled_from([np.uint8, np.uint16, np.float32]), direction=st.sampled_from([1, -1]), seed=seeds)
+@given(
+    size=sizes,
+    kind=st.sampled_from([np.uint8, np.uint16, np.float32]),
+    direction=st.sampled_from([1, -1]),
+    seed=seeds,
+)
 def test_costs_agree_with_twin(size, kind, direction, seed):
     rng = np.random.default_rng(seed)
     levels, step = rng.integers(2, 7), rng.choice([0.5, 1, 2])
@@ -87,13 +98,24 @@ def test_costs_agree_with_twin(size, kind, direction, seed):
     closed = np.inf if kind == np.uint8 else 65535
     volume[rng.random(volume.shape) < 0.2] = min(closed, 255)
     search = Search(-1, -1 + step * (levels - 1), step, direction)
-    planes = rng.uniform(search.minimum - 1.5 * step, search.maximum + 1.5 * step, (*size, 3, 4)).astype(F)
+    planes = rng.uniform(
+        search.minimum - 1.5 * step, search.maximum + 1.5 * step, (*size, 3, 4)
+    ).astype(F)
     other = np.where(rng.random(size) < 0.2, np.nan, rng.uniform(-1, 4, size)).astype(F)
     costs, terms = np.empty((*size, 4), F), (F(0.5), F(60), F(30))
     plane_costs(
-        in_one_form(volume), (F(search.minimum), F(1 / step)), (F(50), F(closed)), other, F(direction), terms, planes, costs
+        in_one_form(volume),
+        (F(search.minimum), F(1 / step)),
+        (F(50), F(closed)),
+        other,
+        F(direction),
+        terms,
+        planes,
+        costs,
     )
-    expected = naive_planes.plane_costs(volume, search.minimum, step, 50, closed, other, direction, terms, planes)
+    expected = naive_planes.plane_costs(
+        volume, search.minimum, step, 50, closed, other, direction, terms, planes
+    )
     np.testing.assert_allclose(costs, expected, rtol=1e-4, atol=1e-2)
 
 
@@ -118,7 +140,9 @@ def sloping(shape, noise=0.0, seed=0):
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[: shape[0], : shape[1]]
     near = (y + x) % 31 < 11
-    value = np.where(near, 9 - 0.05 * x + 0.1 * y, 3 + 0.02 * x + 0.04 * y) + rng.normal(0, noise, shape)
+    value = np.where(near, 9 - 0.05 * x + 0.1 * y, 3 + 0.02 * x + 0.04 * y) + rng.normal(
+        0, noise, shape
+    )
     colours = np.where(near, 200, 40).astype(np.uint8)[..., None].repeat(3, axis=2)
     flat = np.stack([value, np.zeros(shape), np.zeros(shape)]).astype(F)
     return near, flat, colours
@@ -129,7 +153,9 @@ def planes_of(labels, planes, colours, *limits):
     flat = labels.reshape(-1)
     begins = np.append(0, np.cumsum(np.bincount(flat)))
     found = np.empty((len(begins) - 1, 5), F)
-    region_planes(planes, colours, np.argsort(flat, kind="stable"), begins, limits, (123, 456), found)
+    region_planes(
+        planes, colours, np.argsort(flat, kind="stable"), begins, limits, (123, 456), found
+    )
     return found
 
 
@@ -146,7 +172,9 @@ def test_regions_have_the_plane_of_what_is_coloured_alike(side):
         assert value == pytest.approx(planes[0][pixel], abs=2e-3)
         # Enough that their triangles are not all small.
         if len(alike) >= 12 and len(set(alike)) > side:
-            assert (right, down) == pytest.approx((-0.05, 0.1) if near[pixel] else (0.02, 0.04), abs=2e-3)
+            assert (right, down) == pytest.approx(
+                (-0.05, 0.1) if near[pixel] else (0.02, 0.04), abs=2e-3
+            )
             fitted += 1
     assert fitted
 
@@ -166,10 +194,16 @@ def wrong(disparity, scene, threshold):
 @pytest.mark.compiled
 def test_slanted_planes_come_out_between_levels():
     scene = load_scene("synthetic/slanted")
-    half = Pair(scene.reference, scene.match, Search(scene.search.minimum, scene.search.maximum, 0.5))
-    paths = step(semi_global, p1=50, p2=200, penalties="edges"), step(plane_paths, p1=50, p2=200, weight=50, hidden=60, hides=30)
+    half = Pair(
+        scene.reference, scene.match, Search(scene.search.minimum, scene.search.maximum, 0.5)
+    )
+    paths = (
+        step(semi_global, p1=50, p2=200, penalties="edges"),
+        step(plane_paths, p1=50, p2=200, weight=50, hidden=60, hides=30),
+    )
     levels, planes = (
-        Pipeline([step(ad_census, steps=100), one])(pair).disparity for one, pair in zip(paths, (scene, half), strict=True)
+        Pipeline([step(ad_census, steps=100), one])(pair).disparity
+        for one, pair in zip(paths, (scene, half), strict=True)
     )
     assert wrong(planes, scene, 0.25) < 0.1 < 0.3 < wrong(levels, scene, 0.25)
     assert wrong(planes, scene, 1) < 0.02
@@ -179,7 +213,9 @@ def test_slanted_planes_come_out_between_levels():
 def test_the_exchanged_pair_has_the_same_maps(small_scenes):
     scene = load_scene("synthetic/occlusions")
     pair = Pair(scene.reference, scene.match, scene.search)
-    method = Pipeline([step(ad_census, steps=100), step(plane_paths, iterations=1), left_right_check])
+    method = Pipeline(
+        [step(ad_census, steps=100), step(plane_paths, iterations=1), left_right_check]
+    )
     for found, one in zip(solved_by_engine(method, pair), (pair, pair.exchanged()), strict=True):
         np.testing.assert_array_equal(found, method(one).disparity)
 
@@ -189,7 +225,10 @@ def solved_by_engine(method, pair):
     return [match.disparity for match in outcome]
 
 
-@pytest.mark.parametrize(("name", "stage"), [("fine", "plane_paths"), ("initial_map", "semi_global"), ("sgm", "semi_global")])
+@pytest.mark.parametrize(
+    ("name", "stage"),
+    [("fine", "plane_paths"), ("initial_map", "semi_global"), ("sgm", "semi_global")],
+)
 def test_penalties_of_shipped_methods_stay_whole_at_edges(name, stage):
     """So that sums of paths over whole costs take two bytes, not four."""
     [own] = [one.parameters for one in load(name).pipeline.steps if one.stage.name == stage]
@@ -219,7 +258,9 @@ def test_the_start_takes_no_closed_cell_for_a_cost():
     image = np.zeros((4, 6), np.uint8)
     starts = {}
     for closed in (1e6, np.inf):
-        side = SimpleNamespace(volume=CostVolume(costs, Search(0, 4), 9.0), image=image, closed=closed)
+        side = SimpleNamespace(
+            volume=CostVolume(costs, Search(0, 4), 9.0), image=image, closed=closed
+        )
         starts[closed] = _start(side, image, 1.0, 2.0)
     assert (starts[1e6] == 3).all()
     # A parabola through the marker would move it by half a level.
@@ -254,7 +295,15 @@ def test_the_start_searches_all_levels_at_whole_steps(search):
 
 
 @pytest.mark.parametrize(
-    "ends", [(5.5, 8.5, 0.5), (1 / 3, 2, 1 / 3), (-2.5, -0.75, 0.25), (0, 0.5, 0.5), (-3, 2, 1), (0.25, 0.5, 0.25)]
+    "ends",
+    [
+        (5.5, 8.5, 0.5),
+        (1 / 3, 2, 1 / 3),
+        (-2.5, -0.75, 0.25),
+        (0, 0.5, 0.5),
+        (-3, 2, 1),
+        (0.25, 0.5, 0.25),
+    ],
 )
 def test_the_start_reaches_the_lowest_and_the_highest_level_and_none_beyond(ends):
     search = Search(*ends)
@@ -271,9 +320,15 @@ def test_maps_of_an_alternative_are_the_start_of_both_sides(monkeypatch):
     scene, names, seen = load_scene("synthetic/slanted"), plane_paths.__wrapped__.__globals__, []
     filled = names["_filled"]
     monkeypatch.setitem(names, "_start", None)  # nobody makes another one
-    monkeypatch.setitem(names, "_filled", lambda side, *maps: seen.append((side, maps)) or filled(side, *maps))
-    first = Pipeline([step(ad_census, steps=100), step(semi_global, p1=50, p2=200), left_right_check])
-    chosen = step(plane_paths, initial="first", iterations=1, p1=50, p2=200, weight=50, hidden=60, hides=30)
+    monkeypatch.setitem(
+        names, "_filled", lambda side, *maps: seen.append((side, maps)) or filled(side, *maps)
+    )
+    first = Pipeline(
+        [step(ad_census, steps=100), step(semi_global, p1=50, p2=200), left_right_check]
+    )
+    chosen = step(
+        plane_paths, initial="first", iterations=1, p1=50, p2=200, weight=50, hidden=60, hides=30
+    )
     match = Pipeline([step(ad_census, steps=100), chosen], {"first": first})(scene)
     assert wrong(match.disparity, scene, 1) < 0.05
     expected = solved_by_engine(first, Pair(scene.reference, scene.match, scene.search))

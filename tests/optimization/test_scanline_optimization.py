@@ -11,12 +11,18 @@ from stereo_framework.optimization import scanline_optimization
 from stereo_framework.smoothness import linear, potts, truncated_linear
 
 
-@given(problem=problems([(3, 9), (1, 9), (3, 5), (3, 2), (1, 1)], levels=(7, 16, 3, 2)), threads=st.integers(1, 3))
+@given(
+    problem=problems([(3, 9), (1, 9), (3, 5), (3, 2), (1, 1)], levels=(7, 16, 3, 2)),
+    threads=st.integers(1, 3),
+)
 def test_agrees_with_twin(problem, threads):
     costs, smoothness = problem
     with in_threads(threads):
         result = scanline_optimization(*parts(energy_of(costs, smoothness)))
-    found = [naive_scanlines.scanline(*row, smoothness.rho) for row in zip(costs, smoothness.right, strict=True)]
+    found = [
+        naive_scanlines.scanline(*row, smoothness.rho)
+        for row in zip(costs, smoothness.right, strict=True)
+    ]
     assert result.levels.tolist() == [labels for labels, _ in found]
     assert result.objective == sum(cost for _, cost in found)
 
@@ -38,7 +44,10 @@ def test_path_costs_above_a_million():
 
 
 # The original program's energies with the paper's parameters (Scharstein & Szeliski 2002, Table 4).
-@pytest.mark.parametrize(("name", "energy"), [("tsukuba", 1861469), ("sawtooth", 2929012), ("venus", 4292896), ("map", 1291559)])
+@pytest.mark.parametrize(
+    ("name", "energy"),
+    [("tsukuba", 1861469), ("sawtooth", 2929012), ("venus", 4292896), ("map", 1291559)],
+)
 def test_energies_of_the_original(name, energy, data):
     smoothness = step(potts, weight=50, gradient_threshold=8, gradient_penalty=2)
     method = Pipeline([step(absolute_difference, interval=True), smoothness, scanline_optimization])

@@ -46,13 +46,23 @@ def problems(draw):
     return costs, images, search, parameters
 
 
-@given(problem=problems(), kind=st.sampled_from([np.uint8, np.uint16, np.float32]), threads=st.integers(1, 2))
+@given(
+    problem=problems(),
+    kind=st.sampled_from([np.uint8, np.uint16, np.float32]),
+    threads=st.integers(1, 2),
+)
 def test_agrees_with_twin(problem, kind, threads):
     costs, images, search, parameters = problem
     with in_threads(threads):
         result = solve(costs.astype(kind), search=search, images=images, **parameters)
     expected = naive_semi_global.path_sums(
-        costs, *images, search, **{{"edge_threshold": "threshold"}.get(name, name): value for name, value in parameters.items()}
+        costs,
+        *images,
+        search,
+        **{
+            {"edge_threshold": "threshold"}.get(name, name): value
+            for name, value in parameters.items()
+        },
     )
     whole = all(value == int(value) for value in expected.flat)
     found = result.volume.costs
@@ -76,13 +86,16 @@ def test_path_sums_are_those_of_libsgm(paths):
 
 
 @pytest.mark.parametrize("levels", LEVELS)
-@pytest.mark.parametrize(("penalties", "p1", "p2"), [("constant", 7, 40), ("gradient", 7, 300), ("edges", 20, 60)])
+@pytest.mark.parametrize(
+    ("penalties", "p1", "p2"), [("constant", 7, 40), ("gradient", 7, 300), ("edges", 20, 60)]
+)
 def test_integers_and_floats_give_the_same(levels, penalties, p1, p2):
     rng = np.random.default_rng(levels)
     costs = rng.integers(0, 63, (9, 11, levels)).astype(np.uint8)
     images = rng.integers(0, 60, (2, 9, 11, 3)).astype(np.uint8)
     results = [
-        solve(costs.astype(kind), images=images, penalties=penalties, p1=p1, p2=p2) for kind in (np.uint8, np.uint16, np.float32)
+        solve(costs.astype(kind), images=images, penalties=penalties, p1=p1, p2=p2)
+        for kind in (np.uint8, np.uint16, np.float32)
     ]
     assert [r.volume.costs.dtype for r in results] == [np.uint16, np.uint16, np.float32]
     for result in results[:2]:
@@ -93,7 +106,11 @@ def test_integers_and_floats_give_the_same(levels, penalties, p1, p2):
 
 @pytest.mark.parametrize(
     ("paths", "kind", "largest", "size"),
-    [pytest.param(8, np.uint8, 255, 70, marks=pytest.mark.compiled), (8, np.uint16, 3000, 12), (4, np.uint16, 3000, 12)],
+    [
+        pytest.param(8, np.uint8, 255, 70, marks=pytest.mark.compiled),
+        (8, np.uint16, 3000, 12),
+        (4, np.uint16, 3000, 12),
+    ],
 )
 def test_sums_never_wrap(paths, kind, largest, size):
     # Far from the border each path costs the largest cost and a change from the level that costs nothing.
@@ -104,7 +121,9 @@ def test_sums_never_wrap(paths, kind, largest, size):
         found = sums(costs, paths=paths, p1=p2, p2=p2)
         assert found.dtype == expected
         assert found.max() == paths * (largest + p2)
-        np.testing.assert_array_equal(found, sums(costs.astype(np.float32), paths=paths, p1=p2, p2=p2))
+        np.testing.assert_array_equal(
+            found, sums(costs.astype(np.float32), paths=paths, p1=p2, p2=p2)
+        )
 
 
 @pytest.mark.compiled
@@ -118,7 +137,9 @@ def test_closed_cells_stay_closed_and_change_no_others():
     image = np.zeros(costs.shape[:2], np.uint8)
     infinite = np.where(closed, np.inf, costs)
     infinite[empty] = 0
-    expected = naive_semi_global.path_sums(infinite, image, image, Search(0, 32), 8, 9, 60, "constant", 0).astype(float)
+    expected = naive_semi_global.path_sums(
+        infinite, image, image, Search(0, 32), 8, 9, 60, "constant", 0
+    ).astype(float)
     is_open = np.isfinite(expected)
     for kind, mark in ((np.uint16, 65535), (np.float32, 1e6)):
         given_costs = np.where(np.isinf(infinite), mark, infinite).astype(kind)
@@ -156,13 +177,22 @@ def naive_quarters(costs, directions, p1, p2):
     """The sums by the formula, pixel by pixel: a direction (x, y) and the one a quarter turn on."""
     rows, columns, levels = costs.shape
     sums = np.zeros(costs.shape)
-    penalty = np.array([[0 if a == b else p1 if abs(a - b) == 1 else p2 for a in range(levels)] for b in range(levels)], float)
+    penalty = np.array(
+        [
+            [0 if a == b else p1 if abs(a - b) == 1 else p2 for a in range(levels)]
+            for b in range(levels)
+        ],
+        float,
+    )
     for dx, dy in [*AXES, *DIAGONALS][:directions]:
         found = {}
         both = [(dx, dy), (-dy, dx)]
         # Each pixel after those that it hears from: both steps go on along their sum.
         ahead = [sum(step[k] for step in both) for k in (0, 1)]
-        for y, x in sorted(itertools.product(range(rows), range(columns)), key=lambda p: ahead[0] * p[1] + ahead[1] * p[0]):
+        for y, x in sorted(
+            itertools.product(range(rows), range(columns)),
+            key=lambda p: ahead[0] * p[1] + ahead[1] * p[0],
+        ):
             behind = [found[y - sy, x - sx] for sx, sy in both if (y - sy, x - sx) in found]
             heard = [(own + penalty).min(axis=1) - own.min() for own in behind]
             found[y, x] = costs[y, x] + (np.mean(heard, axis=0) if heard else 0)
@@ -171,15 +201,17 @@ def naive_quarters(costs, directions, p1, p2):
 
 
 @given(
-    costs=st.sampled_from([(4, 5, 3), (3, 3, 4), (1, 6, 2), (5, 1, 3), (2, 2, 2), (5, 4, 2)]).flatmap(
-        lambda shape: filled(shape, np.arange(60))
-    ),
+    costs=st.sampled_from(
+        [(4, 5, 3), (3, 3, 4), (1, 6, 2), (5, 1, 3), (2, 2, 2), (5, 4, 2)]
+    ).flatmap(lambda shape: filled(shape, np.arange(60))),
     directions=st.sampled_from([4, 8]),
     p1=st.sampled_from([0, 2, 7]),
     more=st.sampled_from([0, 5, 30]),
 )
 def test_more_global_sums_agree_with_the_formula(costs, directions, p1, more):
-    found = more_global_matching(volume_of(np.asarray(costs, np.float32)), directions=directions, p1=p1, p2=p1 + more)
+    found = more_global_matching(
+        volume_of(np.asarray(costs, np.float32)), directions=directions, p1=p1, p2=p1 + more
+    )
     expected = naive_quarters(np.asarray(costs, float), directions, p1, p1 + more)
     # Halves of whole numbers are exact in float32 for as long as they are few; beyond that they round.
     np.testing.assert_allclose(found.volume.costs, expected, rtol=1e-5)

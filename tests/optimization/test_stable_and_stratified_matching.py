@@ -31,9 +31,16 @@ def problems(draw, columns, levels=None):
     """A volume, its images and its parameters."""
     search = draw(searches(WHOLE))
     if levels:
-        search = Search(search.minimum, search.minimum + (levels - 1) * search.step, search.step, search.direction)
+        search = Search(
+            search.minimum,
+            search.minimum + (levels - 1) * search.step,
+            search.step,
+            search.direction,
+        )
     shape = draw(st.sampled_from([3, 1])), draw(columns)
-    volume = CostVolume(draw(filled((*shape, search.levels), COSTS)).astype(np.float32), search, 2.0)
+    volume = CostVolume(
+        draw(filled((*shape, search.levels), COSTS)).astype(np.float32), search, 2.0
+    )
     images = [draw(filled(shape, np.arange(256))).astype(np.uint8) for _ in range(2)]
     return volume, images, draw(parameters)
 
@@ -42,7 +49,10 @@ def tables(volume, images, parameters):
     rules = {k: v for k, v in parameters.items() if k != "size"}
     for y in range(volume.costs.shape[0]):
         variances = [
-            [float(naive_correlation.variance(image, y, x, parameters["size"])) for x in range(image.shape[1])]
+            [
+                float(naive_correlation.variance(image, y, x, parameters["size"]))
+                for x in range(image.shape[1])
+            ]
             for image in images
         ]
         yield Table(volume.costs[y], volume.search, *variances, **rules)
@@ -66,7 +76,9 @@ def test_agrees_with_twin(problem, threads):
     ordering=st.booleans(),
     threads=st.integers(1, 3),
 )
-def test_is_stable_matching_within_components(data, search, shape, threshold, size, ordering, threads):
+def test_is_stable_matching_within_components(
+    data, search, shape, threshold, size, ordering, threads
+):
     images = [data.draw(filled(shape, np.arange(256))).astype(np.uint8) for _ in range(2)]
     # Eighths, and thresholds that some of them are equal to.
     costs = data.draw(filled((*shape[:2], search.levels), np.arange(17) / 8)).astype(np.float32)
@@ -76,24 +88,35 @@ def test_is_stable_matching_within_components(data, search, shape, threshold, si
         result = stratified_matching(volume, *images, threshold=threshold, **parameters)
     adapted = within_components(volume, *images, threshold, size)
     # Costs between components are infinite, which a call from outside refuses.
-    expected = stable_matching.__wrapped__(dataclasses.replace(volume, costs=adapted), *images, **parameters)
+    expected = stable_matching.__wrapped__(
+        dataclasses.replace(volume, costs=adapted), *images, **parameters
+    )
     np.testing.assert_array_equal(result.levels, expected.levels)
 
 
 @pytest.mark.parametrize(
-    "scene", ["tsukuba", *(pytest.param(name, marks=pytest.mark.slow) for name in ("venus", "teddy", "cones"))]
+    "scene",
+    [
+        "tsukuba",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("venus", "teddy", "cones")),
+    ],
 )
 def test_larger_margins_give_sparser_maps_and_fewer_errors(scene, data):
     scene = load_scene(f"middlebury-v2/{scene}", data=data)
     nonocc = scene.mask("nonocc")
 
     def measured(alpha, beta):
-        method = Pipeline([normalized_cross_correlation, step(stable_matching, alpha=alpha, beta=beta)])
+        method = Pipeline(
+            [normalized_cross_correlation, step(stable_matching, alpha=alpha, beta=beta)]
+        )
         disparity = method(scene).disparity
         matched = np.isfinite(disparity) & nonocc
         return matched.sum() / nonocc.sum(), (np.abs(disparity - scene.truth)[matched] > 1).mean()
 
-    found = [measured(alpha, beta) for alpha, beta in ((0, 0), (0, 0.05), (10, 0.05), (50, 0.1), (150, 0.3))]
+    found = [
+        measured(alpha, beta)
+        for alpha, beta in ((0, 0), (0, 0.05), (10, 0.05), (50, 0.1), (150, 0.3))
+    ]
     density, error = zip(*found, strict=True)
     assert density[0] > 0.95
     assert (np.diff(density) < 0).all()

@@ -15,14 +15,20 @@ from stereo_framework.optimization import belief_propagation, icm, trw_s
 pytestmark = pytest.mark.compiled
 
 
-@given(problem=problems(((4, 5), (3, 7), (2, 6), (1, 5), (5, 1), (1, 1))), iterations=st.integers(1, 4))
+@given(
+    problem=problems(((4, 5), (3, 7), (2, 6), (1, 5), (5, 1), (1, 1))), iterations=st.integers(1, 4)
+)
 def test_bounds_agree_with_twin(problem, iterations):
     costs, smoothness = problem
     found = trw_s(*parts(energy_of(costs, smoothness)), iterations=iterations)
     # Halves of halves: sums below 2**10 are off by 2**-14 at most, a few dozen times.
     expected = [bound for _, bound in naive_trees.trw_s(costs, smoothness, iterations)]
-    np.testing.assert_allclose([bound for _, _, bound in found.trace], expected, rtol=0, atol=40 * 2.0**-14)
-    assert found.lower_bound == min(max(bound for _, _, bound in found.trace), min(now for _, now, _ in found.trace))
+    np.testing.assert_allclose(
+        [bound for _, _, bound in found.trace], expected, rtol=0, atol=40 * 2.0**-14
+    )
+    assert found.lower_bound == min(
+        max(bound for _, _, bound in found.trace), min(now for _, now, _ in found.trace)
+    )
 
 
 @pytest.mark.parametrize("kind", ["trees", "messages", "descent"])
@@ -39,7 +45,9 @@ def test_blocks_and_threads_do_not_show(kind):
         return (
             icm(energy.volume, energy.smoothness, iterations=2)
             if kind == "descent"
-            else belief_propagation(energy.volume, energy.smoothness, schedule="sequential", iterations=1)
+            else belief_propagation(
+                energy.volume, energy.smoothness, schedule="sequential", iterations=1
+            )
         )
 
     found = match()
@@ -75,10 +83,15 @@ def test_no_labelling_lies_below_the_bound_which_never_falls(problem):
     assert all(later >= earlier - 6 * 2.0**-15 for earlier, later in itertools.pairwise(bounds))
 
 
-@given(problem=problems(((4, 5), (3, 3), (1, 7), (6, 1), (1, 1)), levels=(4, 3, 2)), sweeps=st.integers(1, 3))
+@given(
+    problem=problems(((4, 5), (3, 3), (1, 7), (6, 1), (1, 1)), levels=(4, 3, 2)),
+    sweeps=st.integers(1, 3),
+)
 def test_descent_agrees_with_twin(problem, sweeps):
     energy = energy_of(*problem)
     found = icm(energy.volume, energy.smoothness, iterations=sweeps)
     expected = naive_trees.icm(*problem, sweeps)
     np.testing.assert_array_equal(found.levels, expected[-1])
-    assert [now for _, now in found.trace] == [energy.of(labels) for labels in expected[: len(found.trace)]]
+    assert [now for _, now in found.trace] == [
+        energy.of(labels) for labels in expected[: len(found.trace)]
+    ]

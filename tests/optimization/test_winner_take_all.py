@@ -23,10 +23,13 @@ def test_agrees_with_twin(volume, threads):
     costs=hnp.arrays(
         np.float32,
         (1, 4, 3),
-        elements=st.floats(width=32, allow_nan=False) | st.sampled_from([0.0, -0.0, float("inf"), float("-inf"), 1e-45, -1e-45]),
+        elements=st.floats(width=32, allow_nan=False)
+        | st.sampled_from([0.0, -0.0, float("inf"), float("-inf"), 1e-45, -1e-45]),
     )
 )
-@example(costs=np.array([[[0.0, -0.0, 1], [-0.0, 0.0, 1], [1, 0.0, -0.0], [-1, -2, -2]]], np.float32))
+@example(
+    costs=np.array([[[0.0, -0.0, 1], [-0.0, 0.0, 1], [1, 0.0, -0.0], [-1, -2, -2]]], np.float32)
+)
 def test_any_costs_are_ordered(costs):
     # A call from outside refuses infinite costs, but volumes of the engine may hold them.
     result = winner_take_all.__wrapped__(CostVolume(costs, Search(0, 2), 255.0))

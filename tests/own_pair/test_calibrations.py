@@ -11,7 +11,12 @@ from stereo_framework import load_scene, match
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
 from stereo_framework.core.frames import size_ratio
 from stereo_framework.core.scene import Calibration
-from stereo_framework.io import read_any_calibration, read_stereo_calibration, write_image, write_opencv_calibration
+from stereo_framework.io import (
+    read_any_calibration,
+    read_stereo_calibration,
+    write_image,
+    write_opencv_calibration,
+)
 
 ROWS, COLUMNS = 120, 160
 SHIFT = 10
@@ -37,14 +42,21 @@ def middlebury(focal, size, ndisp=64):
 
 
 def kitti_2015(focal, size):
-    rows = [f"P_rect_0{i}: {focal} 0 {size[0] / 2} {-(i % 2) * focal * 100} 0 {focal} {size[1] / 2} 0 0 0 1 0" for i in range(4)]
+    rows = [
+        f"P_rect_0{i}: {focal} 0 {size[0] / 2} {-(i % 2) * focal * 100} 0 {focal} {size[1] / 2} 0 0 0 1 0"
+        for i in range(4)
+    ]
     return "\n".join([*rows, *(f"S_rect_0{i}: {size[0]:.6e} {size[1]:.6e}" for i in range(4))])
 
 
 def opencv(focal, size, *, keys):
     c = [size[0] / 2, size[1] / 2]
     left = {"rows": 3, "cols": 4, "data": [focal, 0, c[0], 0, 0, focal, c[1], 0, 0, 0, 1, 0]}
-    right = {"rows": 3, "cols": 4, "data": [focal, 0, c[0], -focal * 100, 0, focal, c[1], 0, 0, 0, 1, 0]}
+    right = {
+        "rows": 3,
+        "cols": 4,
+        "data": [focal, 0, c[0], -focal * 100, 0, focal, c[1], 0, 0, 0, 1, 0],
+    }
     values = {
         "width and height": {"image_width": size[0], "image_height": size[1]},
         "capital letters": {"imageWidth": float(size[0]), "imageHeight": float(size[1])},
@@ -84,9 +96,7 @@ def test_a_calibration_of_resized_images_is_scaled_with_a_warning(tmp_path, pair
 @pytest.mark.parametrize("size", [(COLUMNS, ROWS + 40), (ROWS, COLUMNS), (2 * COLUMNS, ROWS)])
 def test_a_calibration_of_images_of_another_shape_is_refused(tmp_path, pair, kind, size):
     path = written(tmp_path / "c", kind, 400, size)
-    message = (
-        rf"c: is for images of {size[0]}x{size[1]} pixels, and .*l\.png has {COLUMNS}x{ROWS}; .*; give a calibration of these"
-    )
+    message = rf"c: is for images of {size[0]}x{size[1]} pixels, and .*l\.png has {COLUMNS}x{ROWS}; .*; give a calibration of these"
     with pytest.raises(DataError, match=message):
         match(*pair, (0, 20), method="ssd", calibration=path)
 
@@ -114,7 +124,8 @@ def test_the_range_of_a_calibration_is_scaled(tmp_path, pair):
     assert match(*pair, method="ssd", calibration=tmp_path / "c.txt").search.maximum == 24
     (tmp_path / "c.txt").rename(tmp_path / "calib.txt")
     with pytest.warns(
-        DataWarning, match=r"320x240 pixels, and l.png has 160x120, so its range of disparities, 0 to 47, was .* 0 to 24"
+        DataWarning,
+        match=r"320x240 pixels, and l.png has 160x120, so its range of disparities, 0 to 47, was .* 0 to 24",
     ):
         assert match(*pair, method="ssd").search.maximum == 24
     (tmp_path / "calib.txt").write_text(middlebury(800, (2 * COLUMNS, ROWS), ndisp=48))
@@ -126,9 +137,13 @@ def test_a_principal_point_far_from_the_middle_gives_a_warning(tmp_path, pair):
     calibration = Calibration(800, 100, 0, (COLUMNS, ROWS))
     write_opencv_calibration(tmp_path / "q.yml", calibration, (ROWS, COLUMNS))
     text = (tmp_path / "q.yml").read_text()
-    (tmp_path / "q.yml").write_text("\n".join(line for line in text.split("\n") if "image_" not in line))
+    (tmp_path / "q.yml").write_text(
+        "\n".join(line for line in text.split("\n") if "image_" not in line)
+    )
     found = match(*pair, (0, 20), method="ssd", calibration=tmp_path / "q.yml")
-    assert "the principal point, column 160 and row 120, lies far from the middle" in found.warnings[0]
+    assert (
+        "the principal point, column 160 and row 120, lies far from the middle" in found.warnings[0]
+    )
 
 
 def test_the_size_of_a_written_calibration_is_read_again(tmp_path):
@@ -138,9 +153,13 @@ def test_the_size_of_a_written_calibration_is_read_again(tmp_path):
 
 @pytest.mark.parametrize("size", [(0, 5), (-3, 4), (3.5, 4), ("a", "b"), (True, True)])
 def test_an_impossible_size_is_refused(tmp_path, size):
-    text = opencv(400, (COLUMNS, ROWS), keys="list").replace(f"[{COLUMNS}, {ROWS}]", json.dumps(list(size)))
+    text = opencv(400, (COLUMNS, ROWS), keys="list").replace(
+        f"[{COLUMNS}, {ROWS}]", json.dumps(list(size))
+    )
     (tmp_path / "c.json").write_text(text)
-    with pytest.raises(DataError, match="as the size of its images; expected whole numbers of pixels"):
+    with pytest.raises(
+        DataError, match="as the size of its images; expected whole numbers of pixels"
+    ):
         read_any_calibration(tmp_path / "c.json")
 
 
@@ -154,7 +173,9 @@ def test_an_impossible_size_is_refused(tmp_path, size):
     ],
 )
 def test_ratios_allow_for_rounding_to_whole_pixels(stated, actual, ratio):
-    assert size_ratio(stated, actual) == (ratio if ratio in (None, 1) else pytest.approx(ratio, abs=1e-3))
+    assert size_ratio(stated, actual) == (
+        ratio if ratio in (None, 1) else pytest.approx(ratio, abs=1e-3)
+    )
 
 
 def rig(tmp_path, **entries):
@@ -176,14 +197,22 @@ def rig(tmp_path, **entries):
 def test_rectifying_scales_a_calibration_of_resized_images(tmp_path, pair, images):
     path = rig(tmp_path, image_width=COLUMNS, image_height=ROWS)
     for name, image in zip("lr", images, strict=True):
-        write_image(tmp_path / f"large_{name}.png", cv2.resize(image, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC))
+        write_image(
+            tmp_path / f"large_{name}.png",
+            cv2.resize(image, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC),
+        )
     with pytest.warns(
-        DataWarning, match=r"is for images of 160x120 pixels, and .*large_l.png has 320x240, so it was multiplied by 2"
+        DataWarning,
+        match=r"is for images of 160x120 pixels, and .*large_l.png has 320x240, so it was multiplied by 2",
     ):
-        found = match(tmp_path / "large_l.png", tmp_path / "large_r.png", (0, 40), method="ssd", rectify=path)
+        found = match(
+            tmp_path / "large_l.png", tmp_path / "large_r.png", (0, 40), method="ssd", rectify=path
+        )
     assert found.scene.calibration.focal_length == pytest.approx(800)
     assert np.nanmedian(found.depth()) == pytest.approx(400 * 100 / SHIFT, rel=0.02)
-    assert match(*pair, (0, 20), method="ssd", rectify=path).scene.calibration.focal_length == pytest.approx(400)
+    assert match(
+        *pair, (0, 20), method="ssd", rectify=path
+    ).scene.calibration.focal_length == pytest.approx(400)
     with pytest.raises(DataError, match="is for images of 160x100 pixels"):
         match(*pair, (0, 20), method="ssd", rectify=rig(tmp_path, image_size=[160, 100]))
 
@@ -191,7 +220,9 @@ def test_rectifying_scales_a_calibration_of_resized_images(tmp_path, pair, image
 def test_two_files_of_different_sizes_are_refused(tmp_path):
     first = rig(tmp_path, image_size=[160, 120]).rename(tmp_path / "first.json")
     second = rig(tmp_path, image_size=[320, 240])
-    with pytest.raises(DataError, match=r"first.json is for 160x120 pixels and .*rig.json is for 320x240 pixels"):
+    with pytest.raises(
+        DataError, match=r"first.json is for 160x120 pixels and .*rig.json is for 320x240 pixels"
+    ):
         read_stereo_calibration([first, second])
 
 
@@ -200,7 +231,9 @@ def test_two_files_with_different_matrices_of_one_name_are_refused(tmp_path):
     second = rig(tmp_path)
     assert read_stereo_calibration([first, second]).left[0, 0] == 400
     second.write_text(second.read_text().replace("-100", "-90"))
-    with pytest.raises(DataError, match="both hold T, with different numbers; give the files of one calibration"):
+    with pytest.raises(
+        DataError, match="both hold T, with different numbers; give the files of one calibration"
+    ):
         read_stereo_calibration([first, second])
 
 
@@ -222,7 +255,10 @@ def test_two_files_with_different_matrices_of_one_name_are_refused(tmp_path):
     ],
 )
 def test_a_calibration_of_another_lens_is_refused(tmp_path, entries):
-    with pytest.raises(DataError, match=r"only calibrations of pinhole cameras are read here, .*; rectify the images with"):
+    with pytest.raises(
+        DataError,
+        match=r"only calibrations of pinhole cameras are read here, .*; rectify the images with",
+    ):
         read_stereo_calibration([rig(tmp_path, **entries)])
 
 
@@ -281,12 +317,18 @@ def test_cameras_of_kitti(tmp_path, pair, images, folders, colour, cameras, expe
     assert np.nanmedian(found.depth()) == pytest.approx(expected / SHIFT)
     guesses = [text for text in found.warnings if "cameras 0 and 1 are assumed" in text]
     assert len(guesses) == remarks
-    assert all("depths are 0.82 % smaller: choose them with --cameras 2,3" in text for text in guesses)
+    assert all(
+        "depths are 0.82 % smaller: choose them with --cameras 2,3" in text for text in guesses
+    )
 
 
 @pytest.mark.parametrize(
     ("cameras", "baselines", "expected"),
-    [((2, 3), BASELINES, COLOUR), ((0, 1), BASELINES, GREY), ((0, 1, 2, 3), {0: 0, 1: -360, 2: 30, 3: -330}, 360)],
+    [
+        ((2, 3), BASELINES, COLOUR),
+        ((0, 1), BASELINES, GREY),
+        ((0, 1, 2, 3), {0: 0, 1: -360, 2: 30, 3: -330}, 360),
+    ],
 )
 def test_cameras_that_need_no_guess_give_no_warning(tmp_path, pair, cameras, baselines, expected):
     found = match(*pair, (0, 20), method="ssd", calibration=kitti(tmp_path, cameras, baselines))
@@ -296,7 +338,9 @@ def test_cameras_that_need_no_guess_give_no_warning(tmp_path, pair, cameras, bas
 
 def test_cameras_without_a_calibration_of_kitti_are_refused(tmp_path, pair):
     for calibration in (None, (400, 1), written(tmp_path / "c", "list", 400, (COLUMNS, ROWS))):
-        with pytest.raises(ParameterError, match="only calibration files of KITTI hold several pairs of cameras"):
+        with pytest.raises(
+            ParameterError, match="only calibration files of KITTI hold several pairs of cameras"
+        ):
             match(*pair, (0, 20), method="ssd", calibration=calibration, cameras=(2, 3))
 
 
@@ -309,6 +353,7 @@ def test_a_resized_scene_of_a_data_set_is_refused(tmp_path, data):
         cv2.imwrite(str(folder / name), cv2.resize(image, None, fx=0.5, fy=0.5))
     scene = load_scene("middlebury-v3/trainingQ/Pipes", data=tmp_path)
     with pytest.raises(
-        DataError, match=r"im0.png: has \d+x\d+ pixels, and the calibration of its scene is for \d+x\d+; a data set needs"
+        DataError,
+        match=r"im0.png: has \d+x\d+ pixels, and the calibration of its scene is for \d+x\d+; a data set needs",
     ):
         _ = scene.reference

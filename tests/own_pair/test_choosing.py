@@ -39,7 +39,10 @@ def test_the_reference_keeps_what_both_views_agree_about(known, scene):
 
 def test_noisy_pairs_are_smoothed(scene):
     chance = np.random.default_rng(1)
-    noisy = [np.clip(i + chance.normal(0, 40, i.shape), 0, 255).astype(np.float32) for i in (scene.reference, scene.match)]
+    noisy = [
+        np.clip(i + chance.normal(0, 40, i.shape), 0, 255).astype(np.float32)
+        for i in (scene.reference, scene.match)
+    ]
     spoilt = Scene.from_images(*noisy, (0, 31))
     plain = load("truth_free/reference").only.pipeline.matched(spoilt, spoilt.search).disparity
     assert np.isfinite(reference(spoilt)).mean() > np.isfinite(plain).mean() + 0.03
@@ -53,18 +56,34 @@ def _off(truth, columns, by=3.0):
 def test_differences_and_intervals_by_hand():
     truth = np.full((20, 100), 7, np.float32)
     reference_map = truth.copy()
-    reference_map[:10] = np.nan  # rows that the reference map does not know, where maps may be anything
-    better, worse, same, hole = _off(truth, 0), _off(truth, 40), _off(truth, 10, by=3.5), _off(truth, 10)
+    reference_map[:10] = (
+        np.nan
+    )  # rows that the reference map does not know, where maps may be anything
+    better, worse, same, hole = (
+        _off(truth, 0),
+        _off(truth, 40),
+        _off(truth, 10, by=3.5),
+        _off(truth, 10),
+    )
     better[:10], hole[:, :20] = 99, np.nan
     maps = {"first": _off(truth, 10), "worse": worse, "better": better, "same": same, "hole": hole}
     for disparity in maps.values():
-        disparity[15:, 99] = np.nan  # no estimate in any map: off the reference in all, and nowhere apart
+        disparity[15:, 99] = (
+            np.nan
+        )  # no estimate in any map: off the reference in all, and nowhere apart
     found = {s.name: s for s in standings(maps, reference_map)}
     own = RULES["own"]
     # Off the reference: the first 10 %, the others 40, 0, 10 and 20; apart from the first, of all that it knows: 30, 10, 0 and 20, as a missing estimate counts.
-    for name, more, apart in (("worse", 30, 30), ("better", -10, 10), ("same", 0, 0), ("hole", 10, 20)):
+    for name, more, apart in (
+        ("worse", 30, 30),
+        ("better", -10, 10),
+        ("same", 0, 0),
+        ("hole", 10, 20),
+    ):
         assert found[name].difference == pytest.approx(own["slope"] * more), name
-        assert found[name].half_width == pytest.approx(own["quantile"] * apart ** own["power"]), name
+        assert found[name].half_width == pytest.approx(own["quantile"] * apart ** own["power"]), (
+            name
+        )
     assert list(found) == ["better", "same", "hole", "worse"]
     known = RULES["known"]
     [by_both] = [s for s in standings(maps, reference_map, {"worse": 0.5}) if s.name == "worse"]
@@ -73,7 +92,8 @@ def test_differences_and_intervals_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("difference", "verdict"), [(-2.1, "better"), (-2.0, "cannot tell"), (2.0, "cannot tell"), (2.1, "worse")]
+    ("difference", "verdict"),
+    [(-2.1, "better"), (-2.0, "cannot tell"), (2.0, "cannot tell"), (2.1, "worse")],
 )
 def test_verdicts(difference, verdict):
     assert Standing("a", difference, 2.0).verdict == verdict
@@ -85,9 +105,13 @@ def test_refused(scene):
         standings({"a": flat}, flat)
     with pytest.raises(DataError, match="small: 32x16 pixels; the pair is 64x32"):
         standings({"a": flat, "small": flat[:16, :32]}, flat)
-    with pytest.raises(DataError, match="both views agree about 0 % of the pixels only, 30 % are needed"):
+    with pytest.raises(
+        DataError, match="both views agree about 0 % of the pixels only, 30 % are needed"
+    ):
         standings({"a": flat, "b": flat}, np.full_like(flat, np.nan))
-    with pytest.raises(ParameterError, match="fine is what others are compared with; name another method"):
+    with pytest.raises(
+        ParameterError, match="fine is what others are compared with; name another method"
+    ):
         choose(scene, ["fine"])
 
 
@@ -100,17 +124,27 @@ def test_choose(chosen):
 
 
 @pytest.mark.parametrize(
-    ("found", "name"), [([("sgbm", -5.0), ("window", -3.0)], "sgbm"), ([("sgbm", -1.0), ("window", 3.0)], "fine")]
+    ("found", "name"),
+    [([("sgbm", -5.0), ("window", -3.0)], "sgbm"), ([("sgbm", -1.0), ("window", 3.0)], "fine")],
 )
 def test_the_default_is_left_for_the_best_of_the_better_ones_only(chosen, found, name):
-    assert dataclasses.replace(chosen, standings=tuple(Standing(n, d, 2.0) for n, d in found)).name == name
+    assert (
+        dataclasses.replace(chosen, standings=tuple(Standing(n, d, 2.0) for n, d in found)).name
+        == name
+    )
 
 
-def test_what_is_known_of_a_shipped_method_is_not_said_of_a_users_file(scene, tmp_path, monkeypatch):
+def test_what_is_known_of_a_shipped_method_is_not_said_of_a_users_file(
+    scene, tmp_path, monkeypatch
+):
     (tmp_path / "window.yaml").write_text("include: sgbm\n")
     told = []
     monkeypatch.setattr(
-        choosing, "standings", lambda maps, reference_map, before: told.append(before) or standings(maps, reference_map, before)
+        choosing,
+        "standings",
+        lambda maps, reference_map, before: (
+            told.append(before) or standings(maps, reference_map, before)
+        ),
     )
     choose(scene, [str(tmp_path / "window.yaml")])
     choose(scene, ["window"])
@@ -119,7 +153,9 @@ def test_what_is_known_of_a_shipped_method_is_not_said_of_a_users_file(scene, tm
 
 def test_time_is_kept(scene, monkeypatch):
     looked = []
-    monkeypatch.setattr(choosing, "looked_at", lambda *given: looked.append(given) or looked_at(*given))
+    monkeypatch.setattr(
+        choosing, "looked_at", lambda *given: looked.append(given) or looked_at(*given)
+    )
     found = choose(scene, ["window", "sgbm", "ssd"], seconds=0)
     assert found.left_out == ("sgbm", "ssd")
     assert len(looked) == 1
@@ -135,9 +171,18 @@ def test_every_candidate_is_known_from_scenes_with_truth():
         (lambda s: Scene.from_images(s.match, s.reference, (0, 31)), "exchanged"),
         (lambda s: Scene.from_images(s.match, s.reference), "exchanged"),
         (lambda s: Scene.from_images(s.reference, s.match, (0, 5)), "too narrow"),
-        (lambda s: Scene.from_images(s.reference, np.roll(s.match, 4, axis=0), (0, 31)), "may not be rectified"),
-        (lambda s: Scene.from_images(s.reference, np.full_like(s.match, 9), (0, 31)), "different scenes, or too little texture"),
-        (lambda s: Scene.from_images(s.reference, np.ascontiguousarray(s.match[::-1]), (0, 31)), ""),
+        (
+            lambda s: Scene.from_images(s.reference, np.roll(s.match, 4, axis=0), (0, 31)),
+            "may not be rectified",
+        ),
+        (
+            lambda s: Scene.from_images(s.reference, np.full_like(s.match, 9), (0, 31)),
+            "different scenes, or too little texture",
+        ),
+        (
+            lambda s: Scene.from_images(s.reference, np.ascontiguousarray(s.match[::-1]), (0, 31)),
+            "",
+        ),
     ],
 )
 def test_no_answer_about_a_doubtful_pair(scene, chosen, spoil, told):

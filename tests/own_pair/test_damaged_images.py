@@ -40,7 +40,9 @@ def pair(request, tmp_path, monkeypatch):
     for path, content in {"left.jpg": left, "right.jpg": right}.items():
         Path(path).write_bytes(content)
         (folder / path).write_bytes(content)
-    (folder / "scene.yaml").write_text("frames: [left.jpg, right.jpg]\nsearch: {minimum: 0, maximum: 31}\ntruth: truth.pfm\n")
+    (folder / "scene.yaml").write_text(
+        "frames: [left.jpg, right.jpg]\nsearch: {minimum: 0, maximum: 31}\ntruth: truth.pfm\n"
+    )
     write_pfm(folder / "truth.pfm", np.full((240, 320), 10, np.float32))
     write_pfm("map.pfm", np.full((240, 320), 10, np.float32))
     return folder
@@ -48,7 +50,11 @@ def pair(request, tmp_path, monkeypatch):
 
 def damage_in(warnings):
     """Return the warnings about damage."""
-    return [warning for warning in warnings if "right.jpg: is damaged, and pixels may be wrong (" in warning]
+    return [
+        warning
+        for warning in warnings
+        if "right.jpg: is damaged, and pixels may be wrong (" in warning
+    ]
 
 
 def test_match_names_the_damaged_file_on_the_terminal_and_in_its_record(pair):
@@ -61,14 +67,19 @@ def test_match_names_the_damaged_file_on_the_terminal_and_in_its_record(pair):
 def test_match_of_python_names_the_damaged_file(pair):
     with pytest.warns(ResultWarning, match="is damaged, and pixels may be wrong"):
         matched = stereo_framework.match(
-            str(Path("left.jpg").absolute()), str(Path("right.jpg").absolute()), (0, 32), method="ssd"
+            str(Path("left.jpg").absolute()),
+            str(Path("right.jpg").absolute()),
+            (0, 32),
+            method="ssd",
         )
     assert len(damage_in(matched.warnings)) == 1
 
 
 @pytest.mark.parametrize("executor", ["thread", "process"])
 def test_results_of_run_name_the_damaged_file(pair, executor):
-    result = call("run", "ssd", "--scene", "./scene", "--executor", executor, "--out", "out", "--json")
+    result = call(
+        "run", "ssd", "--scene", "./scene", "--executor", executor, "--out", "out", "--json"
+    )
     [record] = json.loads(result.stdout)
     assert len(damage_in(record["warnings"])) == 1
     [stored] = json.loads(call("results", "out", "--json").stdout)

@@ -28,7 +28,11 @@ class Process:
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_second_process_is_started_where_something_is_compiled(monkeypatch, cores):
     started = []
-    monkeypatch.setattr(subprocess, "Popen", lambda *given, **streams: started.append(Process(*given, **streams)) or started[-1])
+    monkeypatch.setattr(
+        subprocess,
+        "Popen",
+        lambda *given, **streams: started.append(Process(*given, **streams)) or started[-1],
+    )
     with threads(cores), compiled_by_two():
         assert not started
         for kernel in ("first", "", "second", ""):
@@ -52,7 +56,9 @@ def test_a_second_process_that_cannot_start_stops_nothing(monkeypatch):
 
 def test_the_second_process_runs_the_default_method():
     result = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "stereo_framework.own_pair.first_use"], capture_output=True, text=True
+        [sys.executable, "-X", "importtime", "-m", "stereo_framework.own_pair.first_use"],
+        capture_output=True,
+        text=True,
     )
     assert result.returncode == 0, result.stderr[-500:]
     assert "stereo_framework.optimization.plane_paths" in result.stderr

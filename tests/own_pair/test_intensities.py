@@ -22,7 +22,11 @@ def pair(low, high, shape=(40, 50), **masks):
     [
         (0, 255, None),
         (3, 60, None),
-        (0, 2047 / 257, "the images are dark: of intensities up to 255 they reach 7.96, as where files of 16 bits hold fewer"),
+        (
+            0,
+            2047 / 257,
+            "the images are dark: of intensities up to 255 they reach 7.96, as where files of 16 bits hold fewer",
+        ),
         (0, 1, "intensities up to 1, where 0 to 255 are expected"),
         (0, 2047, "the intensities go from 0 to 2047, where 0 to 255 are expected; --stretch"),
         (-30, 90, "the intensities go from -30 to 90"),
@@ -38,12 +42,15 @@ def test_doubts(low, high, said):
 def test_both_images_are_stretched_alike():
     # Half a percent of 4000 pixels at either end, the first and last 20, is clipped; the rest keeps its differences.
     scene = Scene.from_images(
-        np.arange(2000, dtype=np.float32).reshape(40, 50), np.arange(2000, 4000, dtype=np.float32).reshape(40, 50)
+        np.arange(2000, dtype=np.float32).reshape(40, 50),
+        np.arange(2000, 4000, dtype=np.float32).reshape(40, 50),
     )
     found, told = stretched(scene)
     assert told == "stretched: the intensities 20 to 3979 became 0 to 255"
     both = np.concatenate([found.reference.ravel(), found.match.ravel()])
-    np.testing.assert_allclose(both, np.clip((np.arange(4000) - 19.995) / (3979.005 - 19.995) * 255, 0, 255), atol=1e-3)
+    np.testing.assert_allclose(
+        both, np.clip((np.arange(4000) - 19.995) / (3979.005 - 19.995) * 255, 0, 255), atol=1e-3
+    )
     assert np.array_equal(stretched(pair(7, 7))[0].reference, pair(7, 7).reference)
 
 
@@ -53,7 +60,9 @@ def test_further_frames_are_stretched_by_the_ends_of_the_pair():
     found, _ = stretched(replace(scene, frames=(*scene.frames, third)))
     low, high = np.percentile([scene.reference, scene.match], [0.5, 99.5])
     np.testing.assert_array_equal(found.reference, stretched(scene)[0].reference)
-    np.testing.assert_allclose(found.image(2), np.clip((scene.reference / 2 - low) / (high - low) * 255, 0, 255), atol=1e-3)
+    np.testing.assert_allclose(
+        found.image(2), np.clip((scene.reference / 2 - low) / (high - low) * 255, 0, 255), atol=1e-3
+    )
 
 
 def test_pixels_without_data_do_not_count():
@@ -61,7 +70,9 @@ def test_pixels_without_data_do_not_count():
     mask[30:] = False
     scene = pair(0, 100, left_mask=mask, right_mask=mask[::-1].copy())
     found, told = stretched(scene)
-    assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx([0.375, 74.6, 0, 255], abs=0.2)
+    assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
+        [0.375, 74.6, 0, 255], abs=0.2
+    )
     np.testing.assert_array_equal(found.valid(0), mask)
 
 
@@ -72,7 +83,12 @@ def test_satellite_images_of_eleven_bits(tmp_path, monkeypatch):
     for name, image in (("l", scene.reference), ("r", scene.match)):
         samples = image[..., 1].astype(np.uint16) * 8
         samples[:9, :9] = 0
-        tifffile.imwrite(f"{name}.tif", samples, photometric="minisblack", extratags=[*geo, (42113, 2, 0, "0", True)])
+        tifffile.imwrite(
+            f"{name}.tif",
+            samples,
+            photometric="minisblack",
+            extratags=[*geo, (42113, 2, 0, "0", True)],
+        )
     call = ["match", "l.tif", "r.tif", "--method", "fast", "--disparities", "0:31"]
     dark = invoke(*call)
     assert "warning: the images are dark: of intensities up to 255 they reach 7.94, " in dark.stderr

@@ -14,11 +14,17 @@ from stereo_framework.own_pair import kept_parts
 from stereo_framework.own_pair.kept_parts import kept_match
 from stereo_framework.own_pair.matching import match
 
-METHOD = Pipeline(["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"])
+METHOD = Pipeline(
+    ["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"]
+)
 
 
 def pair(seed=3, mask=None):
-    return Pair(*np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8), Search(0, 4), mask)
+    return Pair(
+        *np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8),
+        Search(0, 4),
+        mask,
+    )
 
 
 @pytest.fixture
@@ -26,7 +32,9 @@ def calls(monkeypatch):
     """The pairs that are matched, and not read."""
     found, walked = [], kept_parts.walked
     monkeypatch.setattr(
-        kept_parts, "walked", lambda method, pair, **options: found.append(pair) or walked(method, pair, **options)
+        kept_parts,
+        "walked",
+        lambda method, pair, **options: found.append(pair) or walked(method, pair, **options),
     )
     return found
 
@@ -36,8 +44,15 @@ def test_what_was_matched_is_read_again(tmp_path, calls):
     assert len(calls) == 1
     np.testing.assert_array_equal(again.disparity, first.disparity)
     np.testing.assert_array_equal(again.status, first.status)
-    np.testing.assert_array_equal(again.confidence["matching_score"], first.confidence["matching_score"])
-    assert (again.search, again.warnings, again.messages, again.memory) == (first.search, first.warnings, "", None)
+    np.testing.assert_array_equal(
+        again.confidence["matching_score"], first.confidence["matching_score"]
+    )
+    assert (again.search, again.warnings, again.messages, again.memory) == (
+        first.search,
+        first.warnings,
+        "",
+        None,
+    )
     # Nobody knows any more what it took.
     assert again.seconds == {}
 
@@ -63,10 +78,14 @@ def test_a_damaged_file_is_made_again(tmp_path, content, calls):
     [path] = tmp_path.rglob("*.npz")
     path.write_bytes(path.read_bytes()[:-100] if content is None else content)
     for _ in range(2):
-        np.testing.assert_array_equal(kept_match(METHOD, pair(), tmp_path).disparity, first.disparity)
+        np.testing.assert_array_equal(
+            kept_match(METHOD, pair(), tmp_path).disparity, first.disparity
+        )
     assert len(calls) == 2
     # Where nothing can be written, nothing is kept.
-    np.testing.assert_array_equal(kept_match(METHOD, pair(), path / "parts").disparity, first.disparity)
+    np.testing.assert_array_equal(
+        kept_match(METHOD, pair(), path / "parts").disparity, first.disparity
+    )
 
 
 def _replace_by_folder(path):

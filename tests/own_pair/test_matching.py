@@ -18,7 +18,11 @@ from stereo_framework.kernels.counting import announced_to
 @pytest.fixture(scope="module")
 def found(known):
     return stereo_framework.match(
-        known.reference, known.match, (0, 31), calibration=Calibration(400, 0.1, 2.0, (150, 110)), method="ssd"
+        known.reference,
+        known.match,
+        (0, 31),
+        calibration=Calibration(400, 0.1, 2.0, (150, 110)),
+        method="ssd",
     )
 
 
@@ -27,7 +31,12 @@ def test_arrays(known, found):
     np.testing.assert_array_equal(found.disparity, by_run)
     assert found.status.dtype == np.uint8
     assert found.confidence.shape == found.disparity.shape
-    assert (found.search.minimum, found.search.maximum, found.origin, found.method) == (0, 31, "given", "ssd")
+    assert (found.search.minimum, found.search.maximum, found.origin, found.method) == (
+        0,
+        31,
+        "given",
+        "ssd",
+    )
     assert found.seconds > 0
     # Most of what both views agree about is right.
     error = np.abs(found.disparity - known.truth) > 1
@@ -50,10 +59,14 @@ def test_files(found, tmp_path):
     assert {*names, RECORD} == {path.name for path in (tmp_path / "a").iterdir()}
     np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "disparity.pfm"), found.disparity)
     # Rounded to 1/256 pixel; 0, which means unknown, becomes 1/256.
-    np.testing.assert_allclose(read_disparity(tmp_path / "a" / "disparity.png"), found.disparity, atol=1 / 256)
+    np.testing.assert_allclose(
+        read_disparity(tmp_path / "a" / "disparity.png"), found.disparity, atol=1 / 256
+    )
     np.testing.assert_array_equal(read_pfm(tmp_path / "a" / "confidence.pfm"), found.confidence)
     np.testing.assert_array_equal(read_disparity(tmp_path / "a" / "depth.tiff"), found.depth())
-    assert ((read_grey(tmp_path / "a" / "status.png") == 255) == (found.status == Status.MATCHED)).all()
+    assert (
+        (read_grey(tmp_path / "a" / "status.png") == 255) == (found.status == Status.MATCHED)
+    ).all()
     assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points().place)
 
 
@@ -61,15 +74,21 @@ def test_measures_of_the_method_are_written(known, tmp_path):
     method = {"include": "census", "confidence": ["peak_ratio"]}
     found = stereo_framework.match(known.reference, known.match, (0, 20), method=method)
     assert "confidence_peak_ratio.pfm" in found.save(tmp_path)
-    np.testing.assert_array_equal(read_pfm(tmp_path / "confidence_peak_ratio.pfm"), found.result.confidence["peak_ratio"])
+    np.testing.assert_array_equal(
+        read_pfm(tmp_path / "confidence_peak_ratio.pfm"), found.result.confidence["peak_ratio"]
+    )
     np.testing.assert_array_equal(read_pfm(tmp_path / "confidence.pfm"), found.confidence)
 
 
 @pytest.mark.parametrize(("value", "written"), [(-0.25, 1 / 256), (-1.5, None), (256, None)])
-def test_what_does_not_fit_16_bits_is_left_out_unless_smoothing_took_it_below_0(found, tmp_path, value, written):
+def test_what_does_not_fit_16_bits_is_left_out_unless_smoothing_took_it_below_0(
+    found, tmp_path, value, written
+):
     disparity = found.disparity.copy()
     disparity[3, 4] = value
-    matched = dataclasses.replace(found, result=dataclasses.replace(found.result, disparity=disparity))
+    matched = dataclasses.replace(
+        found, result=dataclasses.replace(found.result, disparity=disparity)
+    )
     assert ("disparity.png" in matched.save(tmp_path)) == (written is not None)
     # Grey 0 means no estimate, so that 0 is written as 1/256.
     assert written is None or read_disparity(tmp_path / "disparity.png")[3, 4] == written
@@ -85,7 +104,9 @@ def test_files_and_ranges(known, tmp_path):
     )
     doing = []
     with announced_to(doing.append):
-        found = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd")
+        found = stereo_framework.match(
+            tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd"
+        )
     assert (found.search.maximum, found.origin, found.name) == (32, "of the calibration", "l")
     assert {"sparse matches", "squared_difference"} <= {one.rpartition(": ")[2] for one in doing}
     assert found.depth().shape == (144, 192)
@@ -98,7 +119,11 @@ def test_files_and_ranges(known, tmp_path):
     assert (beside.search.maximum, beside.origin) == (32, "of the calibration")
     # Whoever asks for an estimate gets one.
     auto = stereo_framework.match(
-        tmp_path / "l.png", tmp_path / "r.png", "auto", calibration=tmp_path / "calib.txt", method="ssd"
+        tmp_path / "l.png",
+        tmp_path / "r.png",
+        "auto",
+        calibration=tmp_path / "calib.txt",
+        method="ssd",
     )
     assert (auto.search, auto.origin) == (estimated.search, estimated.origin)
     truth = known.truth[np.isfinite(known.truth)]
@@ -114,22 +139,33 @@ def test_mistakes(known):
     left, right = known.reference, known.match
     with pytest.raises(ParameterError, match="one is an array and one is a file"):
         stereo_framework.match(left, "right.png")
-    with pytest.raises(ParameterError, match="rectify computes the calibration of the rectified pair; leave out the other one"):
+    with pytest.raises(
+        ParameterError,
+        match="rectify computes the calibration of the rectified pair; leave out the other one",
+    ):
         stereo_framework.match(left, right, (0, 31), calibration=(3, 1), rectify="auto")
-    with pytest.raises(ParameterError, match="^match: left is .*; expected the path of an image, or an image as a numpy array$"):
+    with pytest.raises(
+        ParameterError,
+        match="^match: left is .*; expected the path of an image, or an image as a numpy array$",
+    ):
         stereo_framework.match(left.tolist(), right.tolist())
     with pytest.raises(
-        ParameterError, match=r"^match: disparities is 31; expected a Search, such as Search\(0, 63\), or its two ends"
+        ParameterError,
+        match=r"^match: disparities is 31; expected a Search, such as Search\(0, 63\), or its two ends",
     ):
         stereo_framework.match(left, right, 31)
     with pytest.raises(
-        ParameterError, match="^match: method is 3; expected a file, the name of a shipped script, a mapping or a Setting$"
+        ParameterError,
+        match="^match: method is 3; expected a file, the name of a shipped script, a mapping or a Setting$",
     ):
         stereo_framework.match(left, right, (0, 31), method=3)
     two = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
     with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
         stereo_framework.match(left, right, (0, 31), method=two)
-    with pytest.raises(DataError, match="left is 192x144 .* and right is 180x144 .*; both images must be of one size"):
+    with pytest.raises(
+        DataError,
+        match="left is 192x144 .* and right is 180x144 .*; both images must be of one size",
+    ):
         stereo_framework.match(left, right[:, :180], (0, 31))
     with pytest.raises(DataError, match="depth needs a calibration"):
         _ = stereo_framework.match(left, right, (0, 31), method="ssd").depth()

@@ -58,7 +58,9 @@ def test_all_orientations_are_those_of_pillow(tmp_path, suffix, orientation):
     lossless = PIL.Image.fromarray(pixels)
     lossless.save(tmp_path / "exact.png", exif=header)
     with PIL.Image.open(tmp_path / "exact.png") as shown:
-        np.testing.assert_array_equal(turned_upright(pixels, orientation), np.asarray(PIL.ImageOps.exif_transpose(shown)))
+        np.testing.assert_array_equal(
+            turned_upright(pixels, orientation), np.asarray(PIL.ImageOps.exif_transpose(shown))
+        )
 
 
 @pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.ResultWarning")
@@ -66,7 +68,8 @@ def test_all_orientations_are_those_of_pillow(tmp_path, suffix, orientation):
 def test_turned_photographs_are_matched_upright(tmp_path, images, expected, orientation):
     suffix = FORMATS[orientation % 2]
     left, right = (
-        write_turned(tmp_path / f"{name}.{suffix}", image, orientation) for name, image in zip("lr", images, strict=True)
+        write_turned(tmp_path / f"{name}.{suffix}", image, orientation)
+        for name, image in zip("lr", images, strict=True)
     )
     np.testing.assert_array_equal(match(left, right, (0, 30), method="ssd").disparity, expected)
 
@@ -79,9 +82,15 @@ def test_each_photograph_is_turned_by_its_own_orientation(tmp_path, images, expe
     mask[20:60, 30:90] = False
     write_image(tmp_path / "mask.png", mask)
     write_turned(tmp_path / "turned_mask.png", mask * np.uint8(255), 8)
-    assert np.isnan(match(left, right, (0, 30), method="ssd", left_mask=tmp_path / "mask.png").disparity[30:50, 40:80]).all()
     assert np.isnan(
-        match(left, right, (0, 30), method="ssd", left_mask=tmp_path / "turned_mask.png").disparity[30:50, 40:80]
+        match(left, right, (0, 30), method="ssd", left_mask=tmp_path / "mask.png").disparity[
+            30:50, 40:80
+        ]
+    ).all()
+    assert np.isnan(
+        match(left, right, (0, 30), method="ssd", left_mask=tmp_path / "turned_mask.png").disparity[
+            30:50, 40:80
+        ]
     ).all()
     np.testing.assert_array_equal(match(left, right, (0, 30), method="ssd").disparity, expected)
 
@@ -103,7 +112,9 @@ def test_transparent_pixels_and_nan_are_turned_with_the_image(tmp_path):
 def test_images_are_read_as_stored_unless_they_are_matched(tmp_path, images):
     path = write_turned(tmp_path / "l.png", images[0], 6)
     right = write_turned(tmp_path / "r.png", images[1], 6)
-    with pytest.warns(ResultWarning, match=r"l\.png: is stored in another orientation .* and read as it is stored"):
+    with pytest.warns(
+        ResultWarning, match=r"l\.png: is stored in another orientation .* and read as it is stored"
+    ):
         np.testing.assert_array_equal(read_image(path), stored(images[0], 6))
     with pytest.warns(ResultWarning, match="read as it is stored"):
         assert pair_scene(path, right).match.shape == (160, 144, 3)
@@ -117,7 +128,15 @@ def test_a_new_scene_and_choose_turn_photographs(tmp_path, images, expected):
     assert result.exit_code == 0, result.output
     assert "\nupright: true\n" in (tmp_path / "scene.yaml").read_text()
     assert load_scene(tmp_path).reference.shape == images[0].shape
-    chosen = ("choose", tmp_path / "left.jpg", tmp_path / "right.jpg", "--disparities", "0:30", "--methods", "sgm")
+    chosen = (
+        "choose",
+        tmp_path / "left.jpg",
+        tmp_path / "right.jpg",
+        "--disparities",
+        "0:30",
+        "--methods",
+        "sgm",
+    )
     assert invoke(*chosen, "--out", tmp_path / "choice").exit_code == 0
     assert read_disparity(tmp_path / "choice" / "best.pfm").shape == expected.shape
 
@@ -131,8 +150,19 @@ def test_turned_photographs_are_rectified_upright(tmp_path, monkeypatch, rectify
         write_turned(tmp_path / f"{name}.png", image, orientation)
     camera = {"rows": 3, "cols": 3, "data": [400, 0, 160, 0, 400, 120, 0, 0, 1]}
     straight = {"rows": 3, "cols": 3, "data": [1, 0, 0, 0, 1, 0, 0, 0, 1]}
-    none, baseline = {"rows": 1, "cols": 4, "data": [0] * 4}, {"rows": 3, "cols": 1, "data": [-1, 0, 0]}
-    rig = {"K1": camera, "D1": none, "K2": camera, "D2": none, "R": straight, "T": baseline, "image_size": [320, 240]}
+    none, baseline = (
+        {"rows": 1, "cols": 4, "data": [0] * 4},
+        {"rows": 3, "cols": 1, "data": [-1, 0, 0]},
+    )
+    rig = {
+        "K1": camera,
+        "D1": none,
+        "K2": camera,
+        "D2": none,
+        "R": straight,
+        "T": baseline,
+        "image_size": [320, 240],
+    }
     (tmp_path / "rig.json").write_text(json.dumps(rig))
     options = ("--rectify", rectify, "--disparities=-40:40", "--method", "ssd", "--out", "out")
     result = invoke("match", "l.png", "r.png", *options)
@@ -140,7 +170,10 @@ def test_turned_photographs_are_rectified_upright(tmp_path, monkeypatch, rectify
     assert read_disparity(tmp_path / "out" / "disparity.pfm").shape == scene.reference.shape[:2]
     (tmp_path / "rig.json").write_text(json.dumps(rig | {"image_size": [240, 320]}))
     if rectify == "rig.json":
-        assert "turned upright by its EXIF orientation" in invoke("match", "l.png", "r.png", *options).stderr
+        assert (
+            "turned upright by its EXIF orientation"
+            in invoke("match", "l.png", "r.png", *options).stderr
+        )
 
 
 @pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.ResultWarning")
@@ -153,11 +186,17 @@ def test_a_new_scene_of_upright_images_has_no_such_line(tmp_path, images):
 
 @pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.ResultWarning")
 def test_a_calibration_of_the_stored_image_is_refused(tmp_path, images):
-    left, right = (write_turned(tmp_path / f"{name}.png", image, 6) for name, image in zip("lr", images, strict=True))
+    left, right = (
+        write_turned(tmp_path / f"{name}.png", image, 6)
+        for name, image in zip("lr", images, strict=True)
+    )
     camera = "[400 0 70; 0 400 80; 0 0 1]"
     text = f"cam0={camera}\ncam1={camera}\ndoffs=0\nbaseline=100\nndisp=31\n"
     (tmp_path / "stored.txt").write_text(f"{text}width=144\nheight=160\n")
-    with pytest.raises(DataError, match=r"144x160 pixels, and .* has 160x144; .* turned upright by its EXIF orientation"):
+    with pytest.raises(
+        DataError,
+        match=r"144x160 pixels, and .* has 160x144; .* turned upright by its EXIF orientation",
+    ):
         match(left, right, (0, 30), method="ssd", calibration=tmp_path / "stored.txt")
     (tmp_path / "upright.txt").write_text(f"{text}width=160\nheight=144\n")
     found = match(left, right, (0, 30), method="ssd", calibration=tmp_path / "upright.txt")
@@ -165,7 +204,15 @@ def test_a_calibration_of_the_stored_image_is_refused(tmp_path, images):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"II*\0", b"\x89PNG\r\n\x1a\n\xff\xff\xff\xffeXIf", b"RIFF0000WEBP"]
+    "damage",
+    [
+        b"",
+        b"\xff\xd8",
+        b"\x89PNG\r\n\x1a\n",
+        b"II*\0",
+        b"\x89PNG\r\n\x1a\n\xff\xff\xff\xffeXIf",
+        b"RIFF0000WEBP",
+    ],
 )
 def test_damaged_files_count_as_upright(tmp_path, damage):
     (tmp_path / "image").write_bytes(damage)

@@ -25,7 +25,9 @@ def names(found):
 
 
 def test_two_files_are_not_looked_at():
-    assert {name: tuple(map(str, pair)) for name, pair in pairs("a/l.png", "b/r.png").items()} == {"l": ("a/l.png", "b/r.png")}
+    assert {name: tuple(map(str, pair)) for name, pair in pairs("a/l.png", "b/r.png").items()} == {
+        "l": ("a/l.png", "b/r.png")
+    }
 
 
 def test_equal_names_belong_together(files):
@@ -37,7 +39,10 @@ def test_equal_names_belong_together(files):
 
 def test_names_that_differ_in_the_word_for_the_side_belong_together(files):
     root = files("s/x_left.png", "s/y_left.png", "s/x_right.png", "s/y_right.png")
-    expected = {"x_left": ("s/x_left.png", "s/x_right.png"), "y_left": ("s/y_left.png", "s/y_right.png")}
+    expected = {
+        "x_left": ("s/x_left.png", "s/x_right.png"),
+        "y_left": ("s/y_left.png", "s/y_right.png"),
+    }
     assert names(pairs(str(root / "s" / "*_left.png"), str(root / "s" / "*_right.png"))) == expected
 
 
@@ -45,7 +50,11 @@ def test_mistakes(files):
     root = files("l/a.png", "l/b.png", "r/a.png", "o/x.png", "empty/notes.txt")
     for left, right, said in (
         ("l", "r", r"only one of them has b.png \(1 such files\)"),
-        ("l", "o", "the names do not show which images belong together, such as a.png and x.png; give both files"),
+        (
+            "l",
+            "o",
+            "the names do not show which images belong together, such as a.png and x.png; give both files",
+        ),
         ("l", "empty", "empty: no images there; legal endings: .png"),
         ("l", "r/a.png", "one is a file and one is a folder"),
     ):
@@ -54,7 +63,9 @@ def test_mistakes(files):
 
 
 def make_sides(files, left_names, right_names):
-    root = files(*(f"left/{name}.png" for name in left_names), *(f"right/{name}.png" for name in right_names))
+    root = files(
+        *(f"left/{name}.png" for name in left_names), *(f"right/{name}.png" for name in right_names)
+    )
     return str(root / "left"), str(root / "right")
 
 
@@ -77,7 +88,9 @@ def test_words_and_numbers_pair_names_that_differ(files, left_names, right_names
     assert list(found) == left_names
     assert {path.stem for _, path in found.values()} == set(right_names)
     for left, right in found.values():
-        left_numbers, right_numbers = (re.findall(r"[1-9]\d*", re.sub(r"cam\d|im\d", "", path.stem)) for path in (left, right))
+        left_numbers, right_numbers = (
+            re.findall(r"[1-9]\d*", re.sub(r"cam\d|im\d", "", path.stem)) for path in (left, right)
+        )
         assert left_numbers == right_numbers
 
 
@@ -90,11 +103,27 @@ def test_words_and_numbers_pair_names_that_differ(files, left_names, right_names
             ["right_1", "right_2", "right_3", "right_5"],
             "left_4.png, right_3.png .2 such",
         ),
-        (["left_1", "left_2", "left_3"], ["right_1", "right_2"], "only one of them has left_3.png .1 such files."),
-        (["left_10", "left_11", "left_12"], ["right_20", "right_21", "right_22"], "left_10.png and right_20.png; give both"),
-        (["left_7"], ["right_8"], "left_7.png and right_8.png; give both files of a pair the same name or the same number"),
+        (
+            ["left_1", "left_2", "left_3"],
+            ["right_1", "right_2"],
+            "only one of them has left_3.png .1 such files.",
+        ),
+        (
+            ["left_10", "left_11", "left_12"],
+            ["right_20", "right_21", "right_22"],
+            "left_10.png and right_20.png; give both",
+        ),
+        (
+            ["left_7"],
+            ["right_8"],
+            "left_7.png and right_8.png; give both files of a pair the same name or the same number",
+        ),
         (["DSC_0001"], ["DSC_0002"], "do not show which images belong together"),
-        (["left_1", "left_01"], ["right_1", "right_2"], "left: left_0?1.png and left_0?1.png have the same words and numbers"),
+        (
+            ["left_1", "left_01"],
+            ["right_1", "right_2"],
+            "left: left_0?1.png and left_0?1.png have the same words and numbers",
+        ),
     ],
 )
 def test_images_without_a_partner_are_refused(files, left_names, right_names, message):
@@ -113,12 +142,20 @@ def test_pairs_are_ordered_by_the_size_of_their_numbers(files):
     assert list(found) == ["f1", "f9", "f10"]
 
 
-@pytest.mark.parametrize("names", [[], ["mask.png"], ["left_mask.png", "right_mask.png"], ["left_right.png"], ["a.png", "b.png"]])
+@pytest.mark.parametrize(
+    "names",
+    [[], ["mask.png"], ["left_mask.png", "right_mask.png"], ["left_right.png"], ["a.png", "b.png"]],
+)
 def test_masks_in_order_are_taken(names):
     check_mask_order([Path(name) for name in names])
 
 
-@pytest.mark.parametrize("names", [["right_mask.png"], ["right.png", "left.png"], ["mask.png", "mask-left.png"]])
+@pytest.mark.parametrize(
+    "names", [["right_mask.png"], ["right.png", "left.png"], ["mask.png", "mask-left.png"]]
+)
 def test_masks_of_the_other_image_are_refused(names):
-    with pytest.raises(ParameterError, match="give the mask of the left image first and that of the right image second"):
+    with pytest.raises(
+        ParameterError,
+        match="give the mask of the left image first and that of the right image second",
+    ):
         check_mask_order([Path(name) for name in names])

@@ -36,4 +36,6 @@ def test_a_match_is_saved_without_matplotlib(tmp_path, monkeypatch):
     # What stands for None here cannot be imported.
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     scene = load_scene("synthetic/planes")
-    assert "picture.png" in match(scene.reference, scene.match, (0, 30), method="sgbm").save(tmp_path)
+    assert "picture.png" in match(scene.reference, scene.match, (0, 30), method="sgbm").save(
+        tmp_path
+    )

@@ -39,10 +39,18 @@ LEFT, RIGHT = turn(1.5, -1.0, 2.0), turn(-1.0, 1.0, -0.5)
 def taken(image, rotation):
     """What a camera sees that is turned by a rotation and has the lens, of what one sees that has neither: each pixel's ray, by OpenCV, turned back."""
     rows, columns = image.shape[:2]
-    pixels = np.dstack(np.meshgrid(np.arange(columns), np.arange(rows))).reshape(-1, 1, 2).astype(np.float64)
+    pixels = (
+        np.dstack(np.meshgrid(np.arange(columns), np.arange(rows)))
+        .reshape(-1, 1, 2)
+        .astype(np.float64)
+    )
     seen = cv2.undistortPoints(pixels, CAMERA, LENS).reshape(-1, 2)
     rays = np.column_stack([seen, np.ones(len(seen))]) @ rotation  # the transpose turns back
-    place = (rays[:, :2] / rays[:, 2:] * FOCAL + CAMERA[:2, 2]).astype(np.float32).reshape(rows, columns, 2)
+    place = (
+        (rays[:, :2] / rays[:, 2:] * FOCAL + CAMERA[:2, 2])
+        .astype(np.float32)
+        .reshape(rows, columns, 2)
+    )
     return cv2.remap(np.ascontiguousarray(image), place, None, cv2.INTER_CUBIC)
 
 
@@ -71,7 +79,9 @@ def raw(scene):
 
 @pytest.fixture
 def cameras(tmp_path):
-    return read_stereo_calibration([written(tmp_path / "i.yml", **INTRINSICS), written(tmp_path / "e.yml", **EXTRINSICS)])
+    return read_stereo_calibration(
+        [written(tmp_path / "i.yml", **INTRINSICS), written(tmp_path / "e.yml", **EXTRINSICS)]
+    )
 
 
 def offset(scene):
@@ -92,7 +102,9 @@ def test_rows_come_together_and_depths_are_right(scene, raw, cameras):
     truth = FOCAL * BASELINE / scene.truth * np.sqrt((column / FOCAL) ** 2 + (row / FOCAL) ** 2 + 1)
     # Nearest, near and farthest surface; some pixels of the border are not seen.
     shares = [1, 5, 25, 95]
-    np.testing.assert_allclose(np.percentile(distances, shares), np.percentile(truth, shares), rtol=0.02)
+    np.testing.assert_allclose(
+        np.percentile(distances, shares), np.percentile(truth, shares), rtol=0.02
+    )
 
 
 def test_what_no_camera_saw_holds_no_data(raw, cameras):
@@ -111,7 +123,14 @@ def test_what_no_camera_saw_holds_no_data(raw, cameras):
 
 
 def test_a_straight_pair_stays_as_it_is(scene, tmp_path):
-    straight = {"M1": CAMERA, "D1": np.zeros(5), "M2": CAMERA, "D2": np.zeros(5), "R": np.eye(3), "T": [[-BASELINE], [0], [0]]}
+    straight = {
+        "M1": CAMERA,
+        "D1": np.zeros(5),
+        "M2": CAMERA,
+        "D2": np.zeros(5),
+        "R": np.eye(3),
+        "T": [[-BASELINE], [0], [0]],
+    }
     found = rectified(scene, read_stereo_calibration([written(tmp_path / "c.yml", **straight)]))
     assert found.calibration.focal_length == pytest.approx(FOCAL)
     assert found.calibration.center == pytest.approx((160, 120))
@@ -127,9 +146,13 @@ def grey(image):
 @pytest.mark.parametrize("kind", ["grey", "grey, of one camera only", "11 bits"])
 def test_what_was_matched_can_be_matched_again(scene, raw, cameras, tmp_path, kind):
     """The same images come back, with the same channels, and the same masks."""
-    if kind == "grey, of one camera only":  # the right one has a longer lens, so that the left image is whole
+    if (
+        kind == "grey, of one camera only"
+    ):  # the right one has a longer lens, so that the left image is whole
         longer = CAMERA + np.diag([15, 15, 0])
-        cameras = StereoCalibration(CAMERA, np.zeros(5), longer, np.zeros(5), np.eye(3), np.array([-BASELINE, 0, 0]))
+        cameras = StereoCalibration(
+            CAMERA, np.zeros(5), longer, np.zeros(5), np.eye(3), np.array([-BASELINE, 0, 0])
+        )
         left, right = grey(scene.reference), grey(scene.match)
     else:
         left, right = grey(raw.reference), grey(raw.match)
@@ -148,7 +171,10 @@ def test_what_was_matched_can_be_matched_again(scene, raw, cameras, tmp_path, ki
 
 
 def test_cubics_stay_within_what_is_there(scene, cameras):
-    hard = [np.where(image[..., 1] > 99, 255, 0).astype(np.float32) for image in (scene.reference, scene.match)]
+    hard = [
+        np.where(image[..., 1] > 99, 255, 0).astype(np.float32)
+        for image in (scene.reference, scene.match)
+    ]
     found = rectified(Scene.from_images(*hard), cameras)
     assert (found.reference.min(), found.reference.max()) == (0, 255)
     assert intensity_doubts(found) == []
@@ -158,7 +184,9 @@ def test_colours_of_points_end_at_255(scene):
     bright = [image.astype(np.float32) * 8 for image in (scene.reference, scene.match)]
     made = stereo_framework.match(*bright, (0, 40), method="sgbm", calibration=(FOCAL, BASELINE))
     rows, columns = np.nonzero(made.sure & np.isfinite(made.depth()))
-    np.testing.assert_array_equal(made.points().colour, np.minimum(np.rint(made.scene.reference[rows, columns]), 255))
+    np.testing.assert_array_equal(
+        made.points().colour, np.minimum(np.rint(made.scene.reference[rows, columns]), 255)
+    )
 
 
 def test_a_range_beside_the_images_is_that_of_others(raw, cameras, tmp_path):
@@ -167,13 +195,18 @@ def test_a_range_beside_the_images_is_that_of_others(raw, cameras, tmp_path):
     (tmp_path / "calib.txt").write_text(
         "cam0=[350 0 160; 0 350 120; 0 0 1]\ncam1=[350 0 160; 0 350 120; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=320\nheight=240\nndisp=64\n"
     )
-    made = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="sgbm", rectify=cameras)
+    made = stereo_framework.match(
+        tmp_path / "l.png", tmp_path / "r.png", method="sgbm", rectify=cameras
+    )
     assert made.origin.startswith("estimated from")
 
 
 def test_images_of_twice_the_size(scene, cameras):
     large = [cv2.resize(image, (640, 480)) for image in (scene.reference, scene.match)]
-    with pytest.warns(DataWarning, match="column 160 and row 120, lies far from the middle of the image of 640x480 pixels"):
+    with pytest.warns(
+        DataWarning,
+        match="column 160 and row 120, lies far from the middle of the image of 640x480 pixels",
+    ):
         rectified(Scene.from_images(*large), cameras)
 
 
@@ -184,18 +217,34 @@ def test_the_command(raw, tmp_path, monkeypatch):
     written(tmp_path / "i.yml", **INTRINSICS)
     written(tmp_path / "e.yml", **EXTRINSICS)
     both = ["--rectify", "i.yml", "--rectify", "e.yml"]
-    run = invoke("match", "l.png", "r.png", "--method", "ssd", *both, "--disparities", "0:40", "-o", "out")
+    run = invoke(
+        "match", "l.png", "r.png", "--method", "ssd", *both, "--disparities", "0:40", "-o", "out"
+    )
     assert run.exit_code == 0, run.output
     assert "rectified: matched points lie 0.0" in run.stdout
     assert "not rectified" not in run.stderr
-    assert {"left_rectified.png", "right_rectified.png", "rectified.yml", "depth.tiff", "points.ply"} <= {
-        path.name for path in (tmp_path / "out").iterdir()
-    }
+    assert {
+        "left_rectified.png",
+        "right_rectified.png",
+        "rectified.yml",
+        "depth.tiff",
+        "points.ply",
+    } <= {path.name for path in (tmp_path / "out").iterdir()}
     # No estimate where there is no image, and what was written gives the same again.
-    disparity, image = read_pfm("out/disparity.pfm"), read_image("out/left_rectified.png", masked=True)
+    disparity, image = (
+        read_pfm("out/disparity.pfm"),
+        read_image("out/left_rectified.png", masked=True),
+    )
     assert not np.isfinite(disparity[image.mask.reshape(*disparity.shape, -1)[..., 0]]).any()
-    files = ["out/left_rectified.png", "out/right_rectified.png", "--calibration", "out/rectified.yml"]
-    run = invoke("match", *files, "--method", "ssd", "--disparities", "0:40", "-o", "again", "--json")
+    files = [
+        "out/left_rectified.png",
+        "out/right_rectified.png",
+        "--calibration",
+        "out/rectified.yml",
+    ]
+    run = invoke(
+        "match", *files, "--method", "ssd", "--disparities", "0:40", "-o", "again", "--json"
+    )
     assert json.loads(run.stdout)[0]["error"] is None
     np.testing.assert_array_equal(read_pfm("again/disparity.pfm"), disparity)
     assert read_image("again/depth.tiff").shape == disparity.shape
@@ -210,7 +259,10 @@ def test_the_command(raw, tmp_path, monkeypatch):
             {"T": None},
             "c.yml: no T; expected a stereo calibration; where they are in two files, as of OpenCV's stereo_calib, name both",
         ),
-        ({"M2": None, "D2": None}, "c.yml: no M2, K2 or cameraMatrix2, no D2 or distCoeffs2; expected"),
+        (
+            {"M2": None, "D2": None},
+            "c.yml: no M2, K2 or cameraMatrix2, no D2 or distCoeffs2; expected",
+        ),
         ({"M1": np.eye(4)}, "c.yml: M1 has 16 numbers; expected 9"),
         ({"D2": np.zeros(6)}, "c.yml: D2 has 6 numbers; expected 4, 5, 8, 12 or 14"),
         ({"R": 2 * np.eye(3)}, "c.yml: R is not a rotation"),
@@ -225,10 +277,16 @@ def test_the_command(raw, tmp_path, monkeypatch):
     ],
 )
 def test_calibrations_that_are_none(raw, tmp_path, changed, said):
-    values = {name: value for name, value in (INTRINSICS | EXTRINSICS | changed).items() if value is not None}
+    values = {
+        name: value
+        for name, value in (INTRINSICS | EXTRINSICS | changed).items()
+        if value is not None
+    }
     path = written(tmp_path / "c.yml", **values)
     if said is None:
-        assert rectified(raw, read_stereo_calibration([path])).calibration.baseline == pytest.approx(BASELINE)
+        assert rectified(
+            raw, read_stereo_calibration([path])
+        ).calibration.baseline == pytest.approx(BASELINE)
         return
     with pytest.raises(DataError, match=said):
         rectified(raw, read_stereo_calibration([path]))

@@ -14,11 +14,24 @@ from stereo_framework.own_pair.search_range import SparseMatches, sparse_matches
 
 def _turned(*angles):
     """The rotation by angles about the three axes, one after the other."""
-    x, y, z = (cv2.Rodrigues(angle * axis)[0] for angle, axis in zip(angles, np.eye(3), strict=True))
+    x, y, z = (
+        cv2.Rodrigues(angle * axis)[0] for angle, axis in zip(angles, np.eye(3), strict=True)
+    )
     return z @ y @ x
 
 
-PHOTOGRAPHS = ("Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Vintage")
+PHOTOGRAPHS = (
+    "Adirondack",
+    "ArtL",
+    "Jadeplant",
+    "Motorcycle",
+    "Piano",
+    "Pipes",
+    "Playroom",
+    "PlaytableP",
+    "Recycle",
+    "Vintage",
+)
 
 
 def turned(scene, seed, degrees=3.0):
@@ -27,11 +40,16 @@ def turned(scene, seed, degrees=3.0):
     focal = 1.2 * columns
     lens = np.array([[focal, 0, (columns - 1) / 2], [0, focal, (rows - 1) / 2], [0, 0, 1]])
     rng = np.random.default_rng(seed)
-    turns = [lens @ _turned(*np.deg2rad(rng.uniform(-degrees, degrees, 3))) @ np.linalg.inv(lens) for _ in range(2)]
+    turns = [
+        lens @ _turned(*np.deg2rad(rng.uniform(-degrees, degrees, 3))) @ np.linalg.inv(lens)
+        for _ in range(2)
+    ]
     images, masks = [], []
     for image, turn in zip((scene.reference, scene.match), turns, strict=True):
         images.append(cv2.warpPerspective(image, turn, (columns, rows), flags=cv2.INTER_CUBIC))
-        masks.append(cv2.warpPerspective(np.ones((rows, columns), np.uint8), turn, (columns, rows)) > 0)
+        masks.append(
+            cv2.warpPerspective(np.ones((rows, columns), np.uint8), turn, (columns, rows)) > 0
+        )
     return Scene.from_images(*images, left_mask=masks[0], right_mask=masks[1]), turns
 
 
@@ -42,7 +60,9 @@ def left_over(scene, turns, found):
     d = scene.truth[::5, ::5]
     known = np.isfinite(d)
     ends = [np.stack([x[known] - away, y[known], np.ones(known.sum())]) for away in (0, d[known])]
-    (_, left_row, left), (_, right_row, right) = (f @ t @ end for f, t, end in zip(found, turns, ends, strict=True))
+    (_, left_row, left), (_, right_row, right) = (
+        f @ t @ end for f, t, end in zip(found, turns, ends, strict=True)
+    )
     return float(np.sqrt(np.mean((left_row / left - right_row / right) ** 2)))
 
 
@@ -60,7 +80,10 @@ def test_the_page_prints_the_row_differences_that_remain_on_turned_photographs(d
     assert expected in page
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (i > 2)) for i, name in enumerate(PHOTOGRAPHS)])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (i > 2)) for i, name in enumerate(PHOTOGRAPHS)],
+)
 def test_known_turns_of_photographs_come_back(name, data):
     scene = load_scene(f"middlebury-v3/trainingQ/{name}", data=data)
     pair, turns = turned(scene, 3)
@@ -93,7 +116,10 @@ def points_of(there, turn=None, count=300, seed=0):
     rng = np.random.default_rng(seed)
     cloud = rng.uniform([-3, -2, 6], [3, 2, 12], (count, 3))
     seen = []
-    for place, own in ((np.zeros(3), np.eye(3)), (np.array(there, float), np.eye(3) if turn is None else turn)):
+    for place, own in (
+        (np.zeros(3), np.eye(3)),
+        (np.array(there, float), np.eye(3) if turn is None else turn),
+    ):
         x, y, z = own @ (cloud - place).T
         seen.append(np.stack([500 * x / z + 319.5, 500 * y / z + 239.5], axis=1).astype(np.float32))
     return SparseMatches(seen[0], seen[1], 1.0)
@@ -103,11 +129,16 @@ def test_what_cannot_be_rectified_is_told():
     shape = (480, 640)
     here, there = _right_matches(points_of((0.5, 0, 0)), shape)
     turns = _turns(here, there, shape)
-    ends = [turn @ np.column_stack([points, np.ones(len(points))]).T for turn, points in zip(turns, (here, there), strict=True)]
+    ends = [
+        turn @ np.column_stack([points, np.ones(len(points))]).T
+        for turn, points in zip(turns, (here, there), strict=True)
+    ]
     assert np.abs(ends[0][1] / ends[0][2] - ends[1][1] / ends[1][2]).max() < 0.1
     with pytest.raises(DataError, match="one camera stood behind the other"):
         _right_matches(points_of((0.05, 0, 1.5)), shape)
-    with pytest.raises(DataError, match="stood one above the other; turn both photographs by 90 degrees"):
+    with pytest.raises(
+        DataError, match="stood one above the other; turn both photographs by 90 degrees"
+    ):
         _right_matches(points_of((0.05, 0.6, 0)), shape)
     with pytest.raises(DataError, match="of the matched points move as one plane does"):
         _right_matches(points_of((0, 0, 0), _turned(0, 0.05, 0.02)), shape)

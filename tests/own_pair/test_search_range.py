@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from stereo_framework import Scene, Search, load_scene
-from stereo_framework.own_pair.search_range import SparseMatches, doubts, estimate_range, sparse_matches
+from stereo_framework.own_pair.search_range import (
+    SparseMatches,
+    doubts,
+    estimate_range,
+    sparse_matches,
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +26,11 @@ def made(disparities, vertical=0.0):
     disparities = np.asarray(disparities, np.float32)
     here = np.column_stack([disparities, np.zeros_like(disparities)])
     return SparseMatches(
-        here, np.column_stack([np.zeros_like(disparities), np.full(disparities.shape, vertical, np.float32)]), 1.0
+        here,
+        np.column_stack(
+            [np.zeros_like(disparities), np.full(disparities.shape, vertical, np.float32)]
+        ),
+        1.0,
     )
 
 
@@ -47,11 +56,17 @@ def test_the_range_covers_the_truth_and_little_more(name, data):
 def test_pixels_without_data_do_not_count(scene):
     # Stripes that lie still in both images, as a border of one colour does, would be matched at 0.
     bands = np.random.default_rng(3).integers(0, 255, (240, 80, 1), dtype=np.uint8)
-    images, mask = [image.copy() for image in (scene.reference, scene.match)], np.ones((240, 320), bool)
+    images, mask = (
+        [image.copy() for image in (scene.reference, scene.match)],
+        np.ones((240, 320), bool),
+    )
     mask[:, :80] = False
     for image in images:
         image[:, :80] = bands
-    masked, whole = Scene.from_images(*images, left_mask=mask, right_mask=mask), Scene.from_images(*images)
+    masked, whole = (
+        Scene.from_images(*images, left_mask=mask, right_mask=mask),
+        Scene.from_images(*images),
+    )
     seen = sparse_matches(masked)
     assert (np.abs(seen.along_rows) > 1).all()
     assert not (np.abs(sparse_matches(whole).along_rows) > 1).all()
@@ -93,7 +108,13 @@ FORTY, NEGATIVE = range(1, 41), range(-40, 0)
         (NEGATIVE, 0, (0, 50), {}, SHIFTED),
         (NEGATIVE, 0, (-50, 0), {}, None),
         (NEGATIVE, 0, (-50, 0), {"estimated": True}, SHIFTED),
-        (range(3), 0, (0, 50), {}, "the images may show different scenes, or too little texture: 3 points"),
+        (
+            range(3),
+            0,
+            (0, 50),
+            {},
+            "the images may show different scenes, or too little texture: 3 points",
+        ),
     ],
 )
 def test_doubts(points, vertical, search, options, said):
@@ -106,5 +127,7 @@ def test_a_wide_range_is_told_by_the_map():
     disparity = np.linspace(10, 40, 600, dtype=np.float32).reshape(20, 30)
     points = made(list(range(10, 41)))
     [doubt] = doubts(points, Search(0, 100), disparity)
-    assert doubt.startswith("the range may be wider than needed: 99.5 % of the map lie within 10:40 of 0:100")
+    assert doubt.startswith(
+        "the range may be wider than needed: 99.5 % of the map lie within 10:40 of 0:100"
+    )
     assert doubts(points, Search(0, 60), disparity) == []

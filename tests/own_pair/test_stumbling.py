@@ -14,9 +14,16 @@ from stereo_framework.own_pair.search_range import looked_at
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scene = load_scene("synthetic/planes")
-    left, right = (np.ascontiguousarray(image[..., ::-1]) for image in (scene.reference, scene.match))
+    left, right = (
+        np.ascontiguousarray(image[..., ::-1]) for image in (scene.reference, scene.match)
+    )
     grey = right.mean(axis=2).astype(np.uint8)
-    for name, image in {"l.png": left, "r.png": right, "deep.png": right.astype(np.uint16) * 257, "grey.png": grey}.items():
+    for name, image in {
+        "l.png": left,
+        "r.png": right,
+        "deep.png": right.astype(np.uint16) * 257,
+        "grey.png": grey,
+    }.items():
         cv2.imwrite(name, image)
     for name, orientation in (("turned.jpg", 6), ("straight.jpg", 1)):
         image = PIL.Image.fromarray(left[..., ::-1])
@@ -29,9 +36,18 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        ("deep.png", "l.png is of 8 bits and deep.png is of 16 bits or floats; save both with as many bits"),
-        ("grey.png", "l.png is 320x240 in colour and grey.png is 320x240; both images must be grey or in colour"),
-        ("phone.heic", "phone.heic: is a HEIC or AVIF picture, which is not read; convert it to PNG or TIFF without loss"),
+        (
+            "deep.png",
+            "l.png is of 8 bits and deep.png is of 16 bits or floats; save both with as many bits",
+        ),
+        (
+            "grey.png",
+            "l.png is 320x240 in colour and grey.png is 320x240; both images must be grey or in colour",
+        ),
+        (
+            "phone.heic",
+            "phone.heic: is a HEIC or AVIF picture, which is not read; convert it to PNG or TIFF without loss",
+        ),
     ],
 )
 def test_no_pair(right, said, files):
@@ -40,15 +56,22 @@ def test_no_pair(right, said, files):
 
 
 def test_one_image_twice(files):
-    with pytest.warns(ResultWarning, match="both images are the same, .*; a pair shows a scene from two places"):
+    with pytest.warns(
+        ResultWarning, match="both images are the same, .*; a pair shows a scene from two places"
+    ):
         match("l.png", "l.png", (0, 9), method="ssd")
 
 
 def test_a_photograph_that_is_shown_turned(files, recwarn):
-    with pytest.raises(DataError, match="turned.jpg is 240x320 in colour and .*r.png is 320x240 in colour"):
+    with pytest.raises(
+        DataError, match="turned.jpg is 240x320 in colour and .*r.png is 320x240 in colour"
+    ):
         match("turned.jpg", "r.png", (0, 30), method="ssd")
     [told] = [str(w.message) for w in recwarn if "EXIF" in str(w.message)]
-    assert "turned.jpg: was turned upright, to 240x320 pixels, by its EXIF orientation 6; masks, maps and calibrations" in told
+    assert (
+        "turned.jpg: was turned upright, to 240x320 pixels, by its EXIF orientation 6; masks, maps and calibrations"
+        in told
+    )
     match("straight.jpg", "r.png", (0, 30), method="ssd")
     assert len([w for w in recwarn if "EXIF" in str(w.message)]) == 1
 

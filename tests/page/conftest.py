@@ -11,7 +11,11 @@ _FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-bac
 def tab():
     """A tab of headless Chromium; one for all tests, because every further one is a process that takes longer than most of them."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    executable = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if executable is None:
         pytest.skip("no Chromium found: apt-get install chromium")
     with playwright.sync_playwright() as driver:
@@ -27,7 +31,11 @@ def open_page(tab):
     listeners = {
         "pageerror": lambda error: errors.append(str(error)),
         "console": lambda message: errors.append(message.text) if message.type == "error" else None,
-        "request": lambda request: errors.append(request.url[:80]) if not request.url.startswith(("file:", "data:")) else None,
+        "request": lambda request: (
+            errors.append(request.url[:80])
+            if not request.url.startswith(("file:", "data:"))
+            else None
+        ),
     }
     for event, told in listeners.items():
         tab.on(event, told)

@@ -21,20 +21,38 @@ SCRIPT = {
 
 
 def _charts(folder):
-    return [block for section in run_page(folder).sections if section.title == "Energies" for block in section.blocks]
+    return [
+        block
+        for section in run_page(folder).sections
+        if section.title == "Energies"
+        for block in section.blocks
+    ]
 
 
 def test_optimizers_of_one_energy_share_a_chart(tmp_path, small_scenes):
-    run({**SCRIPT, "sweep": {"grid": {"smoothness.weight": [10, 20]}}}, "synthetic/planes", out=tmp_path)
+    run(
+        {**SCRIPT, "sweep": {"grid": {"smoothness.weight": [10, 20]}}},
+        "synthetic/planes",
+        out=tmp_path,
+    )
     charts = _charts(tmp_path)
-    assert [chart.description for chart in charts] == ["energy over time and errors over energy, planes"] * 2
+    assert [chart.description for chart in charts] == [
+        "energy over time and errors over energy, planes"
+    ] * 2
     for chart, weight in zip(charts, (10, 20), strict=True):
-        shown = [name for name in SCRIPT["methods"] for other in (10, 20) if f"{name}, weight={other} " in chart.content]
+        shown = [
+            name
+            for name in SCRIPT["methods"]
+            for other in (10, 20)
+            if f"{name}, weight={other} " in chart.content
+        ]
         assert shown == list(SCRIPT["methods"]), weight
 
 
 def test_without_a_trace_there_is_none(tmp_path, small_scenes):
-    run({**SCRIPT, "methods": {"rows": SCRIPT["methods"]["rows"]}}, "synthetic/planes", out=tmp_path)
+    run(
+        {**SCRIPT, "methods": {"rows": SCRIPT["methods"]["rows"]}}, "synthetic/planes", out=tmp_path
+    )
     assert _charts(tmp_path) == []
 
 
@@ -52,7 +70,10 @@ def test_damaged_traces_are_counted_and_the_others_drawn(tmp_path):
         result("s", {}, {}, method=f"m{i}", energy=4.0, parameters={}, environment={"trace": trace})
         for i, trace in enumerate(traces)
     ]
-    with pytest.warns(ResultWarning, match=r"2 of 4 traces cannot be drawn. The first: s m1: the stored trace is damaged"):
+    with pytest.warns(
+        ResultWarning,
+        match=r"2 of 4 traces cannot be drawn. The first: s m1: the stored trace is damaged",
+    ):
         chart, remark = energy_blocks(results, [r.method for r in results])
     assert chart.content.count("m0") > 0
     assert remark.text.startswith("2 of 4 traces cannot be drawn")

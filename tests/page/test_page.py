@@ -34,7 +34,9 @@ def page(tmp_path):
     blocks = [
         Text("A & B"),
         Table(["method", "bad (%)", "seconds"], rows, 1, "scores", ["a note"]),
-        Picture("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "a dot", "the caption"),
+        Picture(
+            "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "a dot", "the caption"
+        ),
         Picture(picture, "a black picture"),
         Picture(picture, "the same again"),
         Statement("it holds", True, "1 < 2"),
@@ -43,7 +45,9 @@ def page(tmp_path):
         Details("parameters", "a: 1\nb: <2>"),
         Folded("more", [Table(["key"], [["inside"]], 1, "inner")]),
     ]
-    return Page("Title & more", "The lead.", [Section("First", blocks), Section("Second", [Text("end")])])
+    return Page(
+        "Title & more", "The lead.", [Section("First", blocks), Section("Second", [Text("end")])]
+    )
 
 
 class _Reader(HTMLParser):
@@ -93,8 +97,18 @@ def test_pictures_beside_a_page(page, tmp_path):
     reader = _Reader()
     reader.feed((tmp_path / "page.html").read_text())
     # What is shown twice is stored once. What an earlier page of this name left goes, what others have put there stays.
-    assert [picture["src"] for picture in reader.pictures] == ["assets/page-0.svg", "assets/page-1.png", "assets/page-1.png"]
-    assert {path.name for path in assets.iterdir()} == {"page-0.svg", "page-1.png", "page-8.js", "page-9-1.js", "notes.txt"}
+    assert [picture["src"] for picture in reader.pictures] == [
+        "assets/page-0.svg",
+        "assets/page-1.png",
+        "assets/page-1.png",
+    ]
+    assert {path.name for path in assets.iterdir()} == {
+        "page-0.svg",
+        "page-1.png",
+        "page-8.js",
+        "page-9-1.js",
+        "notes.txt",
+    }
     assert all(picture["loading"] == "lazy" for picture in reader.pictures)
     assert (assets / "page-1.png").read_bytes().startswith(b"\x89PNG")
 
@@ -113,7 +127,8 @@ def test_in_a_browser(page, tmp_path, open_page):
 
     def column(i):
         return tab.eval_on_selector_all(
-            "table:first-of-type tbody tr", f"rows => rows.slice(0, 3).map(row => row.cells[{i}].firstChild.textContent)"
+            "table:first-of-type tbody tr",
+            f"rows => rows.slice(0, 3).map(row => row.cells[{i}].firstChild.textContent)",
         )
 
     tab.click("th:nth-child(2) button")
@@ -125,14 +140,21 @@ def test_in_a_browser(page, tmp_path, open_page):
     for expected in (["8", "9", "-"], ["9", "8", "-"]):  # what has no value stays last
         tab.click("th:nth-child(3) button")
         assert column(2) == expected
-    assert tab.eval_on_selector_all("figure img", "all => all.every(picture => picture.complete && picture.naturalWidth > 0)")
+    assert tab.eval_on_selector_all(
+        "figure img", "all => all.every(picture => picture.complete && picture.naturalWidth > 0)"
+    )
     tab.click("summary:has-text('more')")
     assert tab.is_visible("text=inside")
 
 
 def test_tables_are_taken_along(tmp_path, open_page):
-    rows = [[Cell("a, b_1"), Cell.number(1.23456, ".2f", mark="best")], [Cell('say "x"'), Cell("-")]]
-    Page("Title", "", [Section("One", [Table(["method", "bad %"], rows)])]).write(tmp_path / "p.html")
+    rows = [
+        [Cell("a, b_1"), Cell.number(1.23456, ".2f", mark="best")],
+        [Cell('say "x"'), Cell("-")],
+    ]
+    Page("Title", "", [Section("One", [Table(["method", "bad %"], rows)])]).write(
+        tmp_path / "p.html"
+    )
     tab = open_page(tmp_path / "p.html")
 
     def saved(kind):
@@ -144,31 +166,55 @@ def test_tables_are_taken_along(tmp_path, open_page):
     text, name = saved("LaTeX")
     assert name == "table.tex"
     assert text.splitlines()[0] == r"\begin{tabular}{lr}"
-    assert text.splitlines()[2:6] == [r"method & bad \% \\", r"\midrule", r"a, b\_1 & \textbf{1.23} \\", r'say "x" & - \\']
+    assert text.splitlines()[2:6] == [
+        r"method & bad \% \\",
+        r"\midrule",
+        r"a, b\_1 & \textbf{1.23} \\",
+        r'say "x" & - \\',
+    ]
 
 
 def test_curves_are_drawn_as_wide_as_their_place_with_the_best_ringed(tmp_path, open_page):
     lines = {"a": [(9, 5.0), (3, 7.0), (None, 6.0)], "b <i>": [(3, 1.0), (9, 2.0)]}
-    Page("Sweep", "", [Section("One", [Curves("caption", "size", "bad (%)", lines, "lower")])]).write(tmp_path / "p.html")
+    Page(
+        "Sweep", "", [Section("One", [Curves("caption", "size", "bad (%)", lines, "lower")])]
+    ).write(tmp_path / "p.html")
     tab = open_page(tmp_path / "p.html", width=390)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
-    told = tab.eval_on_selector_all(".chart circle title", "all => all.map(title => title.textContent)")
+    told = tab.eval_on_selector_all(
+        ".chart circle title", "all => all.map(title => title.textContent)"
+    )
     assert told == ["a, 3: 7", "a, 9: 5", "a, none: 6", "b <i>, 3: 1", "b <i>, 9: 2"]
-    rings = tab.eval_on_selector_all(".chart circle[r='7']", "all => all.map(ring => ring.previousSibling.textContent)")
+    rings = tab.eval_on_selector_all(
+        ".chart circle[r='7']", "all => all.map(ring => ring.previousSibling.textContent)"
+    )
     assert rings == ["a, 9: 5", "b <i>, 3: 1"]
-    assert tab.eval_on_selector_all(".curves .legend span", "all => all.map(entry => entry.textContent)") == ["a", "b <i>"]
+    assert tab.eval_on_selector_all(
+        ".curves .legend span", "all => all.map(entry => entry.textContent)"
+    ) == ["a", "b <i>"]
 
 
 def test_headings_and_first_columns_stay_in_view(tmp_path, open_page):
-    rows = [[Cell(f"scene {i}"), Cell("a method"), *(Cell.number(10.0 * i + k) for k in range(30))] for i in range(60)]
+    rows = [
+        [Cell(f"scene {i}"), Cell("a method"), *(Cell.number(10.0 * i + k) for k in range(30))]
+        for i in range(60)
+    ]
     table = Table(["scene", "method", *(f"measure {k}" for k in range(30))], rows, 2, "many")
     Page("Wide", sections=[Section("One", [table])]).write(tmp_path / "page.html")
     tab = open_page(tmp_path / "page.html")
 
     def place(selector):
-        return tab.eval_on_selector(selector, "cell => [cell.getBoundingClientRect().left, cell.getBoundingClientRect().top]")
+        return tab.eval_on_selector(
+            selector,
+            "cell => [cell.getBoundingClientRect().left, cell.getBoundingClientRect().top]",
+        )
 
-    places = ["thead th:nth-child(1)", "thead th:nth-child(2)", "thead th:nth-child(9)", "tbody tr:nth-child(40) td:nth-child(2)"]
+    places = [
+        "thead th:nth-child(1)",
+        "thead th:nth-child(2)",
+        "thead th:nth-child(9)",
+        "tbody tr:nth-child(40) td:nth-child(2)",
+    ]
     before = [place(selector) for selector in places]
     tab.eval_on_selector(".scroll", "box => box.scrollTo(500, 400)")
     after = [place(selector) for selector in places]
@@ -186,7 +232,9 @@ def test_headings_and_first_columns_stay_in_view(tmp_path, open_page):
 
 
 def test_numbers_of_cells():
-    assert Cell.number(2.345, ".1f", mark="bad", hint="rank 1") == Cell("2.3", 2.345, "bad", "rank 1")
+    assert Cell.number(2.345, ".1f", mark="bad", hint="rank 1") == Cell(
+        "2.3", 2.345, "bad", "rank 1"
+    )
     assert Cell.number(-0.5, "+.2f") == Cell("-0.50", -0.5)
     # What is missing is shown, and sorts like a text.
     assert Cell.number(None) == Cell.number(float("nan")) == Cell("-")

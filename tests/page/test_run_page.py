@@ -26,7 +26,10 @@ def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
         "bad_pixels_nonocc": lambda scene, t: errors[scene][t],
         "rms_error_all": lambda scene, t: 1.0 if t == 5 else 2.0,
     }
-    results = sweep({TRUNCATION: [None, 20, 5]}, lambda scene, t: {name: of(scene, t) for name, of in statistics.items()})
+    results = sweep(
+        {TRUNCATION: [None, 20, 5]},
+        lambda scene, t: {name: of(scene, t) for name, of in statistics.items()},
+    )
     page = _stored(tmp_path, results)
     assert page.lead == "6 results, 3 methods, 2 scenes."
     table, others, protocol = page.sections[0].blocks
@@ -46,16 +49,26 @@ def test_the_summary_has_methods_by_scenes_the_best_first(tmp_path):
 
 def test_a_setting_is_called_alike_in_all_tables(tmp_path):
     errors = {5: 2.0, 20: 1.0}
-    page = _stored(tmp_path, sweep({TRUNCATION: [5, 20]}, lambda scene, t: {"bad_pixels_nonocc": errors[t]}))
-    summary, ranks = (next(s for s in page.sections if s.title == title).blocks[0] for title in ("Summary", "Ranks"))
-    assert [row[0] for row in summary.rows] == [row[1] for row in ranks.rows] == ["truncation=20", "truncation=5"]
+    page = _stored(
+        tmp_path, sweep({TRUNCATION: [5, 20]}, lambda scene, t: {"bad_pixels_nonocc": errors[t]})
+    )
+    summary, ranks = (
+        next(s for s in page.sections if s.title == title).blocks[0]
+        for title in ("Summary", "Ranks")
+    )
+    assert (
+        [row[0] for row in summary.rows]
+        == [row[1] for row in ranks.rows]
+        == ["truncation=20", "truncation=5"]
+    )
 
 
 def test_the_summary_tells_densities(tmp_path):
     for folder, sparse in (("holes", 0.8), ("dense", 1.0)):
         matched = {5: 1.0, 20: sparse}
         results = sweep(
-            {TRUNCATION: [5, 20]}, lambda scene, t, of=matched: {"bad_pixels_nonocc": float(t), "fraction_matched": of[t]}
+            {TRUNCATION: [5, 20]},
+            lambda scene, t, of=matched: {"bad_pixels_nonocc": float(t), "fraction_matched": of[t]},
         )
         table = _stored(tmp_path / folder, results).sections[0].blocks[0]
         told = [row[table.header.index("density %")] for row in table.texts()]
@@ -66,18 +79,33 @@ def test_the_page_of_a_large_run_marks_the_best_of_all(tmp_path):
     """Of two protocols whose results are cut where they stand."""
     errors = {5: 2.0, 20: 1.0, None: 3.0}
     protocols = ({"protocol": name, "protocol_text": name} for name in "pq")
-    _stored(tmp_path, [r for own in protocols for r in sweep({TRUNCATION: [*errors]}, lambda s, t: {BAD: errors[t]}, **own)])
+    _stored(
+        tmp_path,
+        [
+            r
+            for own in protocols
+            for r in sweep({TRUNCATION: [*errors]}, lambda s, t: {BAD: errors[t]}, **own)
+        ],
+    )
     shown = run_page(tmp_path, limit=7)
     assert f"the first 7: 'report {tmp_path} --limit 0' shows all" in shown.lead
-    listed = [folded.blocks[0].cells() for folded in next(s for s in shown.sections if s.title == "All results").blocks]
-    single = [[(row[2].text, row[3].mark) for row in rows if not row[0].text.startswith("average")] for rows in listed]
+    listed = [
+        folded.blocks[0].cells()
+        for folded in next(s for s in shown.sections if s.title == "All results").blocks
+    ]
+    single = [
+        [(row[2].text, row[3].mark) for row in rows if not row[0].text.startswith("average")]
+        for rows in listed
+    ]
     every = [("5", ""), ("20", "best"), ("none", "")]
     assert single == [every * 2, every[:1]]
     assert "--limit" not in run_page(tmp_path, limit=0).lead
 
 
 def test_a_long_summary_ends_and_failed_runs_are_told(tmp_path):
-    results = sweep({TRUNCATION: [*range(50)]}, lambda scene, t: {"bad_pixels_all": 50.0 - t}, SCENES[:1])
+    results = sweep(
+        {TRUNCATION: [*range(50)]}, lambda scene, t: {"bad_pixels_all": 50.0 - t}, SCENES[:1]
+    )
     failed = result(SCENES[0], {TRUNCATION: 99}, {}, error="broke", seconds={})
     table, notes, _, told = _stored(tmp_path, [*results, failed]).sections[0].blocks
     assert notes.text == "missing scores count as the worst: truncation=99 (bad_pixels_all)."
@@ -130,7 +158,9 @@ def test_maps_stand_without_their_scene(pair, tmp_path):
     Path("my/pair/scene.yaml").unlink()
     [row] = run_page(tmp_path, data=tmp_path).sections[1].blocks[0].rows
     assert list(row.pictures) == ["own"]
-    assert row.note.startswith("without image and truth: scene 'my/pair': this folder holds no scene.yaml")
+    assert row.note.startswith(
+        "without image and truth: scene 'my/pair': this folder holds no scene.yaml"
+    )
 
 
 def test_sweeps_are_curves_with_the_best_marked(tmp_path):
@@ -168,7 +198,9 @@ def test_plots_are_drawn_of_what_is_there(tmp_path):
     plots = {"good": {"x": axis, "y": BAD}, "lost": {"x": axis, "y": "mape_all"}}
     (tmp_path / "plots").mkdir()
     (tmp_path / "plots/old.svg").write_text("<svg>old</svg>")
-    (tmp_path / "m.resolved.yaml").write_text(yaml.safe_dump({"name": "m", "report": {"plots": plots}}))
+    (tmp_path / "m.resolved.yaml").write_text(
+        yaml.safe_dump({"name": "m", "report": {"plots": plots}})
+    )
     page = _stored(tmp_path, sweep({axis: [1, 2]}, lambda scene, size: {BAD: size}))
     good, lost = next(s for s in page.sections if s.title == "Plots").blocks
     assert (good.caption, lost) == ("good", Text("plot lost: no result has mape_all"))

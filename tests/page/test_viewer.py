@@ -35,7 +35,9 @@ def _scenes():
     known = Scene.from_images(image, image, (-2, 8), truth=truth, name="known")
     own = Scene.from_images(image, image, (-2, 8), name="own")
     shown = {"near": stored_map(near, confidence, "12 %"), "far": stored_map(far)}
-    return Scenes([scene_row(known, shown, resolve("taxonomy2002")), scene_row(own, shown)], "Side by side")
+    return Scenes(
+        [scene_row(known, shown, resolve("taxonomy2002")), scene_row(own, shown)], "Side by side"
+    )
 
 
 @pytest.fixture
@@ -47,7 +49,8 @@ def page(tmp_path):
 def _colours(tab, selector):
     """All pixels of a canvas of the map's size, uint8 (rows, columns, 3)."""
     text = tab.eval_on_selector(
-        selector, "c => btoa(String.fromCharCode(...c.getContext('2d').getImageData(0, 0, c.width, c.height).data))"
+        selector,
+        "c => btoa(String.fromCharCode(...c.getContext('2d').getImageData(0, 0, c.width, c.height).data))",
     )
     width, height = tab.eval_on_selector(selector, "c => [c.width, c.height]")
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)[..., :3]
@@ -89,17 +92,23 @@ def _shown(tab):
 
 @pytest.mark.parametrize("single_file", [True, False])
 def test_small_pictures_have_the_colours_of_the_figures(single_file, tmp_path, open_page):
-    Page("Maps", sections=[Section("Maps", [_scenes()])]).write(tmp_path / "page.html", single_file=single_file)
+    Page("Maps", sections=[Section("Maps", [_scenes()])]).write(
+        tmp_path / "page.html", single_file=single_file
+    )
     assert (tmp_path / "assets").exists() != single_file
     tab = open_page(tmp_path / "page.html")
     truth, near, far = _maps()
     tab.wait_for_selector(f"{_thumb(0, 3)}[data-drawn=disparity]")
-    np.testing.assert_array_equal(_colours(tab, f"{_thumb(0, 3)} canvas"), _coloured("viridis", (far + 2) / 10, NO_VALUE))
+    np.testing.assert_array_equal(
+        _colours(tab, f"{_thumb(0, 3)} canvas"), _coloured("viridis", (far + 2) / 10, NO_VALUE)
+    )
     tab.click("text=error")
     for cell, values in ((2, near), (3, far)):
         tab.wait_for_selector(f"{_thumb(0, cell)}[data-drawn=error]")
         found = _colours(tab, f"{_thumb(0, cell)} canvas")
-        np.testing.assert_array_equal(found, _coloured("RdBu_r", (values - truth + 4) / 8, NO_VALUE))
+        np.testing.assert_array_equal(
+            found, _coloured("RdBu_r", (values - truth + 4) / 8, NO_VALUE)
+        )
     tab.click("text=bad pixels")
     tab.wait_for_selector(f"{_thumb(0, 2)}[data-drawn='bad pixels']")
     expected = np.full((ROWS, COLUMNS, 3), 255, np.uint8)
@@ -130,7 +139,10 @@ def test_the_values_under_the_pointer(page, open_page):
         found = _values(tab)
         assert found["truth"][0] == f"{truth[y, x]:.2f}"
         assert found["near"][:2] == [f"{near[y, x]:.2f}", "+0.50"]
-        assert found["far"][:2] == [f"{far[y, x]:.2f}", f"{far[y, x] - truth[y, x]:+.2f}" if y >= 12 else "0.00"]
+        assert found["far"][:2] == [
+            f"{far[y, x]:.2f}",
+            f"{far[y, x] - truth[y, x]:+.2f}" if y >= 12 else "0.00",
+        ]
         # Eight bits between 0 and 1, two digits.
         assert float(found["near"][2]) == pytest.approx(x / 31, abs=0.5 / 255 + 0.005 + 1e-6)
     _point(tab, 10, 20)
@@ -139,7 +151,9 @@ def test_the_values_under_the_pointer(page, open_page):
     tab.mouse.wheel(0, -300)
     tab.keyboard.press("ArrowDown")
     tab.wait_for_selector("dialog[data-ready=own]")
-    tab.wait_for_function("document.querySelector('dialog aside [aria-live]').textContent === 'column 10, row 20'")
+    tab.wait_for_function(
+        "document.querySelector('dialog aside [aria-live]').textContent === 'column 10, row 20'"
+    )
     assert "truth" not in _values(tab)
     # Dragging moves the picture with the pointer.
     tab.mouse.down()
@@ -189,7 +203,10 @@ def test_sliders(page, open_page):
     # B covers the right half; it has no error up there.
     tab.check("dialog tr:has-text('far') input[name=b]")
     slide("wipe", *["PageDown"] * 5)
-    assert (pixel(0.3, 0.25), pixel(0.8, 0.25)) == (tuple(table[round(127.5 * 1.5)]), tuple(table[128]))
+    assert (pixel(0.3, 0.25), pixel(0.8, 0.25)) == (
+        tuple(table[round(127.5 * 1.5)]),
+        tuple(table[128]),
+    )
     slide("wipe", "End")
     slide("image", "End")
     image = pixel(0.5, 0.25)
@@ -211,7 +228,13 @@ def test_the_keyboard_alone_and_errors_without_truth(page, open_page):
     assert tab.get_attribute("dialog [data-do=error]", "aria-pressed") == "true"
     assert "against far" in tab.text_content("dialog .legend")
     tab.focus("dialog canvas[tabindex]")
-    for key, name in (("s", "far"), ("s", "near"), ("ArrowRight", "far"), ("ArrowLeft", "near"), ("ArrowLeft", "image")):
+    for key, name in (
+        ("s", "far"),
+        ("s", "near"),
+        ("ArrowRight", "far"),
+        ("ArrowLeft", "near"),
+        ("ArrowLeft", "image"),
+    ):
         tab.keyboard.press(key)
         assert tab.text_content("dialog h2") == f"own: {name}"
     tab.keyboard.press("ArrowUp")
@@ -227,7 +250,11 @@ def test_the_keyboard_alone_and_errors_without_truth(page, open_page):
     assert places == ["column 16, row 12", "column 16, row 12", places[2], "column 16, row 12"]
     assert places[2] not in places[:2]
     tab.keyboard.press("Escape")
-    assert tab.evaluate("document.activeElement.dataset") == {"row": "1", "cell": "2", "drawn": "disparity"}
+    assert tab.evaluate("document.activeElement.dataset") == {
+        "row": "1",
+        "cell": "2",
+        "drawn": "disparity",
+    }
 
 
 def test_a_page_without_its_assets_says_so(page, open_page):
@@ -240,8 +267,15 @@ def test_a_page_without_its_assets_says_so(page, open_page):
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_contrast(scheme, tmp_path, open_page):
     best, bad = Cell("1.00", 1.0, "best"), Cell("2.00", 2.0, "bad")
-    table = Table(["a", "b", "c"], [["row", best, bad], ["other", None, bad]], 1, "numbers", ["a note"])
-    blocks = [table, Statement("It does", True, "1 < 2", "section 1"), Statement("Does it", None, "-"), Details("more", "text")]
+    table = Table(
+        ["a", "b", "c"], [["row", best, bad], ["other", None, bad]], 1, "numbers", ["a note"]
+    )
+    blocks = [
+        table,
+        Statement("It does", True, "1 < 2", "section 1"),
+        Statement("Does it", None, "-"),
+        Details("more", "text"),
+    ]
     sections = [Section("Maps", [_scenes()]), Section("All kinds", blocks)]
     Page("Maps", "A lead.", sections).write(tmp_path / "page.html")
     tab = open_page(tmp_path / "page.html", scheme=scheme)

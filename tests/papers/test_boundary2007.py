@@ -18,12 +18,21 @@ CLAIMS = PAPER.claims
 TRIED = raw_table("boundary2007", "paper")["items"]["costs"]["with"]["tried"]
 
 
-@pytest.mark.parametrize(("name", "count"), [("csm", 72), ("stratified", 72), ("gc", 56), ("dp", 26), ("bp", 75)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("csm", 72), ("stratified", 72), ("gc", 56), ("dp", 26), ("bp", 75)]
+)
 def test_settings_of_the_paper(name, count):
     script = load(f"boundary2007/{name}_grid")
     assert len(script.settings) == count
     assert {run.method for run in script.settings} == {name}
-    assert script.scenes == ("tsukuba", "teddy", "cones", "venus", "synthetic/stripes", "synthetic/slits")
+    assert script.scenes == (
+        "tsukuba",
+        "teddy",
+        "cones",
+        "venus",
+        "synthetic/stripes",
+        "synthetic/slits",
+    )
     assert [protocol.name for protocol in script.protocols] == ["kostliva2007"]
     assert {tuple(run.search.items()) for run in script.settings} == {(("truth_margin", 0.5),)}
     # All settings start from one matching cost.
@@ -31,14 +40,19 @@ def test_settings_of_the_paper(name, count):
 
 
 def test_other_costs_are_run_as_the_others_are():
-    script, grids = load("boundary2007/costs"), {name: load(f"boundary2007/{name}_grid") for name in ("gc", "bp")}
+    script, grids = (
+        load("boundary2007/costs"),
+        {name: load(f"boundary2007/{name}_grid") for name in ("gc", "bp")},
+    )
     assert (script.scenes, len(script.settings)) == (grids["gc"].scenes, 9 + 9 + 4)
     assert {run.method for run in script.settings} == set(TRIED) - {"gc", "bp"}
     for run in script.settings:
         [grid] = [own for name, own in grids.items() if run.method.startswith(name)]
         assert (script.protocols, run.search) == (grid.protocols, grid.settings[0].search)
         assert run.parameters["optimization.use"] == grid.settings[0].parameters["optimization.use"]
-        assert run.parameters["matching_cost.use"] != grid.settings[0].parameters["matching_cost.use"]
+        assert (
+            run.parameters["matching_cost.use"] != grid.settings[0].parameters["matching_cost.use"]
+        )
 
 
 def test_every_method_has_its_row_and_every_scene_its_column():
@@ -50,12 +64,16 @@ def test_every_method_has_its_row_and_every_scene_its_column():
 def test_differences_are_stated_only_if_all_scenes_are_measured():
     printed = published_table("boundary2007", "table1").rows
     assert "within 0.000 of the printed" in items.differences_of_known_costs(printed, printed)
-    without_venus = {method: {s: e for s, e in row.items() if s != "Venus"} for method, row in printed.items()}
+    without_venus = {
+        method: {s: e for s, e in row.items() if s != "Venus"} for method, row in printed.items()
+    }
     assert items.differences_of_known_costs(printed, without_venus) == ""
 
 
 def test_figures_of_verdicts():
-    told = CLAIMS["gc_reaches_tsukuba_only"].stated({"found": changed(("venus", "gc", [(0.01, 0.01), (1.0, 0.0)]))}, {})
+    told = CLAIMS["gc_reaches_tsukuba_only"].stated(
+        {"found": changed(("venus", "gc", [(0.01, 0.01), (1.0, 0.0)]))}, {}
+    )
     assert "not met: venus: GC has 1 points on the boundary" in told.figures
     assert (
         CLAIMS["gc_not_in_mean"].stated({"found": found(AS_IN_THE_PAPER)}, {}).figures
@@ -65,7 +83,10 @@ def test_figures_of_verdicts():
 
 def _with(**methods):
     """As in the paper, with further methods that have the points of some of its own."""
-    rates = {scene: own | {name: own[like] for name, like in methods.items()} for scene, own in AS_IN_THE_PAPER.items()}
+    rates = {
+        scene: own | {name: own[like] for name, like in methods.items()}
+        for scene, own in AS_IN_THE_PAPER.items()
+    }
     return results_of(rates)
 
 
@@ -91,7 +112,9 @@ def test_methods_in_the_place_of_others():
     assert set(exchanged.mean) == set(METHODS.values())
     assert [p.rates for p in exchanged.points["slits"]["GC"]] == AS_IN_THE_PAPER["slits"]["dp"]
     assert {p.method for p in exchanged.points["slits"]["GC"]} == {"GC"}
-    assert [p.rates for p in exchanged.mean["BP"]] == [p.rates for p in found(AS_IN_THE_PAPER).mean["CSM"]]
+    assert [p.rates for p in exchanged.mean["BP"]] == [
+        p.rates for p in found(AS_IN_THE_PAPER).mean["CSM"]
+    ]
 
 
 def test_best_points_with_respect_to_a_boundary():
@@ -101,7 +124,9 @@ def test_best_points_with_respect_to_a_boundary():
     assert items.nearest_to_boundary(made, "slits", "CSM").rates == (0.2, 0.03)
     # Graph cuts are nowhere on it: .05 against .02 is nearer than .45 against .03.
     assert items.nearest_to_boundary(made, "slits", "GC").rates == (0.9, 0.05)
-    assert items.nearest_to_boundary(changed(("slits", "csm", [(1.0, 0.0)])), "slits", "CSM").rates == (1.0, 0.0)
+    assert items.nearest_to_boundary(
+        changed(("slits", "csm", [(1.0, 0.0)])), "slits", "CSM"
+    ).rates == (1.0, 0.0)
 
 
 def test_sentences_need_all_scenes_and_other_costs(monkeypatch, tmp_path):
@@ -109,7 +134,9 @@ def test_sentences_need_all_scenes_and_other_costs(monkeypatch, tmp_path):
     for r in results_of(AS_IN_THE_PAPER):
         made[r.method].append(replace(r, statistics={**r.statistics, "false_positives": 1e5}))
         if r.method in ("gc", "bp"):
-            made["costs"].append(replace(r, method={"gc": "gc_absolute", "bp": "bp_squares"}[r.method]))
+            made["costs"].append(
+                replace(r, method={"gc": "gc_absolute", "bp": "bp_squares"}[r.method])
+            )
     monkeypatch.setattr(Context, "run", lambda self, name, **_: made[name.removesuffix("_grid")])
     costs = PAPER.item("costs")
     whole = PAPER.build(costs, Context("boundary2007", tmp_path))
@@ -122,4 +149,6 @@ def test_sentences_need_all_scenes_and_other_costs(monkeypatch, tmp_path):
     for results in made.values():
         results[:] = [r for r in results if r.scene != "venus"]
     some = PAPER.build(costs, Context("boundary2007", tmp_path)).statements
-    assert {(s.holds, s.figures) for s in some if s.asked != "not judged"} == {(None, "not measured: venus")}
+    assert {(s.holds, s.figures) for s in some if s.asked != "not judged"} == {
+        (None, "not measured: venus")
+    }

@@ -24,7 +24,9 @@ def sides(paper):
     return importlib.import_module(f"failing_{paper}").SIDES
 
 
-@pytest.mark.parametrize(("paper", "name"), [(paper, name) for paper in ALL for name in sides(paper)])
+@pytest.mark.parametrize(
+    ("paper", "name"), [(paper, name) for paper in ALL for name in sides(paper)]
+)
 def test_both_sides_of_every_rule(paper, name):
     judge = ALL[paper].claims[name].judge
     for expected, examples in zip((True, False), sides(paper)[name], strict=True):
@@ -52,14 +54,28 @@ def test_every_sentence_has_its_rule_or_its_reason(paper):
 def _digests(kept):
     """By table, of the keys of its file that are kept."""
     folder = Path(importlib.import_module("stereo_framework.papers").__file__).parent
-    tables = [f"{path.parent.name}/{path.stem}" for path in sorted(folder.glob("*/*.yaml")) if path.stem != "paper"]
-    facts = {table: {key: v for key, v in raw_table(*table.split("/")).items() if kept(key)} for table in tables}
-    return {t: hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:16] for t, own in facts.items() if own}
+    tables = [
+        f"{path.parent.name}/{path.stem}"
+        for path in sorted(folder.glob("*/*.yaml"))
+        if path.stem != "paper"
+    ]
+    facts = {
+        table: {key: v for key, v in raw_table(*table.split("/")).items() if kept(key)}
+        for table in tables
+    }
+    return {
+        t: hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:16]
+        for t, own in facts.items()
+        if own
+    }
 
 
 def test_no_digit_of_a_printed_table_and_no_tolerance_has_changed():
     known = yaml.safe_load((Path(__file__).parent / "printed_tables.yaml").read_text())
-    assert _digests(lambda key: key not in ("source", "note", "check", "ours", "tolerances")) == known["printed"]
+    assert (
+        _digests(lambda key: key not in ("source", "note", "check", "ours", "tolerances"))
+        == known["printed"]
+    )
     assert _digests(lambda key: key == "tolerances") == known["tolerances"]
 
 
@@ -72,10 +88,26 @@ def _claim(name, says, section="", rule="below one", kind="runs", **more):
 
 
 EARLIER = EarlierRule("below a half", holds=False, reason="half is nowhere in the paper")
-SAID = _claim("said", "It stays below one.", "section 3", judge=_below, why="ours is another method", before=[EARLIER])
+SAID = _claim(
+    "said",
+    "It stays below one.",
+    "section 3",
+    judge=_below,
+    why="ours is another method",
+    before=[EARLIER],
+)
 PRINTED = _claim("printed", "So it is in print.", "Table 1", kind="printed", judge=_below)
-ALONE = _claim("alone", "So it is of one method.", "Table 1", kind="printed", judge=_below, reason="its map is lost")
-NEVER = _claim("never", "It is beautiful.", "section 4", "", "not judged", reason="beauty is not measured")
+ALONE = _claim(
+    "alone",
+    "So it is of one method.",
+    "Table 1",
+    kind="printed",
+    judge=_below,
+    reason="its map is lost",
+)
+NEVER = _claim(
+    "never", "It is beautiful.", "section 4", "", "not judged", reason="beauty is not measured"
+)
 CHECK = _claim("check", "Our sums agree", rule="", kind="own", judge=_below)
 LACKS = _claim("lacks", "It stays there.", "section 3", judge=_below)
 
@@ -87,17 +119,28 @@ def asked(claim, value, ours=None, absent=""):
 
 def test_a_sentence_with_its_verdict():
     fails, unasked = asked(SAID, 2), asked(SAID, None, absent="no data")
-    assert (fails.text, fails.source, fails.holds, fails.figures) == ("“It stays below one.”", "section 3", False, "not met: 2")
-    assert fails.asked == "judged on our runs"
-    earlier = (
-        "Earlier rule, replaced after its verdict was known: below a half; it did not hold. Reason: half is nowhere in the paper."
+    assert (fails.text, fails.source, fails.holds, fails.figures) == (
+        "“It stays below one.”",
+        "section 3",
+        False,
+        "not met: 2",
     )
-    assert fails.notes == ("Rule: below one.", earlier, "What we know of why not: ours is another method.")
+    assert fails.asked == "judged on our runs"
+    earlier = "Earlier rule, replaced after its verdict was known: below a half; it did not hold. Reason: half is nowhere in the paper."
+    assert fails.notes == (
+        "Rule: below one.",
+        earlier,
+        "What we know of why not: ours is another method.",
+    )
     # Why not is told only where it does not hold.
     assert asked(SAID, 0.5).notes == unasked.notes == fails.notes[:2]
     assert (unasked.holds, unasked.figures) == (None, "no data")
     never = asked(NEVER, 1)
-    assert [s.verdict for s in (fails, asked(SAID, 0), never)] == ["does not hold", "holds", "no verdict"]
+    assert [s.verdict for s in (fails, asked(SAID, 0), never)] == [
+        "does not hold",
+        "holds",
+        "no verdict",
+    ]
     assert (never.figures, never.asked) == ("beauty is not measured", "not judged")
     assert (asked(CHECK, 0).text, asked(CHECK, 0).notes) == ("Our sums agree", ())
 
@@ -109,23 +152,44 @@ def test_what_is_so_of_our_own_results_stands_beside_the_print():
     assert asked(PRINTED, 0, ours=0.5).notes[1] == "Asked of our own results, it holds: 0.5."
     assert asked(ALONE, 0, ours=3).notes[1] == "Not asked of our own results: its map is lost."
     # What is asked is taken from the data of the item, by name.
-    assert PRINTED.stated({"printed": 0, "said": 2}, {}).notes == asked(PRINTED, 0).notes == told.notes[:1]
+    assert (
+        PRINTED.stated({"printed": 0, "said": 2}, {}).notes
+        == asked(PRINTED, 0).notes
+        == told.notes[:1]
+    )
     assert PRINTED.stated({}, {"printed": 3}, "one scene") == asked(PRINTED, None, 3, "one scene")
-    assert (asked(PRINTED, None, 3, "one scene").holds, asked(PRINTED, None, 3, "one scene").figures) == (None, "one scene")
+    assert (
+        asked(PRINTED, None, 3, "one scene").holds,
+        asked(PRINTED, None, 3, "one scene").figures,
+    ) == (None, "one scene")
 
 
 def test_sentences_on_scenes_of_ours_are_not_counted_as_the_papers(tmp_path):
-    claims = {"said": replace(SAID, kind="our scenes"), "lacks": replace(LACKS, name="lacks", of=["said"])}
+    claims = {
+        "said": replace(SAID, kind="our scenes"),
+        "lacks": replace(LACKS, name="lacks", of=["said"]),
+    }
     item = Item("item", "Figure 1", lambda context: Outcome([], data={"said": 2}))
-    done = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), claims), tmp_path / "both")
+    done = reproduce(
+        Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), claims), tmp_path / "both"
+    )
     assert done.status == 1  # `lacks` is the paper's and fails
     assert "Sentences judged on our runs: 1 of 1 do not hold, 0 hold." in done.totals
-    assert "Sentences asked of scenes of ours, not counted as the paper's: 1 of 1 do not hold, 0 hold." in done.totals
-    alone = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {"said": claims["said"]}), tmp_path / "alone")
+    assert (
+        "Sentences asked of scenes of ours, not counted as the paper's: 1 of 1 do not hold, 0 hold."
+        in done.totals
+    )
+    alone = reproduce(
+        Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {"said": claims["said"]}),
+        tmp_path / "alone",
+    )
     assert alone.status == 3
     text = alone.page.read_text()
     assert "What agrees: nothing was judged on our runs." in text
-    assert "Asked of scenes of ours in the place of scenes that are not published, 0 of 1 sentences hold" in text
+    assert (
+        "Asked of scenes of ours in the place of scenes that are not published, 0 of 1 sentences hold"
+        in text
+    )
 
 
 def test_the_judged_part_stands_before_the_rule():
@@ -148,7 +212,12 @@ def test_data_are_named_as_the_judge_names_them():
     def judge(first, second, limit=1):
         yield f"{first} {second}", first < second * limit
 
-    assert Claim("c", "It is less.", judge=judge).stated({"second": 2, "first": 1, "limit": 0}, {}, "").figures == "1 2"
+    assert (
+        Claim("c", "It is less.", judge=judge)
+        .stated({"second": 2, "first": 1, "limit": 0}, {}, "")
+        .figures
+        == "1 2"
+    )
 
 
 def test_cases_that_do_not_hold_come_first():
@@ -176,7 +245,15 @@ def _paper(*, number=1.0, said=0.0, printed=0.0, check=0.0):
     ]
     data = {"said": said, "printed": printed, "check": check}
     item = Item("item", "Table 1", lambda context: Outcome([Text("text")], comparisons, data))
-    other = Claim("other", "It is asked elsewhere.", "section 3", "below one", item=("another",), of=["said"], judge=_below)
+    other = Claim(
+        "other",
+        "It is asked elsewhere.",
+        "section 3",
+        "below one",
+        item=("another",),
+        of=["said"],
+        judge=_below,
+    )
     claims = {c.name: c for c in (CHECK, SAID, PRINTED, NEVER, LACKS, other)}
     gone = {"It was said": "held; the text has no such sentence"}
     return Paper(
@@ -223,12 +300,19 @@ def test_totals_and_exit_status(tmp_path, values, status, changed):
 
 def test_limits_on_one_side_are_counted_apart(tmp_path):
     published = ((1.0, 1.05), (1.0, 0.95), (1.0, 0.2), (1.0, 3.0))
-    comparisons = [Comparison("row", "best", p, ours, None, 0.1, "lower is welcome") for p, ours in published]
+    comparisons = [
+        Comparison("row", "best", p, ours, None, 0.1, "lower is welcome") for p, ours in published
+    ]
     comparisons.append(Comparison("row", "fixed", 1.0, 1.0, 0.1, 0.1, "two digits"))
     item = Item("item", "Table 1", lambda context: Outcome([], comparisons))
-    told = reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {}), tmp_path).totals[0]
+    told = reproduce(
+        Paper("made", "A paper", "run", "Why.", "Cannot.", (item,), {}), tmp_path
+    ).totals[0]
     assert "1 of 5 judged lie outside their tolerance, 4 are met" in told
-    assert "4 of those judged are limited on one side alone: 3 of these are met, 2 with the same limit on the other" in told
+    assert (
+        "4 of those judged are limited on one side alone: 3 of these are met, 2 with the same limit on the other"
+        in told
+    )
 
 
 def test_the_page_opens_with_the_counts_and_shows_failures_first(tmp_path):
@@ -267,14 +351,23 @@ def test_the_page_opens_with_the_counts_and_shows_failures_first(tmp_path):
     replaced = page[page.index(">Rules that were replaced</h2>") : page.index(">Not asked</h2>")]
     cells = [
         replaced.index(text)
-        for text in ("It stays below one.", "below a half", "it did not hold", ">below one<", "does not hold")
+        for text in (
+            "It stays below one.",
+            "below a half",
+            "it did not hold",
+            ">below one<",
+            "does not hold",
+        )
     ]
     assert cells == sorted(cells)
 
 
 def test_sentences_have_a_file_with_all_that_decides(tmp_path):
     reproduce(_paper(said=2), tmp_path)
-    assert {p.name for p in (tmp_path / "tables").glob("*.csv")} == {"item.csv", "item_statements.csv"}
+    assert {p.name for p in (tmp_path / "tables").glob("*.csv")} == {
+        "item.csv",
+        "item_statements.csv",
+    }
     rows = (tmp_path / "tables/item_statements.csv").read_text().splitlines()
     assert rows[0] == "verdict,kind,sentence,source,figures,notes"
     assert rows[1].startswith(
@@ -294,7 +387,10 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     assert verb("made", out=tmp_path) == 3
     out = capsys.readouterr().out
     assert "our own check, in no total, DOES NOT HOLD: Our sums agree (not met: 1)" in out
-    assert "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Earlier rule, replaced" in out
+    assert (
+        "judged on our runs, holds: “It stays below one.” (section 3; 0.0; Rule: below one.; Earlier rule, replaced"
+        in out
+    )
     assert "Our own checks, in no total: 1 of 1 do not hold" in out
 
 
@@ -306,7 +402,15 @@ def test_an_item_shows_its_numbers_and_what_it_ran(tmp_path, small_scenes):
             [Comparison("row", "bad", 1.0, 1.0, 0.1, 0.1, "why")],
         )
 
-    paper = Paper("made", "A paper", "run", "Why.", "Cannot.", (Item("item", "Figure 1", build, text="How to read it"),), {})
+    paper = Paper(
+        "made",
+        "A paper",
+        "run",
+        "Why.",
+        "Cannot.",
+        (Item("item", "Figure 1", build, text="How to read it"),),
+        {},
+    )
     done = reproduce(paper, tmp_path)
     how, told, numbers, curves, ran = done.outcomes["item"].blocks
     assert (how.text, told.text, numbers.title, curves.description) == (

@@ -39,6 +39,8 @@ def test_a_result_keeps_its_trace(scene, tmp_path):
     assert len(kept.trace) == 5
     assert again.trace == kept.trace
     assert min(energy for _, energy, _ in kept.trace) == kept.energy
-    assert max(bound for *_, bound in kept.trace) == pytest.approx(kept.statistics["lower_bound"], rel=1e-6)
+    assert max(bound for *_, bound in kept.trace) == pytest.approx(
+        kept.statistics["lower_bound"], rel=1e-6
+    )
     [without] = run({**script, "optimization": "winner_take_all"}, [scene])
     assert without.trace == ()

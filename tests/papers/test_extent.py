@@ -48,11 +48,26 @@ PAPER = Paper(
         Item("shown", "Figure 1", _shown, quick=True),
         Item("slow", "Figure 2", lambda context: Outcome([])),
     ),
-    {"claim": Claim("claim", "It holds.", "section 1", item="shown", of=["value"], judge=_fails, why="on stripes it is not so")},
+    {
+        "claim": Claim(
+            "claim",
+            "It holds.",
+            "section 1",
+            item="shown",
+            of=["value"],
+            judge=_fails,
+            why="on stripes it is not so",
+        )
+    },
     {"It was said": "held"},
 )
 
-REASONS = ("The paper-wide reason is known.", "Beauty cannot be judged.", "all of it is run again", "No longer asked")
+REASONS = (
+    "The paper-wide reason is known.",
+    "Beauty cannot be judged.",
+    "all of it is run again",
+    "No longer asked",
+)
 REASON_OF_A_VERDICT = "on stripes it is not so"
 
 
@@ -110,9 +125,17 @@ def test_missing_scenes_make_a_part(tmp_path, monkeypatch):
 
 def test_quick_files_are_marked_and_leave_the_whole_files(tmp_path):
     reproduce(PAPER, tmp_path)
-    whole = {path.name: path.read_bytes() for folder in ("figures", "tables") for path in (tmp_path / folder).iterdir()}
+    whole = {
+        path.name: path.read_bytes()
+        for folder in ("figures", "tables")
+        for path in (tmp_path / folder).iterdir()
+    }
     reproduce(PAPER, tmp_path, quick=True)
-    files = {path.name: path for folder in ("figures", "tables") for path in (tmp_path / folder).iterdir()}
+    files = {
+        path.name: path
+        for folder in ("figures", "tables")
+        for path in (tmp_path / folder).iterdir()
+    }
     assert {name: files[name].read_bytes() for name in whole} == whole
     assert "curves_quick.svg" in files
     assert files["shown_0_quick.csv"].read_text() == "scene\nsynthetic/planes\n"
@@ -138,7 +161,15 @@ def test_the_part_on_the_command_line(monkeypatch, tmp_path, capsys):
 
 
 def test_omissions_are_named_where_the_counts_look_whole(tmp_path):
-    paper = Paper("made", "A paper", "run", "Why.", "Cannot.", (Item("methods", "Table 1", _without_methods, quick=True),), {})
+    paper = Paper(
+        "made",
+        "A paper",
+        "run",
+        "Why.",
+        "Cannot.",
+        (Item("methods", "Table 1", _without_methods, quick=True),),
+        {},
+    )
     done = reproduce(paper, tmp_path, quick=True)
     assert done.extent.label == "Quick: 1 of 1 items, without the slow methods"
     assert "Left out: the slow methods." in done.page.read_text()
@@ -169,7 +200,9 @@ def test_means_of_boundary2007_need_all_scenes(missing, monkeypatch, tmp_path):
     assert all(c.ours is not None for c in others)
     assert {c.ours is None for c in [*means, *improvements]} == {bool(missing)}
     if missing:
-        assert {c.reason for c in [*means, *improvements]} == {"a mean over 6 scenes, of which 1 was not run"}
+        assert {c.reason for c in [*means, *improvements]} == {
+            "a mean over 6 scenes, of which 1 was not run"
+        }
 
     blocks = boundary_items.curves(context).blocks
     figures = {block.name for block in blocks if isinstance(block, Picture)}
@@ -189,7 +222,9 @@ def test_average_ranks_of_table_5_need_all_scenes(reason):
 def test_fits_over_all_scenes_stay_empty_in_a_quick_reproduction(monkeypatch, tmp_path):
     monkeypatch.setattr(hci_items, "results", lambda context: [])
     comparisons = hci_items.figure11(Context("hci2015", tmp_path, quick=True)).comparisons
-    assert {(c.ours, c.reason) for c in comparisons} == {(None, "fits over all scenes, of which one was run")}
+    assert {(c.ours, c.reason) for c in comparisons} == {
+        (None, "fits over all scenes, of which one was run")
+    }
 
 
 def test_notes_of_figure_3_belong_to_its_scenes(data, tmp_path):

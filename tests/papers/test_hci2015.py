@@ -35,7 +35,9 @@ def test_equations_10_and_11_as_printed():
     structures = np.where(subsets.evaluated, subsets.structures, 0) > 0
     found = structures & (disparity == truth)
     rows, columns = np.nonzero(found)
-    distances = [np.hypot(rows - y, columns - x).min() for y, x in zip(*np.nonzero(structures), strict=True)]
+    distances = [
+        np.hypot(rows - y, columns - x).min() for y, x in zip(*np.nonzero(structures), strict=True)
+    ]
     porosity, fragmentation = items.as_printed(disparity, truth, subsets)
     assert porosity == pytest.approx(np.mean(np.log1p(distances)))
     # 1 - 1/2 over two structures, of which one adds nothing.
@@ -50,14 +52,26 @@ def test_equations_10_and_11_as_printed():
 
 def test_errors_on_the_pixels_of_each_metric(monkeypatch):
     # One pixel for each subset, whose error is its number; another one of each is not evaluated.
-    truth, names = np.zeros((2, 6), np.float32), ("background", "foreground", "edges", "planes", "structures", "neighbourhood")
-    masks = {name: np.zeros((2, 6), np.uint8 if name in ("planes", "structures") else bool) for name in names}
+    truth, names = (
+        np.zeros((2, 6), np.float32),
+        ("background", "foreground", "edges", "planes", "structures", "neighbourhood"),
+    )
+    masks = {
+        name: np.zeros((2, 6), np.uint8 if name in ("planes", "structures") else bool)
+        for name in names
+    }
     for i, name in enumerate(names):
         masks[name][:, i] = 1
     subsets = SimpleNamespace(**masks, evaluated=np.array([[True] * 6, [False] * 6]))
     monkeypatch.setattr(items, "hci_subsets", lambda scene: subsets)
-    monkeypatch.setattr(items, "read_disparity", lambda path: np.array([np.arange(1, 7), np.full(6, 99)], np.float32))
-    found = items._by_subset(replace(made("Pipes", "a"), map=Path("map")), SimpleNamespace(truth=truth))
+    monkeypatch.setattr(
+        items,
+        "read_disparity",
+        lambda path: np.array([np.arange(1, 7), np.full(6, 99)], np.float32),
+    )
+    found = items._by_subset(
+        replace(made("Pipes", "a"), map=Path("map")), SimpleNamespace(truth=truth)
+    )
     wanted = {"M_b": 1, "M_f": 2, "M_e": np.sqrt((1 + 4 + 9) / 3), "M_p": 4, "M_s": 5, "M_n": 6}
     assert found == pytest.approx(wanted)
 
@@ -70,15 +84,25 @@ def test_rankings():
     ]
     ranks = items.ranked(found)
     assert list(ranks.index) == ["a", "b", "c"]
-    assert ranks[["RMS", "D_fat", "P_bump"]].to_dict("list") == {"RMS": [1, 2, 3], "D_fat": [2, 1, 3], "P_bump": [1, 1, 1]}
+    assert ranks[["RMS", "D_fat", "P_bump"]].to_dict("list") == {
+        "RMS": [1, 2, 3],
+        "D_fat": [2, 1, 3],
+        "P_bump": [1, 1, 1],
+    }
 
 
 def test_every_measure_is_read_from_its_own_column():
-    assert [COLUMNS[name] for name in ("RMS", "Bad1.0", "Bad4.0")] == ["rms_error_nonocc", "bad1_nonocc", "bad4_nonocc"]
+    assert [COLUMNS[name] for name in ("RMS", "Bad1.0", "Bad4.0")] == [
+        "rms_error_nonocc",
+        "bad1_nonocc",
+        "bad4_nonocc",
+    ]
     assert all(HCI_METRICS[COLUMNS[name]].symbol == name for name in GEOMETRIC)
     assert set(COLUMNS) - {"RMS", "Bad1.0", "Bad4.0"} == set(GEOMETRIC)
     result = made("Pipes", "a", **{name.replace(".", ""): i for i, name in enumerate(COLUMNS)})
-    assert measured([result], "Pipes").to_dict("index") == {"a": {name: i for i, name in enumerate(COLUMNS)}}
+    assert measured([result], "Pipes").to_dict("index") == {
+        "a": {name: i for i, name in enumerate(COLUMNS)}
+    }
     assert not len(measured([result], "Adirondack"))
 
 
@@ -97,7 +121,9 @@ def test_figure_10_is_of_jadeplant_and_figure_11_of_all(monkeypatch, tmp_path):
         for s, scene in enumerate(("Jadeplant", "Pipes"), start=1)
         for i in range(4)
     ]
-    monkeypatch.setattr(items, "results", lambda context: [*values, made("Jadeplant", "sparse", matched=0.5)])
+    monkeypatch.setattr(
+        items, "results", lambda context: [*values, made("Jadeplant", "sparse", matched=0.5)]
+    )
     # On Jadeplant alone Bad4.0 goes with RMS wholly; with Pipes, where it is twice as large, it does not.
     paper, context = find_paper("hci2015"), Context("hci2015", tmp_path)
     [more, _] = paper.build(paper.item("figure10"), context).statements
@@ -117,15 +143,26 @@ def test_a_method_with_one_sparse_map_is_not_dense():
 
 
 def test_charts_are_those_of_the_paper(monkeypatch, tmp_path):
-    found = [made(scene, m, D_fat=v, F_por=2 - v) for scene in ("Pipes", "Adirondack") for m, v in (("a", 1.0), ("b", 0.5))]
+    found = [
+        made(scene, m, D_fat=v, F_por=2 - v)
+        for scene in ("Pipes", "Adirondack")
+        for m, v in (("a", 1.0), ("b", 0.5))
+    ]
     weights = []
-    monkeypatch.setattr(items, "results", lambda context: [*found, made("Pipes", "sparse", matched=0.5)])
+    monkeypatch.setattr(
+        items, "results", lambda context: [*found, made("Pipes", "sparse", matched=0.5)]
+    )
     own = items.stacked_bars_figure
-    monkeypatch.setattr(items, "stacked_bars_figure", lambda of, given: (weights.append(given), own(of, given))[1])
+    monkeypatch.setattr(
+        items, "stacked_bars_figure", lambda of, given: (weights.append(given), own(of, given))[1]
+    )
     blocks = items.charts(Context("hci2015", tmp_path)).blocks
     names = ["stacked_bars", "stacked_bars_structures", "radar", "histograms"]
     assert [block.name for block in blocks] == [f"{name}.svg" for name in names]
-    assert weights == [{}, dict.fromkeys(("hci_porosity", "hci_fragmentation", "hci_detail_fattening"), 3)]
+    assert weights == [
+        {},
+        dict.fromkeys(("hci_porosity", "hci_fragmentation", "hci_detail_fattening"), 3),
+    ]
     assert not any("sparse" in block.content for block in blocks)
 
 
@@ -140,11 +177,19 @@ def test_the_page_on_a_real_scene(data, tmp_path):
     table = next(block for block in done.outcomes["scores"].blocks if isinstance(block, Table))
     best = {row[0].text: row for row in table.rows}
     assert len(best) == 11
-    assert best["sgbm"][table.header.index("Bad4.0")].value < best["window"][table.header.index("Bad4.0")].value
+    assert (
+        best["sgbm"][table.header.index("Bad4.0")].value
+        < best["window"][table.header.index("Bad4.0")].value
+    )
     assert {p.name for p in (tmp_path / "out/figures").glob("figure5*")} == {
         f"figure5_Pipes_{method}_quick.png" for method in ("window", "ssd", "sgbm")
     }
-    figure5_rows = [row for block in done.outcomes["figure5"].blocks if isinstance(block, Table) for row in block.rows]
+    figure5_rows = [
+        row
+        for block in done.outcomes["figure5"].blocks
+        if isinstance(block, Table)
+        for row in block.rows
+    ]
     assert {row[0].text for row in figure5_rows} >= {"window", "sgbm", "LCU (published)"}
 
 

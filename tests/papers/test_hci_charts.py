@@ -10,7 +10,13 @@ from made_results import HCI, SCENES, scored
 from matplotlib.colors import to_hex
 
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.papers.hci2015.pictures import COLOURS, histogram_figure, radar_figure, shares_of_worst, stacked_bars_figure
+from stereo_framework.papers.hci2015.pictures import (
+    COLOURS,
+    histogram_figure,
+    radar_figure,
+    shares_of_worst,
+    stacked_bars_figure,
+)
 from stereo_framework.tables.scores import standings
 
 A, B = SCENES
@@ -22,7 +28,10 @@ def found():
     """Five methods; one lacks a score, one has a long name."""
     random = np.random.default_rng(1)
     names = ("ssd", "dp $x$", "bp", "a method with a long name (aggregation.box.size=9)", "holes")
-    given = {n: {s: {m: v * random.uniform(0.1, 1) for m, v in HCI.items()} for s in SCENES} for n in names}
+    given = {
+        n: {s: {m: v * random.uniform(0.1, 1) for m, v in HCI.items()} for s in SCENES}
+        for n in names
+    }
     given["holes"][A][FRAG] = math.nan
     return standings(scored(given), ["hci"])
 
@@ -34,8 +43,14 @@ def _drawn(figure):
 
 
 def test_shares_of_the_worst():
-    given = {"a": {A: {FAT: 0.0, FRAG: 0.1}}, "b": {A: {FAT: 0.0, FRAG: math.nan}}, "c": {A: {FAT: 0.0, FRAG: 0.4}}}
-    np.testing.assert_allclose(shares_of_worst(standings(scored(given), [FAT, FRAG])), [[0, 0.25], [0, 1], [0, 1]])
+    given = {
+        "a": {A: {FAT: 0.0, FRAG: 0.1}},
+        "b": {A: {FAT: 0.0, FRAG: math.nan}},
+        "c": {A: {FAT: 0.0, FRAG: 0.4}},
+    }
+    np.testing.assert_allclose(
+        shares_of_worst(standings(scored(given), [FAT, FRAG])), [[0, 0.25], [0, 1], [0, 1]]
+    )
 
 
 def test_stacked_bars(found):
@@ -49,7 +64,9 @@ def test_stacked_bars(found):
     for place, i in enumerate(order):
         own = [p for p in axes.patches if round(p.get_y() + p.get_height() / 2) == place]
         np.testing.assert_allclose([p.get_width() for p in own], shares[i] * weights / sum(weights))
-        np.testing.assert_allclose([p.get_x() for p in own], np.cumsum([0, *(p.get_width() for p in own)])[:-1])
+        np.testing.assert_allclose(
+            [p.get_x() for p in own], np.cumsum([0, *(p.get_width() for p in own)])[:-1]
+        )
         assert [to_hex(p.get_facecolor()) for p in own] == list(COLOURS)
     assert [text.get_text().strip() for text in axes.texts] == [f"{totals[i]:.2f}" for i in order]
     words = [f"{m.title} ({m.symbol})" for m in HCI_METRICS.values()]
@@ -62,11 +79,15 @@ def test_stacked_bars(found):
 def test_radar(found):
     figure = _drawn(radar_figure(found))
     ranks = np.stack([found.of(name).average_ranks for name in HCI], axis=1)
-    for axes, values, top in zip(figure.axes, (ranks, shares_of_worst(found).to_numpy()), (5, 1), strict=True):
+    for axes, values, top in zip(
+        figure.axes, (ranks, shares_of_worst(found).to_numpy()), (5, 1), strict=True
+    ):
         for line, row in zip(axes.lines, values, strict=True):
             np.testing.assert_allclose(line.get_ydata(), [*row, row[0]])
         assert axes.get_ylim() == (0, top)
-        assert [text.get_text() for text in axes.get_xticklabels()] == [m.symbol for m in HCI_METRICS.values()]
+        assert [text.get_text() for text in axes.get_xticklabels()] == [
+            m.symbol for m in HCI_METRICS.values()
+        ]
     assert legends(figure) == list(found.methods)
 
 
@@ -77,11 +98,15 @@ def test_histograms(found):
         edges = np.linspace(0, np.nanmax(column), 13)
         np.testing.assert_allclose([patch.get_x() for patch in axes.patches], edges[:-1], atol=1e-9)
         # No score lies on an edge but the largest.
-        inside = [((column > low) & (column < high)).sum() for low, high in itertools.pairwise(edges)]
+        inside = [
+            ((column > low) & (column < high)).sum() for low, high in itertools.pairwise(edges)
+        ]
         inside[-1] += 1
         assert [patch.get_height() for patch in axes.patches] == inside
         [marks] = axes.collections
-        np.testing.assert_allclose([ends[0][0] for ends in marks.get_segments()], column[found.methods.index("bp")])
+        np.testing.assert_allclose(
+            [ends[0][0] for ends in marks.get_segments()], column[found.methods.index("bp")]
+        )
     assert figure.legends[0].get_title().get_text() == "bp"
     assert figure.axes[4].get_xlabel() == "pixels"
 

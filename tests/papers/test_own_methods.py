@@ -49,7 +49,9 @@ def measured(data, folder, measure):
 def context(data, tmp_path, monkeypatch):
     """Runs are those of its list `made`."""
     for module in (own_methods, groups_items):
-        monkeypatch.setattr(module, "submission_scores", lambda context, *what: measured(context.data, *what))
+        monkeypatch.setattr(
+            module, "submission_scores", lambda context, *what: measured(context.data, *what)
+        )
     context = Context("groups2012", tmp_path, data)
     context.made = []
     monkeypatch.setattr(Context, "run", lambda self, name: self.made)
@@ -58,7 +60,9 @@ def context(data, tmp_path, monkeypatch):
 
 def test_both_papers_run_the_same_methods():
     ours = [load(f"{paper}/own_methods") for paper in ("sigma_z2011", "groups2012")]
-    assert [run.parameters for run in ours[0].settings] == [run.parameters for run in ours[1].settings]
+    assert [run.parameters for run in ours[0].settings] == [
+        run.parameters for run in ours[1].settings
+    ]
     assert {"ssd", "gc", "bp", "gco"} < {run.method for run in ours[0].settings}
     assert ours[1].scenes == V2
 
@@ -72,7 +76,11 @@ def test_scores_are_those_of_complete_methods(context):
     assert found.loc["PatchMatch", "teddy_all"] == pytest.approx(8.16, abs=0.005)
     # Columns are those of our runs.
     context.made = _made(1, 2, "part", V2[:1])
-    assert list(scores(context, {"SZE": "sigma_z_error"})["SZE"]) == ["tsukuba_nonocc", "tsukuba_all", "tsukuba_disc"]
+    assert list(scores(context, {"SZE": "sigma_z_error"})["SZE"]) == [
+        "tsukuba_nonocc",
+        "tsukuba_all",
+        "tsukuba_disc",
+    ]
     # One scene of a quick reproduction says nothing of the others.
     assert scores(replace(context, quick=True), {"SZE": "sigma_z_error"}) == {}
 
@@ -92,21 +100,29 @@ def test_global_and_local_methods(context):
     told = built("groups2012", "table4", context).statements
     # Windows would be alone in the first group, which is said of our own results beside the printed ones.
     assert "it does not hold: not met: local: window; global: none" in " ".join(told[0].notes)
-    assert "it does not hold: not met: group 1 has 1 of 4 methods: window" in " ".join(told[3].notes)
+    assert "it does not hold: not met: group 1 has 1 of 4 methods: window" in " ".join(
+        told[3].notes
+    )
     context.made = [*_made(2, 1, "window"), *_made(2, 1, "gc")]
-    assert "it holds: local: window; global: gc" in " ".join(built("groups2012", "table4", context).statements[0].notes)
+    assert "it holds: local: window; global: gc" in " ".join(
+        built("groups2012", "table4", context).statements[0].notes
+    )
 
 
 def test_ranks_of_our_first_group(context):
     context.made = [*_made(0, 50, "a"), *_made(0, 2, "b"), *_made(9, 60, "c")]
-    told = {s.source: " ".join(s.notes) for s in built("groups2012", "tables5_to_7", context).statements}
+    told = {
+        s.source: " ".join(s.notes) for s in built("groups2012", "tables5_to_7", context).statements
+    }
     # By bad pixels b is first, before both submissions, and a fourth.
     assert "ranks 1, 4: 3.0 apart" in told["section 5.2, Table 5"]
 
 
 def test_groups_of_the_submissions(context, monkeypatch):
     # A map that is better than all printed rows moves both on, and another group is reported.
-    monkeypatch.setattr(groups_items, "printed_groups", lambda: Series({"PatchMatch": 2, "ADCensus": 1}))
+    monkeypatch.setattr(
+        groups_items, "printed_groups", lambda: Series({"PatchMatch": 2, "ADCensus": 1})
+    )
     assert all(c.outside for c in groups_items.tables5_to_7(context).comparisons)
     monkeypatch.setattr(groups_items, "submission_scores", lambda *_: {})
     assert [c.ours for c in groups_items.tables5_to_7(context).comparisons] == [None, None]
@@ -116,12 +132,20 @@ def test_ranks_by_either_measure(context):
     context.made = [*_made(0, 100, "near"), *_made(1e5, 0, "far")]
     outcome = built("sigma_z2011", "table5", context)
     ours = {what: {m: own.to_dict() for m, own in of.items()} for what, of in outcome.ours.items()}
-    assert [(ours["ranks"][m]["near"], ours["best"][m]["near"]) for m in ("SZE", "BMP")] == [(1, True), (4, False)]
-    assert [(ours["ranks"][m]["far"], ours["best"][m]["far"]) for m in ("SZE", "BMP")] == [(4, False), (1, True)]
+    assert [(ours["ranks"][m]["near"], ours["best"][m]["near"]) for m in ("SZE", "BMP")] == [
+        (1, True),
+        (4, False),
+    ]
+    assert [(ours["ranks"][m]["far"], ours["best"][m]["far"]) for m in ("SZE", "BMP")] == [
+        (4, False),
+        (1, True),
+    ]
     different, smaller = outcome.statements
     assert different.holds
     assert "rank correlation -0.23" in different.figures
-    assert "it holds: rank correlation -1.00, p = 1.000, 4 methods; A* 1 and 1" in " ".join(different.notes)
+    assert "it holds: rank correlation -1.00, p = 1.000, 4 methods; A* 1 and 1" in " ".join(
+        different.notes
+    )
     assert "it does not hold: not met: 1 methods by SZE, 1 by BMP" in " ".join(smaller.notes)
 
 
@@ -133,7 +157,9 @@ def test_our_maps_of_the_nearest_bad_pixels(monkeypatch, tmp_path):
     context.made = [r for name, value in made.items() for r in _made(10 * value, value, name)]
     rows = sigma_items.tables3_and_4(context).ours["venus"]
     assert list(rows.index) == ["b", "c", "d"]
-    assert rows.loc["c"].to_dict() == pytest.approx({"SZE": 11.0, "BMP": 1.1, "MAE": 2.2, "MSE": 3.3, "MAPE": 4.4})
+    assert rows.loc["c"].to_dict() == pytest.approx(
+        {"SZE": 11.0, "BMP": 1.1, "MAE": 2.2, "MSE": 3.3, "MAPE": 4.4}
+    )
 
 
 def test_without_scenes(context):
@@ -151,10 +177,13 @@ def test_without_scenes(context):
 
 def test_what_the_truth_alone_decides_is_judged(data, tmp_path):
     first, second = (
-        built("sigma_z2011", item, Context("sigma_z2011", tmp_path, data)) for item in ("figure1_and_table1", "table2")
+        built("sigma_z2011", item, Context("sigma_z2011", tmp_path, data))
+        for item in ("figure1_and_table1", "table2")
     )
     judged = [(c.row, c.column) for c in (*first.comparisons, *second.comparisons) if c.judged]
     errors = [("inaccurate", f"SZE_{region}") for region in ("nonocc", "all", "disc")]
-    assert judged == [(name, "MAPE_all") for name in ("tsukuba", "venus", "teddy", "cones")] + errors
+    assert (
+        judged == [(name, "MAPE_all") for name in ("tsukuba", "venus", "teddy", "cones")] + errors
+    )
     assert not any(c.outside for c in (*first.comparisons, *second.comparisons))
     assert all(s.holds for s in (*first.statements, *second.statements))

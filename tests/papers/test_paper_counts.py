@@ -22,13 +22,56 @@ def _below_one(value):
 EARLIER = EarlierRule("below a half", holds=False, reason="half is nowhere in the paper")
 CLAIMS = {
     "said": Claim(
-        "said", "It stays below one.", "section 3", "below one", "runs", "item", ["said"], _below_one, before=[EARLIER]
+        "said",
+        "It stays below one.",
+        "section 3",
+        "below one",
+        "runs",
+        "item",
+        ["said"],
+        _below_one,
+        before=[EARLIER],
     ),
-    "lacks": Claim("lacks", "It stays there.", "section 3", "below one", "runs", "item", ["lacks"], _below_one),
-    "open": Claim("open", "It turns on a cost.", "section 3", "below one", "runs", ("item", "again"), ["open"], _below_one),
-    "printed": Claim("printed", "So it is in print.", "Table 1", "below one", "printed", "item", ["printed"], _below_one),
-    "never": Claim("never", "It is beautiful.", "section 4", kind="not judged", item="item", reason="beauty is not measured"),
-    "check": Claim("check", "Our sums agree", rule="below one", kind="own", item="item", of=["check"], judge=_below_one),
+    "lacks": Claim(
+        "lacks", "It stays there.", "section 3", "below one", "runs", "item", ["lacks"], _below_one
+    ),
+    "open": Claim(
+        "open",
+        "It turns on a cost.",
+        "section 3",
+        "below one",
+        "runs",
+        ("item", "again"),
+        ["open"],
+        _below_one,
+    ),
+    "printed": Claim(
+        "printed",
+        "So it is in print.",
+        "Table 1",
+        "below one",
+        "printed",
+        "item",
+        ["printed"],
+        _below_one,
+    ),
+    "never": Claim(
+        "never",
+        "It is beautiful.",
+        "section 4",
+        kind="not judged",
+        item="item",
+        reason="beauty is not measured",
+    ),
+    "check": Claim(
+        "check",
+        "Our sums agree",
+        rule="below one",
+        kind="own",
+        item="item",
+        of=["check"],
+        judge=_below_one,
+    ),
 }
 
 
@@ -41,14 +84,22 @@ def _outcome(context):
         Comparison("row", "shown", 7.0, 70.0, None, None, "another scene"),
         Comparison("row", "absent", 8.0, None, 0.1, 0.1, "two digits"),
     ]
-    data = {"said": 2, "printed": 0, "check": 0, "open": Alternatives("cost", {"ours": 0, "another": 3})}
+    data = {
+        "said": 2,
+        "printed": 0,
+        "check": 0,
+        "open": Alternatives("cost", {"ours": 0, "another": 3}),
+    }
     return Outcome([], comparisons, data)
 
 
 @pytest.fixture
 def counts(tmp_path):
     """The counts that a reproduction of a made paper writes."""
-    items = (Item("item", "Table 1", _outcome), Item("again", "Table 2", lambda context: Outcome([], data={"open": 0})))
+    items = (
+        Item("item", "Table 1", _outcome),
+        Item("again", "Table 2", lambda context: Outcome([], data={"open": 0})),
+    )
     reproduce(Paper("made", "A paper", "run", "Why.", "Cannot.", items, CLAIMS), tmp_path)
     return json.loads((tmp_path / "counts.json").read_text())
 
@@ -74,15 +125,43 @@ def test_a_run_writes_the_counts_of_its_numbers(counts):
 def test_a_run_writes_the_counts_of_its_sentences(counts):
     assert set(counts["sentences"]) == set(KINDS)
     # Three sentences are judged on runs: one fails, one lacks data, one turns on a cost.
-    assert counts["sentences"]["runs"] == {"asked": 3, "hold": 0, "fail": 1, "undetermined": 1, "no_verdict": 1}
-    assert counts["sentences"]["printed"] == {"asked": 1, "hold": 1, "fail": 0, "undetermined": 0, "no_verdict": 0}
-    assert counts["sentences"]["not judged"] == {"asked": 1, "hold": 0, "fail": 0, "undetermined": 0, "no_verdict": 1}
-    assert counts["replaced_rules"] == {"sentences": 1, "after_failure": 1, "after_success": 0, "not_recorded": 0}
+    assert counts["sentences"]["runs"] == {
+        "asked": 3,
+        "hold": 0,
+        "fail": 1,
+        "undetermined": 1,
+        "no_verdict": 1,
+    }
+    assert counts["sentences"]["printed"] == {
+        "asked": 1,
+        "hold": 1,
+        "fail": 0,
+        "undetermined": 0,
+        "no_verdict": 0,
+    }
+    assert counts["sentences"]["not judged"] == {
+        "asked": 1,
+        "hold": 0,
+        "fail": 0,
+        "undetermined": 0,
+        "no_verdict": 1,
+    }
+    assert counts["replaced_rules"] == {
+        "sentences": 1,
+        "after_failure": 1,
+        "after_success": 0,
+        "not_recorded": 0,
+    }
     assert counts["claims"]["open"]["verdict"] == "turns on what is not printed"
     assert counts["claims"]["said"]["earlier"] == [
         {"rule": "below a half", "holds": False, "reason": "half is nowhere in the paper"}
     ]
-    assert (counts["version"], counts["item"], counts["quick"], counts["missing"]) == (__version__, None, False, [])
+    assert (counts["version"], counts["item"], counts["quick"], counts["missing"]) == (
+        __version__,
+        None,
+        False,
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +196,9 @@ TRIALS = {"0.036", "0.325", "0.236"}
 NONE = dict.fromkeys(("asked", "hold", "fail", "undetermined", "no_verdict"), 0)
 
 
-def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apart(monkeypatch, tmp_path):
+def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apart(
+    monkeypatch, tmp_path
+):
     monkeypatch.setattr(paper_counts, "FOLDER", tmp_path)
     run = {
         "numbers": {"judged": 0, "met": 0},
@@ -143,8 +224,13 @@ def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apar
         "c": {"kind": "runs", "verdict": "does not hold", "earlier_holds": [False]},
     }
     text = paper_counts.sentences_of_2007({"boundary2007": {**run, "claims": claims}})
-    assert "Of the other 17, 10 turn on costs that the paper does not print and are not judged, 3 hold and 4 do not." in text
-    assert text.endswith("2 sentences hold. 1 of them have a rule that replaced one that had failed: `a`.")
+    assert (
+        "Of the other 17, 10 turn on costs that the paper does not print and are not judged, 3 hold and 4 do not."
+        in text
+    )
+    assert text.endswith(
+        "2 sentences hold. 1 of them have a rule that replaced one that had failed: `a`."
+    )
 
 
 def test_lenient_rules_are_counted_in_both_readings():
@@ -153,23 +239,38 @@ def test_lenient_rules_are_counted_in_both_readings():
         _number("Graph cuts (4)", "venus_nonocc", 1.79, 1.7, met=False),
     ]
     table5.append(_number("SSD + MF", "map_nonocc", 0.66, 0.67))
-    table6 = [_number("GC", "map_best", 0.1, 0.2, met=False), _number("GC", "map_fixed", 0.3, 0.3, met=None)]
+    table6 = [
+        _number("GC", "map_best", 0.1, 0.2, met=False),
+        _number("GC", "map_fixed", 0.3, 0.3, met=None),
+    ]
     numbers = {"judged": 75, "met": 73, "one_sided": 20, "one_sided_met": 18, "one_sided_near": 12}
-    text = paper_counts.lenient_rules({"taxonomy2002": {"numbers": numbers, "comparisons": {"table5": table5, "table6": table6}}})
+    text = paper_counts.lenient_rules(
+        {"taxonomy2002": {"numbers": numbers, "comparisons": {"table5": table5, "table6": table6}}}
+    )
     assert "20 best parameters" in text
     assert "18 are met so, 12 with the tolerance on both sides, which makes 67 of all 75." in text
-    assert "in 1 of those 20 (0 are met) and in 2 numbers of Table 5 (1 are met). 1 of these 2 medians are worse" in text
+    assert (
+        "in 1 of those 20 (0 are met) and in 2 numbers of Table 5 (1 are met). 1 of these 2 medians are worse"
+        in text
+    )
 
 
 def test_differences_of_methods_with_known_costs_are_stated():
     columns = ("Tsukuba", "Teddy", "Cones", "Venus", "Stripes")
-    table1 = [_number(method, column, 0.7, 0.75) for method in paper_counts.METHODS_OF_2007 for column in columns]
+    table1 = [
+        _number(method, column, 0.7, 0.75)
+        for method in paper_counts.METHODS_OF_2007
+        for column in columns
+    ]
     by_place = {(number["row"], number["column"]): number for number in table1}
     by_place["DP", "Venus"]["ours"] = 0.643
     by_place["CSM", "Tsukuba"]["ours"] = 0.87
     by_place["DP", "Stripes"]["ours"] = 0.8
     text = paper_counts.efficiencies({"boundary2007": {"comparisons": {"table1": table1}}})
-    assert "| DP | 0.750 (0.700) | 0.750 (0.700) | 0.750 (0.700) | 0.643 (0.700) | 0.800 (0.700) |" in text
+    assert (
+        "| DP | 0.750 (0.700) | 0.750 (0.700) | 0.750 (0.700) | 0.643 (0.700) | 0.800 (0.700) |"
+        in text
+    )
     assert "On Teddy, Cones and Venus both lie within 0.057 of the printed efficiencies." in text
     assert "On Tsukuba DP differs by +0.050 and CSM by +0.170" in text
     assert "by +0.100 and +0.050: DP has 0.800 there, printed 0.700." in text
@@ -178,14 +279,21 @@ def test_differences_of_methods_with_known_costs_are_stated():
 def test_replaced_rules_are_listed_with_both_verdicts():
     text = paper_counts.replaced_rules({})
     claims = [claim for name in NAMES for claim in find_paper(name).claims.values() if claim.before]
-    assert all(earlier.rule.replace("|", "\\|") in text for claim in claims for earlier in claim.before)
+    assert all(
+        earlier.rule.replace("|", "\\|") in text for claim in claims for earlier in claim.before
+    )
     counts = count_replaced(claims)
     assert text.startswith(
         f"The rules of {counts['sentences']} sentences replaced earlier rules, some of them twice. By the rule that was replaced last, "
         f"{counts['after_failure']} of these sentences had failed"
     )
-    gathered = {name: {"claims": {c: {"verdict": "holds"} for c in find_paper(name).claims}} for name in NAMES}
-    assert f"{counts['after_failure']} hold by today's rule." in paper_counts.replaced_rules(gathered)
+    gathered = {
+        name: {"claims": {c: {"verdict": "holds"} for c in find_paper(name).claims}}
+        for name in NAMES
+    }
+    assert f"{counts['after_failure']} hold by today's rule." in paper_counts.replaced_rules(
+        gathered
+    )
 
 
 def test_the_page_has_the_figures_of_the_stored_counts():
@@ -202,7 +310,9 @@ def test_a_missing_run_is_replaced_by_the_recorded_counts_of_an_earlier_run(monk
     header = "| paper | numbers met / judged | sentences: hold / asked | in print: hold / asked | not judged |"
     row = "| `boundary2007` | none is judged | 3 / 8 | 0 / 0 | 2 |"
     monkeypatch.setattr(paper_counts, "EARLIER_RUNS", {"boundary2007": "1234abcd"})
-    monkeypatch.setattr(paper_counts, "run_git", lambda *arguments: f"# A page\n\n{header}\n| --- |\n{row}\n")
+    monkeypatch.setattr(
+        paper_counts, "run_git", lambda *arguments: f"# A page\n\n{header}\n| --- |\n{row}\n"
+    )
     runs = paper_counts.recorded_earlier_runs()
     counts = {"sentences: hold / asked": "3 / 8", "not judged": "2"}
     assert runs == {"boundary2007": {"commit": "1234abcd", "counts": counts}}
@@ -210,7 +320,9 @@ def test_a_missing_run_is_replaced_by_the_recorded_counts_of_an_earlier_run(monk
     monkeypatch.setattr(paper_counts, "FOLDER", tmp_path)
     assert paper_counts.table_of_papers({}).endswith("is not gathered yet.")
     (tmp_path / "papers.json").write_text(json.dumps({"papers": {}, "earlier_runs": runs}))
-    sentence = "by an earlier version at commit `1234abcd`: sentences: hold / asked 3 / 8; not judged 2."
+    sentence = (
+        "by an earlier version at commit `1234abcd`: sentences: hold / asked 3 / 8; not judged 2."
+    )
     assert sentence in paper_counts.table_of_papers({})
 
 
@@ -226,7 +338,8 @@ def test_figures_of_runs_stand_only_between_the_markers():
         text = text.replace(f"<!-- {name} -->\n{block({})}\n<!-- end -->", "")
     text = re.sub(r"[Ss]ections? \d\.\d", "", text)
     figures = re.findall(
-        r"\b\d+\.\d+\b|\b\d+ (?:of|/) (?:the |all )?\d{1,3}\b|\b(?:[a-z]+ty|[a-z]+teen|eleven|twelve) of\b", text
+        r"\b\d+\.\d+\b|\b\d+ (?:of|/) (?:the |all )?\d{1,3}\b|\b(?:[a-z]+ty|[a-z]+teen|eleven|twelve) of\b",
+        text,
     )
     # Only figures of the trials, which no stored run repeats, and a tolerance stand there.
     assert set(figures) == TRIALS
@@ -241,8 +354,16 @@ def test_stored_counts_are_those_of_the_sentences_of_today(name):
     assert {claim: entry["kind"] for claim, entry in gathered[name]["claims"].items()} == {
         claim.name: claim.kind for claim in claims.values()
     }
-    earlier = {c: entry["earlier_holds"] for c, entry in gathered[name]["claims"].items() if "earlier_holds" in entry}
-    assert earlier == {claim.name: [rule.holds for rule in claim.before] for claim in claims.values() if claim.before}
+    earlier = {
+        c: entry["earlier_holds"]
+        for c, entry in gathered[name]["claims"].items()
+        if "earlier_holds" in entry
+    }
+    assert earlier == {
+        claim.name: [rule.holds for rule in claim.before]
+        for claim in claims.values()
+        if claim.before
+    }
     assert gathered[name]["replaced_rules"] == count_replaced(claims.values())
     assert paper_counts.fault_of(gathered[name]) == ""
 

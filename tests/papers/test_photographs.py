@@ -15,7 +15,12 @@ PLACES = {"photographs": "middlebury-v3/trainingQ", "roads": "kitti2015"}
 def _results(errors, group="photographs", method="m"):
     """Results by size and scene."""
     return [
-        result(f"{PLACES[group]}/{scene}", {"box.size": size}, {"bad_pixels_nonocc": e, "bad_pixels_all": e + 1}, method=method)
+        result(
+            f"{PLACES[group]}/{scene}",
+            {"box.size": size},
+            {"bad_pixels_nonocc": e, "bad_pixels_all": e + 1},
+            method=method,
+        )
         for size, own in errors.items()
         for scene, e in own.items()
     ]
@@ -35,7 +40,12 @@ def test_parameters_are_never_chosen_on_the_scene_itself():
 def test_of_roads_all_pixels_count():
     errors = {5: {"a": 1.0, "b": 2.0}}
     both = study.left_out([*_results(errors), *_results(errors, "roads")])
-    assert both[["group", "error"]].to_numpy().tolist() == [["photographs", 1], ["photographs", 2], ["roads", 2], ["roads", 3]]
+    assert both[["group", "error"]].to_numpy().tolist() == [
+        ["photographs", 1],
+        ["photographs", 2],
+        ["roads", 2],
+        ["roads", 3],
+    ]
     assert study.left_out(_results(errors), region="all")["error"].tolist() == [2.0, 3.0]
 
 
@@ -66,11 +76,17 @@ def test_locking_is_what_must_move():
     moved = study._locking([study._fraction(truth + 7)], [study._fraction(truth)])
     assert moved == pytest.approx(0, abs=1)  # of float32, at the ends of bins
     # All in one of sixteen bins: fifteen sixteenths must leave it.
-    assert study._locking([np.zeros(50, np.float32)], [truth]) == pytest.approx(100 * 15 / 16, abs=0.1)
+    assert study._locking([np.zeros(50, np.float32)], [truth]) == pytest.approx(
+        100 * 15 / 16, abs=0.1
+    )
 
 
 def test_the_name_of_a_light():
-    for changed, told in (({"exposure": 0.6}, "exposure .6"), ({"noise": 6}, "noise 6"), ({}, "as it is")):
+    for changed, told in (
+        ({"exposure": 0.6}, "exposure .6"),
+        ({"noise": 6}, "noise 6"),
+        ({}, "as it is"),
+    ):
         values = {"exposure": 1, "gamma": 1, "vignetting": 0, "noise": 0} | changed
         axes = {f"preprocessing.radiometric_change.{name}": value for name, value in values.items()}
         assert study._light(result("s", axes, {})) == told
@@ -80,7 +96,10 @@ def test_dots_lie_at_the_means():
     groups = {"photographs": {"b": [1.0, 3.0], "a": [4.0, 6.0]}, "roads": {"a": [7.0], "b": []}}
     first, second = study.ranked_dots_figure(groups, "bad pixels (%)", "Costs").axes
     assert [label.get_text() for label in first.get_yticklabels()] == ["b", "a"]
-    dots = [[line.get_xydata()[0].tolist() for line in axes.lines if line.get_markersize() == 5] for axes in (first, second)]
+    dots = [
+        [line.get_xydata()[0].tolist() for line in axes.lines if line.get_markersize() == 5]
+        for axes in (first, second)
+    ]
     assert dots == [[[2.0, 0.0], [5.0, 1.0]], [[7.0, 1.0]]]
     rings = [line.get_xdata().tolist() for line in first.lines if line.get_markersize() == 3]
     assert rings == [[1.0, 3.0], [4.0, 6.0]]
@@ -91,10 +110,19 @@ def test_pages_of_made_results(monkeypatch, tmp_path):
 
     def made(context, name, **_):
         script = load(f"photographs/{name}")
-        folders = [folder for folder in PLACES.values() if any(scene.startswith(folder) for scene in script.scenes)]
+        folders = [
+            folder
+            for folder in PLACES.values()
+            if any(scene.startswith(folder) for scene in script.scenes)
+        ]
         scenes = [f"{folder}/{i}" for folder in folders for i in range(6)]
         return [
-            result(scene, dict(one.axes), {"bad_pixels_nonocc": 10.0 + k, "bad_pixels_all": 12.0 + k}, method=one.method)
+            result(
+                scene,
+                dict(one.axes),
+                {"bad_pixels_nonocc": 10.0 + k, "bad_pixels_all": 12.0 + k},
+                method=one.method,
+            )
             for k, one in enumerate(script.settings)
             for scene in scenes
         ]
@@ -113,10 +141,25 @@ def test_pages_of_made_results(monkeypatch, tmp_path):
 def test_quick_on_real_scenes(data, tmp_path):
     done = reproduce(PAPER, tmp_path, data=data, quick=True)
     assert len(done.outcomes) == 7
-    names = ("costs", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods", "methods_time")
-    assert {path.stem for path in (tmp_path / "figures").glob("*.svg")} == {f"{name}_quick" for name in names}
+    names = (
+        "costs",
+        "aggregation",
+        "optimizers",
+        "sub_pixel",
+        "post_processing",
+        "methods",
+        "methods_time",
+    )
+    assert {path.stem for path in (tmp_path / "figures").glob("*.svg")} == {
+        f"{name}_quick" for name in names
+    }
 
 
 def test_the_scenes_are_those_of_the_groups():
     scenes = load("photographs/costs").scenes
-    assert [sum(s.startswith(folder) for s in scenes) for folder, _ in study.GROUPS.values()] == [10, 8, 4, 4]
+    assert [sum(s.startswith(folder) for s in scenes) for folder, _ in study.GROUPS.values()] == [
+        10,
+        8,
+        4,
+        4,
+    ]

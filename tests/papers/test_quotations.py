@@ -54,7 +54,9 @@ def folder():
     """The folder of the papers' texts."""
     value = os.environ.get("STEREO_PAPERS")
     if not value:
-        pytest.skip("STEREO_PAPERS names no folder with the texts of the papers, so quotations cannot be compared")
+        pytest.skip(
+            "STEREO_PAPERS names no folder with the texts of the papers, so quotations cannot be compared"
+        )
     return Path(value)
 
 
@@ -88,7 +90,12 @@ def quoted_claims() -> Iterator[tuple[str, str, str, str]]:
 
 def quotations_on_pages() -> Iterator[tuple[str, str]]:
     """Yield page and words of everything between curly quotation marks; marks may be nested."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "paper" / "paper.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "paper" / "paper.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
     for page in pages:
         for line in page.read_text(encoding="utf-8").splitlines():
             for quotation in outermost(line):
@@ -167,7 +174,11 @@ def test_nested_quotation_marks_belong_to_the_outer_quotation():
 def test_sentences_are_quoted_word_for_word(paper, folder):
     text = plain((folder / TEXTS[paper]).read_text(encoding="utf-8"))
     quotations = [(name, says) for of_paper, name, _, says in quoted_claims() if of_paper == paper]
-    different = [name for name, says in quotations if position(says, text, CUT_BEFORE.get((paper, name), "")) < 0]
+    different = [
+        name
+        for name, says in quotations
+        if position(says, text, CUT_BEFORE.get((paper, name), "")) < 0
+    ]
     assert quotations
     assert different == []
 
@@ -176,7 +187,10 @@ def test_sentences_are_quoted_word_for_word(paper, folder):
 def test_sentences_stand_in_the_section_that_is_named(paper, folder):
     raw = (folder / TEXTS[paper]).read_text(encoding="utf-8")
     text = plain(raw)
-    headings = [(len(plain(raw[: match.start()])), match[1]) for match in re.finditer(HEADINGS[paper], raw, re.MULTILINE)]
+    headings = [
+        (len(plain(raw[: match.start()])), match[1])
+        for match in re.finditer(HEADINGS[paper], raw, re.MULTILINE)
+    ]
     elsewhere = []
     for of_paper, name, section, says in quoted_claims():
         named = re.match(r"section (\d(?:\.\d)?)|abstract", section)
@@ -192,7 +206,9 @@ def test_sentences_stand_in_the_section_that_is_named(paper, folder):
 
 
 def test_sentences_that_are_not_asked_are_quoted_word_for_word(folder):
-    texts = {paper: plain((folder / file).read_text(encoding="utf-8")) for paper, file in TEXTS.items()}
+    texts = {
+        paper: plain((folder / file).read_text(encoding="utf-8")) for paper, file in TEXTS.items()
+    }
     quotations = list(quotations_not_asked())
     assert len(quotations) >= 10
     assert [words for paper, words in quotations if position(words, texts[paper]) < 0] == []
@@ -205,7 +221,9 @@ def test_pages_quote_the_papers_word_for_word(folder):
     different = [
         f"{page}: {words}"
         for page, words in quotations
-        if all(position(words.removesuffix(" [...]"), text, cut) < 0 for text in texts for cut in cuts)
+        if all(
+            position(words.removesuffix(" [...]"), text, cut) < 0 for text in texts for cut in cuts
+        )
     ]
     assert quotations
     assert different == []

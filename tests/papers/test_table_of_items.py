@@ -8,7 +8,13 @@ import pytest
 from stereo_framework.papers import NAMES, find_paper
 
 ROOT = Path(__file__).parents[2]
-PARTS = dict(re.findall(r"^## (\w+):.*?\n(.*?)(?=^## |\Z)", (ROOT / "docs/papers.md").read_text(), re.DOTALL | re.MULTILINE))
+PARTS = dict(
+    re.findall(
+        r"^## (\w+):.*?\n(.*?)(?=^## |\Z)",
+        (ROOT / "docs/papers.md").read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,6 +26,12 @@ def test_every_item_stands_in_the_table(name):
 
 
 def test_every_file_is_there():
-    files = [m for part in PARTS.values() for m in re.findall(r"`((?:evaluation|tables|configs)/[\w/.]+)`", part)]
+    files = [
+        m
+        for part in PARTS.values()
+        for m in re.findall(r"`((?:evaluation|tables|configs)/[\w/.]+)`", part)
+    ]
     assert files
-    assert [f for f in files if not ((ROOT / "stereo_framework" / f).exists() or (ROOT / f).exists())] == []
+    assert [
+        f for f in files if not ((ROOT / "stereo_framework" / f).exists() or (ROOT / f).exists())
+    ] == []

@@ -27,10 +27,15 @@ def built(item, tmp_path, data=None):
     return PAPER.build(PAPER.item(item), Context("taxonomy2002", tmp_path, data))
 
 
-OF_RESULTS = {name: holding[0] if isinstance(holding[0], tuple) else (holding[0],) for name, (holding, _) in SIDES.items()}
+OF_RESULTS = {
+    name: holding[0] if isinstance(holding[0], tuple) else (holding[0],)
+    for name, (holding, _) in SIDES.items()
+}
 
 
-@pytest.mark.parametrize("name", [n for n, data in OF_RESULTS.items() if all(isinstance(d, list) and d for d in data)])
+@pytest.mark.parametrize(
+    "name", [n for n, data in OF_RESULTS.items() if all(isinstance(d, list) and d for d in data)]
+)
 def test_sentences_without_results_have_no_verdict(name):
     if name not in ("occlusion_cost", "printed_parameters"):
         assert verdict(CLAIMS[name].judge(*([] for _ in OF_RESULTS[name])))[0] is None
@@ -47,15 +52,23 @@ def test_one_scene_says_nothing_of_how_scenes_differ():
 def test_a_scene_where_a_run_failed_is_left_out():
     broken = curves(changed_at(10, scene="venus", cost="squared_difference"))
     assert verdict(CLAIMS["costs_alike"].judge(broken))[0] is False
-    kept = [r for r in broken if not (r.scene.endswith("venus") and r.parameters[claims.KEYS["truncation"]] == 5)]
+    kept = [
+        r
+        for r in broken
+        if not (r.scene.endswith("venus") and r.parameters[claims.KEYS["truncation"]] == 5)
+    ]
     assert verdict(CLAIMS["costs_alike"].judge(kept))[0] is True
 
 
 def test_which_settings_of_the_scan_lines_are_asked():
     # At another weight, with another occlusion cost or another penalty nothing counts.
     shown = four(scanlines(), "nonocc")
-    assert set(shown.index) == {(s, m) for s in ("tsukuba", "sawtooth", "venus", "map") for m in ("dp", "so")}
-    assert dict(shown.loc["map", "dp"]) == pytest.approx({"p1": 10.0, "p1 + BT": 9.8, "p2 + BT": 9.3, "p4 + BT": 9.3})
+    assert set(shown.index) == {
+        (s, m) for s in ("tsukuba", "sawtooth", "venus", "map") for m in ("dp", "so")
+    }
+    assert dict(shown.loc["map", "dp"]) == pytest.approx(
+        {"p1": 10.0, "p1 + BT": 9.8, "p2 + BT": 9.3, "p4 + BT": 9.3}
+    )
 
 
 def test_every_experiment_has_its_sentences_and_scripts(monkeypatch, tmp_path):
@@ -77,7 +90,14 @@ def test_errors_by_setting():
     of = {"parameters": {"smoothness.weight": 1}}
     values = (("x", 1.0), ("x", 9.0), ("x", 2.0), ("y", 5.0), ("y", float("nan")))
     made = [
-        result("middlebury2001/map", {}, {"bad_pixels_nonocc": v, "bad_pixels_textureless": v}, method=m, **of) for m, v in values
+        result(
+            "middlebury2001/map",
+            {},
+            {"bad_pixels_nonocc": v, "bad_pixels_textureless": v},
+            method=m,
+            **of,
+        )
+        for m, v in values
     ]
     # Table 5 has no column of the textureless pixels of map either.
     found = claims.errors(made, "method", "weight")
@@ -86,12 +106,16 @@ def test_errors_by_setting():
 
 def test_too_near():
     error = np.array([[1.5, 1.0, -3.0, 0.0, np.nan, 9.0]])
-    assert items.too_near(error, np.array([[True, True, True, True, True, False]])) == pytest.approx(20)
+    assert items.too_near(
+        error, np.array([[True, True, True, True, True, False]])
+    ) == pytest.approx(20)
 
 
 def test_height_of_a_staircase():
     truth = np.linspace(3, 6, 25, dtype=np.float32)[None, :]  # eighths
-    whole = np.round(truth + 0.01) - truth  # matching at whole pixels is wrong by up to half a pixel
+    whole = (
+        np.round(truth + 0.01) - truth
+    )  # matching at whole pixels is wrong by up to half a pixel
     assert items.staircase_height(whole, truth) == pytest.approx(0.875)
     assert items.staircase_height(np.full_like(truth, 0.2), truth) == pytest.approx(0)
     # Mismatches do not count.
@@ -108,7 +132,9 @@ def test_height_of_a_staircase():
 )
 def test_tolerances_of_table_5(method, column, values, tolerance):
     for sign in (1, -1):
-        assert not items.compared_cell(method, column, 10.0 - sign * 0.99 * tolerance, values).outside
+        assert not items.compared_cell(
+            method, column, 10.0 - sign * 0.99 * tolerance, values
+        ).outside
         cell = items.compared_cell(method, column, 10.0 - sign * 1.01 * tolerance, values)
         assert cell.outside
         assert cell.reason
@@ -116,9 +142,14 @@ def test_tolerances_of_table_5(method, column, values, tolerance):
 
 def test_printed_ranks_are_those_of_the_printed_numbers():
     published = published_table("taxonomy2002", "table5")
-    ranks = items.own_ranks(published, {row: published.rows[row] for row in claims.METHODS.values()})
+    ranks = items.own_ranks(
+        published, {row: published.rows[row] for row in claims.METHODS.values()}
+    )
     different = {
-        (row, column): ours - printed for row, own in ranks.items() for column, (printed, ours) in own.items() if ours != printed
+        (row, column): ours - printed
+        for row, own in ranks.items()
+        for column, (printed, ours) in own.items()
+        if ours != printed
     }
     # Bayesian diffusion prints 0.72 too and was better before rounding.
     assert different == {("SSD + MF", "sawtooth_textureless"): -1}
@@ -129,7 +160,9 @@ def test_what_the_tolerance_of_graph_cuts_lets_through():
     assert not items.compared_cell("gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]).outside
     published = published_table("taxonomy2002", "table5")
     judge = CLAIMS["between_the_orders"].judge
-    assert verdict(judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})) == (
+    assert verdict(
+        judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})
+    ) == (
         False,
         "not met: sawtooth_textureless: printed 0.06, ours 0.20 to 0.30; map_nonocc: printed 0.31, ours 0.31 to 0.40",
     )
@@ -153,7 +186,9 @@ KINDS = {
 
 
 def test_which_runs_belong_to_which_method():
-    assert {name: items.kind(parameters) for name, parameters in KINDS.items()} == {name: name for name in KINDS}
+    assert {name: items.kind(parameters) for name, parameters in KINDS.items()} == {
+        name: name for name in KINDS
+    }
     assert items.kind({"optimization.use": "winner_take_all", "aggregation.use": "box"}) is None
     assert items.kind({"optimization.use": "simulated_annealing"}) is None
 
@@ -162,7 +197,9 @@ def _of_table_6(monkeypatch, tmp_path, best):
     """Table 6 of made results: all methods have 50 percent with fixed parameters and `best` in the items."""
 
     def run(self, name, **_):
-        errors = {f"bad_pixels_{region}": 50.0 if name == "table5" else best for region in claims.REGIONS}
+        errors = {
+            f"bad_pixels_{region}": 50.0 if name == "table5" else best for region in claims.REGIONS
+        }
         return [
             result(f"middlebury2001/{scene}", {"a": 1}, errors, method=method, parameters=kind)
             for scene in items.SCENES
@@ -197,7 +234,12 @@ def test_table_7(monkeypatch, tmp_path):
     monkeypatch.setattr(Context, "run", lambda self, name, **_: made)
     comparisons = items.table7(Context("taxonomy2002", tmp_path)).comparisons
     first = comparisons[1]
-    assert (first.row, first.column, first.published, first.ours) == ("1-SSD + MF", "sawtooth", 1.5, 2.0)
+    assert (first.row, first.column, first.published, first.ours) == (
+        "1-SSD + MF",
+        "sawtooth",
+        1.5,
+        2.0,
+    )
     assert not any(c.judged for c in comparisons)
 
 
@@ -246,4 +288,6 @@ def test_what_figure_15_shows():
     settings = raw_table("taxonomy2002", "paper")["items"]["experiment7"]["with"]["figure15"]
     shown = items.shown_in_figure15(made_sub_pixel(), "crop", settings)
     assert list(shown) == list(settings)
-    assert [r.statistics["rms_error_textured"] for r in shown.values()] == pytest.approx([2.0, 1.8, 1.75, 1.9, 1.3])
+    assert [r.statistics["rms_error_textured"] for r in shown.values()] == pytest.approx(
+        [2.0, 1.8, 1.75, 1.9, 1.3]
+    )

@@ -32,7 +32,9 @@ def test_means_are_those_of_scipy(shape, size):
     sizes = (size, size, 1)[: image.ndim]
     expected = np.clip(image - uniform_filter(image, sizes, mode="nearest") + 128, 0, 255)
     # Sums of float64, rounded to float32.
-    np.testing.assert_allclose(mean_subtraction(_image(shape, np.float32), size=size), expected, atol=1e-4)
+    np.testing.assert_allclose(
+        mean_subtraction(_image(shape, np.float32), size=size), expected, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("sigma", [0.7, 1.0, 1.6])
@@ -56,7 +58,9 @@ def test_laplacian_is_that_of_a_gaussian(sigma):
     assert len(kernel_of(1.0)) == 5  # as in the source
     image = _image((12, 17)).astype(float)
     expected = np.clip(convolve(image, weights, mode="nearest") + 128, 0, 255)
-    np.testing.assert_allclose(laplacian_of_gaussian(image.astype(np.float32), sigma=sigma), expected, atol=1e-4)
+    np.testing.assert_allclose(
+        laplacian_of_gaussian(image.astype(np.float32), sigma=sigma), expected, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -70,7 +74,9 @@ def test_bilateral_is_that_of_the_equation(shape):
         for y, x in np.ndindex(shape[:2]):
             window, centre = padded[y : y + 5, x : x + 5], planes[y, x, channel]
             j, i = np.mgrid[-2:3, -2:3]
-            weights = np.exp(-(i * i + j * j) / (2 * 1.5**2)) * np.exp(-((window - centre) ** 2) / (2 * 20.0**2))
+            weights = np.exp(-(i * i + j * j) / (2 * 1.5**2)) * np.exp(
+                -((window - centre) ** 2) / (2 * 20.0**2)
+            )
             expected[y, x, channel] = centre - (weights * window).sum() / weights.sum() + 128
     found = bilateral_subtraction(image.astype(np.float32), size=5, sigma_space=1.5)
     # Of whole grey levels the table holds the weights themselves.
@@ -85,7 +91,11 @@ def test_bilateral_reads_nothing_beyond_its_table():
     assert (np.isnan(found) == np.isnan(row)).all()
     for x in (0, 1, 3, 5, 6, 8):
         around = [(i, row[min(max(x + i, 0), 8)]) for i in (-1, 0, 1)]
-        near = [(np.exp(-(i * i) / 18 - (v - row[x]) ** 2 / 800), v) for i, v in around if abs(v - row[x]) < 255]
+        near = [
+            (np.exp(-(i * i) / 18 - (v - row[x]) ** 2 / 800), v)
+            for i, v in around
+            if abs(v - row[x]) < 255
+        ]
         mean = sum(weight * v for weight, v in near) / sum(weight for weight, _ in near)
         assert found[x] == pytest.approx(row[x] - mean + 128, abs=1e-4)
 
@@ -93,11 +103,15 @@ def test_bilateral_reads_nothing_beyond_its_table():
 shapes = st.sampled_from([(1, 1), (1, 5), (4, 1), (3, 4), (5, 6, 3)])
 
 
-@given(image=shapes.flatmap(lambda shape: hnp.arrays(np.uint8, shape)), iterations=st.integers(1, 3))
+@given(
+    image=shapes.flatmap(lambda shape: hnp.arrays(np.uint8, shape)), iterations=st.integers(1, 3)
+)
 def test_both_types_agree_with_the_slow_version(image, iterations):
     expected = naive_diffusion.filtered(image, np.array([1, 2, 1]) / 4, iterations)
     # Sums of 64ths and their powers up to 255: exact in float32.
-    np.testing.assert_array_equal(binomial_blur(image.astype(np.float32), iterations=iterations), expected)
+    np.testing.assert_array_equal(
+        binomial_blur(image.astype(np.float32), iterations=iterations), expected
+    )
     result = binomial_blur(image, iterations=iterations)
     assert result.dtype == np.uint8
     np.testing.assert_array_equal(result, np.rint(expected))
@@ -110,7 +124,10 @@ def test_each_pixel(shape):
     rows, columns = shape[:2]
     np.testing.assert_array_equal(same, left)
     for place in np.ndindex(shape):
-        y, x = (-1 + 2 * i / (n - 1) if n > 1 else -1 for i, n in zip(place, (rows, columns), strict=False))
+        y, x = (
+            -1 + 2 * i / (n - 1) if n > 1 else -1
+            for i, n in zip(place, (rows, columns), strict=False)
+        )
         seen = min(right[place] * 1.3 * (1 - 0.6 * (x * x + y * y) / 2) / 255, 1)
         # Where a value lies at the middle of two grey levels, rounding errors decide.
         assert abs(changed[place] - 255 * seen**1.5) <= 0.5 + 1e-9
@@ -118,7 +135,9 @@ def test_each_pixel(shape):
 
 def test_noise_is_that_of_its_seed():
     grey = np.full((200, 300), 128, np.uint8)
-    first, again, other = (radiometric_change(grey, grey, noise=6, seed=seed)[1] for seed in (1, 1, 2))
+    first, again, other = (
+        radiometric_change(grey, grey, noise=6, seed=seed)[1] for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
     # 60000 draws: the standard error of their deviation is 0.02, that of their mean 0.03; rounding adds 1/12 to the variance.

@@ -18,7 +18,9 @@ hole = np.nan
 
 def look(disparity, status=None):
     disparity = np.array(disparity, np.float32)
-    return View(disparity, np.zeros(disparity.shape, np.uint8) if status is None else status, Search(0, 3))
+    return View(
+        disparity, np.zeros(disparity.shape, np.uint8) if status is None else status, Search(0, 3)
+    )
 
 
 def naive_field(reference, match, direction, view, sigma):
@@ -49,12 +51,19 @@ def naive_field(reference, match, direction, view, sigma):
     return field
 
 
-@given(data=st.data(), images=image_pairs(), sigma=st.sampled_from([2.0, 0.7, 9.0]), direction=st.sampled_from([1, -1]))
+@given(
+    data=st.data(),
+    images=image_pairs(),
+    sigma=st.sampled_from([2.0, 0.7, 9.0]),
+    direction=st.sampled_from([1, -1]),
+)
 def test_agrees_with_the_slow_version(data, images, sigma, direction):
     shape = images[0].shape[:2]
     disparity = data.draw(filled(shape, np.array([0, 1, 2.4, -1, hole, hole])))
     view = look(disparity, data.draw(filled(shape, np.array([0, 0, 1, 3]))).astype(np.uint8))
-    reference, match = radiometric_field(*images, Search(0, 3, direction=direction), {"first": view}, sigma=sigma)
+    reference, match = radiometric_field(
+        *images, Search(0, 3, direction=direction), {"first": view}, sigma=sigma
+    )
     np.testing.assert_array_equal(match, images[1])
     field = naive_field(*images, direction, view, sigma)
     if field is None:
@@ -63,7 +72,9 @@ def test_agrees_with_the_slow_version(data, images, sigma, direction):
     expected = np.clip(images[0].reshape(field.shape) - field, 0, 255).reshape(images[0].shape)
     assert reference.dtype == images[0].dtype
     # Where the Gaussian ends, OpenCV may keep or leave one more value of 3e-4 of the weight of differences up to 510; rounding adds a half.
-    np.testing.assert_allclose(reference, expected, rtol=0, atol=0.3 + (0.5 if images[0].dtype == np.uint8 else 0))
+    np.testing.assert_allclose(
+        reference, expected, rtol=0, atol=0.3 + (0.5 if images[0].dtype == np.uint8 else 0)
+    )
 
 
 @pytest.mark.compiled
@@ -74,7 +85,9 @@ def test_large_fields_are_computed_of_blocks():
     match = rng.uniform(60, 120, shape).astype(np.float32)
     reference = (match + light + rng.normal(0, 1, shape)).astype(np.float32)
     disparity = np.where(rng.random(shape) < 0.7, 0, hole)
-    corrected, _ = radiometric_field(reference, match, Search(0, 3), {"first": look(disparity)}, sigma=12.0)
+    corrected, _ = radiometric_field(
+        reference, match, Search(0, 3), {"first": look(disparity)}, sigma=12.0
+    )
     expected = reference - naive_field(reference, match, 1, look(disparity), 12.0)[..., 0]
     # Blocks of 2x2 pixels move the differences of this light, a grey level a pixel at most, by half a pixel.
     np.testing.assert_allclose(corrected, expected, atol=0.5)
@@ -87,11 +100,13 @@ def test_which_alternative_is_the_look():
     assert (radiometric_field(bright, image, search, views, initial="robust")[0] == 9).all()
     assert (radiometric_field(bright, image, search, views, initial="fine")[0] == 16).all()
     with pytest.raises(
-        ParameterError, match=r"^radiometric_field.initial: names no alternative, and there are several; legal: fine, robust$"
+        ParameterError,
+        match=r"^radiometric_field.initial: names no alternative, and there are several; legal: fine, robust$",
     ):
         radiometric_field(image, image, search, views)
     with pytest.raises(
-        ParameterError, match=r"^radiometric_field.initial: no alternative 'robst'; legal .*did you mean 'robust'\?$"
+        ParameterError,
+        match=r"^radiometric_field.initial: no alternative 'robst'; legal .*did you mean 'robust'\?$",
     ):
         radiometric_field(image, image, search, views, initial="robst")
     with pytest.raises(ParameterError, match=r"^radiometric_field.sigma: 0.0 is not a number > 0"):

@@ -32,7 +32,10 @@ def warped(image, field):
     rows, columns = image.shape[:2]
     y, x = np.mgrid[:rows, :columns].astype(float)
     at = y - values(field, x, y, columns, rows)
-    channels = [map_coordinates(channel.astype(float), (at, x), order=3, mode="nearest") for channel in np.moveaxis(image, 2, 0)]
+    channels = [
+        map_coordinates(channel.astype(float), (at, x), order=3, mode="nearest")
+        for channel in np.moveaxis(image, 2, 0)
+    ]
     lower = np.zeros((rows, columns))
     for _ in range(30):
         lower = values(field, x, y + lower, columns, rows)
@@ -63,9 +66,15 @@ def naive_shift(left, right, slopes, disparity, direction, field, cy, cx):
         return np.nan
     before = values(field, cx - direction * d, cy, columns, rows)
     along, lower = 0.0, before
-    window = [(y, x) for y in range(max(cy - 4, 0), min(cy + 5, rows)) for x in range(max(cx - 4, 0), min(cx + 5, columns))]
+    window = [
+        (y, x)
+        for y in range(max(cy - 4, 0), min(cy + 5, rows))
+        for x in range(max(cx - 4, 0), min(cx + 5, columns))
+    ]
     for _ in range(3):
-        places = [(y, x, x - direction * d + along) for y, x in window if not np.isnan(disparity[y, x])]
+        places = [
+            (y, x, x - direction * d + along) for y, x in window if not np.isnan(disparity[y, x])
+        ]
         if any(min(abs(place), abs(place - columns + 1)) < 1e-6 for _, _, place in places if along):
             return None
         inside = [one for one in places if 0 <= one[2] <= columns - 1]
@@ -100,17 +109,32 @@ def test_windows_move_as_least_squares_say(data, direction, step, smooth, seed):
     rng = np.random.default_rng(seed)
     rows, columns = 12, 14
     y, x = np.mgrid[:rows, :columns].astype(float)
-    left = 30 * np.sin(x / 2 + y / 3) + 20 * np.cos(y / 2 - x / 5) + rng.normal(0, 0.5 if smooth else 9, (rows, columns))
+    left = (
+        30 * np.sin(x / 2 + y / 3)
+        + 20 * np.cos(y / 2 - x / 5)
+        + rng.normal(0, 0.5 if smooth else 9, (rows, columns))
+    )
     right = map_coordinates(left, (y - 0.4, x + direction), order=1, mode="nearest") + 7
     left, right = left.astype(np.float32), right.astype(np.float32)
     slopes = np.stack([np.gradient(left, axis=1), np.gradient(left, axis=0)]).astype(np.float32)
-    disparity = data.draw(filled((rows, columns), np.array([1, 1, 1, 1.25, np.nan, 3]))).astype(np.float32)
+    disparity = data.draw(filled((rows, columns), np.array([1, 1, 1, 1.25, np.nan, 3]))).astype(
+        np.float32
+    )
     field = field_up_to(1.0, seed)
     shape = len(range(step // 2, rows, step)), len(range(step // 2, columns, step))
     found = np.empty(shape, np.float32)
     _measure(left, right, slopes, disparity, direction, step, field, 0, found)
     for j, i in np.ndindex(*shape):
-        expected = naive_shift(left, right, slopes, disparity, direction, field, j * step + step // 2, i * step + step // 2)
+        expected = naive_shift(
+            left,
+            right,
+            slopes,
+            disparity,
+            direction,
+            field,
+            j * step + step // 2,
+            i * step + step // 2,
+        )
         if expected is not None:
             # float32 results; windows that hardly say where they moved enlarge the rounding of sums.
             assert found[j, i] == pytest.approx(expected, abs=1e-3, nan_ok=True), (j, i)
@@ -120,7 +144,13 @@ def naive_sample(image, field):
     """The rows where the field says, by Keys' kernel with a = -3/4, float64."""
 
     def share(s):
-        return 1.25 * s**3 - 2.25 * s**2 + 1 if s <= 1 else -0.75 * (s**3 - 5 * s**2 + 8 * s - 4) if s < 2 else 0.0
+        return (
+            1.25 * s**3 - 2.25 * s**2 + 1
+            if s <= 1
+            else -0.75 * (s**3 - 5 * s**2 + 8 * s - 4)
+            if s < 2
+            else 0.0
+        )
 
     rows, columns = image.shape[:2]
     found = np.zeros(image.shape)
@@ -139,7 +169,12 @@ def test_rows_are_sampled_by_a_cubic_spline(images, most, seed):
     for start, stop in ((0, half), (half, image.shape[0])):
         _sample(in_one_form(image), image.dtype == np.uint8, field, start, stop, found)
     # Rounding adds a half.
-    np.testing.assert_allclose(found, naive_sample(image, field), rtol=0, atol=1e-4 + (0.5 if image.dtype == np.uint8 else 0))
+    np.testing.assert_allclose(
+        found,
+        naive_sample(image, field),
+        rtol=0,
+        atol=1e-4 + (0.5 if image.dtype == np.uint8 else 0),
+    )
     if not most:
         np.testing.assert_array_equal(found, image)
 
@@ -152,7 +187,12 @@ def test_warps_come_back(seed):
     match, lower = warped(scene.match, field)
     pair = Pair(scene.reference, match, scene.search)
     first = initial_map(pair)
-    found = _field(pair.reference, pair.match, 1, np.where(first.status == Status.MATCHED, first.disparity, np.float32(np.nan)))
+    found = _field(
+        pair.reference,
+        pair.match,
+        1,
+        np.where(first.status == Status.MATCHED, first.disparity, np.float32(np.nan)),
+    )
     rows, columns = lower.shape
     y, x = np.mgrid[:rows, :columns]
     # A twentieth of a row, of a field that is nearly of second order itself.
@@ -180,7 +220,10 @@ def test_rows_that_are_right_stay(name):
 def test_people_are_warned():
     scene = load_scene("synthetic/planes")
     match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
-    method = Pipeline([row_alignment, absolute_difference, winner_take_all], {"first": load("initial_map").pipeline})
+    method = Pipeline(
+        [row_alignment, absolute_difference, winner_take_all],
+        {"first": load("initial_map").pipeline},
+    )
     result = method(Pair(scene.reference, match, scene.search))
     assert result.warnings[-1] == "rows are off by up to 0.8 px: corrected"
     assert result.seconds["preprocessing.row_alignment"] > 0
@@ -190,9 +233,14 @@ def test_people_are_warned():
 def test_what_shows_nothing_stays():
     image, search = np.full((40, 50, 3), 90, np.uint8), Search(0, 3)
     first = View(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
-    assert row_alignment(image, image, search, {"first": first}, threshold=0.0)[1].tolist() == image.tolist()
+    assert (
+        row_alignment(image, image, search, {"first": first}, threshold=0.0)[1].tolist()
+        == image.tolist()
+    )
     first = View(first.disparity[:1, :1], first.status[:1, :1], search)
-    assert row_alignment(image[:1, :1], image[:1, :1], search, {"first": first})[1].tolist() == [[[90, 90, 90]]]
+    assert row_alignment(image[:1, :1], image[:1, :1], search, {"first": first})[1].tolist() == [
+        [[90, 90, 90]]
+    ]
 
 
 @pytest.mark.compiled
@@ -200,5 +248,9 @@ def test_what_shows_nothing_stays():
 def test_parts_of_a_pair_warn_of_the_whole(scheme):
     scene = load_scene("synthetic/planes")
     match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
-    found = load({"include": "fast", "scheme": [scheme]}).only.pipeline(Pair(scene.reference, match, scene.search))
-    assert any(warning.startswith("rows are off by up to 0.8 px") for warning in found.warnings), found.warnings
+    found = load({"include": "fast", "scheme": [scheme]}).only.pipeline(
+        Pair(scene.reference, match, scene.search)
+    )
+    assert any(warning.startswith("rows are off by up to 0.8 px") for warning in found.warnings), (
+        found.warnings
+    )

@@ -19,8 +19,17 @@ def test_a_share_of_the_estimates_goes_equals_together(sure, missing, share):
     disparity = np.where(missing, np.nan, 7).astype(np.float32)[None]
     known = [value for value, gone in zip(sure, missing, strict=True) if not gone]
     # The most values, from below, that are no more than the share of all; the surest stay.
-    count = max((sum(v < t for v in known) for t in {*known} if sum(v < t for v in known) <= share * len(known)), default=0)
-    found = confidence_filter(disparity, np.zeros((1, 6), np.uint8), {"m": np.float32([sure])}, fraction=share)
+    count = max(
+        (
+            sum(v < t for v in known)
+            for t in {*known}
+            if sum(v < t for v in known) <= share * len(known)
+        ),
+        default=0,
+    )
+    found = confidence_filter(
+        disparity, np.zeros((1, 6), np.uint8), {"m": np.float32([sure])}, fraction=share
+    )
     gone = np.isnan(found) & ~np.isnan(disparity)
     assert gone.sum() == count
     if gone.any():
@@ -48,7 +57,11 @@ def test_a_value_or_the_last_measure_decides(parameters, gone):
     ("names", "measure", "message"),
     [
         ([], None, "the method measures no confidence; name a measure under confidence:"),
-        (["peak_ratio"], "peak_ratoi", "no confidence 'peak_ratoi'; legal measures: peak_ratio; did you mean 'peak_ratio'"),
+        (
+            ["peak_ratio"],
+            "peak_ratoi",
+            "no confidence 'peak_ratoi'; legal measures: peak_ratio; did you mean 'peak_ratio'",
+        ),
     ],
 )
 def test_refuses_a_measure_that_is_not_there(names, measure, message):

@@ -30,13 +30,19 @@ def test_agrees_with_twin(data, shape, parameters, kind, colour, threads):
     # Slopes, ripples within the gate, steps beyond it, and holes.
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     slope = rng.uniform(-1.2, 1.2, 2)
-    disparity = np.indices(shape).T.dot(slope).T + rng.uniform(-0.4, 0.4, shape) + rng.choice([0, 0, 5], shape)
+    disparity = (
+        np.indices(shape).T.dot(slope).T
+        + rng.uniform(-0.4, 0.4, shape)
+        + rng.choice([0, 0, 5], shape)
+    )
     disparity = np.where(rng.random(shape) < 0.2, hole, disparity).astype(np.float32)
     image = data.draw(filled(shape + (3,) * colour, np.array([0, 9, 12, 90, 99, 255]))).astype(kind)
     with in_threads(threads):
         found = plane_smooth(disparity, image, **parameters)
     # Sums of up to 400 float32 products of places up to 9; weights have no steps, so that rounding moves nothing further.
-    np.testing.assert_allclose(found, naive_refinement.plane_smooth(disparity, image, **parameters), rtol=0, atol=2e-3)
+    np.testing.assert_allclose(
+        found, naive_refinement.plane_smooth(disparity, image, **parameters), rtol=0, atol=2e-3
+    )
 
 
 @pytest.mark.parametrize("columns", [127, 128, 257])

@@ -31,18 +31,43 @@ def test_segments_agree_with_twin(data, shape, values, kind, colour, sigma, scal
     assert found.dtype == np.int32
 
 
-def naive(disparity, image, search, status, sigma, scale, minimum_size, tolerance, minimum_count, minimum_share, trials, seed):
+def naive(
+    disparity,
+    image,
+    search,
+    status,
+    sigma,
+    scale,
+    minimum_size,
+    tolerance,
+    minimum_count,
+    minimum_share,
+    trials,
+    seed,
+):
     number = naive_refinement.segments(image, sigma, scale, minimum_size)
     keys = [int(key) >> 32 for key in np.random.PCG64(seed).random_raw(2)]
     filled_, told = disparity.copy(), status.copy()
     for segment in range(number.max() + 1):
-        points = [(y, x, float(disparity[y, x])) for y, x in np.argwhere((number == segment) & ~np.isnan(disparity))]
+        points = [
+            (y, x, float(disparity[y, x]))
+            for y, x in np.argwhere((number == segment) & ~np.isnan(disparity))
+        ]
         triples = []
         if points:
-            draws = [random_number(3 * segment * trials + i, *keys) % len(points) for i in range(3 * trials)]
+            draws = [
+                random_number(3 * segment * trials + i, *keys) % len(points)
+                for i in range(3 * trials)
+            ]
             triples = [draws[i : i + 3] for i in range(0, len(draws), 3)]
-        plane = naive_refinement.segment_plane(points, triples, tolerance, minimum_count, minimum_share)
-        for y, x in np.argwhere((number == segment) & np.isnan(disparity) & (status != invalid)) if plane is not None else ():
+        plane = naive_refinement.segment_plane(
+            points, triples, tolerance, minimum_count, minimum_share
+        )
+        for y, x in (
+            np.argwhere((number == segment) & np.isnan(disparity) & (status != invalid))
+            if plane is not None
+            else ()
+        ):
             value = plane[0] + plane[1] * y + plane[2] * x
             if search.minimum <= value <= search.maximum:
                 filled_[y, x], told[y, x] = value, full
@@ -67,7 +92,9 @@ def test_agrees_with_twin(seed, shape, count, share, scale, trials, slopes, thre
     wrong = rng.random(shape) < 0.2
     disparity[wrong] = rng.uniform(0, 40, wrong.sum())
     disparity[rng.random(shape) < 0.4] = hole
-    status = np.where(np.isnan(disparity), rng.choice([occluded, mismatched, invalid], shape), matched).astype(np.uint8)
+    status = np.where(
+        np.isnan(disparity), rng.choice([occluded, mismatched, invalid], shape), matched
+    ).astype(np.uint8)
     image = np.where(x < 5, 10, 200).astype(np.uint8)
     parameters = {
         "sigma": 0.5,

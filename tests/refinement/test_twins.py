@@ -31,33 +31,50 @@ def levels_and(*steps):
 
     def values(search):
         ends = [search.minimum, search.maximum, search.minimum + search.step]
-        return [*search.disparities.tolist(), hole, *(end + step * search.step for step in steps for end in ends)]
+        return [
+            *search.disparities.tolist(),
+            hole,
+            *(end + step * search.step for step in steps for end in ends),
+        ]
 
     return values
 
 
 def voted(disparity, d, *, minimum_count, minimum_share, iterations, **arms):
     return naive_filling.region_voting(
-        disparity, d.reference, d.search, d.status, minimum_count, minimum_share, iterations, tuple(arms.values())
+        disparity,
+        d.reference,
+        d.search,
+        d.status,
+        minimum_count,
+        minimum_share,
+        iterations,
+        tuple(arms.values()),
     )
 
 
 def medians(disparity, d, *, size, sigma_colour, sigma_space, where):
     chosen = (d.status != Status.MATCHED) | (where == "everywhere")
-    return naive_filling.weighted_median(disparity, d.reference, chosen, size // 2, sigma_colour, sigma_space)
+    return naive_filling.weighted_median(
+        disparity, d.reference, chosen, size // 2, sigma_colour, sigma_space
+    )
 
 
 CASES = {
     "border_fill": (
         plain,
         {"reach": [2, 1, 25], "gate": [2.5, 0.5], "steepest": [0.3, 0.0, 5.0]},
-        lambda disparity, d, **p: naive_filling.border_fill(disparity, d.reference, d.search, d.status, *p.values()),
+        lambda disparity, d, **p: naive_filling.border_fill(
+            disparity, d.reference, d.search, d.status, *p.values()
+        ),
         (0, 1e-5),  # sums in float64, rounded once
     ),
     "discontinuity_adjustment": (
         levels_and(-1, 2, 0.25),
         {"difference": [1, 0, 0.5, 3]},
-        lambda disparity, d, difference: naive_filling.discontinuity_adjustment(disparity, d.volume.costs, d.search, difference),
+        lambda disparity, d, difference: naive_filling.discontinuity_adjustment(
+            disparity, d.volume.costs, d.search, difference
+        ),
         None,
     ),
     "equiangular": (
@@ -75,7 +92,9 @@ CASES = {
     "interpolate": (
         plain,
         {"rule": ["hirschmueller", "mei"]},
-        lambda disparity, d, rule: naive_filling.interpolate(disparity, d.reference, d.status, rule),
+        lambda disparity, d, rule: naive_filling.interpolate(
+            disparity, d.reference, d.status, rule
+        ),
         None,
     ),
     "left_right_check": (
@@ -90,11 +109,20 @@ CASES = {
         levels_and(0.5, -0.5),
         {"tolerance": [1, 0, 0.5]},
         lambda disparity, d, tolerance: naive.left_right_check(
-            disparity, naive.match_frames_winners(d.volume.costs, d.search), d.status, d.search.direction, tolerance
+            disparity,
+            naive.match_frames_winners(d.volume.costs, d.search),
+            d.status,
+            d.search.direction,
+            tolerance,
         ),
         None,
     ),
-    "median": (plain, {"size": [3, 1, 2, 4, 5, 6]}, lambda disparity, d, size: naive.median(disparity, size), None),
+    "median": (
+        plain,
+        {"size": [3, 1, 2, 4, 5, 6]},
+        lambda disparity, d, size: naive.median(disparity, size),
+        None,
+    ),
     "parabola": (
         levels_and(-1, 1, 0.3),
         {"limit": [0.25, 0.5, 1.0]},
@@ -103,21 +131,34 @@ CASES = {
     ),
     "region_voting": (
         levels_and(1 / 3, -1, 1),
-        {"minimum_count": [2, 0, 5, 20], "minimum_share": [0.4, 0.5, 0, 1], "iterations": [1, 2, 3], LIMITS: ARMS},
+        {
+            "minimum_count": [2, 0, 5, 20],
+            "minimum_share": [0.4, 0.5, 0, 1],
+            "iterations": [1, 2, 3],
+            LIMITS: ARMS,
+        },
         voted,
         None,
     ),
     "remove_speckles": (
         plain,
         {"size": [2, 3, 1, 5, 8, 100], "difference": [1, 0, 0.5, 2.25]},
-        lambda disparity, d, size, difference: naive_filling.remove_speckles(disparity, size, difference),
+        lambda disparity, d, size, difference: naive_filling.remove_speckles(
+            disparity, size, difference
+        ),
         None,
     ),
     "weighted_median": (
         plain,
         {
             "size": [5, 3, 7, 19],
-            ("sigma_colour", "sigma_space"): [(10, 9), (0.5, 1), (25.5, 2), (200, 0.4), (1e-3, 1e3)],
+            ("sigma_colour", "sigma_space"): [
+                (10, 9),
+                (0.5, 1),
+                (25.5, 2),
+                (200, 0.4),
+                (1e-3, 1e3),
+            ],
             "where": ["status", "everywhere"],
         },
         medians,
@@ -140,13 +181,19 @@ def test_agrees_with_twin(name, data, shape, search, image, threads):
     stage, (kind, channels) = STAGES[name], image
     maps = [data.draw(filled(shape, np.array(values(search)))).astype(np.float32) for _ in range(2)]
     # Of some rows the beginning or the end is empty.
-    ends = data.draw(filled(shape[:1], np.arange(shape[1] + 1) * data.draw(st.sampled_from([0, 1])))).astype(int)
+    ends = data.draw(
+        filled(shape[:1], np.arange(shape[1] + 1) * data.draw(st.sampled_from([0, 1])))
+    ).astype(int)
     maps[0][np.arange(shape[1])[:: search.direction] < ends[:, None]] = hole
     status = data.draw(filled(shape, np.array(list(Status)))).astype(np.uint8)
     # Few colours and costs, so that many are equal.
-    costs = data.draw(filled((*shape, search.levels), np.array([0, 1, 2, 9, 30.5, 60]))).astype(np.float32)
+    costs = data.draw(filled((*shape, search.levels), np.array([0, 1, 2, 9, 30.5, 60]))).astype(
+        np.float32
+    )
     given_ = {
-        "reference": data.draw(filled(shape + channels, np.array([50, 53, 60, 90, 255]))).astype(kind),
+        "reference": data.draw(filled(shape + channels, np.array([50, 53, 60, 90, 255]))).astype(
+            kind
+        ),
         "search": search,
         "status": status,
         "volume": CostVolume(costs, search, 60.0),
@@ -172,7 +219,9 @@ def test_agrees_with_twin(name, data, shape, search, image, threads):
 def test_a_closed_cell_is_no_winner_of_the_match_frame(kind, closed):
     # Column 2 is found at 1 by mistake and points to column 1, which shows column 1. Only its closed cell of disparity 0 meets column 2.
     costs = np.array([[[0, 9], [0, 9], [closed, 5]]], kind)
-    _, status = left_right_check_fast(np.float32([[0, 0, 1]]), CostVolume(costs, Search(0, 1), 9.0), tolerance=0)
+    _, status = left_right_check_fast(
+        np.float32([[0, 0, 1]]), CostVolume(costs, Search(0, 1), 9.0), tolerance=0
+    )
     assert status.tolist() == [[Status.MATCHED, Status.MATCHED, Status.OCCLUDED]]
 
 
@@ -184,16 +233,27 @@ def test_parabolas_in_large_ranges_stay_exact():
     assert found[0, 0] == pytest.approx(2999 / 3 + 0.1, abs=1e-4)
 
 
-@pytest.mark.parametrize("order", [np.sort, lambda a: np.sort(a)[::-1], np.random.default_rng(1).permutation])
+@pytest.mark.parametrize(
+    "order", [np.sort, lambda a: np.sort(a)[::-1], np.random.default_rng(1).permutation]
+)
 def test_medians_of_large_windows_in_any_order(order):
     # 21x21 pixels hold 441 values; the one in the middle has 220 below it.
     disparity = order(np.arange(441, dtype=np.float32)).reshape(21, 21)
     assert median(disparity, size=21)[10, 10] == 220
 
 
-@pytest.mark.parametrize(("count", "share", "expected"), [(4, 0.3, 4), (5, 0.3, hole), (4, 0.4, hole)])
+@pytest.mark.parametrize(
+    ("count", "share", "expected"), [(4, 0.3, 4), (5, 0.3, hole), (4, 0.4, hole)]
+)
 def test_votes_must_exceed_count_and_share(count, share, expected):
     # 2 of 5 estimates.
     row, status = np.float32([[4, 4, 6, 7, 5, hole]]), np.uint8([[0, 0, 0, 0, 0, 1]])
-    found, _ = region_voting(row, np.zeros((1, 6), np.uint8), Search(0, 9), status, minimum_count=count, minimum_share=share)
+    found, _ = region_voting(
+        row,
+        np.zeros((1, 6), np.uint8),
+        Search(0, 9),
+        status,
+        minimum_count=count,
+        minimum_share=share,
+    )
     np.testing.assert_equal(float(found[0, 5]), expected)

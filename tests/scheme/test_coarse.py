@@ -14,7 +14,7 @@ from stereo_framework.scheme import coarse
 PLAIN = Pipeline([absolute_difference, winner_take_all, parabola, left_right_check])
 
 
-def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008
+def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008  A search is immutable.
     rng = np.random.default_rng(4)
     return Pair(*rng.integers(0, 256, (2, *shape, 3), dtype=np.uint8), search)
 
@@ -41,7 +41,9 @@ def test_each_pixel_has_what_its_block_has(factor, direction):
 def test_blocks_do_not_decide_which_pixels_are_invalid():
     whole, rng = pair(), np.random.default_rng(5)
     # The second row of blocks has one valid pixel a block, and from the sixth column on no pixel of the match image is valid.
-    mask = SearchMask(valid=rng.random(whole.shape) < 0.7, match_valid=np.arange(10) < np.full(whole.shape, 6))
+    mask = SearchMask(
+        valid=rng.random(whole.shape) < 0.7, match_valid=np.arange(10) < np.full(whole.shape, 6)
+    )
     mask.valid[2:4], mask.valid[2, ::2] = False, True
     whole = Pair(whole.reference, whole.match, Search(-2, -1), mask)
     match = PLAIN.having(scheme=[coarse])(whole)
@@ -69,7 +71,10 @@ def test_a_smaller_pair_has_a_valid_range_of_any_step(search, factor, spacing, e
     assert whole.reduced(factor, spacing).search == Search(*expected, direction)
 
 
-@pytest.mark.parametrize(("search", "spacing", "expected"), [((5.5, 9, 0.5), 1, (5, 9, 1)), ((5.5, 9, 0.5), None, (5.5, 9, 0.5))])
+@pytest.mark.parametrize(
+    ("search", "spacing", "expected"),
+    [((5.5, 9, 0.5), 1, (5, 9, 1)), ((5.5, 9, 0.5), None, (5.5, 9, 0.5))],
+)
 def test_a_pair_of_the_same_size_is_searched_at_the_step_of_the_scheme(search, spacing, expected):
     searched = []
 
@@ -85,7 +90,9 @@ def test_narrow_ranges_leave_smaller_pairs_a_level():
     """Between 3 and 3 lies no level of half the size, where it is 1.5."""
     limit = np.full((7, 10), 3, np.float32)
     whole = pair()
-    found = Pair(whole.reference, whole.match, whole.search, SearchMask(low=limit, high=limit)).reduced(2)
+    found = Pair(
+        whole.reference, whole.match, whole.search, SearchMask(low=limit, high=limit)
+    ).reduced(2)
     assert (found.mask.low == 1).all()
     assert (found.mask.high == 2).all()
     assert not found.mask.invalid(found.search, found.shape).any()

@@ -27,11 +27,17 @@ from stereo_framework.scheme.pyramid import narrowed, pyramid, spread
 )
 def test_ranges_agree_with_twin(data, shape, search, margin, window):
     small = tuple(-(-n // 2) for n in shape)
-    values = st.sampled_from([np.nan, search.minimum / 2, search.maximum / 2, 0.25, -1.5, search.maximum]).map(np.float32)
+    values = st.sampled_from(
+        [np.nan, search.minimum / 2, search.maximum / 2, 0.25, -1.5, search.maximum]
+    ).map(np.float32)
     coarse = data.draw(hnp.arrays(np.float32, small, elements=values))
     low, high = spread(coarse, search, shape, margin, window)
     for y, x in np.ndindex(*shape):
-        around = [coarse[j, i] for j in naive.window(y // 2, window, small[0]) for i in naive.window(x // 2, window, small[1])]
+        around = [
+            coarse[j, i]
+            for j in naive.window(y // 2, window, small[0])
+            for i in naive.window(x // 2, window, small[1])
+        ]
         known = [float(d) for d in around if not math.isnan(d)]
         if not known:
             assert math.isnan(low[y, x])
@@ -40,8 +46,12 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
         # The range holds what was found, widened, as far as the search does, and ends at levels next to it.
         levels = search.disparities.astype(float)
         least, most = 2 * min(known) - margin, 2 * max(known) + margin
-        assert low[y, x] == pytest.approx(max([d for d in levels if d <= least + 1e-6] or [levels[0]]), abs=1e-5)
-        assert high[y, x] == pytest.approx(min([d for d in levels if d >= most - 1e-6] or [levels[-1]]), abs=1e-5)
+        assert low[y, x] == pytest.approx(
+            max([d for d in levels if d <= least + 1e-6] or [levels[0]]), abs=1e-5
+        )
+        assert high[y, x] == pytest.approx(
+            min([d for d in levels if d >= most - 1e-6] or [levels[-1]]), abs=1e-5
+        )
 
 
 @settings(max_examples=30, deadline=None)
@@ -49,8 +59,15 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
 def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, window):
     pair = Pair(*images, search)
     plain = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola])
-    scheme = step(pyramid, levels=levels, size=window, margin=2.0 * (abs(search.minimum) + abs(search.maximum)))
-    match = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola, scheme])(pair)
+    scheme = step(
+        pyramid,
+        levels=levels,
+        size=window,
+        margin=2.0 * (abs(search.minimum) + abs(search.maximum)),
+    )
+    match = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola, scheme])(
+        pair
+    )
     expected = plain(pair)
     np.testing.assert_array_equal(match.disparity, expected.disparity)
     np.testing.assert_array_equal(match.status, expected.status)
@@ -99,7 +116,9 @@ def test_the_pairs_own_mask_is_respected():
     low[:, 60:] = 15
     own = SearchMask(valid=valid, match_valid=np.ones(pair.shape, bool), low=low, high=high)
     limited = Pair(pair.reference, pair.match, pair.search, own)
-    two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)).mask
+    two = narrowed(
+        limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 9, np.float32)
+    ).mask
     assert two.valid is own.valid
     # What is masked has no range that means anything.
     assert (two.low[valid & (low == 3)] == 5).all()
@@ -110,7 +129,9 @@ def test_the_pairs_own_mask_is_respected():
     assert np.isnan(two.high[:, 60:]).all()
     # Ranges that meet where all that a pixel could match is masked.
     limited.mask.match_valid[:, 20:30] = False
-    two = narrowed(limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 6, np.float32)).mask
+    two = narrowed(
+        limited, np.full(pair.shape, 5, np.float32), np.full(pair.shape, 6, np.float32)
+    ).mask
     assert (two.low[:, [26, 34]] == 3).all()
     assert (two.low[:, [25, 35]] == 5).all()
     limited.mask.match_valid[:] = True

@@ -58,7 +58,11 @@ def test_every_pixel_sees_all_its_candidates(data, images, search, size, overlap
     low = np.where(rng.random(shape) < 0.5, np.nan, search.minimum + 1).astype(np.float32)
     mask = data.draw(
         st.sampled_from(
-            [None, SearchMask(valid=rng.random(shape) < 0.8), SearchMask(match_valid=rng.random(shape) < 0.8, low=low)]
+            [
+                None,
+                SearchMask(valid=rng.random(shape) < 0.8),
+                SearchMask(match_valid=rng.random(shape) < 0.8, low=low),
+            ]
         )
     )
     pair = Pair(*images, search, mask)
@@ -94,7 +98,11 @@ def test_the_confidence_map_shows_the_difference_between_overlapping_tiles():
 def test_nobody_is_sure_of_what_has_no_estimate():
     """Each tile has a lowest value of its own for its pixels without an estimate; in the map they have the lowest of all."""
     rng = np.random.default_rng(3)
-    pair = Pair(*rng.integers(0, 256, (2, 6, 30), np.uint8), Search(0, 3), SearchMask(valid=rng.random((6, 30)) < 0.8))
+    pair = Pair(
+        *rng.integers(0, 256, (2, 6, 30), np.uint8),
+        Search(0, 3),
+        SearchMask(valid=rng.random((6, 30)) < 0.8),
+    )
     match = tiled(POINTS.having(confidence=matching_score), size=10, overlap=2, factor=1)(pair)
     unknown = np.isnan(match.disparity)
     assert set(match.confidence) == {"matching_score", "tiles"}
@@ -105,12 +113,20 @@ def test_nobody_is_sure_of_what_has_no_estimate():
 def test_each_tile_is_searched_where_the_small_map_has_found_something():
     pair = Pair(*np.zeros((2, 16, 64), np.uint8), Search(0, 40))
     # At half the size: 3 on the left, 10 on the right, and less than a quarter known of the third part.
-    small = np.where(np.arange(32) < 11, 3.0, np.where((np.arange(32) < 22) | (np.arange(8)[:, None] < 1), 10, np.nan))
+    small = np.where(
+        np.arange(32) < 11,
+        3.0,
+        np.where((np.arange(32) < 22) | (np.arange(8)[:, None] < 1), 10, np.nan),
+    )
     seen, solve = solved_by(lambda part: small if part.shape == small.shape else 3)
     match = tiles(solve, pair, size=21, overlap=0, factor=2, margin=2.0)
     assert seen[0].shape == (8, 32)
     # 2 * 3 - 2 to 2 * 3 + 2; from there to 2 * 10 + 2, the match image moved by 4; all of the range, where less than a quarter is known.
-    assert [(one.search.minimum, one.search.maximum) for one in seen[1:]] == [(4, 8), (0, 18), (0, 40)]
+    assert [(one.search.minimum, one.search.maximum) for one in seen[1:]] == [
+        (4, 8),
+        (0, 18),
+        (0, 40),
+    ]
     assert [one.shape for one in seen[1:]] == [(16, 21), (16, 38), (16, 62)]
     # What a tile finds counts from where its match image begins.
     assert [match.disparity[0, x] for x in (0, 30, 63)] == [3, 7, 3]
@@ -140,7 +156,9 @@ def columns_and_search(part, pair):
     """
     columns = part.reference[0].astype(int)
     shift = pair.search.direction * (columns[0] - int(part.match[0, 0]))
-    return columns, replace(part.search, minimum=part.search.minimum + shift, maximum=part.search.maximum + shift)
+    return columns, replace(
+        part.search, minimum=part.search.minimum + shift, maximum=part.search.maximum + shift
+    )
 
 
 def pair_of_columns(rows, columns, search):
@@ -158,11 +176,15 @@ def test_pixels_outside_the_target_image_widen_no_search_range(direction, sign):
     # Most of columns 24 to 31 are unmatched too, but the target image shows them.
     columns = np.arange(32)[:: direction * sign]
     unmatched = (columns < 12) | (columns > 23)
-    pairs, solve = solved_with_reduced_map(np.where(unmatched, np.nan, np.full((8, 32), 12.0 * sign)))
+    pairs, solve = solved_with_reduced_map(
+        np.where(unmatched, np.nan, np.full((8, 32), 12.0 * sign))
+    )
     tiles(solve, pair, size=16, overlap=0, factor=2, margin=2.0)
     ranges = [columns_and_search(part, pair)[1] for part in pairs[1:]][:: direction * sign]
     narrow = sorted((sign * 22, sign * 26))
-    assert [(search.minimum, search.maximum) for search in ranges] == [tuple(narrow)] * 3 + [tuple(ends)]
+    assert [(search.minimum, search.maximum) for search in ranges] == [tuple(narrow)] * 3 + [
+        tuple(ends)
+    ]
 
 
 @pytest.mark.parametrize("direction", [1, -1])
@@ -179,7 +201,9 @@ def test_a_tile_of_occluded_pixels_contains_the_occluding_surface(direction):
     middle_columns, search = columns_and_search(middle_tile, pair)
     assert (search.minimum, search.maximum) == (8, 40)
     # The occluded pixels may be confused with pixels that lie up to 32 columns away.
-    assert {*range(80 - 32, 100 + 32)} <= {*(middle_columns if direction == 1 else 159 - middle_columns)}
+    assert {*range(80 - 32, 100 + 32)} <= {
+        *(middle_columns if direction == 1 else 159 - middle_columns)
+    }
 
 
 def test_invalid_pixels_widen_no_search_range():
@@ -193,7 +217,9 @@ def test_invalid_pixels_widen_no_search_range():
         pairs.append(part)
         if len(pairs) == 1:
             return replace(FOUND, disparity=disparity, status=status)
-        return replace(FOUND, disparity=np.zeros(part.shape, np.float32), status=np.zeros(part.shape, np.uint8))
+        return replace(
+            FOUND, disparity=np.zeros(part.shape, np.float32), status=np.zeros(part.shape, np.uint8)
+        )
 
     tiles(solve, pair, size=32, overlap=0, factor=2, margin=2.0)
     ranges = [(part.search.minimum, part.search.maximum) for part in pairs[1:]]
@@ -209,7 +235,12 @@ def wide_searches(draw):
     minimum = draw(st.integers(-30, 30)) * grid
     levels = draw(st.integers(2, 40))
     rest = draw(st.sampled_from([0, 0.4]))
-    return Search(minimum, minimum + (levels - 1 + rest) * step_size, step_size, draw(st.sampled_from([1, -1])))
+    return Search(
+        minimum,
+        minimum + (levels - 1 + rest) * step_size,
+        step_size,
+        draw(st.sampled_from([1, -1])),
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -222,7 +253,9 @@ def test_border_tiles_contain_the_rivals_of_wrong_correspondences(search, size):
     pair = pair_of_columns(1, width, search)
     pairs, solve = solved_by(lambda part: 0)
     tiles(solve, pair, size=size, overlap=0, factor=1)
-    near, far = sorted(search.direction * disparity for disparity in (search.minimum, search.maximum))
+    near, far = sorted(
+        search.direction * disparity for disparity in (search.minimum, search.maximum)
+    )
     columns = np.arange(width)
     distance = columns[:, None] - columns
     is_candidate = (distance >= near) & (distance <= far)
@@ -255,7 +288,9 @@ def test_tiles_have_levels_of_the_whole_range_and_the_surfaces_of_the_reduced_pa
     surfaces = rng.uniform(search.minimum, search.maximum, 3) / factor
     surfaces[rng.random(3) < 0.3] = np.nan
     bounds = np.sort(rng.integers(0, reduced_shape[1], 2))
-    reduced_map = np.broadcast_to(surfaces[np.searchsorted(bounds, np.arange(reduced_shape[1]))], reduced_shape)
+    reduced_map = np.broadcast_to(
+        surfaces[np.searchsorted(bounds, np.arange(reduced_shape[1]))], reduced_shape
+    )
     pairs, solve = solved_with_reduced_map(reduced_map, end)
     match = tiles(solve, pair, size=size, overlap=overlap, factor=factor, margin=margin)
 
@@ -326,9 +361,15 @@ def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
     """And its row, its identity and the script that it keeps say so."""
     whole = run("sgm", scenes="synthetic/planes")
     monkeypatch.setattr("stereo_framework.engine.memory._LARGE", 2**20)
-    with pytest.warns(ResultWarning, match=r"planes: 320x240 pixels and 32 levels are matched in tiles of 1024 pixels"):
+    with pytest.warns(
+        ResultWarning,
+        match=r"planes: 320x240 pixels and 32 levels are matched in tiles of 1024 pixels",
+    ):
         [found] = run("sgm", scenes="synthetic/planes")
-    assert (found.parameters["scheme.use"], found.parameters["scheme.tiles.size"]) == ("tiles", 1024)
+    assert (found.parameters["scheme.use"], found.parameters["scheme.tiles.size"]) == (
+        "tiles",
+        1024,
+    )
     assert found.script["scheme"][0]["use"] == "tiles"
     [asked] = run("sgm", scenes="synthetic/planes", overrides=["scheme=[tiles]"])
     assert (found.id, found.statistics) == (asked.id, asked.statistics)
@@ -339,7 +380,10 @@ def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
     assert refused.id == found.id
 
 
-@pytest.mark.parametrize(("name", "parts"), [("sgm", True), ("fine", True), ("window", False), ("sgbm", False), ("tiles", False)])
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("sgm", True), ("fine", True), ("window", False), ("sgbm", False), ("tiles", False)],
+)
 def test_only_what_holds_whole_volumes_needs_tiles(name, parts):
     method = tiled(load("sgm").pipeline, size=300) if name == "tiles" else load(name).pipeline
     assert (of_large_pair(method, (1900, 2900), Search(0, 279)) is not method) == parts
@@ -347,7 +391,9 @@ def test_only_what_holds_whole_volumes_needs_tiles(name, parts):
 
 
 @settings(max_examples=25, deadline=None)
-@given(search=searches(), size=st.integers(1, 20), overlap=st.integers(0, 3), far=st.integers(-30, 30))
+@given(
+    search=searches(), size=st.integers(1, 20), overlap=st.integers(0, 3), far=st.integers(-30, 30)
+)
 def test_no_tile_is_larger_than_the_estimate_says(search, size, overlap, far):
     search = replace(search, minimum=search.minimum + far, maximum=search.maximum + far)
     seen, solve = solved_by(lambda part: 0)

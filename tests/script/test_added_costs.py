@@ -12,14 +12,19 @@ from stereo_framework.tables.words import unit
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
-TWO = [{"use": "absolute_difference", "weight": 2, "truncation": 9}, {"use": "tenfold", "scale": 30}]
+TWO = [
+    {"use": "absolute_difference", "weight": 2, "truncation": 9},
+    {"use": "tenfold", "scale": 30},
+]
 SUM = {"matching_cost": TWO, "optimization": "winner_take_all"}
 
 
 def test_a_list_is_a_sum():
     [run] = load(SUM).settings
     first = step(absolute_difference, truncation=9, weight=2)
-    assert run.pipeline == Pipeline([first, step(find("matching_cost", "tenfold").function, scale=30), winner_take_all])
+    assert run.pipeline == Pipeline(
+        [first, step(find("matching_cost", "tenfold").function, scale=30), winner_take_all]
+    )
     # Whole and decimal numbers are the same weight.
     [other] = load({**SUM, "matching_cost": [TWO[0] | {"weight": 2.0}, TWO[1]]}).settings
     assert repr(other.parameters) == repr(run.parameters)
@@ -32,15 +37,27 @@ def test_the_factor_of_a_cost_is_tuned():
 
 
 def test_names_of_results():
-    for name in ("matching_cost.tenfold.window", "matching_cost.tenfold.weight", "matching_cost.0.scale", "matching_cost.window"):
+    for name in (
+        "matching_cost.tenfold.window",
+        "matching_cost.tenfold.weight",
+        "matching_cost.0.scale",
+        "matching_cost.window",
+    ):
         assert key_fault(name) is None
         assert key_fault(f"alternatives.a.alternatives.b.{name}") is None
-    assert key_fault("matching_cost.tenfold.weigth").endswith("did you mean 'matching_cost.tenfold.weight'?")
+    assert key_fault("matching_cost.tenfold.weigth").endswith(
+        "did you mean 'matching_cost.tenfold.weight'?"
+    )
     assert key_fault("alternatives.a.matching_cost.tenfold.weigth").endswith(
         "did you mean 'alternatives.a.matching_cost.tenfold.weight'?"
     )
-    assert "no such key 'alternatives.a.scene'; legal words after alternatives.a.: aggregation, alternatives, " in key_fault(
-        "alternatives.a.scene"
+    assert (
+        "no such key 'alternatives.a.scene'; legal words after alternatives.a.: aggregation, alternatives, "
+        in key_fault("alternatives.a.scene")
     )
-    assert unit("matching_cost.absolute_difference.truncation") == unit("matching_cost.truncation") == "grey levels"
+    assert (
+        unit("matching_cost.absolute_difference.truncation")
+        == unit("matching_cost.truncation")
+        == "grey levels"
+    )
     assert unit("alternatives.a.aggregation.box.size") == "pixels"

@@ -9,7 +9,14 @@ from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
 STAGES = {
-    "matcher": ["flat", {"use": "flat", "height": 3}, "dice", {"use": "dice", "seed": 4}, "scenic", None],
+    "matcher": [
+        "flat",
+        {"use": "flat", "height": 3},
+        "dice",
+        {"use": "dice", "seed": 4},
+        "scenic",
+        None,
+    ],
     "matching_cost": [
         "tenfold",
         {"use": "tenfold", "window": 5},
@@ -20,7 +27,11 @@ STAGES = {
     ],
     "aggregation": [[], ["box"], [{"use": "box", "size": 3}, "min_filter"]],
     "smoothness": ["potts", None],
-    "optimization": ["winner_take_all", {"use": "simulated_annealing", "seed": 1}, "simulated_annealing"],
+    "optimization": [
+        "winner_take_all",
+        {"use": "simulated_annealing", "seed": 1},
+        "simulated_annealing",
+    ],
     "confidence": [["sure"], ["sure", "margin"], []],
     "refinement": [["blend"], ["parabola"], ["across"], []],
     "scheme": [["whole"], []],
@@ -48,7 +59,10 @@ wholes = st.sampled_from(
     ]
 )
 some_slots = st.lists(
-    st.sampled_from(sorted(STAGES)).flatmap(lambda slot: st.tuples(st.just(slot), st.sampled_from(STAGES[slot]))), max_size=2
+    st.sampled_from(sorted(STAGES)).flatmap(
+        lambda slot: st.tuples(st.just(slot), st.sampled_from(STAGES[slot]))
+    ),
+    max_size=2,
 ).map(dict)
 mappings = st.builds(lambda whole, slots: {**whole, **slots}, wholes, some_slots)
 
@@ -64,18 +78,30 @@ def _with_alternatives(inner):
 
 methods = _with_alternatives(_with_alternatives(mappings))
 axes = st.one_of(
-    st.tuples(st.sampled_from(HOMES), st.sampled_from(sorted(PARAMETERS))).map(lambda pair: ("".join(pair), PARAMETERS[pair[1]])),
-    st.tuples(st.sampled_from(HOMES), st.sampled_from(sorted(STAGES))).map(lambda pair: ("".join(pair), STAGES[pair[1]][:2])),
+    st.tuples(st.sampled_from(HOMES), st.sampled_from(sorted(PARAMETERS))).map(
+        lambda pair: ("".join(pair), PARAMETERS[pair[1]])
+    ),
+    st.tuples(st.sampled_from(HOMES), st.sampled_from(sorted(STAGES))).map(
+        lambda pair: ("".join(pair), STAGES[pair[1]][:2])
+    ),
     st.just(("search.maximum", [8, 8])),
     st.just(("seed", [1, 2])),
 )
 sweeps = st.builds(
-    lambda grid, together: {"grid": dict(grid), "zip": {k: v for k, v in together if k not in dict(grid)}},
+    lambda grid, together: {
+        "grid": dict(grid),
+        "zip": {k: v for k, v in together if k not in dict(grid)},
+    },
     st.lists(axes, max_size=2),
     st.lists(axes, max_size=2),
 )
 scripts = st.builds(
-    lambda top, sweep, several: {**top, "sweep": sweep, "seed": 3, **({"methods": several} if several else {})},
+    lambda top, sweep, several: {
+        **top,
+        "sweep": sweep,
+        "seed": 3,
+        **({"methods": several} if several else {}),
+    },
     methods,
     sweeps,
     st.dictionaries(st.sampled_from(["one", "two"]), methods, max_size=2),
@@ -84,7 +110,9 @@ scripts = st.builds(
 
 @pytest.mark.usefixtures("tiny")
 @settings(
-    max_examples=7 * settings.default.max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=7 * settings.default.max_examples,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
 )
 @given(scripts)
 def test_a_script_is_refused_or_written_out_and_read_again(validator, script):
@@ -95,7 +123,9 @@ def test_a_script_is_refused_or_written_out_and_read_again(validator, script):
         return
     again = load(yaml.safe_load(yaml.safe_dump(loaded.resolved, sort_keys=False)))
     assert again.resolved == loaded.resolved
-    assert [(run.method, run.axes) for run in again.settings] == [(run.method, run.axes) for run in loaded.settings]
+    assert [(run.method, run.axes) for run in again.settings] == [
+        (run.method, run.axes) for run in loaded.settings
+    ]
     for one, other in zip(loaded.settings, again.settings, strict=True):
         assert repr(one.parameters) == repr(other.parameters)
         assert one.pipeline == other.pipeline

@@ -47,11 +47,16 @@ def test_generated_values_are_the_decimals_one_would_write(axis, expected):
 
 
 def test_irrational_geometric_values():
-    assert _values({"geomspace": [1, 100, 5]}) == pytest.approx([1, 10**0.5, 10, 10**1.5, 100], rel=1e-15)
+    assert _values({"geomspace": [1, 100, 5]}) == pytest.approx(
+        [1, 10**0.5, 10, 10**1.5, 100], rel=1e-15
+    )
 
 
 def test_many_settings_are_expanded_quickly_and_share_their_stages():
-    sweep = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": {"range": [1, 199, 2]}}
+    sweep = {
+        "matching_cost.truncation": {"range": [1, 100, 1]},
+        "aggregation.box.size": {"range": [1, 199, 2]},
+    }
     runs = load(yaml.safe_load(yaml.safe_dump({**WINDOW, "sweep": {"grid": sweep}}))).settings
     assert len(runs) == 10_000
     assert len({id(run.pipeline.in_slot("matching_cost")[0]) for run in runs}) == 100
@@ -60,16 +65,37 @@ def test_many_settings_are_expanded_quickly_and_share_their_stages():
 
 @pytest.mark.usefixtures("tiny")
 def test_settings_share_the_alternatives_in_which_they_do_not_differ():
-    alternatives = {"a": {"include": "window", "refinement": "blend", "alternatives": {"b": {"matcher": "flat"}}}}
-    sweep = {"grid": {"alternatives.a.aggregation.box.size": [3, 5], "alternatives.a.alternatives.b.matcher": ["flat", "dice"]}}
-    runs = load({"include": "window", "refinement": "blend", "alternatives": alternatives, "sweep": sweep}).settings
+    alternatives = {
+        "a": {
+            "include": "window",
+            "refinement": "blend",
+            "alternatives": {"b": {"matcher": "flat"}},
+        }
+    }
+    sweep = {
+        "grid": {
+            "alternatives.a.aggregation.box.size": [3, 5],
+            "alternatives.a.alternatives.b.matcher": ["flat", "dice"],
+        }
+    }
+    runs = load(
+        {"include": "window", "refinement": "blend", "alternatives": alternatives, "sweep": sweep}
+    ).settings
     outer = [run.pipeline.alternatives[0][1] for run in runs]
     assert (len(set(map(id, outer))), len({id(one.alternatives[0][1]) for one in outer})) == (4, 2)
 
 
 def test_a_script_that_is_tuned_may_have_any_number_of_settings():
-    sweep = {"grid": {"aggregation.box.size": {"range": [1, 1001, 1]}, "matching_cost.truncation": {"range": [1, 1000, 1]}}}
+    sweep = {
+        "grid": {
+            "aggregation.box.size": {"range": [1, 1001, 1]},
+            "matching_cost.truncation": {"range": [1, 1000, 1]},
+        }
+    }
     with pytest.raises(ScriptError, match="1001000 runs"):
         load({**WINDOW, "sweep": sweep})
     [settings] = load({**WINDOW, "sweep": sweep}, tuning=True).methods
-    assert settings.run([1000, 999]).axes == {"aggregation.box.size": 1001, "matching_cost.truncation": 1000}
+    assert settings.run([1000, 999]).axes == {
+        "aggregation.box.size": 1001,
+        "matching_cost.truncation": 1000,
+    }

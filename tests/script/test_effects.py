@@ -14,8 +14,16 @@ GRADIENTS = ({"gradient_threshold": None}, {"gradient_threshold": 200.0}, (1.0, 
 ORDERS = ({"order": "fixed"}, {"order": "random"}, (0, 1))
 
 EXAMPLES = {
-    ("matcher", "opencv_bm", "filter_size"): ({"filter": "sobel"}, {"filter": "normalized"}, (5, 21)),
-    ("matching_cost", "ad_census", "initial"): ({"residual": None}, {"residual": 20.0}, ("smooth", "rough")),
+    ("matcher", "opencv_bm", "filter_size"): (
+        {"filter": "sobel"},
+        {"filter": "normalized"},
+        (5, 21),
+    ),
+    ("matching_cost", "ad_census", "initial"): (
+        {"residual": None},
+        {"residual": 20.0},
+        ("smooth", "rough"),
+    ),
     ("smoothness", "linear", "gradient_penalty"): GRADIENTS,
     ("smoothness", "potts", "gradient_penalty"): GRADIENTS,
     ("smoothness", "truncated_linear", "gradient_penalty"): GRADIENTS,
@@ -27,8 +35,16 @@ EXAMPLES = {
         (0, 1),
     ),
     ("optimization", "graph_cut_occlusion", "gradient_penalty"): GRADIENTS,
-    ("optimization", "semi_global", "edge_threshold"): ({"penalties": "gradient"}, {"penalties": "edges"}, (1.0, 200.0)),
-    ("refinement", "confidence_filter", "fraction"): ({"threshold": 1.5}, {"threshold": None}, (0.1, 0.6)),
+    ("optimization", "semi_global", "edge_threshold"): (
+        {"penalties": "gradient"},
+        {"penalties": "edges"},
+        (1.0, 200.0),
+    ),
+    ("refinement", "confidence_filter", "fraction"): (
+        {"threshold": 1.5},
+        {"threshold": None},
+        (0.1, 0.6),
+    ),
 }
 """Of each parameter: the stage's parameters that switch it off and on, and two values of it."""
 
@@ -43,7 +59,11 @@ def noisy_pair():
 
 def disparity_with(slot, name, parameters):
     """Match the noisy pair by a method that contains the stage."""
-    steps = {"matching_cost": step("absolute_difference"), "smoothness": step("potts"), "optimization": step("icm")}
+    steps = {
+        "matching_cost": step("absolute_difference"),
+        "smoothness": step("potts"),
+        "optimization": step("icm"),
+    }
     steps |= {"confidence": step("peak_ratio"), slot: step(f"{slot}.{name}", **parameters)}
     if slot == "matcher":
         steps = {"matcher": steps["matcher"]}
@@ -63,7 +83,10 @@ def test_every_switch_has_an_example():
 def test_a_parameter_has_an_effect_exactly_if_its_switch_is_on(address):
     slot, name, parameter = address
     off, on, values = EXAMPLES[address]
-    unread, read = ([disparity_with(slot, name, {**mode, parameter: value}) for value in values] for mode in (off, on))
+    unread, read = (
+        [disparity_with(slot, name, {**mode, parameter: value}) for value in values]
+        for mode in (off, on)
+    )
     np.testing.assert_array_equal(*unread)
     assert not np.array_equal(*read, equal_nan=True)
 
@@ -91,13 +114,24 @@ def test_settings_without_an_equal_keep_the_values_of_axes_without_effect():
 
 
 def test_axes_of_a_switch_and_of_what_it_switches_are_merged_where_it_is_off():
-    sweep = {"grid": {"optimization.penalties": ["constant", "edges"], "optimization.edge_threshold": [5, 10]}}
+    sweep = {
+        "grid": {
+            "optimization.penalties": ["constant", "edges"],
+            "optimization.edge_threshold": [5, 10],
+        }
+    }
     script = load({"matching_cost": "census", "optimization": "semi_global", "sweep": sweep})
-    assert [setting.axes["optimization.edge_threshold"] for setting in script.settings] == ["", 5, 10]
+    assert [setting.axes["optimization.edge_threshold"] for setting in script.settings] == [
+        "",
+        5,
+        10,
+    ]
 
 
 def test_numbers_that_make_a_term_vanish_are_values_like_others():
-    sweep = {"grid": {"smoothness.gradient_threshold": [0, 8], "smoothness.gradient_penalty": [1, 2]}}
+    sweep = {
+        "grid": {"smoothness.gradient_threshold": [0, 8], "smoothness.gradient_penalty": [1, 2]}
+    }
     assert len(load({**CENSUS, "optimization": "icm", "sweep": sweep}).settings) == 4
 
 
@@ -105,7 +139,9 @@ def test_a_resolved_script_has_the_same_settings():
     sweep = {"grid": {"optimization": ["icm", "semi_global"], "smoothness.weight": [5, 10, 20]}}
     script = load({**CENSUS, "sweep": sweep})
     again = load(script.resolved)
-    assert [setting.axes for setting in again.settings] == [setting.axes for setting in script.settings]
+    assert [setting.axes for setting in again.settings] == [
+        setting.axes for setting in script.settings
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,11 @@ CASES = cases_in("fault_catalogue.yaml", __file__)
 def _without_long_lists(fault):
     """Shorten the lists of stages and of keys, which every added stage or parameter changes."""
     without_stages = re.sub(r"legal stages: [^;]*", "legal stages: ...", fault)
-    return re.sub(r"legal keys: aggregation, aggregation\.[^;]*", "legal keys: <keys of aggregation>", without_stages)
+    return re.sub(
+        r"legal keys: aggregation, aggregation\.[^;]*",
+        "legal keys: <keys of aggregation>",
+        without_stages,
+    )
 
 
 def _with_parameters(fault):
@@ -39,9 +43,15 @@ def test_lines_told_of_a_wrong_script(case, tmp_path, monkeypatch):
 
 
 def test_what_can_stand_together_is_not_refused():
-    whole = {"matching_cost": "absolute_difference", "smoothness": "potts", "optimization": "graph_cut"}
+    whole = {
+        "matching_cost": "absolute_difference",
+        "smoothness": "potts",
+        "optimization": "graph_cut",
+    }
     assert len(load(whole).settings) == 1
-    assert len(load(whole | {"optimization": {"use": "semi_global", "p1": 8, "p2": 8}}).settings) == 1
+    assert (
+        len(load(whole | {"optimization": {"use": "semi_global", "p1": 8, "p2": 8}}).settings) == 1
+    )
 
 
 def test_places_of_a_mapping_are_its_keys():

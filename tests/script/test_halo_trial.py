@@ -14,7 +14,11 @@ from stereo_framework.matching_cost import census
 from stereo_framework.script import load
 from stereo_framework.script.halo_trial import _try_halo, halo_fault
 
-LOCAL = [entry for entry in stages() if entry.halo is not None and entry.slot not in ("preprocessing", "matcher")]
+LOCAL = [
+    entry
+    for entry in stages()
+    if entry.halo is not None and entry.slot not in ("preprocessing", "matcher")
+]
 
 
 @pytest.mark.parametrize("shipped", LOCAL, ids=lambda entry: f"{entry.slot}.{entry.name}")
@@ -33,7 +37,9 @@ def register(slot, halo, **declared):
         return replace(volume, costs=median_filter(volume.costs, (*window, 1)))
 
     def smoothness(reference, search):
-        grey = uniform_filter(reference.reshape(*reference.shape[:2], -1)[..., 0].astype(np.float32), window)
+        grey = uniform_filter(
+            reference.reshape(*reference.shape[:2], -1)[..., 0].astype(np.float32), window
+        )
         right, down = grey.copy(), grey.copy()
         right[:, -1] = 0
         down[-1] = 0
@@ -49,7 +55,14 @@ def register(slot, halo, **declared):
         return median_filter(np.nan_to_num(disparity), window), status
 
     functions = [cost, aggregation, smoothness, optimization, confidence, refinement]
-    slots = ["matching_cost", "aggregation", "smoothness", "optimization", "confidence", "refinement"]
+    slots = [
+        "matching_cost",
+        "aggregation",
+        "smoothness",
+        "optimization",
+        "confidence",
+        "refinement",
+    ]
     function = dict(zip(slots, functions, strict=True))[slot]
     function.__name__ = "mine"
     return stage(slot, source="a test", halo=halo, **declared)(function)
@@ -61,7 +74,10 @@ SLOTS = ["matching_cost", "aggregation", "smoothness", "optimization", "confiden
 @pytest.mark.parametrize("slot", SLOTS)
 def test_a_halo_that_is_a_row_too_small_is_refused(slot, registry):
     message = halo_fault(step(register(slot, lambda: 1)))
-    assert f"{slot} stage mine gives other results on a strip of rows than on the whole image" in message
+    assert (
+        f"{slot} stage mine gives other results on a strip of rows than on the whole image"
+        in message
+    )
     assert "its halo is 1 row; declare as halo=" in message
 
 
@@ -81,9 +97,16 @@ def test_the_halo_of_each_swept_parameter_is_try_halo(registry):
         """Average over a window."""
         return replace(volume, costs=uniform_filter(volume.costs, (size, size, 1)))
 
-    script = {"matching_cost": "absolute_difference", "aggregation": ["mine"], "optimization": "winner_take_all"}
+    script = {
+        "matching_cost": "absolute_difference",
+        "aggregation": ["mine"],
+        "optimization": "winner_take_all",
+    }
     assert len(load(script | {"sweep": {"grid": {"aggregation.mine.size": [3, 5]}}}).settings) == 2
-    with pytest.raises(ScriptError, match=r"aggregation stage mine\(size=7\) gives other results.* its halo is 2 rows"):
+    with pytest.raises(
+        ScriptError,
+        match=r"aggregation stage mine\(size=7\) gives other results.* its halo is 2 rows",
+    ):
         load(script | {"sweep": {"grid": {"aggregation.mine.size": [3, 5, 7]}}})
 
 

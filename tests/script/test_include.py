@@ -8,7 +8,9 @@ from stereo_framework.script import load
 
 def test_a_missing_include_is_the_only_fault(write):
     write(mine="include: windw\n")
-    with pytest.raises(ScriptError, match=r"^mine\.yaml:1:10: include: script 'windw': .*did you mean 'window'") as caught:
+    with pytest.raises(
+        ScriptError, match=r"^mine\.yaml:1:10: include: script 'windw': .*did you mean 'window'"
+    ) as caught:
         load("mine.yaml")
     assert len(caught.value.faults) == 1
 
@@ -16,7 +18,10 @@ def test_a_missing_include_is_the_only_fault(write):
 def test_files_that_are_no_scripts(write, tmp_path):
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     write(list="- box\n")
-    for name, said in (("binary", "not a text in UTF-8"), ("list", "not a script: expected keys and values")):
+    for name, said in (
+        ("binary", "not a text in UTF-8"),
+        ("list", "not a script: expected keys and values"),
+    ):
         with pytest.raises(ScriptError, match=rf"^{name}\.yaml:1:1: {said}"):
             load(f"{name}.yaml")
 
@@ -30,7 +35,10 @@ def test_loops(write):
     circle["alternatives"] = {"itself": circle}
     write(alias="matcher: winner\nalternatives: &a {x: {alternatives: *a}}\n")
     for source, said in (
-        ("a.yaml", r"b\.yaml:1:29: alternatives\.x\.include: an include loop: a\.yaml > b\.yaml > a\.yaml"),
+        (
+            "a.yaml",
+            r"b\.yaml:1:29: alternatives\.x\.include: an include loop: a\.yaml > b\.yaml > a\.yaml",
+        ),
         (circle, "^script: not a script: nested too deeply, or a mapping inside itself$"),
         ("alias.yaml", "an alias inside its own anchor"),
     ):

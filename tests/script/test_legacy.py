@@ -10,7 +10,12 @@ from stereo_framework.script.legacy import DEFAULTS, convert, translate
 def test_the_originals_defaults():
     # No parameter at all: AD, 7x7 box, winner-take-all (taxonomy of defaults in the original's parameter list).
     assert translate({}) == {
-        "matching_cost": {"use": "absolute_difference", "truncation": 1000, "interval": False, "interpolation": "cubic"},
+        "matching_cost": {
+            "use": "absolute_difference",
+            "truncation": 1000,
+            "interval": False,
+            "interpolation": "cubic",
+        },
         "aggregation": [{"use": "box", "size": 7, "iterations": 1}],
         "optimization": {"use": "winner_take_all"},
     }
@@ -37,7 +42,12 @@ def test_a_long_line_of_parameters():
     assert script == {
         "search": {"step": 0.5},
         "preprocessing": [{"use": "binomial_blur", "iterations": 2}],
-        "matching_cost": {"use": "squared_difference", "truncation": 20, "interval": True, "interpolation": "linear"},
+        "matching_cost": {
+            "use": "squared_difference",
+            "truncation": 20,
+            "interval": True,
+            "interpolation": "linear",
+        },
         "aggregation": [{"use": "min_filter", "size": 5}],
         "optimization": {"use": "winner_take_all"},
         "refinement": [{"use": "parabola", "limit": 1.0}],
@@ -82,7 +92,10 @@ def test_every_method_becomes_a_script_that_loads(parameters, use):
         ({"aggr_subpixel": 1}, "use refinement: parabola"),
         ({"aggr_colapse": 1}, "did you mean 'aggr_collapse'?"),
         ({"opt_fn": 9}, "opt_fn=9: no such method of the original; legal: 1, 2, 3, 4, 5"),
-        ({"eval_predict_type": 3}, "eval_predict_type=3: no such method of the original; legal: 0, 1, 2"),
+        (
+            {"eval_predict_type": 3},
+            "eval_predict_type=3: no such method of the original; legal: 0, 1, 2",
+        ),
     ],
 )
 def test_what_cannot_be_carried_over(parameters, message):
@@ -96,7 +109,9 @@ def tree(tmp_path):
     for scene in ("tsukuba", "venus"):
         (tmp_path / scene).mkdir()
         (tmp_path / scene / "param_in.txt").write_text("frame_ref 2\nframe_match 3\ndisp_max 15\n")
-    (tmp_path / "exp_all.txt").write_text("cd tsukuba\nscript ../exp1.txt\ncd ../venus\nscript ../exp1.txt\n")
+    (tmp_path / "exp_all.txt").write_text(
+        "cd tsukuba\nscript ../exp1.txt\ncd ../venus\nscript ../exp1.txt\n"
+    )
     (tmp_path / "exp1.txt").write_text(
         "# experiment 1\n"
         "input_data data_in.txt input_params param_in.txt verbose 2\n"
@@ -128,15 +143,22 @@ def test_a_tree_of_scripts(tree):
 
 def test_runs_that_need_scripts_of_their_own(tmp_path):
     path = tmp_path / "old.txt"
-    path.write_text("disp_max 15 depth_map a.pgm\ndisp_max 20 depth_map b.pgm\ndisp_max 15 aggr_iter 0 depth_map c.pgm\n")
+    path.write_text(
+        "disp_max 15 depth_map a.pgm\ndisp_max 20 depth_map b.pgm\ndisp_max 15 aggr_iter 0 depth_map c.pgm\n"
+    )
     scripts = convert(path, print)
-    assert {key: list(script["methods"]) for key, script in scripts.items()} == {"scene": ["a", "c"], "scene_2": ["b"]}
+    assert {key: list(script["methods"]) for key, script in scripts.items()} == {
+        "scene": ["a", "c"],
+        "scene_2": ["b"],
+    }
     assert [script["search"]["maximum"] for script in scripts.values()] == [15, 20]
 
 
 def test_lines_that_make_no_sense(tmp_path):
     path = tmp_path / "old.txt"
-    path.write_text("match_fn two\naggr_windw_size 5\naggr_window_size\ninput_params none.txt\ncost_map c.pgm depth_map a.pgm\n")
+    path.write_text(
+        "match_fn two\naggr_windw_size 5\naggr_window_size\ninput_params none.txt\ncost_map c.pgm depth_map a.pgm\n"
+    )
     lines = []
     [script] = convert(path, lines.append).values()
     assert [line.partition(": ")[0] for line in lines] == [f"{path}:{n}" for n in (1, 2, 3, 4, 5)]
@@ -145,10 +167,16 @@ def test_lines_that_make_no_sense(tmp_path):
 
 def test_numbers_that_are_none_and_the_mark_of_an_editor(tmp_path):
     path = tmp_path / "old.txt"
-    path.write_bytes(b"\xef\xbb\xbfmatch_max nan aggr_window_size 1e400\nmatch_fn inf depth_map a.pgm\n")
+    path.write_bytes(
+        b"\xef\xbb\xbfmatch_max nan aggr_window_size 1e400\nmatch_fn inf depth_map a.pgm\n"
+    )
     lines = []
     [script] = convert(path, lines.append).values()
-    told = [f"{path}:1: match_max nan", f"{path}:1: aggr_window_size 1e400", f"{path}:2: match_fn inf"]
+    told = [
+        f"{path}:1: match_max nan",
+        f"{path}:1: aggr_window_size 1e400",
+        f"{path}:2: match_fn inf",
+    ]
     assert lines == [f"{line}: not a number; skipped" for line in told]
     assert load(script).only.method == "a"
 

@@ -45,7 +45,10 @@ def test_paths_from_a_folder(shelf, tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("sdd", r"script 'sdd': no such file in .*, and no shipped script of this name in .*shelf; did you mean 'ssd'\?"),
+        (
+            "sdd",
+            r"script 'sdd': no such file in .*, and no shipped script of this name in .*shelf; did you mean 'ssd'\?",
+        ),
         ("mehods/ssd", r"did you mean 'ssd'\?"),
         ("mihods/sdd.yaml", r"did you mean 'ssd'\?"),
         ("mien.yaml", r"no such file in .*; did you mean 'mine.yaml'\?"),

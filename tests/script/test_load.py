@@ -20,7 +20,9 @@ WINDOW = {
     "optimization": "winner_take_all",
 }
 
-BOX = {name: parameter.default for name, parameter in step(box).stage.parameters.items()} | {"size": 9}
+BOX = {name: parameter.default for name, parameter in step(box).stage.parameters.items()} | {
+    "size": 9
+}
 """All parameters of the box of WINDOW, also those that the stage may get later."""
 
 
@@ -48,7 +50,9 @@ def _typed(values):
 
 
 def test_all_parameters_stand_under_dotted_names():
-    [run] = load({**WINDOW, "search": {"step": 0.5}, "refinement": {"use": "parabola", "limit": 1}}).settings
+    [run] = load(
+        {**WINDOW, "search": {"step": 0.5}, "refinement": {"use": "parabola", "limit": 1}}
+    ).settings
     assert _typed(run.parameters) == _typed(
         {
             "search.step": 0.5,
@@ -65,18 +69,26 @@ def test_all_parameters_stand_under_dotted_names():
     )
 
 
-@pytest.mark.parametrize("aggregation", ["box", ["box"], ("box",), {"use": "box"}, [{"use": "box", "size": 9}]])
+@pytest.mark.parametrize(
+    "aggregation", ["box", ["box"], ("box",), {"use": "box"}, [{"use": "box", "size": 9}]]
+)
 def test_short_forms(aggregation):
-    assert load({**WINDOW, "aggregation": aggregation}).pipeline.in_slot("aggregation") == (step(box),)
+    assert load({**WINDOW, "aggregation": aggregation}).pipeline.in_slot("aggregation") == (
+        step(box),
+    )
 
 
 def test_numbers_of_numpy_are_numbers():
-    [run] = load({**WINDOW, "aggregation": [{"use": "box", "size": np.int64(5)}], "seed": np.int32(3)}).settings
+    [run] = load(
+        {**WINDOW, "aggregation": [{"use": "box", "size": np.int64(5)}], "seed": np.int32(3)}
+    ).settings
     assert (run.parameters["aggregation.box.size"], run.seed) == (5, 3)
     assert _again(run.mapping)["seed"] == 3
 
 
-@pytest.mark.parametrize(("word", "value"), [("no", False), ("off", False), ("yes", True), ("On", True)])
+@pytest.mark.parametrize(
+    ("word", "value"), [("no", False), ("off", False), ("yes", True), ("On", True)]
+)
 def test_an_unquoted_no_is_false_only_where_true_or_false_is_expected(tmp_path, word, value):
     script = "methods: {no: {include: window, matching_cost: {use: absolute_difference, interval: %s}}}\nscenes: [no, on]\n"
     (tmp_path / "mine.yaml").write_text(script % word)
@@ -85,7 +97,9 @@ def test_an_unquoted_no_is_false_only_where_true_or_false_is_expected(tmp_path, 
     assert (loaded.settings[0].method, loaded.scenes) == ("no", ("no", "on"))
     for quoted in (f"'{word}'", "'true'", "1"):
         (tmp_path / "mine.yaml").write_text(script % quoted)
-        with pytest.raises(ScriptError, match=r"interval: ('\w+'|1) is not true or false or symmetric$"):
+        with pytest.raises(
+            ScriptError, match=r"interval: ('\w+'|1) is not true or false or symmetric$"
+        ):
             load(tmp_path / "mine.yaml")
 
 
@@ -111,11 +125,18 @@ def test_protocols():
     derived = {"base": "taxonomy2002", "threshold": 0.5}
     script = load({**WINDOW, "evaluation": {"protocol": ["taxonomy2002", derived]}})
     assert script.protocols == (protocols.resolve("taxonomy2002"), protocols.resolve(derived))
-    assert load({**WINDOW, "evaluation": {"protocol": derived}}).protocols == (protocols.resolve(derived),)
+    assert load({**WINDOW, "evaluation": {"protocol": derived}}).protocols == (
+        protocols.resolve(derived),
+    )
 
 
 def test_the_seed_fills_stages_that_have_none(random_stages):
-    script = {**WINDOW, "optimization": "guess", "refinement": [{"use": "jitter", "seed": 7}], "seed": 3}
+    script = {
+        **WINDOW,
+        "optimization": "guess",
+        "refinement": [{"use": "jitter", "seed": 7}],
+        "seed": 3,
+    }
     [run] = load(script).settings
     wanted = {"optimization.seed": 3, "refinement.jitter.seed": 7, "seed": 3}
     assert {name: run.parameters[name] for name in wanted} == wanted
@@ -128,11 +149,20 @@ def test_the_seed_fills_stages_that_have_none(random_stages):
 
 def test_a_given_seed_is_told_from_that_of_the_script(random_stages):
     optimizers = ["guess", {"use": "guess", "seed": 5}, {"use": "guess", "seed": 6}]
-    filled, given, other = load({**WINDOW, "seed": 5, "sweep": {"grid": {"optimization": optimizers}}}).settings
+    filled, given, other = load(
+        {**WINDOW, "seed": 5, "sweep": {"grid": {"optimization": optimizers}}}
+    ).settings
     # Who says what the script says makes the same run.
-    assert (filled.pipeline, filled.parameters, filled.mapping) == (given.pipeline, given.parameters, given.mapping)
+    assert (filled.pipeline, filled.parameters, filled.mapping) == (
+        given.pipeline,
+        given.parameters,
+        given.mapping,
+    )
     assert ("seed" in filled.parameters, "seed" in other.parameters) == (True, False)
-    assert ("seed" in filled.mapping["optimization"], "seed" in other.mapping["optimization"]) == (False, True)
+    assert ("seed" in filled.mapping["optimization"], "seed" in other.mapping["optimization"]) == (
+        False,
+        True,
+    )
 
 
 # Matchers, schemes and lists of costs are put together at random in test_any_script.py.
@@ -143,7 +173,12 @@ def test_the_resolved_script_has_its_defaults_filled_in():
         "name": "script",
         "scenes": ["venus"],
         "seed": 0,
-        "matching_cost": {"use": "absolute_difference", "truncation": None, "interval": False, "interpolation": "cubic"},
+        "matching_cost": {
+            "use": "absolute_difference",
+            "truncation": None,
+            "interval": False,
+            "interpolation": "cubic",
+        },
         "aggregation": [{"use": "box", **BOX}],
         "optimization": {"use": "winner_take_all"},
     }
@@ -162,7 +197,9 @@ def {name}(volume, *, size: PositiveInt = 3):
 def test_plugins_are_found_from_the_file_that_names_them(registry, tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/mine.py").write_text(PLUGIN.format(name="plugged_in"))
-    (tmp_path / "sub/base.yaml").write_text("plugins: mine.py\ninclude: window\naggregation: [{use: plugged_in, size: 4}]\n")
+    (tmp_path / "sub/base.yaml").write_text(
+        "plugins: mine.py\ninclude: window\naggregation: [{use: plugged_in, size: 4}]\n"
+    )
     (tmp_path / "top.yaml").write_text("include: sub/base.yaml\n")
     script = load(tmp_path / "top.yaml")
     assert script.plugins == (str(tmp_path / "sub/mine.py"),)
@@ -181,7 +218,9 @@ def test_faulty_plugins(registry, tmp_path):
         load(tmp_path / "mine.yaml")
     nowhere, broken, module = caught.value.faults
     assert ":2:11: plugins[0]: no file " in nowhere
-    assert ":2:23: plugins[1]: broken.py cannot be imported: broken.py:1: ZeroDivisionError" in broken
+    assert (
+        ":2:23: plugins[1]: broken.py cannot be imported: broken.py:1: ZeroDivisionError" in broken
+    )
     assert ":2:34: plugins[2]: no_such_module cannot be imported" in module
 
 
@@ -194,4 +233,7 @@ def test_what_plugins_that_are_not_loaded_may_bring_is_passed_over(write):
     assert len(caught.value.faults) == 1
     write(mine="plugins: none.py\nmatching_cost: census\noptimization: theirs\n")
     inspection = inspect_script("mine.yaml")
-    assert (inspection.plugins, inspection.unknown_stages) == (("none.py",), ("optimization theirs",))
+    assert (inspection.plugins, inspection.unknown_stages) == (
+        ("none.py",),
+        ("optimization theirs",),
+    )

@@ -11,7 +11,11 @@ pytestmark = pytest.mark.usefixtures("tiny")
 
 
 def _stages(run):
-    return {key.removesuffix(".use"): value for key, value in run.parameters.items() if key.endswith(".use")}
+    return {
+        key.removesuffix(".use"): value
+        for key, value in run.parameters.items()
+        if key.endswith(".use")
+    }
 
 
 MATCHER = "matcher: {use: flat, height: 1}\n"
@@ -23,14 +27,30 @@ VOLUME = "matching_cost: {use: absolute_difference, truncation: 20}\noptimizatio
     [
         (VOLUME, MATCHER, {"matcher": "flat"}),
         (VOLUME + "smoothness: potts\n", "sweep: {grid: {matcher: [flat]}}\n", {"matcher": "flat"}),
-        (MATCHER, VOLUME, {"matching_cost": "absolute_difference", "aggregation": "box", "optimization": "winner_take_all"}),
+        (
+            MATCHER,
+            VOLUME,
+            {
+                "matching_cost": "absolute_difference",
+                "aggregation": "box",
+                "optimization": "winner_take_all",
+            },
+        ),
         # What is empty removes nothing.
         (MATCHER, "aggregation: []\nrefinement: []\n", {"matcher": "flat"}),
-        (VOLUME, "matcher:\naggregation:\n", {"matching_cost": "absolute_difference", "optimization": "winner_take_all"}),
+        (
+            VOLUME,
+            "matcher:\naggregation:\n",
+            {"matching_cost": "absolute_difference", "optimization": "winner_take_all"},
+        ),
     ],
 )
 def test_the_later_removes_the_other(write, base, mine, left):
-    write(base=base, mine="include: base.yaml\n" + mine, method=f"include: base.yaml\nmethods:\n  a: {{{_flow(mine)}}}\n")
+    write(
+        base=base,
+        mine="include: base.yaml\n" + mine,
+        method=f"include: base.yaml\nmethods:\n  a: {{{_flow(mine)}}}\n",
+    )
     write(included="methods:\n  a: {include: [base.yaml, over.yaml]}\n", over=mine)
     for name in ("mine", "method", "included"):
         [run] = load(f"{name}.yaml").settings
@@ -38,14 +58,20 @@ def test_the_later_removes_the_other(write, base, mine, left):
 
 
 def _flow(text):
-    return ", ".join(line if not line.endswith(":") else f"{line} null" for line in text.splitlines())
+    return ", ".join(
+        line if not line.endswith(":") else f"{line} null" for line in text.splitlines()
+    )
 
 
 def test_pipelines_by_hand_refuse_the_same():
     scenic, flat = (step(find("matcher", name).function) for name in ("scenic", "flat"))
     with pytest.raises(
-        ParameterError, match=r"^alternatives\.x\.matcher: scenic needs the scene, and whole makes pairs without one$"
+        ParameterError,
+        match=r"^alternatives\.x\.matcher: scenic needs the scene, and whole makes pairs without one$",
     ):
         Pipeline([flat, find("scheme", "whole").function], {"x": Pipeline([scenic])})
-    with pytest.raises(ParameterError, match=r"^refinement\.across: across needs the volume, and the matcher flat makes none$"):
+    with pytest.raises(
+        ParameterError,
+        match=r"^refinement\.across: across needs the volume, and the matcher flat makes none$",
+    ):
         Pipeline([flat, find("refinement", "across").function])

@@ -40,14 +40,21 @@ def test_paths_start_at_the_script_s_folder(folder):
     for source in ("scripts/a.yaml", "b.yaml"):
         script = load(source)
         found = _bounds(script)
-        assert found["program"]["run"] == f"{folder}/match {{left}} {{right}} {{output}} {{maximum}}"
+        assert (
+            found["program"]["run"] == f"{folder}/match {{left}} {{right}} {{output}} {{maximum}}"
+        )
         assert found["function"]["function"] == f"{folder}/theirs.py:go"
         assert found["function"]["files"] == [f"{folder}/match"]
         assert found["flat"]["place"] == f"{folder}/maps"
-        assert (found["named"]["place"], found["named"]["scale"]) == (f"{folder}/maps/{{scene}}.png", 4.0)
+        assert (found["named"]["place"], found["named"]["scale"]) == (
+            f"{folder}/maps/{{scene}}.png",
+            4.0,
+        )
         # From anywhere the resolved script means the same.
         again = load(yaml.safe_load(yaml.safe_dump(script.resolved, sort_keys=False)))
-        assert [run.parameters for run in again.settings] == [run.parameters for run in script.settings]
+        assert [run.parameters for run in again.settings] == [
+            run.parameters for run in script.settings
+        ]
     # Nothing was started.
     assert not list(folder.rglob("started"))
 
@@ -70,12 +77,17 @@ def test_maps_stand_instead_of_all_slots(folder):
         "methods:\n  theirs: {maps: maps}\n  ours: {confidence: []}\n  both: {matcher: {use: maps, place: maps}, confidence: [], scheme: []}\n"
     )
     script = load("scripts/a.yaml")
-    counts = {name: [run.method for run in script.settings].count(name) for name in ("theirs", "ours", "both")}
+    counts = {
+        name: [run.method for run in script.settings].count(name)
+        for name in ("theirs", "ours", "both")
+    }
     assert counts == {"theirs": 1, "ours": 4, "both": 2}
     [theirs] = [run for run in script.settings if run.method == "theirs"]
     assert [address for address, _ in theirs.pipeline.stages()] == ["matcher"]
     again = load(script.resolved)
-    assert [(run.method, run.parameters) for run in again.settings] == [(run.method, run.parameters) for run in script.settings]
+    assert [(run.method, run.parameters) for run in again.settings] == [
+        (run.method, run.parameters) for run in script.settings
+    ]
     # What is set for all is nothing to it.
     assert len(load("scripts/a.yaml", overrides=["refinement.median.size=7"]).settings) == 1 + 2 + 1
 
@@ -83,19 +95,34 @@ def test_maps_stand_instead_of_all_slots(folder):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("maps: maps\nrefinement: [median]\n", "a.yaml:1:1: maps: maps stand instead of refinement (scripts/a.yaml:2:1)"),
+        (
+            "maps: maps\nrefinement: [median]\n",
+            "a.yaml:1:1: maps: maps stand instead of refinement (scripts/a.yaml:2:1)",
+        ),
         ("maps: none\n", "script: maps: no folder"),
         ("maps: 'none/{scene}.pfm'\n", "maps: no folder"),
-        ("maps: 3\n", "a.yaml:1:7: maps: 3 is no place; write a folder, PATH/{scene}.pfm, or {place: PATH, scale: 4}"),
+        (
+            "maps: 3\n",
+            "a.yaml:1:7: maps: 3 is no place; write a folder, PATH/{scene}.pfm, or {place: PATH, scale: 4}",
+        ),
         (
             "maps: {place: maps, scal: 4}\n",
             "no such parameter 'scal' of maps; legal parameters: place, scale, unknown; did you mean 'scale'?",
         ),
         ("maps: {scale: 4}\n", "maps: is missing"),
-        ("methods:\n  a: {matcher: {use: command}}\n", "a.yaml:2:16: methods.a.matcher: command.run: is missing"),
+        (
+            "methods:\n  a: {matcher: {use: command}}\n",
+            "a.yaml:2:16: methods.a.matcher: command.run: is missing",
+        ),
         ("matcher: {use: command, run: './none {output}'}\n", "/scripts/none: no such program"),
-        ("matcher: {use: command, run: './theirs.py {output}'}\n", "/scripts/theirs.py: is not executable"),
-        ("matcher: {use: command, run: './match {output}', timeout: 0}\n", "matcher.timeout: 0 is not a number > 0"),
+        (
+            "matcher: {use: command, run: './theirs.py {output}'}\n",
+            "/scripts/theirs.py: is not executable",
+        ),
+        (
+            "matcher: {use: command, run: './match {output}', timeout: 0}\n",
+            "matcher.timeout: 0 is not a number > 0",
+        ),
         ("matcher: {use: onnx}\n", "onnx.model: is missing"),
         ("matcher: {use: onnx, model: net.onnx}\n", "/scripts/net.onnx"),
         ("matcher: {use: python, function: none.py:go}\n", "/scripts/none.py"),

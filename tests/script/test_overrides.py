@@ -8,12 +8,23 @@ from stereo_framework.script import load
 @pytest.mark.parametrize("key", ["p1", "optimization.p1", "optimization.semi_global.p1"])
 def test_a_parameter_has_one_rule_of_addresses(key):
     assert load("sgm", overrides=[f"{key}=7"]).pipeline == load("sgm").pipeline.having(p1=7)
-    swept = {"include": "sgm", "sweep": {"grid": {key if "." in key else "optimization.p1": [1, 2]}}}
-    assert [run.pipeline for run in load(swept, overrides=[f"{key}=7"]).settings] == [load("sgm").pipeline.having(p1=7)]
+    swept = {
+        "include": "sgm",
+        "sweep": {"grid": {key if "." in key else "optimization.p1": [1, 2]}},
+    }
+    assert [run.pipeline for run in load(swept, overrides=[f"{key}=7"]).settings] == [
+        load("sgm").pipeline.having(p1=7)
+    ]
 
 
 @pytest.mark.parametrize(
-    "key", ["tolerance", "refinement.tolerance", "refinement.left_right_check.tolerance", "left_right_check.tolerance"]
+    "key",
+    [
+        "tolerance",
+        "refinement.tolerance",
+        "refinement.left_right_check.tolerance",
+        "left_right_check.tolerance",
+    ],
 )
 def test_a_parameter_of_one_of_several_stages(key):
     method = load("sgm").pipeline

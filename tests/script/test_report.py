@@ -26,13 +26,22 @@ def test_single_names_are_lists_of_one():
         "where": {"scene": "a"},
     }
     assert read_report({"plots": {"p": plot}}).plots == (
-        Plot("p", ("matching_cost.truncation",), ("bad_pixels_nonocc",), ("method",), ("scene",), {"scene": ("a",)}),
+        Plot(
+            "p",
+            ("matching_cost.truncation",),
+            ("bad_pixels_nonocc",),
+            ("method",),
+            ("scene",),
+            {"scene": ("a",)},
+        ),
     )
 
 
 def test_several_statistics_are_told_apart():
     def statistics(**more):
-        [plot] = read_report({"plots": {"p": {"x": "scene", "y": ["bad_pixels_all", "bad_pixels_occ"], **more}}}).plots
+        [plot] = read_report(
+            {"plots": {"p": {"x": "scene", "y": ["bad_pixels_all", "bad_pixels_occ"], **more}}}
+        ).plots
         return plot.series, plot.panels
 
     assert statistics() == (("statistic",), ())
@@ -47,9 +56,21 @@ def test_several_statistics_are_told_apart():
 @pytest.mark.parametrize(
     "plot",
     [
-        {"x": ["aggregation.box.size", "aggregation.0.size", "aggregation"], "y": ["seconds", "seconds.matching_cost"]},
-        {"x": "search.step", "y": ["bad0.5_all", "total_bad_pixels_all"], "where": {"protocol": ["a b"], "seed": [1, None]}},
-        {"x": "seed", "y": ["view_psnr_near", "rms_error_all"], "panels": ["statistic", "scene"], "x_scale": "category"},
+        {
+            "x": ["aggregation.box.size", "aggregation.0.size", "aggregation"],
+            "y": ["seconds", "seconds.matching_cost"],
+        },
+        {
+            "x": "search.step",
+            "y": ["bad0.5_all", "total_bad_pixels_all"],
+            "where": {"protocol": ["a b"], "seed": [1, None]},
+        },
+        {
+            "x": "seed",
+            "y": ["view_psnr_near", "rms_error_all"],
+            "panels": ["statistic", "scene"],
+            "x_scale": "category",
+        },
         {
             "x": "matching_cost.use",
             "y": "r_ssim",
@@ -58,7 +79,11 @@ def test_several_statistics_are_told_apart():
             "spread": "range",
             "y_scale": "log",
         },
-        {"x": "statistic", "y": ["bad_pixels_all", "bad_pixels_my_own_mask"], "series": ["method", "optimization.seed"]},
+        {
+            "x": "statistic",
+            "y": ["bad_pixels_all", "bad_pixels_my_own_mask"],
+            "series": ["method", "optimization.seed"],
+        },
     ],
 )
 def test_right_plots(validator, plot):
@@ -78,7 +103,15 @@ def test_statistics_of_all_protocols_are_known(small_scenes):
     from stereo_framework import evaluate, load_scene
 
     scene = load_scene("synthetic/planes")
-    for protocol in (*PRESETS, {"base": "taxonomy2002", "measures": list(METRICS), "thresholds": [1, 0.5]}):
-        for name in evaluate(scene.truth, scene, protocol, confidence={"peak_ratio": scene.truth, "matcher": scene.truth}):
+    for protocol in (
+        *PRESETS,
+        {"base": "taxonomy2002", "measures": list(METRICS), "thresholds": [1, 0.5]},
+    ):
+        for name in evaluate(
+            scene.truth,
+            scene,
+            protocol,
+            confidence={"peak_ratio": scene.truth, "matcher": scene.truth},
+        ):
             assert statistic_fault(name) is None, name
     assert statistic_fault("auc_peak_ratoi").endswith("did you mean 'auc_peak_ratio'?")

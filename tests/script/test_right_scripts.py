@@ -21,7 +21,11 @@ def _told(script, run, name):
         "axes": run.axes,
         "seed": run.seed,
         "search": run.search,
-        "seeded": [address for address, one in run.pipeline.stages() if one.parameters.get("seed") == run.seed],
+        "seeded": [
+            address
+            for address, one in run.pipeline.stages()
+            if one.parameters.get("seed") == run.seed
+        ],
         "protocols": [protocol.name for protocol in script.protocols],
     }
     return _in_order(fields[name] if name in fields else run.parameters.get(name))
@@ -33,7 +37,16 @@ def _in_order(value):
 
 def _content(run):
     types = {name: type(value) for name, value in run.parameters.items()}
-    return run.method, list(run.parameters.items()), types, run.axes, run.search, run.seed, run.pipeline, run.mapping
+    return (
+        run.method,
+        list(run.parameters.items()),
+        types,
+        run.axes,
+        run.search,
+        run.seed,
+        run.pipeline,
+        run.mapping,
+    )
 
 
 @pytest.mark.usefixtures("tiny")
@@ -45,10 +58,14 @@ def test_settings_of_a_right_script(case, validator, tmp_path, monkeypatch):
         (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     script = load(case["load"], overrides=case.get("overrides", ()))
     for name in {"name", "scenes", "report"} & case.keys():
-        assert _again(getattr(script, name) if name != "scenes" else list(script.scenes)) == case[name]
+        assert (
+            _again(getattr(script, name) if name != "scenes" else list(script.scenes)) == case[name]
+        )
     assert len(script.settings) == len(case["settings"])
     for run, wanted in zip(script.settings, case["settings"], strict=True):
-        assert {name: _told(script, run, name) for name in wanted} == {name: _in_order(value) for name, value in wanted.items()}
+        assert {name: _told(script, run, name) for name in wanted} == {
+            name: _in_order(value) for name, value in wanted.items()
+        }
     again = load(_again(script.resolved))
     for name in ("resolved", "scenes", "report", "protocols"):
         assert getattr(again, name) == getattr(script, name)

@@ -37,7 +37,9 @@ def of_all():
 def test_the_schema_is_one(of_all):
     Draft202012Validator.check_schema(of_all.schema)
     assert all(of_all.schema["$defs"][slot]["description"] for slot in SLOTS)
-    of_all.validate(WINDOW | {"plugins": "mine.py", "include": ["ssd"], "search": {"minimum": -3, "step": 0.5}})
+    of_all.validate(
+        WINDOW | {"plugins": "mine.py", "include": ["ssd"], "search": {"minimum": -3, "step": 0.5}}
+    )
 
 
 @pytest.mark.parametrize("name", script_names())
@@ -47,7 +49,9 @@ def test_shipped_scripts_are_accepted(of_all, name):
     of_all.validate(shipped(name).settings[0].mapping)
 
 
-REFUSED = [case for case in CASES if "schema_refuses" in case["of"] or "as_load_refuses" in case["of"]]
+REFUSED = [
+    case for case in CASES if "schema_refuses" in case["of"] or "as_load_refuses" in case["of"]
+]
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=itemgetter("of"))
@@ -65,7 +69,10 @@ def test_every_parameter_is_described_with_its_default(of_all):
     assert of_all.schema["$defs"]["aggregation.box"]["properties"]["size"]["minimum"] == 1
 
 
-ALTERNATIVES = {"refinement": "blend", "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}}}
+ALTERNATIVES = {
+    "refinement": "blend",
+    "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}},
+}
 WRONG = [
     WINDOW | {"matcher": "flat"},
     {"matcher": "flat", "aggregation": "box"},

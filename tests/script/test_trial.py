@@ -15,10 +15,18 @@ def test_failures_are_told_once_with_the_first_setting_that_has_them(registry):
             raise ValueError("too high")
         return disparity[1:] if level else disparity
 
-    script = load({"include": "window", "refinement": ["picky"], "sweep": {"grid": {"refinement.picky.level": [0, 1, 2, 3]}}})
+    script = load(
+        {
+            "include": "window",
+            "refinement": ["picky"],
+            "sweep": {"grid": {"refinement.picky.level": [0, 1, 2, 3]}},
+        }
+    )
     first, second = trial(script)
     assert first.startswith("script, refinement.picky.level=1: ")
-    assert first.endswith("refinement stage picky returned disparity: float32 (47, 64); expected float32 (48, 64)")
+    assert first.endswith(
+        "refinement stage picky returned disparity: float32 (47, 64); expected float32 (48, 64)"
+    )
     assert second.startswith("script, refinement.picky.level=2: ")
     assert second.endswith("ValueError: too high (1 other settings too)")
 
@@ -53,9 +61,13 @@ def test_the_verb(tmp_path):
     script = str(tmp_path / "s.yaml")
     plain, tried = (invoke("check", script, *given) for given in ([], ["--try"]))
     assert (plain.exit_code, tried.exit_code) == (0, 2)
-    assert "aggregation stage lost returned None; expected CostVolume, of (48, 64) pixels" in tried.stderr
-    fine = invoke("check", "ssd", "--try")
-    assert (fine.exit_code, "no fault; 1 run on scenes named later, tried on a small pair" in fine.output) == (0, True), (
-        fine.output
+    assert (
+        "aggregation stage lost returned None; expected CostVolume, of (48, 64) pixels"
+        in tried.stderr
     )
+    fine = invoke("check", "ssd", "--try")
+    assert (
+        fine.exit_code,
+        "no fault; 1 run on scenes named later, tried on a small pair" in fine.output,
+    ) == (0, True), fine.output
     assert invoke("check", script, "--try", "--no-plugins").exit_code == 2

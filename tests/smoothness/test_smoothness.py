@@ -23,7 +23,13 @@ GREY = np.zeros((2, 3), np.uint8)
 def test_edge_weights_agree_with_twin(term, pair, weight, threshold, penalty, threads):
     image = pair[0]
     with in_threads(threads):
-        found = term(image, Search(0, 3), weight=weight, gradient_threshold=threshold, gradient_penalty=penalty)
+        found = term(
+            image,
+            Search(0, 3),
+            weight=weight,
+            gradient_threshold=threshold,
+            gradient_penalty=penalty,
+        )
     right, down = naive_scanlines.smoothness_weights(image, weight, threshold, penalty)
     np.testing.assert_array_equal(found.right, right)
     np.testing.assert_array_equal(found.down, down)

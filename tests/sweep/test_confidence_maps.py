@@ -23,7 +23,9 @@ def test_measured_and_stored(small_scenes, tmp_path):
         assert sorted(one.confidence) == ["left_right_consistency", "peak_ratio"]
         statistics = one.statistics
         assert 0 < statistics["auc_optimal"] < statistics["auc_peak_ratio"]
-        assert statistics["auc_ratio_peak_ratio"] == pytest.approx(statistics["auc_peak_ratio"] / statistics["auc_optimal"])
+        assert statistics["auc_ratio_peak_ratio"] == pytest.approx(
+            statistics["auc_peak_ratio"] / statistics["auc_optimal"]
+        )
     for name in ("peak_ratio", "left_right_consistency"):
         np.testing.assert_array_equal(result.confidence[name], kept.confidence[name])
     files = sorted(path.name.removeprefix(result.map.stem) for path in result.map.parent.iterdir())

@@ -42,7 +42,9 @@ def desk(tmp_path, monkeypatch):
 def script(desk, value, more=""):
     """Write a function that returns a value, and a script that runs it."""
     (desk / "mine.py").write_text(FUNCTION.format(value=value))
-    (desk / "mine.yaml").write_text(f"scenes: [synthetic/planes]\nmatcher: {{use: python, function: 'mine.py:match'{more}}}\n")
+    (desk / "mine.yaml").write_text(
+        f"scenes: [synthetic/planes]\nmatcher: {{use: python, function: 'mine.py:match'{more}}}\n"
+    )
 
 
 def bad_pixels():
@@ -76,7 +78,10 @@ def test_an_import_under_a_computed_name_gives_a_warning_with_its_line_and_two_r
     [line] = [line for line in printed.splitlines() if "computed while the program runs" in line]
     assert "mine.py:11: " in line
     assert "a change of it may go unnoticed" in line
-    assert "list its file under 'files' of the matcher, or import the module by an import statement" in line
+    assert (
+        "list its file under 'files' of the matcher, or import the module by an import statement"
+        in line
+    )
 
 
 def test_an_import_under_a_constant_name_gives_no_warning(desk):
@@ -122,7 +127,9 @@ def test_a_module_of_a_call_is_among_the_sources_of_a_file(desk):
 
 def test_a_module_of_a_call_is_part_of_the_content_of_a_function_in_memory(desk):
     names = {"__name__": "__main__"}
-    exec('import importlib\ndef f():\n    return importlib.import_module("dyn_of_a_test").V\n', names)
+    exec(
+        'import importlib\ndef f():\n    return importlib.import_module("dyn_of_a_test").V\n', names
+    )
     before = loaded_content(names["f"])
     (desk / "dyn_of_a_test.py").write_text("V = 500\n")
     assert loaded_content(names["f"]) != before

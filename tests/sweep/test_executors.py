@@ -32,7 +32,11 @@ SWEEP = {
     "sweep": {
         "grid": {
             "matching_cost.truncation": [10, None],
-            "aggregation": [["box"], [{"use": "diffusion", "iterations": 4}], [{"use": "diffusion", "iterations": 2}]],
+            "aggregation": [
+                ["box"],
+                [{"use": "diffusion", "iterations": 4}],
+                [{"use": "diffusion", "iterations": 2}],
+            ],
             "optimization": ["winner_take_all", {"use": "simulated_annealing", "iterations": 2}],
             "refinement": [[], ["parabola"]],
         }
@@ -75,7 +79,9 @@ def alone():
     found = []
     for scene in (dots("mine"), stereo_framework.load_scene("synthetic/planes")):
         for one in stereo_framework.script.load(SWEEP).settings:
-            [result] = stereo_framework.run(one.mapping | {"name": "script"}, scenes=scene, workers=1)
+            [result] = stereo_framework.run(
+                one.mapping | {"name": "script"}, scenes=scene, workers=1
+            )
             np.testing.assert_array_equal(result.disparity, one.pipeline(scene).disparity)
             found.append(result)
     return found
@@ -84,14 +90,23 @@ def alone():
 def executor(name, request):
     if name == "dask":
         return dask_executor(request.getfixturevalue("cluster"))
-    pool = functools.partial(concurrent.futures.ProcessPoolExecutor, mp_context=multiprocessing.get_context("spawn"))
-    return {"threads": concurrent.futures.ThreadPoolExecutor, "processes": Processes, "pool": pool}[name](2)
+    pool = functools.partial(
+        concurrent.futures.ProcessPoolExecutor, mp_context=multiprocessing.get_context("spawn")
+    )
+    return {"threads": concurrent.futures.ThreadPoolExecutor, "processes": Processes, "pool": pool}[
+        name
+    ](2)
 
 
 def assert_as_alone(results, alone):
     assert [r.scene for r in results] == [r.scene for r in alone]
     for one, other in zip(results, alone, strict=True):
-        assert (one.id, repr(one.statistics), one.energy, one.error) == (other.id, repr(other.statistics), other.energy, None)
+        assert (one.id, repr(one.statistics), one.energy, one.error) == (
+            other.id,
+            repr(other.statistics),
+            other.energy,
+            None,
+        )
         np.testing.assert_array_equal(one.disparity, other.disparity)
 
 
@@ -100,7 +115,10 @@ def test_here(workers, alone):
     assert_as_alone(swept(workers=workers), alone)
 
 
-@pytest.mark.parametrize("name", ["threads", pytest.param("dask", marks=dask), pytest.param("pool", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    ["threads", pytest.param("dask", marks=dask), pytest.param("pool", marks=pytest.mark.slow)],
+)
 def test_elsewhere(name, alone, request):
     with executor(name, request) as pool:
         assert_as_alone(swept(executor=pool), alone)
@@ -109,7 +127,10 @@ def test_elsewhere(name, alone, request):
 def test_dask_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(MissingExtraError, match=r"--dask needs dask.distributed: pip install '\.\[cluster\]' in the folder"),
+        pytest.raises(
+            MissingExtraError,
+            match=r"--dask needs dask.distributed: pip install '\.\[cluster\]' in the folder",
+        ),
         dask_executor("tcp://localhost:1"),
     ):
         pass
@@ -117,12 +138,19 @@ def test_dask_is_an_extra(monkeypatch):
 
 @dask
 @pytest.mark.parametrize(
-    "address", ["nothing://scheduler:8786", "tcp://", pytest.param("tcp://127.0.0.1:1", marks=pytest.mark.slow)]
+    "address",
+    [
+        "nothing://scheduler:8786",
+        "tcp://",
+        pytest.param("tcp://127.0.0.1:1", marks=pytest.mark.slow),
+    ],
 )
 def test_where_no_dask_scheduler_is(address):
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     with (
-        pytest.raises(DataError, match=rf"^--dask {address}: no Dask scheduler answers there: \S.*$"),
+        pytest.raises(
+            DataError, match=rf"^--dask {address}: no Dask scheduler answers there: \S.*$"
+        ),
         dask_executor(address),
     ):
         pass
@@ -155,7 +183,9 @@ class Deserted(Busy):
     def __init__(self):
         super().__init__()
         scheduler = types.SimpleNamespace(address="tcp://somewhere:8786")
-        self._client = types.SimpleNamespace(status="running", scheduler=scheduler, nthreads=self.no_threads)
+        self._client = types.SimpleNamespace(
+            status="running", scheduler=scheduler, nthreads=self.no_threads
+        )
 
     def no_threads(self):
         for future in self.futures[:1]:
@@ -167,7 +197,10 @@ def test_that_no_dask_worker_comes_is_told(registry, monkeypatch):
     monkeypatch.setattr(executors, "_PATIENCE", 1)
     with (
         Crew(workers=2, executor=Deserted()) as crew,
-        pytest.warns(ResultWarning, match=r"^--dask: no worker for 1 seconds; .* comes: dask worker tcp://somewhere:8786$"),
+        pytest.warns(
+            ResultWarning,
+            match=r"^--dask: no worker for 1 seconds; .* comes: dask worker tcp://somewhere:8786$",
+        ),
     ):
         next(crew.computed(plan(load(SWEEP), [dots()])))
 
@@ -192,7 +225,9 @@ def test_who_listens_hears_of_the_rounds_in_threads():
         pytest.param("pool", [4, 6, 7], marks=pytest.mark.slow),
     ],
 )
-def test_what_a_worker_that_dies_was_at_is_computed_once_more(name, at, tmp_path, registry, request):
+def test_what_a_worker_that_dies_was_at_is_computed_once_more(
+    name, at, tmp_path, registry, request
+):
     (tmp_path / "dangerous_stage.py").write_text(PLUGIN)
     script = WINDOW | {
         "plugins": [str(tmp_path / "dangerous_stage.py")],
@@ -206,7 +241,9 @@ def test_what_a_worker_that_dies_was_at_is_computed_once_more(name, at, tmp_path
         "its worker died twice, once while it computed nothing else; the system may have killed it for want of memory, or "
         "its method may have ended it; lower --memory and --workers, or run this setting alone with --executor thread"
     )
-    assert [(r.axes["refinement.dangerous.at"], r.error) for r in results] == [(n, message if n == 5 else None) for n in at] * 2
+    assert [(r.axes["refinement.dangerous.at"], r.error) for r in results] == [
+        (n, message if n == 5 else None) for n in at
+    ] * 2
     assert numbers(stored(tmp_path / "out")) == numbers(results)
     # The dangerous stage does nothing to the map.
     assert len({repr(r.statistics) for r in results[: len(at)] if not r.error}) == 1
@@ -220,9 +257,13 @@ def test_stages_that_cannot_be_sent_are_told(registry):
 
     with (
         Processes(1) as pool,
-        pytest.raises(ParameterError, match="a stage cannot be sent to another process: .*here_only.*plugins:"),
+        pytest.raises(
+            ParameterError, match="a stage cannot be sent to another process: .*here_only.*plugins:"
+        ),
     ):
-        stereo_framework.run(SWEEP | {"refinement": ["here_only"], "sweep": {}}, scenes=dots(), executor=pool)
+        stereo_framework.run(
+            SWEEP | {"refinement": ["here_only"], "sweep": {}}, scenes=dots(), executor=pool
+        )
 
 
 def test_processes_stay_for_the_next_work_and_work_that_is_left_in_the_middle_stops_them(alone):
@@ -263,10 +304,15 @@ def test_a_halo_that_raises_fails_its_own_runs(registry, workers):
     def careless(disparity, *, size: int = 1):
         return disparity
 
-    script = MIXED | {"refinement": ["careless"], "sweep": {"grid": {"refinement.careless.size": [1, 0, 2]}}}
+    script = MIXED | {
+        "refinement": ["careless"],
+        "sweep": {"grid": {"refinement.careless.size": [1, 0, 2]}},
+    }
     results = stereo_framework.run(script, scenes=dots(), workers=workers)
     assert [bool(r.error) for r in results] == [False, True, False]
-    assert re.search(r"test_executors.py:\d+: refinement stage careless: ZeroDivisionError: ", results[1].error)
+    assert re.search(
+        r"test_executors.py:\d+: refinement stage careless: ZeroDivisionError: ", results[1].error
+    )
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -285,13 +331,17 @@ def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
         "graph_cut needs about 0.0703 MiB for 32x24 pixels and 8 levels; 0.0469 MiB are allowed (--memory); "
         "use fewer levels or smaller images"
     )
-    assert [r.error for r in results] == [told if "graph_cut" in r.axes.values() else None for r in results]
+    assert [r.error for r in results] == [
+        told if "graph_cut" in r.axes.values() else None for r in results
+    ]
     for result, whole in zip(results, expected, strict=True):
         if not result.error:
             assert_equal([result], [whole])
     # By default most of what is free may be taken.
     for free, fits in ((4, True), (-4, False)):
-        monkeypatch.setattr(executors, "free_memory", lambda free=free: int(1.25 * 3 * VOLUME) + free)
+        monkeypatch.setattr(
+            executors, "free_memory", lambda free=free: int(1.25 * 3 * VOLUME) + free
+        )
         again = stereo_framework.run(MIXED, scenes=dots(), workers=1)
         assert all(r.error is None for r in again if "graph_cut" not in r.axes.values())
         assert {r.error is None for r in again if "graph_cut" in r.axes.values()} == {fits}
@@ -306,7 +356,9 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
         calls.append(len(reference))
         return stereo_framework.matching_cost.absolute_difference(reference, match, search)
 
-    script = load(SWEEP | {"matching_cost": "counted", "sweep": {"grid": {"aggregation.box.size": [1, 3, 5]}}})
+    script = load(
+        SWEEP | {"matching_cost": "counted", "sweep": {"grid": {"aggregation.box.size": [1, 3, 5]}}}
+    )
     # Loading the script tries the halo on small images.
     calls.clear()
     together = stereo_framework.run(script, scenes=dots(), workers=1)

@@ -36,7 +36,9 @@ from stereo_framework.sweep.plan import forget, plan
 
 
 def _run(case_run, out):
-    [result] = stereo_framework.run(case_run.script, scenes=case_run.scene, out=out, maps=True, **case_run.options)
+    [result] = stereo_framework.run(
+        case_run.script, scenes=case_run.scene, out=out, maps=True, **case_run.options
+    )
     assert result.error is None
     return result
 
@@ -46,10 +48,14 @@ def _key(result):
 
 
 def _numbers(result):
-    return {name: repr(value) for name, value in result.statistics.items()}, result.disparity.tobytes()
+    return {
+        name: repr(value) for name, value in result.statistics.items()
+    }, result.disparity.tobytes()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the programs of the cases are for a POSIX shell")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="the programs of the cases are for a POSIX shell"
+)
 @pytest.mark.parametrize("name", CASES)
 def test_a_changed_input_makes_another_run(registry, tmp_path, monkeypatch, name):
     # Bytecode on the disk must not outlive its source.
@@ -80,7 +86,9 @@ def _cases_of(kind):
 
 
 def test_every_stage_with_files_has_a_case():
-    with_files = {f"{stage.slot}.{stage.name}" for stage in stages() if stage.shipped and stage.files}
+    with_files = {
+        f"{stage.slot}.{stage.name}" for stage in stages() if stage.shipped and stage.files
+    }
     assert with_files <= {name.partition(",")[0] for name in _cases_of("files")}
 
 
@@ -94,12 +102,18 @@ def test_every_key_of_a_scene_file_has_a_case():
     names = {name.partition(",")[0] for name in _cases_of("scene")}
     keys = set()
     for key, info in SceneEntry.model_fields.items():
-        models = [part for part in _parts(info.annotation) if isinstance(part, type) and issubclass(part, pydantic.BaseModel)]
+        models = [
+            part
+            for part in _parts(info.annotation)
+            if isinstance(part, type) and issubclass(part, pydantic.BaseModel)
+        ]
         inner = [f"{key}.{name}" for model in models for name in model.model_fields]
         keys.update(inner or [key])
     # A map counts under the name of its key, and the encodings of all maps are read alike.
     encodings = {
-        f"{key}.{name}" for key in ("match_truth", "search.low", "search.high") for name in ("scale", "unknown", "minimum")
+        f"{key}.{name}"
+        for key in ("match_truth", "search.low", "search.high")
+        for name in ("scale", "unknown", "minimum")
     }
     keys = {key.removesuffix(".file") if key != "frames.file" else key for key in keys}
     assert keys - encodings == names
@@ -115,9 +129,13 @@ def test_every_kind_of_registered_thing_is_identified():
     import stereo_framework.figures.chart  # registers a kind
     import stereo_framework.papers  # noqa: F401  registers a kind
 
-    kinds = {registry.kind for registry in Registry.every if registry.kind.partition(" ")[0] != "stage"}
+    kinds = {
+        registry.kind for registry in Registry.every if registry.kind.partition(" ")[0] != "stage"
+    }
     in_code = {"measure", "reader of disparitys", "reader of images"}
-    assert kinds - {"thing"} <= in_code | identity._IDENTIFIED_OTHERWISE, "a kind was added: does its code change a number?"
+    assert kinds - {"thing"} <= in_code | identity._IDENTIFIED_OTHERWISE, (
+        "a kind was added: does its code change a number?"
+    )
 
 
 OTHER_FIELDS = {
@@ -203,10 +221,16 @@ def test_no_counted_module_imports_one_that_does_not_count():
     missing = set()
     for path in counted - {package / "__main__.py", package / "__init__.py"}:
         for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stereo_framework."):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "stereo_framework."
+            ):
                 inside = node.module.split(".")[1:]
                 folder = package.joinpath(*inside)
-                file = folder.with_suffix(".py") if folder.with_suffix(".py").is_file() else folder / "__init__.py"
+                file = (
+                    folder.with_suffix(".py")
+                    if folder.with_suffix(".py").is_file()
+                    else folder / "__init__.py"
+                )
                 if file not in counted and path.parent.name != "sweep":
                     missing.add((path.relative_to(package).as_posix(), node.module))
     assert not missing
@@ -268,7 +292,9 @@ def test_masks_of_arrays_that_a_scene_loads_count(part):
         changes = {
             "third frame": {"frames": (*frames[:2], Frame("2", lambda: values, 2))},
             "second truth": {"truths": {(1, 0): lambda: values}},
-            "mask": {"masks": {"all": lambda: np.ma.MaskedArray(np.ones((rows, columns), bool), mask)}},
+            "mask": {
+                "masks": {"all": lambda: np.ma.MaskedArray(np.ones((rows, columns), bool), mask)}
+            },
             "ranges": {"ranges": {(0, 1): lambda: (values, _varied() + 20)}},
         }
         return Scene("made", **{"frames": tuple(frames), "search": Search(0, 2)} | changes[part])
@@ -340,12 +366,20 @@ print(code_digest())
     digests = set()
     for seed in "123":
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         digests.add(done.stdout)
     assert len(digests) == 1
 
 
-def test_the_digest_of_the_code_depends_on_no_plug_in_that_another_script_loaded(registry, tmp_path):
+def test_the_digest_of_the_code_depends_on_no_plug_in_that_another_script_loaded(
+    registry, tmp_path
+):
     before = code_digest()
     (tmp_path / "plugin.py").write_text("""
 from stereo_framework import stage

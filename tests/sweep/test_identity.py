@@ -67,8 +67,18 @@ OTHER = {
         {(0, 1): held(1, np.float32), (1, 0): missing},
         {(0, 1): held(1, np.float32)},
     ],
-    "masks": [{}, {"nonocc": held(False, np.bool_)}, {"all": held(True, np.bool_)}, {"nonocc": missing}],
-    "calibration": [None, Calibration(101.0, 160.0), Calibration(100.0, 161.0), Calibration(100.0, 160.0, 1.0)],
+    "masks": [
+        {},
+        {"nonocc": held(False, np.bool_)},
+        {"all": held(True, np.bool_)},
+        {"nonocc": missing},
+    ],
+    "calibration": [
+        None,
+        Calibration(101.0, 160.0),
+        Calibration(100.0, 161.0),
+        Calibration(100.0, 160.0, 1.0),
+    ],
     "border": [1],
     "protocol": ["middlebury-v2"],
     "reduction": [2],
@@ -85,7 +95,9 @@ OTHER = {
 
 
 def test_every_field_of_a_scene_counts():
-    assert list(OTHER) == [f.name for f in fields(Scene)], "a field was added: say above what another value of it is"
+    assert list(OTHER) == [f.name for f in fields(Scene)], (
+        "a field was added: say above what another value of it is"
+    )
     found = {scene_digest(scene())}
     for name, values in OTHER.items():
         for value in values:
@@ -94,8 +106,15 @@ def test_every_field_of_a_scene_counts():
 
 
 def test_every_field_of_a_frame_counts_but_the_name_that_messages_show():
-    other = {"name": "/another/place/frame2.png", "load": held(31, np.uint8), "position": 2.5, "valid": held(True, np.bool_)}
-    assert list(other) == [f.name for f in fields(Frame)], "a field was added: say above what another value of it is"
+    other = {
+        "name": "/another/place/frame2.png",
+        "load": held(31, np.uint8),
+        "position": 2.5,
+        "valid": held(True, np.bool_),
+    }
+    assert list(other) == [f.name for f in fields(Frame)], (
+        "a field was added: say above what another value of it is"
+    )
     for name, value in other.items():
         changed = scene(frames=(*FRAMES[:2], replace(FRAMES[2], **{name: value})))
         assert (scene_digest(changed) == scene_digest(scene())) == (name == "name")
@@ -108,9 +127,17 @@ def test_which_pixels_hold_data_counts_even_where_their_intensities_are_those_of
         return found
 
     other = Frame("frame1", held(20, np.float32), 1)
-    frames = [(Frame("frame0", lambda hole=hole: image(hole), 0), other, FRAMES[2]) for hole in ((0, 0), (2, 3))]
+    frames = [
+        (Frame("frame0", lambda hole=hole: image(hole), 0), other, FRAMES[2])
+        for hole in ((0, 0), (2, 3))
+    ]
     masked = [
-        (FRAMES[0], replace(FRAMES[1], valid=lambda x=x: np.arange(COLUMNS) * np.ones((ROWS, 1)) != x), FRAMES[2]) for x in (0, 1)
+        (
+            FRAMES[0],
+            replace(FRAMES[1], valid=lambda x=x: np.arange(COLUMNS) * np.ones((ROWS, 1)) != x),
+            FRAMES[2],
+        )
+        for x in (0, 1)
     ]
     assert len({scene_digest(scene(frames=some)) for some in (FRAMES, *frames, *masked)}) == 5
 
@@ -129,7 +156,11 @@ def test_a_digest_is_computed_once():
 
 def test_without_its_images_or_its_truth_a_scene_has_no_digest():
     first, second = (replace(frame, load=missing) for frame in FRAMES[:2])
-    for needed in ({"frames": (first, *FRAMES[1:])}, {"frames": (FRAMES[0], second, FRAMES[2])}, {"truths": {(0, 1): missing}}):
+    for needed in (
+        {"frames": (first, *FRAMES[1:])},
+        {"frames": (FRAMES[0], second, FRAMES[2])},
+        {"truths": {(0, 1): missing}},
+    ):
         with pytest.raises(DataError, match=r"somewhere/file\.png"):
             scene_digest(scene(**needed))
 
@@ -155,5 +186,8 @@ METHOD = {"name": "m", "matching_cost": "absolute_difference", "optimization": "
 def test_protocols_that_measure_otherwise_have_keys_of_their_own():
     script = load(METHOD)
     [task] = plan(script, [scene()])
-    gaps = [replace(resolve("taxonomy2002"), masks="scene", regions=("nonocc",), disparity_gap=gap) for gap in (1.0, 2.0, 3.0)]
+    gaps = [
+        replace(resolve("taxonomy2002"), masks="scene", regions=("nonocc",), disparity_gap=gap)
+        for gap in (1.0, 2.0, 3.0)
+    ]
     assert len(set(replace(task, protocols=tuple(gaps)).keys)) == 3

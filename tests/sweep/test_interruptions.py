@@ -51,11 +51,16 @@ def script(tmp_path):
 
 
 def start(script, *options):
-    return subprocess.Popen([*COMMAND, str(script), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [*COMMAND, str(script), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 # More runs, that take longer: there must be some left to be killed.
-MORE = {"matching_cost.truncation": {"range": [1, 60, 1]}, "aggregation.diffusion.iterations": [80, 160, 320]}
+MORE = {
+    "matching_cost.truncation": {"range": [1, 60, 1]},
+    "aggregation.diffusion.iterations": [80, 160, 320],
+}
 LONG = SWEEP | {"sweep": {"grid": SWEEP["sweep"]["grid"] | MORE}}
 
 
@@ -69,7 +74,9 @@ def whole():
 @pytest.mark.parametrize("who", ["thread", "process", "dask"])
 def test_killed_at_twenty_moments(who, tmp_path, whole, request):
     (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(LONG | {"name": "script"}, sort_keys=False))
-    options = ("--dask", request.getfixturevalue("cluster")) if who == "dask" else ("--executor", who)
+    options = (
+        ("--dask", request.getfixturevalue("cluster")) if who == "dask" else ("--executor", who)
+    )
     out, chance = tmp_path / "out", random.Random()
     survived = amid = 0
     for number in range(20):
@@ -89,7 +96,11 @@ def test_killed_at_twenty_moments(who, tmp_path, whole, request):
         survived = len(kept)
     assert amid >= 15
     assert survived < 360
-    assert numbers(stereo_framework.run(tmp_path / "sweep.yaml", out=out)) == numbers(stored(out)) == whole
+    assert (
+        numbers(stereo_framework.run(tmp_path / "sweep.yaml", out=out))
+        == numbers(stored(out))
+        == whole
+    )
     with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as db:
         assert db.execute("SELECT count(*), count(row) FROM results").fetchone() == (360, 360)
 
@@ -97,7 +108,9 @@ def test_killed_at_twenty_moments(who, tmp_path, whole, request):
 def count(out):
     """How many results are stored, without reading them."""
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True)) as db:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True)
+        ) as db:
             return db.execute("SELECT count(row) FROM results").fetchone()[0]
     except sqlite3.Error:
         return 0  # not there yet
@@ -110,13 +123,23 @@ def dask_processes(tmp_path):
     program = [sys.executable, "-W", "ignore", "-m"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     told = tmp_path / "scheduler.json"
-    options = ("--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(told), "--no-dashboard")
+    options = (
+        "--port",
+        "0",
+        "--host",
+        "127.0.0.1",
+        "--scheduler-file",
+        str(told),
+        "--no-dashboard",
+    )
     scheduler = subprocess.Popen([*program, "distributed.cli.dask_scheduler", *options], **quiet)
     workers = []
 
     def one_more():
         options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "10")
-        workers.append(subprocess.Popen([*program, "distributed.cli.dask_worker", address, *options], **quiet))
+        workers.append(
+            subprocess.Popen([*program, "distributed.cli.dask_worker", address, *options], **quiet)
+        )
 
     try:
         wait(lambda: told.is_file() and told.stat().st_size)
@@ -148,7 +171,10 @@ def test_a_cluster_that_dies_fails_no_run(victims, tmp_path, whole, dask_process
     *progress, line = errors.splitlines()
     if victims == "scheduler":
         assert child.returncode == 2, errors
-        assert line == "error: --dask: the scheduler is gone; results so far are kept, and the same command continues"
+        assert (
+            line
+            == "error: --dask: the scheduler is gone; results so far are kept, and the same command continues"
+        )
         assert all("done" in said or "compiling" in said for said in progress), errors
     else:
         assert (child.returncode, len(stored(out))) == (0, 360), errors
@@ -192,7 +218,9 @@ def test_worker_processes_end_with_their_parent(script, tmp_path):
         pytest.skip("the system does not tell children")
     wait(lambda: count(tmp_path / "out"))
     # Any thread may have started them.
-    workers = " ".join(path.read_text() for path in Path(f"/proc/{child.pid}/task").glob("*/children")).split()
+    workers = " ".join(
+        path.read_text() for path in Path(f"/proc/{child.pid}/task").glob("*/children")
+    ).split()
     assert len(workers) >= 2
     child.kill()
     child.communicate()

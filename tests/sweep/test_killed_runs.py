@@ -85,7 +85,9 @@ def start(script, folder, place):
     command = [sys.executable, "-m", "stereo_framework", "run", str(script), *options]
     environment = os.environ | {MARKS: str(marks)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, env=environment, text=True, preexec_fn=use_default_signals, **pipes)
+    return subprocess.Popen(
+        command, env=environment, text=True, preexec_fn=use_default_signals, **pipes
+    )
 
 
 def finish(script, folder, place):
@@ -128,7 +130,9 @@ def wait_for_progress(child, folder, place, count):
 @pytest.mark.parametrize("moment", range(3))
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_a_killed_run_continues_to_equal_tables_and_maps(number, place, moment, script, undisturbed, tmp_path):
+def test_a_killed_run_continues_to_equal_tables_and_maps(
+    number, place, moment, script, undisturbed, tmp_path
+):
     draw = random.Random(f"{number.name} {place} {moment}")
     count = draw.randint(1, RUNS - 2) if place not in ("planning", "writing the report") else 1
     delay = draw.uniform(0, 0.2 if place == "writing the report" else 0.05)
@@ -142,7 +146,9 @@ def test_a_killed_run_continues_to_equal_tables_and_maps(number, place, moment, 
 
     assert was_running
     assert "Traceback" not in errors
-    expected_statuses = (128 + number, -number) if number in (signal.SIGINT, signal.SIGTERM) else (-number,)
+    expected_statuses = (
+        (128 + number, -number) if number in (signal.SIGINT, signal.SIGTERM) else (-number,)
+    )
     assert child.returncode in expected_statuses, errors
     assert finish(script, tmp_path, place) == undisturbed
 

@@ -16,7 +16,9 @@ SCRIPT = {
     "optimization": "winner_take_all",
     "refinement": "blend",
     "alternatives": {"a": {"include": "window"}, "b": {"matcher": "flat"}},
-    "sweep": {"grid": {"alternatives.a.aggregation.box.size": [1, 3], "refinement.blend.weight": [1, 2]}},
+    "sweep": {
+        "grid": {"alternatives.a.aggregation.box.size": [1, 3], "refinement.blend.weight": [1, 2]}
+    },
     "methods": {
         "sum": {"sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2]}}},
         "whole": {"matcher": "dice", "sweep": {"grid": {"seed": [1, 2]}}},
@@ -38,7 +40,9 @@ def test_runs_are_those_of_their_pipelines_however_they_are_shared(tmp_path):
     stored = stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)
     assert numbers(stored) == numbers(found)
     # The second time nothing is computed: the seconds are those of the first.
-    assert [r.seconds for r in stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)] == [r.seconds for r in stored]
+    assert [r.seconds for r in stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)] == [
+        r.seconds for r in stored
+    ]
 
 
 @pytest.mark.usefixtures("tiny")
@@ -67,7 +71,11 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
     ]
     for one, other in itertools.combinations(ids, 2):
         assert one != other
-    assert identity("matching_cost.tenfold.weight=1") == identity("matching_cost.tenfold.weight=1.0") == ids[0]
+    assert (
+        identity("matching_cost.tenfold.weight=1")
+        == identity("matching_cost.tenfold.weight=1.0")
+        == ids[0]
+    )
 
 
 def test_processes_get_them(small_scenes):

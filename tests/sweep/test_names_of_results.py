@@ -19,7 +19,13 @@ from stereo_framework.sweep.plan import Task, plan
 
 def result(run, value, **changes):
     """A result whose map and confidence hold one value."""
-    fields = {"scene": "synthetic/planes", "method": "m", "parameters": {}, "axes": {}, "protocol": "p"} | changes
+    fields = {
+        "scene": "synthetic/planes",
+        "method": "m",
+        "parameters": {},
+        "axes": {},
+        "protocol": "p",
+    } | changes
     disparity = np.full((2, 3), value, np.float32)
     return Result(id=run, **fields, _disparity=disparity, _confidence={"c": disparity + 1})
 
@@ -54,7 +60,9 @@ def test_scenes_whose_file_names_are_alike_have_maps_of_their_own(changes, other
     assert [one.disparity[0, 0] for one in stored(tmp_path, every=True)] == [0, 1]
 
 
-TEXTS = st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=5), min_size=1, max_size=4)
+TEXTS = st.lists(
+    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=5), min_size=1, max_size=4
+)
 
 
 @given(TEXTS, TEXTS)
@@ -63,7 +71,8 @@ def test_different_names_have_different_keys(first, second):
 
 
 @given(
-    st.text(alphabet='ab "\\[],*?%_\x7fü', min_size=1, max_size=4), st.text(alphabet='ab "\\[],*?%_\x7fü', min_size=1, max_size=4)
+    st.text(alphabet='ab "\\[],*?%_\x7fü', min_size=1, max_size=4),
+    st.text(alphabet='ab "\\[],*?%_\x7fü', min_size=1, max_size=4),
 )
 def test_results_of_a_run_are_those_of_its_whole_identity(first, second):
     keys = [result_key(run, "m", "p") for run in (first, second)]
@@ -92,11 +101,17 @@ def test_a_map_that_two_protocols_read_differently_is_kept_twice(tmp_path):
     scene = dots()
     for missing in ("bad", "apart"):
         protocol = {"base": "taxonomy2002", "missing": missing}
-        add_maps(tmp_path / "out", [measure_map(tmp_path / "map.png", scene, protocol, method="m", scale=1)])
+        add_maps(
+            tmp_path / "out",
+            [measure_map(tmp_path / "map.png", scene, protocol, method="m", scale=1)],
+        )
     first, second = stored(tmp_path / "out")
     assert first.id != second.id
     assert first.map != second.map
-    assert (np.isfinite(first.disparity[:4]).all(), np.isnan(second.disparity[:4]).all()) == (True, True)
+    assert (np.isfinite(first.disparity[:4]).all(), np.isnan(second.disparity[:4]).all()) == (
+        True,
+        True,
+    )
 
 
 def test_tasks_of_one_script_have_different_keys():
@@ -118,7 +133,9 @@ def test_a_second_protocol_measures_the_map_of_its_own_run(tmp_path):
     swept = WINDOW | {"name": "sizes", "sweep": {"grid": {"aggregation.box.size": [1, 3, 5, 7]}}}
     scene = dots()
     first = stereo_framework.run(swept, scene, out=tmp_path, maps=True)
-    again = stereo_framework.run(swept, scene, out=tmp_path, maps=True, overrides=["evaluation.protocol=middlebury-v2"])
+    again = stereo_framework.run(
+        swept, scene, out=tmp_path, maps=True, overrides=["evaluation.protocol=middlebury-v2"]
+    )
     fresh = stereo_framework.run(swept, scene, overrides=["evaluation.protocol=middlebury-v2"])
     assert [dict(one.statistics) for one in again] == [dict(one.statistics) for one in fresh]
     for one, other in zip(first, again, strict=True):

@@ -44,7 +44,10 @@ FORMATS = [
 def folder_of(path, *changes):
     """Return a results folder with a result for each mapping of changed fields."""
     usual = [result("s", {}, {"bad_pixels_all": 5.0}, id=f"{i:016x}") for i in range(len(changes))]
-    return kept(path, [dataclasses.replace(one, **change) for one, change in zip(usual, changes, strict=True)])
+    return kept(
+        path,
+        [dataclasses.replace(one, **change) for one, change in zip(usual, changes, strict=True)],
+    )
 
 
 def assert_shown(answer):
@@ -56,7 +59,9 @@ def assert_shown(answer):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("field", ["scene", "method", "protocol", "protocol_text", "warnings", "error"])
+@pytest.mark.parametrize(
+    "field", ["scene", "method", "protocol", "protocol_text", "warnings", "error"]
+)
 def test_odd_names_are_printed_without_control_characters(field, name, tmp_path):
     value = NAMES[name]
     out = folder_of(tmp_path / "out", {}, {field: (value,) if field == "warnings" else value})
@@ -95,7 +100,9 @@ def test_a_protocol_of_measures_alone_is_shown(tmp_path):
 @pytest.mark.parametrize("field", ["statistics", "seconds", "energy"])
 def test_odd_numbers_are_shown_and_give_valid_json(field, number, tmp_path):
     out = folder_of(
-        tmp_path / "out", {}, {"method": "odd", field: 123456.5 if field == "energy" else {"bad_pixels_all": 123456.5}}
+        tmp_path / "out",
+        {},
+        {"method": "odd", field: 123456.5 if field == "energy" else {"bad_pixels_all": 123456.5}},
     )
     with sqlite3.connect(out / "results.sqlite") as db:
         db.execute("UPDATE results SET row = replace(row, '123456.5', ?)", (number,))
@@ -117,7 +124,10 @@ def test_a_row_with_thousands_of_statistics_is_refused_at_once(tmp_path):
     answer = invoke("results", out)
     assert time.monotonic() - start < 20
     assert (answer.exit_code, len(answer.stderr.splitlines())) == (2, 1)
-    assert f"statistics has {limits.ENTRIES + 1} entries; at most {limits.ENTRIES} are read" in answer.stderr
+    assert (
+        f"statistics has {limits.ENTRIES + 1} entries; at most {limits.ENTRIES} are read"
+        in answer.stderr
+    )
 
 
 def test_the_time_of_choosing_columns_grows_with_their_number_alone():
@@ -128,7 +138,10 @@ def test_the_time_of_choosing_columns_grows_with_their_number_alone():
 
 
 def test_of_many_warnings_and_errors_the_first_are_printed(tmp_path):
-    changes = [{"error": f"e{i}", "axes": {"a": i}, "warnings": (f"w{i}",)} for i in range(3 * limits.LINES)]
+    changes = [
+        {"error": f"e{i}", "axes": {"a": i}, "warnings": (f"w{i}",)}
+        for i in range(3 * limits.LINES)
+    ]
     lines = invoke("results", folder_of(tmp_path / "out", *changes)).stderr.splitlines()
     assert len(lines) == 2 * (limits.LINES + 1)
     assert lines[limits.LINES].startswith(f"error: {2 * limits.LINES} further lines")
@@ -142,7 +155,10 @@ def folder_with_maps(path):
     with Store(path, create=True) as store:
         store.plan("01")
         for i in range(2):
-            maps = {"_disparity": np.full((6, 8), i, np.float32), "_confidence": {"matcher": np.ones((6, 8), np.float32)}}
+            maps = {
+                "_disparity": np.full((6, 8), i, np.float32),
+                "_confidence": {"matcher": np.ones((6, 8), np.float32)},
+            }
             one = result("s", {}, {"bad_pixels_all": 5.0}, id=f"{i}" * 16, method=f"m{i}", **maps)
             [stored_result] = store.with_map([one])
             store.add(str(i), stored_result)
@@ -168,7 +184,9 @@ def damage(path, kind):
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["map", "confidence", "script", "measures"])
-def test_a_damaged_companion_is_reported_in_one_line_and_all_results_are_shown(name, kind, tmp_path):
+def test_a_damaged_companion_is_reported_in_one_line_and_all_results_are_shown(
+    name, kind, tmp_path
+):
     out, map_file = folder_with_maps(tmp_path / "out")
     files = {
         "map": map_file,
@@ -178,7 +196,9 @@ def test_a_damaged_companion_is_reported_in_one_line_and_all_results_are_shown(n
     }
     damage(files[name], kind)
     answer = invoke("results", out)
-    assert (answer.exit_code, "m0" in answer.stdout, "m1" in answer.stdout) == (0, True, True), answer.output
+    assert (answer.exit_code, "m0" in answer.stdout, "m1" in answer.stdout) == (0, True, True), (
+        answer.output
+    )
     page = tmp_path / "page.html"
     report = invoke("report", out, "--out", page)
     assert report.exit_code == 0, report.output

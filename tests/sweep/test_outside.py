@@ -35,7 +35,9 @@ def test_a_scene_without_a_map_costs_the_others_nothing(tmp_path, maps):
     script = {"methods": {"theirs": {"maps": str(maps)}, "ours": {"include": "window"}}}
     found = {(r.scene, r.method): r for r in run(script, SCENES, out=tmp_path / "out")}
     assert found["set/c", "theirs"].error.startswith("no map of set/c")
-    errors = {scene: found[f"set/{scene}", "theirs"].statistics["bad_pixels_all"] for scene in "abd"}
+    errors = {
+        scene: found[f"set/{scene}", "theirs"].statistics["bad_pixels_all"] for scene in "abd"
+    }
     assert errors == {"a": 0, "b": 0, "d": 100}
     assert not any(r.error for (_, method), r in found.items() if method == "ours")
     # Every map is kept, as those of our own methods are.
@@ -47,7 +49,9 @@ def test_markers_in_maps_of_other_programs_are_reported_with_the_parameter(tmp_p
     marked[:, ::4] = 0
     write_disparity(maps / "a.pfm", -2 * marked)
     theirs = tmp_path / "marking.py"
-    theirs.write_text(f"import numpy as np\ndef go(*_):\n    return np.load({str(tmp_path / 'a.npy')!r})\n")
+    theirs.write_text(
+        f"import numpy as np\ndef go(*_):\n    return np.load({str(tmp_path / 'a.npy')!r})\n"
+    )
     np.save(tmp_path / "a.npy", marked)
     place = {"place": str(maps), "scale": -2}
     methods = {
@@ -60,27 +64,39 @@ def test_markers_in_maps_of_other_programs_are_reported_with_the_parameter(tmp_p
     assert matched == {"maps": 1, "cured": 0.75, "function": 1}
     event = "set/a: 192 of 768 pixels of the disparity map hold exactly 0, apart from all other values (3.01 to 3.31); if this value means"
     assert (
-        results["maps"].warnings[-1] == f"{event} no estimate, set 'unknown: 0' of the matcher, the value as the file stores it"
+        results["maps"].warnings[-1]
+        == f"{event} no estimate, set 'unknown: 0' of the matcher, the value as the file stores it"
     )
     assert results["cured"].warnings == ()
-    assert results["function"].warnings[-1] == f"{event} no estimate, let the matcher return NaN there"
+    assert (
+        results["function"].warnings[-1] == f"{event} no estimate, let the matcher return NaN there"
+    )
 
 
 def test_the_content_of_files_is_part_of_the_identity(tmp_path, maps):
     theirs, helper = tmp_path / "theirs.py", tmp_path / "helper_of_a_test.py"
     found = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport helper_of_a_test\ndel sys.path[0]\nimport numpy as np\n"
-    theirs.write_text(f"{found}def go(left, *_):\n    return np.full(left.shape, helper_of_a_test.value)\n")
+    theirs.write_text(
+        f"{found}def go(left, *_):\n    return np.full(left.shape, helper_of_a_test.value)\n"
+    )
     helper.write_text("value = 3\n")
     script = {
         "methods": {
             "maps": {"maps": str(maps / "{scene}.pfm")},
-            "function": {"matcher": {"use": "python", "function": f"{theirs}:go", "files": [str(maps / "a.pfm")]}},
+            "function": {
+                "matcher": {
+                    "use": "python",
+                    "function": f"{theirs}:go",
+                    "files": [str(maps / "a.pfm")],
+                }
+            },
         }
     }
 
     def ids():
         return {
-            (r.method, r.scene): (r.id, r.statistics.get("bad_pixels_all")) for r in run(script, SCENES[:2], out=tmp_path / "out")
+            (r.method, r.scene): (r.id, r.statistics.get("bad_pixels_all"))
+            for r in run(script, SCENES[:2], out=tmp_path / "out")
         }
 
     first = ids()
@@ -100,7 +116,10 @@ def test_the_content_of_files_is_part_of_the_identity(tmp_path, maps):
         file.write_text(text)
         os.utime(file, ns=(0, time.time_ns()))
         after = ids()
-        assert {key for key in first if before[key] != after[key]} == {("function", "set/a"), ("function", "set/b")}
+        assert {key for key in first if before[key] != after[key]} == {
+            ("function", "set/a"),
+            ("function", "set/b"),
+        }
         assert after["function", "set/a"][1] == (100 if file == helper else 0)
 
 

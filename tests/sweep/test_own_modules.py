@@ -49,7 +49,10 @@ def written(folder, files):
 
 def loaded_anew(folder, **changed):
     """The plug-in's own files and the digest of the code, as a process of its own would find them."""
-    plugin = written(folder / "mine", FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed.get("files", ())})
+    plugin = written(
+        folder / "mine",
+        FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed.get("files", ())},
+    )
     forget(
         [
             Path(path).resolve()
@@ -69,7 +72,9 @@ def _file(name):
 def test_every_module_of_its_own_that_a_plugin_imports_now_or_later_counts(tmp_path):
     files, digest = loaded_anew(tmp_path / "first")
     own = {path.relative_to(tmp_path.resolve() / "first").as_posix() for path in files}
-    assert own == {("mine/" + name).replace("mine/../", "") for name in FILES} - {"mine/unrelated.py"}
+    assert own == {("mine/" + name).replace("mine/../", "") for name in FILES} - {
+        "mine/unrelated.py"
+    }
     assert loaded_anew(tmp_path / "same")[1] == digest
     counted = [name for name in FILES if name != "unrelated.py"]
     others = {loaded_anew(tmp_path / str(i), files=[name])[1] for i, name in enumerate(counted)}
@@ -79,7 +84,9 @@ def test_every_module_of_its_own_that_a_plugin_imports_now_or_later_counts(tmp_p
 
 def test_modules_of_installed_packages_and_of_this_one_do_not_count():
     assert sources(_file("numpy.linalg"))[0] == _file("numpy.linalg")
-    assert all(path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg")))
+    assert all(
+        path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg"))
+    )
     assert sources(_file("stereo_framework.core.stage")) == [_file("stereo_framework.core.stage")]
 
 
@@ -90,7 +97,11 @@ from stereo_framework import stage
 def flat(reference, match, search):
     return np.full((*reference.shape[:2], search.levels), LIMIT, np.float32)
 """
-SCRIPT = {"matching_cost": "flat", "optimization": "winner_take_all", "scenes": ["synthetic/planes"]}
+SCRIPT = {
+    "matching_cost": "flat",
+    "optimization": "winner_take_all",
+    "scenes": ["synthetic/planes"],
+}
 
 
 def test_a_plugin_that_is_edited_after_its_import_counts_as_it_was(registry, tmp_path):

@@ -9,8 +9,16 @@ from sweep_parts import dots
 from stereo_framework.script import load
 from stereo_framework.sweep.plan import plan, units
 
-WINDOW = {"matching_cost": "absolute_difference", "aggregation": ["box"], "optimization": "winner_take_all"}
-CUT = {"matching_cost": "absolute_difference", "smoothness": {"use": "potts", "weight": 5}, "optimization": "graph_cut"}
+WINDOW = {
+    "matching_cost": "absolute_difference",
+    "aggregation": ["box"],
+    "optimization": "winner_take_all",
+}
+CUT = {
+    "matching_cost": "absolute_difference",
+    "smoothness": {"use": "potts", "weight": 5},
+    "optimization": "graph_cut",
+}
 
 
 def bundles(script, grid, workers, scenes=None):
@@ -37,16 +45,25 @@ def test_cheap_beginnings_are_divided_among_workers():
 
 
 def test_iterations_that_continue_each_other_stay_together():
-    grid = {"aggregation.diffusion.rate": [0.1, 0.2], "aggregation.diffusion.iterations": [10, 100, 1000, 500]}
+    grid = {
+        "aggregation.diffusion.rate": [0.1, 0.2],
+        "aggregation.diffusion.iterations": [10, 100, 1000, 500],
+    }
     found = bundles(WINDOW | {"aggregation": ["diffusion"]}, grid, 8)
-    assert [{axes["aggregation.diffusion.rate"] for axes in unit} for unit in found] == [{0.1}, {0.2}]
+    assert [{axes["aggregation.diffusion.rate"] for axes in unit} for unit in found] == [
+        {0.1},
+        {0.2},
+    ]
 
 
 def test_a_setting_that_is_planned_takes_little_memory():
     """Until it is computed, a setting is a few small objects: 200,000 of them, the most that a script may have, fit into 300 MB."""
 
     def planned(count):
-        grid = {"matching_cost.truncation": list(range(1, 11)), "aggregation.box.size": {"range": [1, 2 * count // 10 - 1, 2]}}
+        grid = {
+            "matching_cost.truncation": list(range(1, 11)),
+            "aggregation.box.size": {"range": [1, 2 * count // 10 - 1, 2]},
+        }
         tracemalloc.start()
         tasks = plan(load(WINDOW | {"sweep": {"grid": grid}}), [dots()])
         coming = units(tasks, 2)
@@ -63,8 +80,13 @@ def test_a_setting_that_is_planned_takes_little_memory():
 
 
 def test_the_last_units_are_small_so_that_workers_end_together():
-    grid = {"matching_cost.truncation": {"range": [1, 100, 1]}, "aggregation.box.size": [3, 5, 7, 9, 11, 13, 15]}
+    grid = {
+        "matching_cost.truncation": {"range": [1, 100, 1]},
+        "aggregation.box.size": [3, 5, 7, 9, 11, 13, 15],
+    }
     sizes = [len(bundle) for bundle in bundles(WINDOW, grid, 2)]
-    assert sizes[0] >= 60  # an eighth of 700 settings; with as large a unit last, a worker might wait for 12 % of all
+    assert (
+        sizes[0] >= 60
+    )  # an eighth of 700 settings; with as large a unit last, a worker might wait for 12 % of all
     assert max(sizes[-4:]) <= 21
     assert len(sizes) < 24

@@ -31,7 +31,9 @@ def test_without_processes_the_message_names_the_limit_and_a_remedy(monkeypatch)
     with Processes(2) as pool:
         futures = [pool.submit(abs, -number) for number in range(4)]
         for future in futures:
-            with pytest.raises(CannotStartError, match=r"temporarily unavailable; .*ulimit -u.*; .*--workers 1"):
+            with pytest.raises(
+                CannotStartError, match=r"temporarily unavailable; .*ulimit -u.*; .*--workers 1"
+            ):
                 future.result(timeout=300)
 
 
@@ -41,10 +43,15 @@ def test_few_processes_compute_all_calls_and_the_warning_comes_once(count, monke
 
     def compute():
         with Processes(4) as pool:
-            futures = [pool.submit(time.sleep, 0.2), *(pool.submit(abs, -number) for number in range(9))]
+            futures = [
+                pool.submit(time.sleep, 0.2),
+                *(pool.submit(abs, -number) for number in range(9)),
+            ]
             return [future.result(timeout=300) for future in futures]
 
-    with pytest.warns(ResultWarning, match=rf"starts only [1-{count}] of 4 worker processes; the limit") as caught:
+    with pytest.warns(
+        ResultWarning, match=rf"starts only [1-{count}] of 4 worker processes; the limit"
+    ) as caught:
         assert compute() == [None, *range(9)]
     assert len(caught) == 1
 

@@ -21,8 +21,16 @@ BLANK = Scene("blank", dots().frames)
 
 def test_order_is_scene_then_axes():
     results = stereo_framework.run(SIZES, scenes=[dots("a"), dots("b", seed=1)])
-    expected = [(scene, truncation, size) for scene in "ab" for truncation in (10, None) for size in (1, 3, 5)]
-    found = [(r.scene, r.axes["matching_cost.truncation"], r.axes["aggregation.box.size"]) for r in results]
+    expected = [
+        (scene, truncation, size)
+        for scene in "ab"
+        for truncation in (10, None)
+        for size in (1, 3, 5)
+    ]
+    found = [
+        (r.scene, r.axes["matching_cost.truncation"], r.axes["aggregation.box.size"])
+        for r in results
+    ]
     assert found == expected
     assert len({r.id for r in results}) == 12
 
@@ -32,11 +40,21 @@ def test_a_result_tells_of_its_pipeline_and_what_it_was_computed_with(tmp_path):
     match = load(WINDOW).only.pipeline(dots())
     np.testing.assert_array_equal(result.disparity, match.disparity)
     assert result.statistics == stereo_framework.evaluate(match.disparity, dots())
-    assert set(result.seconds) == {"matching_cost", "aggregation.box", "restore_outside", "optimization", "evaluation"}
+    assert set(result.seconds) == {
+        "matching_cost",
+        "aggregation.box",
+        "restore_outside",
+        "optimization",
+        "evaluation",
+    }
     assert stored(tmp_path)[0].environment == result.environment
     assert result.environment["numpy"] == np.__version__
     assert result.environment["host"]
-    annealed = WINDOW | {"smoothness": "potts", "seed": 3, "optimization": {"use": "simulated_annealing", "iterations": 2}}
+    annealed = WINDOW | {
+        "smoothness": "potts",
+        "seed": 3,
+        "optimization": {"use": "simulated_annealing", "iterations": 2},
+    }
     [result] = stereo_framework.run(annealed, scenes=dots())
     assert (result.parameters["seed"], result.parameters["optimization.seed"]) == (3, 3)
 
@@ -46,16 +64,26 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
     [again] = stereo_framework.run(stored(tmp_path)[4].script, scenes=dots())
     assert (again.id, again.statistics) == (results[4].id, results[4].statistics)
     # The whole resolved script as well, from its file, on scenes that it names.
-    assert numbers(stereo_framework.run(tmp_path / "sizes.resolved.yaml", scenes=dots())) == numbers(results)
-    assert {r.scene for r in stereo_framework.run(SIZES | {"scenes": ["synthetic/planes"]})} == {"synthetic/planes"}
+    assert numbers(
+        stereo_framework.run(tmp_path / "sizes.resolved.yaml", scenes=dots())
+    ) == numbers(results)
+    assert {r.scene for r in stereo_framework.run(SIZES | {"scenes": ["synthetic/planes"]})} == {
+        "synthetic/planes"
+    }
 
 
-def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(tmp_path, monkeypatch):
+def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(
+    tmp_path, monkeypatch
+):
     first = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     other = stereo_framework.run(SIZES, scenes=dots(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
-    monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("a stored result was computed again"))
-    assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(first)
+    monkeypatch.setattr(
+        executors, "measure", lambda *_, **__: pytest.fail("a stored result was computed again")
+    )
+    assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(
+        first
+    )
 
 
 def test_a_result_has_the_axes_of_the_script_that_asks(tmp_path):
@@ -69,7 +97,10 @@ def test_a_result_has_the_axes_of_the_script_that_asks(tmp_path):
 
 def test_a_method_without_chance_runs_once_over_an_axis_of_seeds(tmp_path):
     optimizers = ["winner_take_all", {"use": "simulated_annealing", "iterations": 1}]
-    script = WINDOW | {"smoothness": "potts", "sweep": {"grid": {"optimization": optimizers, "seed": [0, 1]}}}
+    script = WINDOW | {
+        "smoothness": "potts",
+        "sweep": {"grid": {"optimization": optimizers, "seed": [0, 1]}},
+    }
     first = stereo_framework.run(script, scenes=dots(), out=tmp_path)
     assert len({r.id for r in first}) == 3
     assert [r.axes["seed"] for r in stored(tmp_path)] == ["", 0, 1]
@@ -87,9 +118,16 @@ def test_the_cell_of_a_notebook_may_run_again_and_is_part_of_the_identity(regist
 def typed(reference, match, search):
     return CostVolume(absolute_difference(reference, match, search).costs * np.float32({number}), search, 255.0)
 """)
-        names = {"stage": stage, "CostVolume": CostVolume, "absolute_difference": absolute_difference, "np": np}
+        names = {
+            "stage": stage,
+            "CostVolume": CostVolume,
+            "absolute_difference": absolute_difference,
+            "np": np,
+        }
         exec(compile(cell.read_text(), cell, "exec"), names | {"__name__": "__main__"})
-        found += stereo_framework.run({"matching_cost": "typed", "optimization": "winner_take_all"}, scenes=dots())
+        found += stereo_framework.run(
+            {"matching_cost": "typed", "optimization": "winner_take_all"}, scenes=dots()
+        )
     first, changed, same = (r.id for r in found)
     assert first != changed == same
 
@@ -107,9 +145,15 @@ def test_an_interrupted_run_continues(tmp_path):
 
 
 def test_a_failing_run_is_recorded_and_stops_nothing(registry, tmp_path):
-    results = stereo_framework.run(fails(tmp_path, [-1, 5, -2]), scenes=dots(), out=tmp_path / "out")
+    results = stereo_framework.run(
+        fails(tmp_path, [-1, 5, -2]), scenes=dots(), out=tmp_path / "out"
+    )
     told = f"{tmp_path / 'plugin_without_luck.py'}:8: refinement stage fails: ValueError: no luck"
-    assert [r.error for r in results] == [r.error for r in stored(tmp_path / "out")] == [None, told, None]
+    assert (
+        [r.error for r in results]
+        == [r.error for r in stored(tmp_path / "out")]
+        == [None, told, None]
+    )
     assert results[1].traceback.endswith("ValueError: no luck\n")
     assert results[1].statistics == {}
 
@@ -140,8 +184,13 @@ def test_several_protocols_measure_one_match():
     assert [r.protocol for r in results] == ["taxonomy2002", "taxonomy2002[thresholds=2]"]
     assert results[0].id == results[1].id
     # Measures stand beside a protocol's own, those of the scene's if the script names none.
-    for given, name in (({"protocol": protocols[1]}, "taxonomy2002[thresholds=2]"), ({}, "taxonomy2002")):
-        [more] = stereo_framework.run(WINDOW | {"evaluation": given | {"measures": ["mape", "rms_error"]}}, scenes=dots())
+    for given, name in (
+        ({"protocol": protocols[1]}, "taxonomy2002[thresholds=2]"),
+        ({}, "taxonomy2002"),
+    ):
+        [more] = stereo_framework.run(
+            WINDOW | {"evaluation": given | {"measures": ["mape", "rms_error"]}}, scenes=dots()
+        )
         assert more.protocol == f"{name}+mape"
         own = next(r for r in results if r.protocol == name).statistics
         assert repr({key: more.statistics[key] for key in own}) == repr(own)
@@ -161,7 +210,12 @@ def test_several_protocols_measure_one_match():
             DataError,
             "scene blank: search.truth_margin needs its truth, and it has none",
         ),
-        ({"search": {"minimum": 9}}, dots(), ScriptError, "scene tiny: search.maximum: 7 is not above search.minimum, 9"),
+        (
+            {"search": {"minimum": 9}},
+            dots(),
+            ScriptError,
+            "scene tiny: search.maximum: 7 is not above search.minimum, 9",
+        ),
     ],
 )
 def test_what_does_not_fit_the_scenes_is_told(change, scenes, kind, said):
@@ -204,7 +258,9 @@ def test_a_range_around_the_truth(truth, search, expected):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_of_many_scenes_few_are_loaded(workers):
     scenes = [dots(f"scene{i}", seed=i) for i in range(12)]
-    expected = [stereo_framework.run(SIZES, scenes=dots(f"scene{i}", seed=i))[0].id for i in (0, 11)]
+    expected = [
+        stereo_framework.run(SIZES, scenes=dots(f"scene{i}", seed=i))[0].id for i in (0, 11)
+    ]
 
     def loaded():
         return sum(bool(scene.__dict__.get("_images")) for scene in scenes)

@@ -52,7 +52,10 @@ def test_what_goes_in_comes_out_and_can_be_written_again(store, tmp_path):
 def test_details_that_are_none_are_told_when_they_are_asked_for(store):
     store.add("a", result())
     store._db.execute("UPDATE results SET details = '[1]'")
-    with pytest.raises(DataError, match=r"results\.sqlite: may be damaged: list indices .*; choose another folder, or delete it"):
+    with pytest.raises(
+        DataError,
+        match=r"results\.sqlite: may be damaged: list indices .*; choose another folder, or delete it",
+    ):
         store.get("a").record()
 
 
@@ -61,7 +64,9 @@ def test_plans_order_results_and_do_not_mix(store, tmp_path):
     for key in ("c", "a"):
         store.add(key, result(method=key))
     assert methods(store) == ["a", "c"]
-    assert lacking(tmp_path).startswith("1 results are still missing; if the run is not going on, it was stopped early")
+    assert lacking(tmp_path).startswith(
+        "1 results are still missing; if the run is not going on, it was stopped early"
+    )
     # Another script shares one of them.
     store.plan(["c", "d"])
     assert (methods(store), methods(store, every=True)) == (["c"], ["a", "c"])

@@ -29,9 +29,16 @@ def swept(**grid):
     return WINDOW | {"name": "small", "sweep": {"grid": grid}}
 
 
-SCRIPT = swept(**{"aggregation.box.size": {"range": [1, 13, 2]}, "matching_cost.truncation": [5, 20, 80, 300, None]})
+SCRIPT = swept(
+    **{
+        "aggregation.box.size": {"range": [1, 13, 2]},
+        "matching_cost.truncation": [5, 20, 80, 300, None],
+    }
+)
 # More settings than the first ten, which are drawn by chance; few enough to try them all.
-ALL = swept(**{"aggregation.box.size": [1, 3, 7, 11], "matching_cost.truncation": [5, 20, 80, None]})
+ALL = swept(
+    **{"aggregation.box.size": [1, 3, 7, 11], "matching_cost.truncation": [5, 20, 80, None]}
+)
 SYNTHETIC = ["synthetic/planes", "synthetic/slanted"]
 
 
@@ -76,7 +83,9 @@ def assert_stored(out, tuned):
 
 @pytest.fixture
 def no_computing(monkeypatch):
-    return lambda: monkeypatch.setattr(executors, "measure", lambda *_, **__: pytest.fail("computed again"))
+    return lambda: monkeypatch.setattr(
+        executors, "measure", lambda *_, **__: pytest.fail("computed again")
+    )
 
 
 # --- the search -------------------------------------------------------------------------------------------------------
@@ -89,17 +98,25 @@ SEVERAL = {
     "optimization": "winner_take_all",
     "methods": {
         "plain": {**COST, "sweep": {"grid": {"matching_cost.truncation": [20, None]}}},
-        "window": {**COST, "aggregation": ["box"], "sweep": {"grid": {"matching_cost": COSTS}, "zip": BOTH}},
+        "window": {
+            **COST,
+            "aggregation": ["box"],
+            "sweep": {"grid": {"matching_cost": COSTS}, "zip": BOTH},
+        },
     },
 }
 
 
-@pytest.mark.parametrize(("script", "size", "workers"), [(ALL, 16, 1), (ALL, 16, 2), (SEVERAL, 2 + 2 * 3, 1)])
+@pytest.mark.parametrize(
+    ("script", "size", "workers"), [(ALL, 16, 1), (ALL, 16, 2), (SEVERAL, 2 + 2 * 3, 1)]
+)
 def test_with_enough_trials_everything_is_tried_once(script, size, workers, capfd):
     tuned = tune(script, BAD, noisy(), trials=1000, workers=workers)
     # Optuna says nothing.
     assert capfd.readouterr() == ("", "")
-    expected = [(r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())]
+    expected = [
+        (r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())
+    ]
     found = [(t.setting.method, t.setting.axes, t.value) for t in tuned.trials]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     assert tuned.size == len(found) == size
@@ -108,7 +125,12 @@ def test_with_enough_trials_everything_is_tried_once(script, size, workers, capf
 
 def test_a_third_of_the_settings_leads_to_one_of_the_best():
     scenes = [noisy("a", 1), noisy("b", 2)]
-    script = swept(**{"aggregation.box.size": {"range": [1, 23, 2]}, "matching_cost.truncation": [5, 20, 40, 80, 300, None]})
+    script = swept(
+        **{
+            "aggregation.box.size": {"range": [1, 23, 2]},
+            "matching_cost.truncation": [5, 20, 40, 80, 300, None],
+        }
+    )
     expected = averages(script, scenes)
     for seed in range(3):
         tuned = tune(script, BAD, scenes, trials=24, seed=seed)
@@ -126,7 +148,11 @@ def test_hopeless_settings_are_not_tried_on_further_scenes(tmp_path):
     assert all(1 <= len(t.scenes) < 3 and t.value is None and t.number >= 5 for t in pruned)
     # Given up is what was worse than three quarters of the complete trials before, after as many scenes.
     for trial in pruned:
-        before = [np.mean([t.scenes[s] for s in trial.scenes]) for t in complete if t.number < trial.number]
+        before = [
+            np.mean([t.scenes[s] for s in trial.scenes])
+            for t in complete
+            if t.number < trial.number
+        ]
         assert np.mean(list(trial.scenes.values())) > np.percentile(before, 75)
     assert_stored(tmp_path, tuned)
 
@@ -137,7 +163,9 @@ def test_a_search_is_the_same_whoever_computes():
     assert [state for *_, state, _ in expected] == ["complete"] * 4
     for made in (Processes(2), ThreadPoolExecutor(2)):
         with made as pool:
-            assert rows(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2, executor=pool)) == expected
+            assert (
+                rows(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2, executor=pool)) == expected
+            )
 
 
 def test_numbers_in_order_are_searched_along_it():
@@ -178,7 +206,9 @@ def test_settings_that_fail_stop_no_others(registry):
         return disparity
 
     grid = {"refinement.refuses_five.size": [4, 5], "search.maximum": [-5, 8]}
-    tuned = tune(swept(**grid) | {"refinement": ["refuses_five"]}, BAD, [noisy("a"), noisy("b", 1)], trials=5)
+    tuned = tune(
+        swept(**grid) | {"refinement": ["refuses_five"]}, BAD, [noisy("a"), noisy("b", 1)], trials=5
+    )
     found = {tuple(t.setting.axes.values()): t.error for t in tuned.trials}
     refused = "scene a: search.maximum: -5 is not above search.minimum, 0"
     assert (found[4, -5], found[5, -5], found[4, 8]) == (refused, refused, None)
@@ -196,7 +226,11 @@ def test_settings_that_fail_stop_no_others(registry):
 def test_trials_may_all_fail(statistic, options, said):
     tuned = tune(SCRIPT, statistic, noisy(), trials=3, **options)
     assert all(re.search(said, t.error) for t in tuned.trials)
-    assert ([t.state for t in tuned.trials], tuned.best, tuned.best_script) == (["failed"] * 3, None, None)
+    assert ([t.state for t in tuned.trials], tuned.best, tuned.best_script) == (
+        ["failed"] * 3,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +242,11 @@ def test_trials_may_all_fail(statistic, options, said):
             "statistic: no 'bad_pixel_al' on noisy under taxonomy2002; legal: .*; did you mean 'bad_pixels_all'",
         ),
         ({}, {"statistic": "fraction_matchd"}, "did you mean 'fraction_matched'"),
-        ({"sweep": {}}, {}, "small: nothing to tune: no axis of the script has two values; give some"),
+        (
+            {"sweep": {}},
+            {},
+            "small: nothing to tune: no axis of the script has two values; give some",
+        ),
         ({}, {"trials": 0}, "trials: 0 is below 1"),
         ({}, {"seed": -1}, "seed: -1 is below 0"),
         (
@@ -217,7 +255,11 @@ def test_trials_may_all_fail(statistic, options, said):
             "one protocol must measure all scenes, here are taxonomy2002, kitti2012",
         ),
         (
-            {"evaluation": {"protocol": {"base": "taxonomy2002", "name": "p", "measures": ["pixels"]}}},
+            {
+                "evaluation": {
+                    "protocol": {"base": "taxonomy2002", "name": "p", "measures": ["pixels"]}
+                }
+            },
             {"statistic": "pixels_all"},
             "statistic: pixels_all is neither better low nor high",
         ),
@@ -233,7 +275,9 @@ def test_mistakes_are_told_before_anything_runs(change, options, said, no_comput
 def test_without_optuna(monkeypatch):
     monkeypatch.delitem(sys.modules, "stereo_framework.sweep.tune")
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(MissingExtraError, match=r"tune needs optuna: pip install '\.\[tune\]' in the folder"):
+    with pytest.raises(
+        MissingExtraError, match=r"tune needs optuna: pip install '\.\[tune\]' in the folder"
+    ):
         importlib.import_module("stereo_framework.sweep.tune")
 
 
@@ -252,7 +296,9 @@ def test_a_search_goes_on_as_if_it_had_not_been_left(tmp_path, workers):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("moment", [1, 23, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (8, 40))])
+@pytest.mark.parametrize(
+    "moment", [1, 23, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (8, 40))]
+)
 def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
     scenes = [noisy("a", 1), noisy("b", 2)]
     options = {"trials": 12, "out": tmp_path, "workers": workers}
@@ -290,7 +336,12 @@ def test_the_folder_tells_of_the_search(small_scenes, tmp_path):
     best = stereo_framework.run(tmp_path / "best.yaml")
     assert {r.scene: r.statistics[BAD] for r in best} == tuned.best.scenes
     assert yaml.safe_load((tmp_path / "best.yaml").read_text()) == tuned.best_script
-    assert (tmp_path / "best.yaml").read_text().splitlines()[0].startswith(f"# {BAD} {tuned.best.value:.6g} on average")
+    assert (
+        (tmp_path / "best.yaml")
+        .read_text()
+        .splitlines()[0]
+        .startswith(f"# {BAD} {tuned.best.value:.6g} on average")
+    )
     # All of its results are known under the same identity.
     assert {r.id for r in best} <= {r.id for r in listed}
     assert load(tmp_path / "small.resolved.yaml").resolved == load(SCRIPT).resolved

@@ -13,7 +13,11 @@ from stereo_framework.papers.comparison import raw_table
 from stereo_framework.tables.ranking import average_ranks, competition_ranks, rank
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 5))
-tables = hnp.arrays(np.float64, shapes, elements=st.one_of(st.integers(0, 3).map(float), st.just(np.inf), st.floats(0, 1)))
+tables = hnp.arrays(
+    np.float64,
+    shapes,
+    elements=st.one_of(st.integers(0, 3).map(float), st.just(np.inf), st.floats(0, 1)),
+)
 
 
 @given(tables)
@@ -26,7 +30,10 @@ def test_equals_the_slow_version(values):
 
 def test_ranks_printed_in_2002_are_possible_for_the_printed_values():
     """Ranks were given by more digits than are printed: equal printed values may have any order among themselves."""
-    values, given = (np.array(list(raw_table("taxonomy2002", "table5")[part].values())) for part in ("rows", "ranks"))
+    values, given = (
+        np.array(list(raw_table("taxonomy2002", "table5")[part].values()))
+        for part in ("rows", "ranks")
+    )
     best = competition_ranks(values)
     worst = len(values) + 1 - competition_ranks(-values)
     assert given.shape == (20, 11)
@@ -56,6 +63,11 @@ def test_scores_that_are_missing_are_refused():
 
 def test_nobody_is_ranked_by_what_no_result_has():
     """Nor is it passed over in silence beside other statistics."""
-    table = {"scene": ["a", "a"], "method": ["x", "y"], "bad_pixels_all": [1.0, 2.0], "rms_error_all": [np.nan, np.nan]}
+    table = {
+        "scene": ["a", "a"],
+        "method": ["x", "y"],
+        "bad_pixels_all": [1.0, 2.0],
+        "rms_error_all": [np.nan, np.nan],
+    }
     with pytest.raises(ParameterError, match="'rms_error_all': no result has a value of it"):
         rank(pandas.DataFrame(table), "bad_pixels_all", "rms_error_all")

@@ -10,7 +10,18 @@ from stereo_framework.tables.boundary import boundary
 def _result(scene, method, size, sparsity, error, **others):
     values = {"sparsity_rate": sparsity, "error_rate": error}
     script = {"name": "any", "matching_cost": {"use": "absolute_difference"}, "scenes": [scene]}
-    return Result("", scene, method, {"size": size}, {}, "p", values, script=script, protocol_text="p: rules", **others)
+    return Result(
+        "",
+        scene,
+        method,
+        {"size": size},
+        {},
+        "p",
+        values,
+        script=script,
+        protocol_text="p: rules",
+        **others,
+    )
 
 
 RESULTS = [
@@ -39,16 +50,40 @@ def test_efficiencies_and_improvements():
 
 def test_the_boundary_keeps_where_its_points_come_from():
     points = boundary(RESULTS).feasible("a")
-    assert [(p.method, p.parameters["size"]) for p in points] == [("two", 1), ("one", 2), ("one", 1)]
+    assert [(p.method, p.parameters["size"]) for p in points] == [
+        ("two", 1),
+        ("one", 2),
+        ("one", 1),
+    ]
     assert [(p.method, p.rates) for p in boundary(RESULTS).feasible("b")] == [("one", (0.0, 0.1))]
 
 
 def test_what_cannot_be_collected():
-    with pytest.raises(DataError, match="no result has error_rate and sparsity_rate; run with the protocol kostliva2007"):
+    with pytest.raises(
+        DataError,
+        match="no result has error_rate and sparsity_rate; run with the protocol kostliva2007",
+    ):
         boundary([Result("", "a", "m", {}, {}, "p", {"rms_error_all": 1.0})])
-    other = Result("", "a", "m", {}, {}, "q", {"error_rate": 0.0, "sparsity_rate": 0.0}, protocol_text="q: other rules")
-    with pytest.raises(ParameterError, match="results of p and q do not belong together; .* as in --where 'protocol=p'$"):
+    other = Result(
+        "",
+        "a",
+        "m",
+        {},
+        {},
+        "q",
+        {"error_rate": 0.0, "sparsity_rate": 0.0},
+        protocol_text="q: other rules",
+    )
+    with pytest.raises(
+        ParameterError,
+        match="results of p and q do not belong together; .* as in --where 'protocol=p'$",
+    ):
         boundary([*RESULTS, other])
     with pytest.raises(DataError, match="not measured on b"):
         boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)])
-    assert len(boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)], drop_incomplete=True).mean["one"]) == 2
+    assert (
+        len(
+            boundary([*RESULTS, _result("a", "one", 3, 0.1, 0.1)], drop_incomplete=True).mean["one"]
+        )
+        == 2
+    )

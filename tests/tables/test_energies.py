@@ -30,7 +30,9 @@ SCRIPT = {
         "whole": {"matcher": {"use": "opencv_bm", "size": 9}},
     },
     "report": {
-        "plots": {"energies": {"x": "scene", "y": "energy", "series": "method", "x_scale": "category"}},
+        "plots": {
+            "energies": {"x": "scene", "y": "energy", "series": "method", "x_scale": "category"}
+        },
         "tables": {"energies": {"rows": "method", "columns": "scene", "value": "energy"}},
     },
 }
@@ -58,11 +60,21 @@ def test_tables_show_them_where_there_are_some(folder):
     found = stored(folder)
     table = listing(found)
     assert table.header[-4:] == ("energy", "lower_bound", "gap", "seconds")
-    energy, bound, gap = ([row[table.header.index(name)] for row in table.rows] for name in table.header[-4:-1])
+    energy, bound, gap = (
+        [row[table.header.index(name)] for row in table.rows] for name in table.header[-4:-1]
+    )
     assert energy == [r.energy for r in found]
-    assert [cell is None for cell in bound] == [cell is None for cell in gap] == [r.method in ("rows", "whole") for r in found]
+    assert (
+        [cell is None for cell in bound]
+        == [cell is None for cell in gap]
+        == [r.method in ("rows", "whole") for r in found]
+    )
     assert not {"energy", "lower_bound", "gap"} & set(listing(where(found, ["method=rows"])).header)
-    assert [better(name) for name in ("energy", "lower_bound", "gap")] == ["lower", "higher", "lower"]
+    assert [better(name) for name in ("energy", "lower_bound", "gap")] == [
+        "lower",
+        "higher",
+        "lower",
+    ]
 
 
 def test_an_energy_that_is_missing_is_empty_and_last(folder):
@@ -76,13 +88,24 @@ def test_an_energy_that_is_missing_is_empty_and_last(folder):
     assert [row[2] is None for row in grouped.rows] == [False] * 3 + [True]
     assert grouped.notes[0] == "not given: energy of whole, which has none"
     assert pivot(found, ["method"], ["scene"], ["energy"]).rows[-1][1:] == (None, None)
-    assert "not given: energy, which no result has" in group(where(found, ["method=whole"]), ["method"], ["energy"]).notes
+    assert (
+        "not given: energy, which no result has"
+        in group(where(found, ["method=whole"]), ["method"], ["energy"]).notes
+    )
 
 
 def test_reports_are_written_all_the_same(folder):
-    for verb in (["results", folder, "--plots"], ["report", folder], ["rank", folder, "--columns", "bad_pixels_all"]):
+    for verb in (
+        ["results", folder, "--plots"],
+        ["report", folder],
+        ["rank", folder, "--columns", "bad_pixels_all"],
+    ):
         call(*verb)
-    assert list(csv.reader((folder / "tables/energies.csv").read_text().splitlines()))[-1] == ["whole", "", ""]
+    assert list(csv.reader((folder / "tables/energies.csv").read_text().splitlines()))[-1] == [
+        "whole",
+        "",
+        "",
+    ]
     assert (folder / "plots/energies.svg").is_file()
 
 
@@ -91,7 +114,9 @@ def test_tables_and_averages_of_several_optimizers_have_energies():
     runs = []
     for name, energies in (("graph_cut", (10.0, 30.0)), ("semi_global", (20.0, None))):
         for scene, energy in zip(SCENES, energies, strict=True):
-            run_of_scene = result(scene, {"optimization": name}, {"bad_pixels_nonocc": 1.0}, **protocol)
+            run_of_scene = result(
+                scene, {"optimization": name}, {"bad_pixels_nonocc": 1.0}, **protocol
+            )
             runs.append(replace(run_of_scene, energy=energy, parameters={"optimization.use": name}))
     assert "energy" in shown_statistics(runs)
     assert "energy" not in shown_statistics(runs[:2])

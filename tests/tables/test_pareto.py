@@ -30,9 +30,13 @@ def test_equals_the_slow_version(values):
 def test_equals_moocore(seed):
     """An independent implementation of non-dominated sorting, on tables with ties and duplicates."""
     rng = np.random.default_rng(seed)
-    values = rng.integers(0, rng.integers(2, 60), (int(rng.integers(2, 300)), int(rng.integers(2, 7)))).astype(float)
+    values = rng.integers(
+        0, rng.integers(2, 60), (int(rng.integers(2, 300)), int(rng.integers(2, 7)))
+    ).astype(float)
     np.testing.assert_array_equal(astar_groups(values), moocore.pareto_rank(values) + 1)
-    np.testing.assert_array_equal(astar_groups(values) == 1, moocore.is_nondominated(values, keep_weakly=True))
+    np.testing.assert_array_equal(
+        astar_groups(values) == 1, moocore.is_nondominated(values, keep_weakly=True)
+    )
 
 
 def _printed_rows():
@@ -52,14 +56,23 @@ def test_printed_rows_fall_into_their_printed_groups():
 def test_printed_dominance():
     first = np.array(list(PRINTED[4].values()))
     chain = np.array(list(PRINTED[3].values()))
-    assert (set(astar_groups(first).tolist()), astar_groups(chain).tolist()) == ({1}, [1, 2, 3, 4, 5, 6, 7])
+    assert (set(astar_groups(first).tolist()), astar_groups(chain).tolist()) == (
+        {1},
+        [1, 2, 3, 4, 5, 6, 7],
+    )
     # Of group 1, GC+SegmBorder alone dominates the methods picked of groups 2 and 3.
     names = list(PRINTED[4])
     for method in (1, 2):
-        beaten_by = [name for name, row in zip(names, first, strict=True) if naive_ranking.dominates(row, chain[method])]
+        beaten_by = [
+            name
+            for name, row in zip(names, first, strict=True)
+            if naive_ranking.dominates(row, chain[method])
+        ]
         assert beaten_by == ["GC+SegmBorder"]
 
 
 def test_verdicts():
     assert astar_verdict(np.array([2, 1, 3])).startswith("A* has one member")
-    assert astar_verdict(np.array([1, 1, 2])).startswith("A* has 2 members: their accuracy is comparable")
+    assert astar_verdict(np.array([1, 1, 2])).startswith(
+        "A* has 2 members: their accuracy is comparable"
+    )

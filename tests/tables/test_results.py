@@ -17,16 +17,27 @@ from stereo_framework.tables.results import ordered, results, stored, where
 from stereo_framework.tables.summaries import group
 from stereo_framework.tables.tables import listing
 
-TRUNCATION, INTERVAL, BAD = "matching_cost.truncation", "matching_cost.interval", "bad_pixels_nonocc"
+TRUNCATION, INTERVAL, BAD = (
+    "matching_cost.truncation",
+    "matching_cost.interval",
+    "bad_pixels_nonocc",
+)
 FOUND = ResultList(
     [
         result(
             r.scene,
             {"matching_cost": "absolute_difference", **r.axes},
             r.statistics,
-            parameters={**r.parameters, "matching_cost.use": "absolute_difference", "optimization.use": "winner_take_all"},
+            parameters={
+                **r.parameters,
+                "matching_cost.use": "absolute_difference",
+                "optimization.use": "winner_take_all",
+            },
         )
-        for r in sweep({TRUNCATION: [1.0, 5.0, None], INTERVAL: [False, True]}, lambda scene, t, i: {BAD: (t or 12.345) + i})
+        for r in sweep(
+            {TRUNCATION: [1.0, 5.0, None], INTERVAL: [False, True]},
+            lambda scene, t, i: {BAD: (t or 12.345) + i},
+        )
     ]
 )
 
@@ -69,7 +80,10 @@ def test_conditions(condition, kept):
         ("=3", "is not a condition"),
         ("scene=tskuba", "scene: no result has 'tskuba'; there are: .*; did you mean 'tsukuba'"),
         (f"{TRUNCATION}=7", f"{TRUNCATION}: no result has '7'; there are: 1.00, 5.00, null"),
-        ("matching_cost.trunc=7", f"'matching_cost.trunc': no result has it; .* did you mean '{TRUNCATION}'"),
+        (
+            "matching_cost.trunc=7",
+            f"'matching_cost.trunc': no result has it; .* did you mean '{TRUNCATION}'",
+        ),
         (f"{TRUNCATION}<many", "'many' is not a number; < compares numbers"),
     ],
 )
@@ -88,7 +102,12 @@ def test_sorting():
     assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL])) == [5, 5, 1, 1, None, None]
     assert _values(ordered(FOUND, [f"-{TRUNCATION}", INTERVAL]), INTERVAL) == [False, True] * 3
     assert _values(ordered(FOUND, [BAD])) == [1, 1, 5, 5, None, None]
-    unknown = ResultList([result(SCENES[0], {TRUNCATION: t}, {BAD: v}) for t, v in ((1, math.nan), (2, 5.0), (3, 7.0))])
+    unknown = ResultList(
+        [
+            result(SCENES[0], {TRUNCATION: t}, {BAD: v})
+            for t, v in ((1, math.nan), (2, 5.0), (3, 7.0))
+        ]
+    )
     assert _values(ordered(unknown, [BAD])) == [2, 3, 1]
     assert _values(ordered(unknown, [f"-{BAD}"])) == [3, 2, 1]
     with pytest.raises(ParameterError, match=f"did you mean '{BAD}'"):
@@ -98,7 +117,16 @@ def test_sorting():
 def test_the_frame():
     frame = FOUND.frame
     assert list(frame.columns) == [
-        *("id", "scene", "method", "protocol", TRUNCATION, INTERVAL, "matching_cost.use", "optimization.use"),
+        *(
+            "id",
+            "scene",
+            "method",
+            "protocol",
+            TRUNCATION,
+            INTERVAL,
+            "matching_cost.use",
+            "optimization.use",
+        ),
         *(BAD, "energy", "seconds", "error"),
     ]
     assert (frame[TRUNCATION] == "none").sum() == 4
@@ -129,7 +157,8 @@ def test_null_has_a_place_in_pivot_tables_and_differs_from_a_parameter_that_a_me
 
 
 @pytest.mark.parametrize(
-    ("query", "levels"), [("<= 20", {5, 20}), ("> 5", {20}), ("< 20", {5}), (">= 20", {20}), ("== 20", {20})]
+    ("query", "levels"),
+    [("<= 20", {5, 20}), ("> 5", {20}), ("< 20", {5}), (">= 20", {20}), ("== 20", {20})],
 )
 def test_comparisons_with_numbers_leave_null_out(query, levels):
     frame = mixed_results().frame
@@ -172,7 +201,10 @@ def test_conditions_and_order_distinguish_null_from_a_parameter_that_a_method_la
     assert len(where(made, [f"{TRUNCATION}!=null"])) == 3 * len(SCENES)
     with pytest.raises(ParameterError, match="there are: 5, 20, null$"):
         where(made, [f"{TRUNCATION}=7"])
-    in_order = [r.axes.get(TRUNCATION, "missing") for r in ordered(ResultList(reversed(made)), [f"-{TRUNCATION}"])]
+    in_order = [
+        r.axes.get(TRUNCATION, "missing")
+        for r in ordered(ResultList(reversed(made)), [f"-{TRUNCATION}"])
+    ]
     assert list(dict.fromkeys(in_order)) == [20, 5, None, "missing"]
 
 
@@ -205,7 +237,9 @@ def test_a_frame_of_a_run_and_of_its_folder(tmp_path):
 
 def test_ranks_of_a_frame():
     scores = {"x": [1.0, 4.0, 9.0], "y": [2.0, 3.0, 9.0], "z": [3.0, math.nan, 8.0]}
-    rows = [(s, m, v, 100 - v) for m, own in scores.items() for s, v in zip("abc", own, strict=True)]
+    rows = [
+        (s, m, v, 100 - v) for m, own in scores.items() for s, v in zip("abc", own, strict=True)
+    ]
     frame = pandas.DataFrame(rows, columns=["scene", "method", BAD, "density_all"])
     found = rank(frame, BAD)
     # Scene c: z is first, and x and y share the second place; z's missing score is the last.
@@ -213,7 +247,9 @@ def test_ranks_of_a_frame():
     assert found[BAD].isna().tolist() == [False, False, True]
     assert found.loc["x", BAD] == pytest.approx(14 / 3)
     # Higher densities are better.
-    assert rank(frame, "density_all")["average_rank"].to_dict() == pytest.approx({"x": 5 / 3, "y": 5 / 3, "z": 7 / 3})
+    assert rank(frame, "density_all")["average_rank"].to_dict() == pytest.approx(
+        {"x": 5 / 3, "y": 5 / 3, "z": 7 / 3}
+    )
     for arguments, message in (
         (("bad_pixels_nonoc",), f"'bad_pixels_nonoc': no result has it; .*did you mean '{BAD}'"),
         ((), "by what"),
@@ -221,11 +257,16 @@ def test_ranks_of_a_frame():
     ):
         with pytest.raises(ParameterError, match=message):
             rank(frame, *arguments)
-    with pytest.raises(ParameterError, match="a: two results of method=x; name what tells them apart"):
+    with pytest.raises(
+        ParameterError, match="a: two results of method=x; name what tells them apart"
+    ):
         rank(pandas.concat([frame, frame]), BAD)
-    with pytest.raises(ParameterError, match=r"rank: frame is \[\]; expected a DataFrame, such as results\(DIR\)"):
+    with pytest.raises(
+        ParameterError, match=r"rank: frame is \[\]; expected a DataFrame, such as results\(DIR\)"
+    ):
         rank([], BAD)
     with pytest.raises(
-        ParameterError, match=r"^rank: statistics is .*; expected the name of a column; several names stand one after the other$"
+        ParameterError,
+        match=r"^rank: statistics is .*; expected the name of a column; several names stand one after the other$",
     ):
         rank(frame, [BAD])

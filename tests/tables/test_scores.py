@@ -18,7 +18,10 @@ NAN = math.nan
 def test_means_and_ranks():
     random = np.random.default_rng(0)
     table = random.integers(0, 5, (7, 4, 9)).astype(float)  # with ties
-    given = {f"m{i}": {f"s/{k}": dict(zip(HCI, row, strict=True)) for k, row in enumerate(own)} for i, own in enumerate(table)}
+    given = {
+        f"m{i}": {f"s/{k}": dict(zip(HCI, row, strict=True)) for k, row in enumerate(own)}
+        for i, own in enumerate(table)
+    }
     found = standings(scored(given), ["hci"])
     assert (found.methods, found.measures, found.notes) == (tuple(given), list(HCI), ())
     np.testing.assert_array_equal(found.values, table.reshape(7, -1))
@@ -34,16 +37,24 @@ def test_means_and_ranks():
 
 def test_higher_is_better_where_a_measure_says_so():
     given = {"a": 80.0, "b": 90.0, "c": 80.0}
-    results = [result(A, {}, {"density_all": v}, method=name, energy=-v) for name, v in given.items()]
+    results = [
+        result(A, {}, {"density_all": v}, method=name, energy=-v) for name, v in given.items()
+    ]
     found = standings(results, ["density_all", "energy"])
-    assert [(c.name, c.better) for c in found.columns] == [(f"{A}:density_all", "higher"), (f"{A}:energy", "lower")]
+    assert [(c.name, c.better) for c in found.columns] == [
+        (f"{A}:density_all", "higher"),
+        (f"{A}:energy", "lower"),
+    ]
     assert found.places.tolist() == [2, 1, 2]
     assert found.groups.tolist() == [2, 1, 2]
 
 
 @pytest.mark.parametrize("scenes", [(A, B), (B, A)])
 def test_a_scene_on_which_nobody_has_a_score_is_left_out_and_named(scenes):
-    given = {m: {s: {"hci_porosity": v, FRAG: NAN if s == B else v} for s in scenes} for m, v in (("a", 0.2), ("b", 0.4))}
+    given = {
+        m: {s: {"hci_porosity": v, FRAG: NAN if s == B else v} for s in scenes}
+        for m, v in (("a", 0.2), ("b", 0.4))
+    }
     found = standings(scored(given), ["hci_porosity", FRAG])
     assert found.notes == (f"{FRAG}: without venus, where no method has a score",)
     np.testing.assert_allclose(found.of(FRAG).means, [0.2, 0.4])
@@ -51,10 +62,16 @@ def test_a_scene_on_which_nobody_has_a_score_is_left_out_and_named(scenes):
 
 
 def test_a_score_that_others_have_counts_as_the_worst():
-    given = {"a": {A: {FRAG: 0.1}, B: {FRAG: NAN}}, "b": {A: {FRAG: 0.2}, B: {FRAG: 0.3}}, "c": {A: {}, B: {}}}
+    given = {
+        "a": {A: {FRAG: 0.1}, B: {FRAG: NAN}},
+        "b": {A: {FRAG: 0.2}, B: {FRAG: 0.3}},
+        "c": {A: {}, B: {}},
+    }
     found = standings(scored(given), ["hci"])
     assert np.isnan(found.of(FRAG).means).tolist() == [True, False, False]
-    np.testing.assert_allclose(found.of(FRAG).average_ranks, [(1 + 3) / 2, (2 + 1) / 2, (3 + 1) / 2])
+    np.testing.assert_allclose(
+        found.of(FRAG).average_ranks, [(1 + 3) / 2, (2 + 1) / 2, (3 + 1) / 2]
+    )
     assert found.notes == (f"missing scores count as the worst: a ({FRAG})",)
     failed = [*scored({"a": {A: {}}, "b": {A: {}}}), result(A, {}, {}, method="c", error="no luck")]
     np.testing.assert_array_equal(standings(failed, ["hci"]).ranks[2], np.full(9, 3))
@@ -67,18 +84,27 @@ TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"
     ("axes", "names"),
     [
         ({TRUNCATION: [1.0, None], SIZE: [9]}, ["truncation=1", "truncation=none"]),
-        ({"matching_cost": ["ad", "sd"], SIZE: [3, 5]}, ["ad, size=3", "ad, size=5", "sd, size=3", "sd, size=5"]),
+        (
+            {"matching_cost": ["ad", "sd"], SIZE: [3, 5]},
+            ["ad, size=3", "ad, size=5", "sd, size=3", "sd, size=5"],
+        ),
         ({TRUNCATION: [1]}, ["m"]),
         # Called alike.
         ({"aggregation.0.size": [3, 5], "aggregation.1.size": [3]}, ["size=3", "size=5"]),
         (
             {"aggregation.0.size": [3], "aggregation.1.size": [3, 5], "aggregation.2.size": [7, 9]},
-            [f"m (aggregation.0.size=3, aggregation.1.size={a}, aggregation.2.size={b})" for a in (3, 5) for b in (7, 9)],
+            [
+                f"m (aggregation.0.size=3, aggregation.1.size={a}, aggregation.2.size={b})"
+                for a in (3, 5)
+                for b in (7, 9)
+            ],
         ),
     ],
 )
 def test_settings_are_methods(axes, names):
-    found = standings(sweep(axes, lambda scene, *values: {"bad_pixels_all": 1.0}), ["bad_pixels_all"])
+    found = standings(
+        sweep(axes, lambda scene, *values: {"bad_pixels_all": 1.0}), ["bad_pixels_all"]
+    )
     assert list(found.methods) == names
 
 
@@ -89,7 +115,10 @@ def test_settings_of_several_methods():
     found = standings([*made("a", size=[1, 5]), *made("b")], ["bad_pixels_all"])
     assert found.methods == ("a, size=1", "a, size=5", "b")
     # Not a second setting of the same name.
-    twins = [*made("b, b", matching_cost=["b"]), *made("b", matching_cost=["b"], optimization=["b", "c"])]
+    twins = [
+        *made("b, b", matching_cost=["b"]),
+        *made("b", matching_cost=["b"], optimization=["b", "c"]),
+    ]
     assert len(set(standings(twins, ["bad_pixels_all"]).methods)) == 3
 
 
@@ -98,8 +127,16 @@ def test_settings_of_several_methods():
     [
         ([], ["hci"], "nothing to compare: no results"),
         (scored({"a": {A: {}}}), [], "nothing to compare: no measures"),
-        (scored({"a": {A: {}}}), ["hci_ofset"], "measure 'hci_ofset': no result has it; .*did you mean 'hci_offset'"),
-        (scored({"a": {A: {FRAG: NAN}}}), ["hci"], f"no scene has a score in {FRAG}: .*leave it out of the measures"),
+        (
+            scored({"a": {A: {}}}),
+            ["hci_ofset"],
+            "measure 'hci_ofset': no result has it; .*did you mean 'hci_offset'",
+        ),
+        (
+            scored({"a": {A: {FRAG: NAN}}}),
+            ["hci"],
+            f"no scene has a score in {FRAG}: .*leave it out of the measures",
+        ),
         (
             scored({"a": {A: {"pixels_all": 3.0}}}),
             ["pixels_all"],
@@ -110,7 +147,11 @@ def test_settings_of_several_methods():
             [FRAG],
             "'a' has two scores in .*tsukuba:hci_frag",
         ),
-        ([*scored({"a": {A: {}}}), *scored({"b": {A: {}}}, protocol="q", protocol_text="q: x")], ["hci"], "results of p and q"),
+        (
+            [*scored({"a": {A: {}}}), *scored({"b": {A: {}}}, protocol="q", protocol_text="q: x")],
+            ["hci"],
+            "results of p and q",
+        ),
     ],
 )
 def test_mistakes(results, measures, message):

@@ -23,7 +23,12 @@ def random_results():
     axes = {"matching_cost": ["a", "b"], TRUNCATION: [1, 5, 20], BOX: [3, 9]}
     found = sweep(axes, lambda *_: {BAD: random.uniform(1, 50), MATCHED: random.uniform(0, 1)})
     return [
-        result(r.scene, r.axes, r.statistics, parameters={**r.parameters, "matching_cost.use": r.axes["matching_cost"]})
+        result(
+            r.scene,
+            r.axes,
+            r.statistics,
+            parameters={**r.parameters, "matching_cost.use": r.axes["matching_cost"]},
+        )
         for r in found
     ]
 
@@ -37,7 +42,9 @@ def test_group_is_what_pandas_groups(random_results):
         assert len(table.rows) == len(expected)
         for row in table.rows:
             assert row[len(keys)] == len(frame) / len(expected)
-            np.testing.assert_allclose(row[-2:], expected.loc[row[: len(keys)] if len(keys) > 1 else row[0]], rtol=1e-12)
+            np.testing.assert_allclose(
+                row[-2:], expected.loc[row[: len(keys)] if len(keys) > 1 else row[0]], rtol=1e-12
+            )
 
 
 def test_pivot_is_what_pandas_pivots(random_results):
@@ -47,12 +54,20 @@ def test_pivot_is_what_pandas_pivots(random_results):
     expected = frame.pivot_table(BAD, TRUNCATION, ["scene", "matching_cost.use"])
     np.testing.assert_allclose([row[1:] for row in table.rows], expected.to_numpy(), rtol=1e-12)
     assert [row[0] for row in table.rows] == [1, 5, 20]
-    assert table.title == f"{BAD} (%, lower is better) by scene, matching_cost; mean over 2 values of {BOX}"
+    assert (
+        table.title
+        == f"{BAD} (%, lower is better) by scene, matching_cost; mean over 2 values of {BOX}"
+    )
     coverage = 100 * frame["fraction_matched"]
-    assert table.notes == (f"{coverage.min():.3g} to {coverage.max():.3g} % of the pixels have an estimate", "p: as one likes")
+    assert table.notes == (
+        f"{coverage.min():.3g} to {coverage.max():.3g} % of the pixels have an estimate",
+        "p: as one likes",
+    )
     # The best of each scene, over all settings.
     values = expected.to_numpy()
-    columns = {s: [i for i, (scene, _) in enumerate(expected.columns) if scene == s] for s in SCENES}
+    columns = {
+        s: [i for i, (scene, _) in enumerate(expected.columns) if scene == s] for s in SCENES
+    }
     wanted = set()
     for scene in SCENES:
         row, column = np.unravel_index(np.argmin(values[:, columns[scene]]), (3, 2))
@@ -62,10 +77,16 @@ def test_pivot_is_what_pandas_pivots(random_results):
 
 def test_what_was_averaged_is_said():
     found = sweep({TRUNCATION: [1, 5], "seed": [1, 2, 3]}, lambda scene, t, seed: {BAD: t + seed})
-    assert group(found, [TRUNCATION], [BAD]).title == "mean over 2 scenes (tsukuba, venus), 3 values of seed"
+    assert (
+        group(found, [TRUNCATION], [BAD]).title
+        == "mean over 2 scenes (tsukuba, venus), 3 values of seed"
+    )
     assert group(found, ["scene", TRUNCATION, "seed"], [BAD]).title == ""
     # Axes that move with what is grouped are not averaged.
-    together = [result(SCENES[0], {BOX: size, "aggregation.min_filter.size": size}, {BAD: 1.0}) for size in (3, 5)]
+    together = [
+        result(SCENES[0], {BOX: size, "aggregation.min_filter.size": size}, {BAD: 1.0})
+        for size in (3, 5)
+    ]
     assert group(together, [BOX], [BAD]).title == ""
 
 
@@ -89,9 +110,14 @@ def test_means_where_scenes_have_different_settings_are_not_given():
 
 def test_a_statistic_that_a_scene_does_not_have():
     def statistics(scene, truncation):
-        return {BAD: 1.0 * truncation, "bad_pixels_textureless": 2.0 * truncation if scene == SCENES[0] else math.nan}
+        return {
+            BAD: 1.0 * truncation,
+            "bad_pixels_textureless": 2.0 * truncation if scene == SCENES[0] else math.nan,
+        }
 
-    table = group(sweep({TRUNCATION: [1, 5]}, statistics), [TRUNCATION], [BAD, "bad_pixels_textureless"])
+    table = group(
+        sweep({TRUNCATION: [1, 5]}, statistics), [TRUNCATION], [BAD, "bad_pixels_textureless"]
+    )
     assert table.rows == ((1, 2, 1.0, 2.0), (5, 2, 5.0, 10.0))
     assert table.notes[0] == "bad_pixels_textureless: without venus, where it has no value"
 
@@ -101,33 +127,50 @@ def test_methods_with_settings_of_their_own():
     gc = sweep({"seed": [1, 2, 3]}, lambda scene, seed: {BAD: float(seed)}, method="gc")
     assert group([*box, *gc], ["method"], [BAD]).rows == (("box", 4, 16.0), ("gc", 6, 2.0))
     table = pivot([*box, *gc], ["method", BOX], ["scene"], [BAD])
-    assert table.texts() == [["box", "3", "13.00", "13.00"], ["box", "9", "19.00", "19.00"], ["gc", "-", "2.00", "2.00"]]
+    assert table.texts() == [
+        ["box", "3", "13.00", "13.00"],
+        ["box", "9", "19.00", "19.00"],
+        ["gc", "-", "2.00", "2.00"],
+    ]
 
 
 def test_several_statistics_side_by_side_and_each_its_best():
     found = sweep({TRUNCATION: [1, 5]}, lambda scene, t: {BAD: 1.0 * t, MATCHED: 0.1 * t})
     table = pivot(found, [TRUNCATION], ["scene"], [BAD, MATCHED])
-    assert table.header[1:] == tuple(f"{scene}, {name}" for scene in ("tsukuba", "venus") for name in (BAD, MATCHED))
+    assert table.header[1:] == tuple(
+        f"{scene}, {name}" for scene in ("tsukuba", "venus") for name in (BAD, MATCHED)
+    )
     assert table.best == {(0, 1), (1, 2), (0, 3), (1, 4)}
     down = pivot(found, ["scene", "statistic"], [TRUNCATION], [BAD, MATCHED])
     assert down.best == {(0, 2), (1, 3), (2, 2), (3, 3)}
     assert down.header == ("scene", "statistic", "1", "5")
 
 
-@pytest.mark.parametrize("make", [lambda r: group(r, ["scene"], [BAD]), lambda r: pivot(r, ["scene"], [TRUNCATION], [BAD])])
+@pytest.mark.parametrize(
+    "make",
+    [lambda r: group(r, ["scene"], [BAD]), lambda r: pivot(r, ["scene"], [TRUNCATION], [BAD])],
+)
 def test_protocols_are_not_mixed(make):
     found = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0})
-    other = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol="q", protocol_text="q: otherwise")
-    with pytest.raises(ParameterError, match="results of p and q do not belong together; .* --where 'protocol=p'"):
+    other = sweep(
+        {TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol="q", protocol_text="q: otherwise"
+    )
+    with pytest.raises(
+        ParameterError, match="results of p and q do not belong together; .* --where 'protocol=p'"
+    ):
         make([*found, *other])
     version = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0}, protocol_text="p: as one liked")
-    with pytest.raises(ParameterError, match="different versions of p; leave out those of earlier scripts"):
+    with pytest.raises(
+        ParameterError, match="different versions of p; leave out those of earlier scripts"
+    ):
         make([*found, *version])
 
 
 def test_mistakes():
     found = sweep({TRUNCATION: [1]}, lambda scene, t: {BAD: 1.0, "pixels_all": 3.0})
-    with pytest.raises(ParameterError, match=f"'{TRUNCATION}s': no result has it; .* did you mean '{TRUNCATION}'"):
+    with pytest.raises(
+        ParameterError, match=f"'{TRUNCATION}s': no result has it; .* did you mean '{TRUNCATION}'"
+    ):
         group(found, [f"{TRUNCATION}s"], [BAD])
     with pytest.raises(ParameterError, match="scene occurs twice"):
         pivot(found, ["scene"], ["scene"], [BAD])
@@ -148,14 +191,28 @@ def test_the_average_of_a_protocol_with_further_measures(told):
     counts = {SCENES[0]: (100.0, 1.0), SCENES[1]: (300.0, 5.0)}
     script = {"evaluation": {"protocol": told, "measures": ["avg_error"]}}
     results = [
-        result(scene, {}, {"pixels_all": count, "avg_error_all": error}, protocol_text=text, script=script)
+        result(
+            scene,
+            {},
+            {"pixels_all": count, "avg_error_all": error},
+            protocol_text=text,
+            script=script,
+        )
         for scene, (count, error) in counts.items()
     ]
     [mean] = average_rows(results)
-    assert (mean.scene, mean.statistics) == ("average of 2", {"pixels_all": 400.0, "avg_error_all": 4.0})
+    assert (mean.scene, mean.statistics) == (
+        "average of 2",
+        {"pixels_all": 400.0, "avg_error_all": 4.0},
+    )
 
 
 def test_there_is_no_average_where_nobody_knows_the_protocol():
-    script = {"evaluation": {"protocol": ["of_a_plug_in", {"base": "of_a_plug_in"}], "measures": [["odd"]]}}
+    script = {
+        "evaluation": {
+            "protocol": ["of_a_plug_in", {"base": "of_a_plug_in"}],
+            "measures": [["odd"]],
+        }
+    }
     results = sweep({}, lambda scene: {BAD: 1.0}, script=script)
     assert average_rows(results) == []

@@ -72,7 +72,9 @@ def test_chosen_columns():
 
 
 def test_a_failed_run():
-    failed = Result(id="3", scene="s", method="m", parameters={}, axes={}, protocol="p", error="no luck")
+    failed = Result(
+        id="3", scene="s", method="m", parameters={}, axes={}, protocol="p", error="no luck"
+    )
     _, rows = results_table([*RESULTS, failed])
     assert rows[2] == ["s", "m", "-", "failed", "failed"]
 

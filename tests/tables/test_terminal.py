@@ -9,9 +9,25 @@ from hypothesis import strategies as st
 from stereo_framework.evaluation import resolve
 from stereo_framework.tables.terminal import laid_out, protocol_line, tabbed
 
-HEADER = ["scene", "method", "aggregation.box.size", "bad_pixels_nonocc", "bad_pixels_all", "rms_error_all", "seconds"]
+HEADER = [
+    "scene",
+    "method",
+    "aggregation.box.size",
+    "bad_pixels_nonocc",
+    "bad_pixels_all",
+    "rms_error_all",
+    "seconds",
+]
 ROWS = [
-    ["middlebury2001/tsukuba", "window", str(3 * i), f"{20.51 + i:.2f}", f"{123.45 + i:.2f}", f"{1.25 + i:.2f}", "0.017"]
+    [
+        "middlebury2001/tsukuba",
+        "window",
+        str(3 * i),
+        f"{20.51 + i:.2f}",
+        f"{123.45 + i:.2f}",
+        f"{1.25 + i:.2f}",
+        "0.017",
+    ]
     for i in range(5)
 ]
 
@@ -30,11 +46,17 @@ def test_numbers_stay_whole_and_lines_fit_at_any_width(width, count, keys, uprig
 
 def test_a_table_that_fits_is_as_it_is():
     # Widths are those of names and cells, two spaces lie between columns, numbers end at the right.
-    assert laid_out(["what", "n"], [["a b", "5"], ["c", "10"]], 80) == "what   n\n────────\na b    5\nc     10"
+    assert (
+        laid_out(["what", "n"], [["a b", "5"], ["c", "10"]], 80)
+        == "what   n\n────────\na b    5\nc     10"
+    )
 
 
 def test_what_is_alike_is_said_once_and_names_are_broken():
-    rows = [[f"middlebury2001/{scene}", *ROWS[0][1:]] for scene in ("tsukuba", "venus", "map", "sawtooth")]
+    rows = [
+        [f"middlebury2001/{scene}", *ROWS[0][1:]]
+        for scene in ("tsukuba", "venus", "map", "sawtooth")
+    ]
     # The widest number and the longest part of a name decide: 8 + 7 + 7 + 6 + 7 characters and four gaps of two.
     said, *names, _, first, _, _, _ = laid_out(HEADER, rows, 66, keys=3).splitlines()
     assert said == "scene middlebury2001/...; method window; aggregation.box.size 0"
@@ -43,7 +65,9 @@ def test_what_is_alike_is_said_once_and_names_are_broken():
     assert first.split() == ["tsukuba", *ROWS[0][3:]]
     # Of several folders all are said, unless names differ in them alone.
     rows[0][0] = "own/tsukuba"
-    assert laid_out(HEADER, rows, 80, keys=3).startswith("scene own/..., middlebury2001/...; method window")
+    assert laid_out(HEADER, rows, 80, keys=3).startswith(
+        "scene own/..., middlebury2001/...; method window"
+    )
     rows[0][0] = "own/venus"
     assert "own/venus " in laid_out(HEADER, rows, 80, keys=3)
 
@@ -86,14 +110,24 @@ def test_what_does_not_fit_goes_below():
     assert "rms_error" not in " ".join(lines[:at])
     # Each part has what tells the rows apart.
     assert (
-        [line.split()[0] for line in lines[at - 5 : at]] == [line.split()[0] for line in lines[-5:]] == ["0", "3", "6", "9", "12"]
+        [line.split()[0] for line in lines[at - 5 : at]]
+        == [line.split()[0] for line in lines[-5:]]
+        == ["0", "3", "6", "9", "12"]
     )
 
 
 def test_texts_are_wrapped_between_words_and_the_best_are_marked_wherever_they_stand():
-    rows = [["box", "Average the costs over a square window."], ["min_filter", "The best of shifted windows."]]
+    rows = [
+        ["box", "Average the costs over a square window."],
+        ["min_filter", "The best of shifted windows."],
+    ]
     lines = laid_out(["stage", "what it does"], rows, 32).splitlines()
-    assert lines[2:] == ["box         Average the costs", "            over a square", "            window.", *lines[5:]]
+    assert lines[2:] == [
+        "box         Average the costs",
+        "            over a square",
+        "            window.",
+        *lines[5:],
+    ]
     marked = laid_out(HEADER, ROWS, 30, keys=3, best={(1, 6), (4, 3)})
     assert re.findall(r"\x1b\[1m *(.*?)\x1b\[0m", marked) == ["24.51", "0.017"]
     upright = laid_out(HEADER, ROWS[:2], 80, keys=3, upright=True, best={(1, 3)})

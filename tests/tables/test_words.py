@@ -10,11 +10,20 @@ UNITS = {
     "units of the cost": ["optimization.start_temperature"],
     "s": ["seconds"],
     # Stages differ in their units, or there is none.
-    "": ["smoothness.truncation", "smoothness.weight", "scene", "matching_cost", "matching_cost.interval", "nonsense.size"],
+    "": [
+        "smoothness.truncation",
+        "smoothness.weight",
+        "scene",
+        "matching_cost",
+        "matching_cost.interval",
+        "nonsense.size",
+    ],
 }
 
 
-@pytest.mark.parametrize(("key", "expected"), [(key, text) for text, keys in UNITS.items() for key in keys])
+@pytest.mark.parametrize(
+    ("key", "expected"), [(key, text) for text, keys in UNITS.items() for key in keys]
+)
 def test_units_of_keys(key, expected):
     assert unit(key) == expected
     assert with_unit(key) == (f"{key} ({expected})" if expected else key)

@@ -46,23 +46,35 @@ def find_edges(truth: Disparity, parameters: Parameters) -> Edges:
     """
     near, far = edge_sides(truth, parameters.edge_jump.of(truth.shape[1]))
     edges = near | far
-    foreground_disparity, background_disparity = nearest_values(truth, near), nearest_values(truth, far)
+    foreground_disparity, background_disparity = (
+        nearest_values(truth, near),
+        nearest_values(truth, far),
+    )
     # Distances are roots of whole numbers: no other lies within 0.01 of a whole one below 50.
     band = distance_to(edges) <= round(parameters.band_width.of(truth.shape[1])) + 1e-3
     band &= edges.any()
     # A comparison with unknown truth is false.
-    to_foreground, to_background = np.abs(truth - foreground_disparity), np.abs(truth - background_disparity)
+    to_foreground, to_background = (
+        np.abs(truth - foreground_disparity),
+        np.abs(truth - background_disparity),
+    )
     foreground = _cleaned(band & (to_foreground < to_background), parameters.band_median)
     background = _cleaned(band & (to_background < to_foreground), parameters.band_median)
     within = foreground | background
-    disparities = (np.where(within, d, np.float32(np.nan)) for d in (foreground_disparity, background_disparity))
+    disparities = (
+        np.where(within, d, np.float32(np.nan))
+        for d in (foreground_disparity, background_disparity)
+    )
     return Edges(edges, foreground, background, *disparities)
 
 
 def edge_sides(truth: Disparity, jump: float) -> tuple[Mask, Mask]:
     """Pixels on the near side and pixels on the far side of a step of more than `jump` pixels between 4-neighbours. A pixel may be in both."""
     near, far = np.zeros(truth.shape, bool), np.zeros(truth.shape, bool)
-    for before, after in (((slice(None), slice(None, -1)), (slice(None), slice(1, None))), (slice(None, -1), slice(1, None))):
+    for before, after in (
+        ((slice(None), slice(None, -1)), (slice(None), slice(1, None))),
+        (slice(None, -1), slice(1, None)),
+    ):
         step = truth[after] - truth[before]
         near[after] |= step > jump
         far[before] |= step > jump
@@ -74,7 +86,13 @@ def edge_sides(truth: Disparity, jump: float) -> tuple[Mask, Mask]:
 def _cleaned(mask: Mask, side: int) -> Mask:
     """The pixels of a mask that a binary median leaves."""
     # For masks the median is the majority, which a box sum counts for any window.
-    count = cv2.boxFilter(mask.view(np.uint8), cv2.CV_32F, (side, side), normalize=False, borderType=cv2.BORDER_REPLICATE)
+    count = cv2.boxFilter(
+        mask.view(np.uint8),
+        cv2.CV_32F,
+        (side, side),
+        normalize=False,
+        borderType=cv2.BORDER_REPLICATE,
+    )
     return mask & (2 * count > side * side)
 
 

@@ -70,7 +70,9 @@ def foreground_thinning(disparity: Disparity, truth: Disparity, subsets: Subsets
     return nearer_to(disparity, truth, subsets.background_disparity, subsets.foreground, subsets)
 
 
-def nearer_to(disparity: Disparity, truth: Disparity, other: Disparity, subset: Mask, subsets: Subsets) -> Score:
+def nearer_to(
+    disparity: Disparity, truth: Disparity, other: Disparity, subset: Mask, subsets: Subsets
+) -> Score:
     """Share of a subset whose disparities are closer to those of another surface than to the truth."""
     with np.errstate(invalid="ignore"):  # an infinite estimate is a missing one, as is NaN
         wrong = np.abs(truth - disparity) > np.abs(other - disparity)
@@ -129,7 +131,9 @@ def bumpiness(disparity: Disparity, subsets: Subsets) -> Score:
         centre = disparity[1:-1, 1:-1]
         laplacian[1:-1, 1:-1] = (disparity[1:-1, :-2] - centre) + (disparity[1:-1, 2:] - centre)
         laplacian[1:-1, 1:-1] += (disparity[:-2, 1:-1] - centre) + (disparity[2:, 1:-1] - centre)
-    return mean_score(np.where(np.isfinite(laplacian), np.abs(laplacian), np.nan), subsets.planes > 0, subsets)
+    return mean_score(
+        np.where(np.isfinite(laplacian), np.abs(laplacian), np.nan), subsets.planes > 0, subsets
+    )
 
 
 def offset(disparity: Disparity, subsets: Subsets) -> Score:
@@ -169,12 +173,20 @@ def misorientation(disparity: Disparity, subsets: Subsets) -> Score:
     line, ones = np.arange(side, dtype=np.float64) - side // 2, np.ones(side)
     line /= side * (line @ line)
     values = np.where(estimated, disparity, 0).astype(np.float64)
-    p, q = cv2.sepFilter2D(values, cv2.CV_64F, line, ones), cv2.sepFilter2D(values, cv2.CV_64F, ones, line)
+    p, q = (
+        cv2.sepFilter2D(values, cv2.CV_64F, line, ones),
+        cv2.sepFilter2D(values, cv2.CV_64F, ones, line),
+    )
     a, b, _ = _coefficients(subsets)
     # Lengths of the cross product and the dot product of the normals (-a, -b, 1) and (-p, -q, 1); an arccosine would lose small angles.
     across = np.sqrt((a - p) ** 2 + (b - q) ** 2 + (a * q - b * p) ** 2)
     angle = np.degrees(np.arctan2(across, np.abs(a * p + b * q + 1)))
-    whole = cv2.erode(estimated.view(np.uint8), np.ones((side, side), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    whole = cv2.erode(
+        estimated.view(np.uint8),
+        np.ones((side, side), np.uint8),
+        borderType=cv2.BORDER_CONSTANT,
+        borderValue=0,
+    )
     return mean_score(np.where(whole, angle, np.nan), subsets.planes > 0, subsets)
 
 
@@ -206,7 +218,9 @@ def porosity(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
     for window, structure, found in _structures(disparity, truth, subsets):
         # In a window that is the bounding box, this distance is its diagonal when nothing is found.
         contributions[window][structure] = np.log1p(distance_to(found)[structure])
-    return mean_score(np.where(np.isfinite(disparity), contributions, np.nan), subsets.structures > 0, subsets)
+    return mean_score(
+        np.where(np.isfinite(disparity), contributions, np.nan), subsets.structures > 0, subsets
+    )
 
 
 def fragmentation(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Score:
@@ -231,7 +245,9 @@ def fragmentation(disparity: Disparity, truth: Disparity, subsets: Subsets) -> S
         if pieces:
             values.append(1 - 1 / pieces)
             contributions[window][structure] = values[-1]
-    score = mean_score(np.where(np.isfinite(disparity), contributions, np.nan), subsets.structures > 0, subsets)
+    score = mean_score(
+        np.where(np.isfinite(disparity), contributions, np.nan), subsets.structures > 0, subsets
+    )
     return Score(float(np.mean(values)) if values else math.nan, score.picture, score.coverage)
 
 
@@ -260,10 +276,14 @@ def detail_fattening(disparity: Disparity, truth: Disparity, subsets: Subsets) -
     -----
     Honauer et al. 2015, equations 12 and 13: ``|D_gt - D_a| > |D_n - D_a|``.
     """
-    return nearer_to(disparity, truth, subsets.neighbourhood_disparity, subsets.neighbourhood, subsets)
+    return nearer_to(
+        disparity, truth, subsets.neighbourhood_disparity, subsets.neighbourhood, subsets
+    )
 
 
-def _structures(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Iterator[tuple[tuple[slice, slice], Mask, Mask]]:
+def _structures(
+    disparity: Disparity, truth: Disparity, subsets: Subsets
+) -> Iterator[tuple[tuple[slice, slice], Mask, Mask]]:
     """For every structure its bounding box and, within the box, masks of its evaluated pixels and of those that are found."""
     from scipy.ndimage import find_objects
 
@@ -274,7 +294,11 @@ def _structures(disparity: Disparity, truth: Disparity, subsets: Subsets) -> Ite
             structure = labels[window] == label
             # A comparison with a missing estimate is false.
             with np.errstate(invalid="ignore"):
-                yield window, structure, structure & (np.abs(disparity[window] - truth[window]) <= tolerance)
+                yield (
+                    window,
+                    structure,
+                    structure & (np.abs(disparity[window] - truth[window]) <= tolerance),
+                )
 
 
 # --- All of them ------------------------------------------------------------------------------------------------------
@@ -311,11 +335,19 @@ class HciMetric:
     measure: Measure
 
 
-def _metric(function: Callable[..., Score], symbol: str, unit: str, subset: str, equations: str) -> HciMetric:
+def _metric(
+    function: Callable[..., Score], symbol: str, unit: str, subset: str, equations: str
+) -> HciMetric:
     # Metrics of planes need no truth, only the planes that were found in it.
-    measure: Measure = (lambda disparity, truth, subsets: function(disparity, subsets)) if subset == "M_p" else function
+    measure: Measure = (
+        (lambda disparity, truth, subsets: function(disparity, subsets))
+        if subset == "M_p"
+        else function
+    )
     title = function.__name__.replace("_", " ")
-    return HciMetric(f"hci_{function.__name__}", title, symbol, unit, subset, f"{_PAPER}, {equations}", measure)
+    return HciMetric(
+        f"hci_{function.__name__}", title, symbol, unit, subset, f"{_PAPER}, {equations}", measure
+    )
 
 
 _PAPER = "Honauer, Maier-Hein & Kondermann 2015"
@@ -331,7 +363,9 @@ _TABLE = (
     _metric(detail_fattening, "F_fat", "fraction", "M_n", "equations 12, 13"),
 )
 
-HCI_METRICS: Mapping[str, HciMetric] = types.MappingProxyType({metric.name: metric for metric in _TABLE})
+HCI_METRICS: Mapping[str, HciMetric] = types.MappingProxyType(
+    {metric.name: metric for metric in _TABLE}
+)
 """The nine metrics by name."""
 
 
@@ -357,8 +391,12 @@ def hci_metrics(disparity: Disparity, truth: Disparity, subsets: Subsets) -> dic
         The maps and the subsets differ in size.
     """
     check_sizes("hci_metrics", subsets=subsets.evaluated, disparity=disparity, truth=truth)
-    scores = {name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()}
+    scores = {
+        name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()
+    }
     values = {name: score.value for name, score in scores.items()}
-    values |= {name.replace("hci_", "hci_coverage_"): score.coverage for name, score in scores.items()}
+    values |= {
+        name.replace("hci_", "hci_coverage_"): score.coverage for name, score in scores.items()
+    }
     missed = missed_structures(disparity, truth, subsets) if subsets.structure_count else math.nan
     return values | {"hci_missed_structures": float(missed)}

@@ -144,7 +144,9 @@ class Parameters:
     plane_sample: Annotated[int, Ge(3)] = 20_000
     plane_least: Annotated[Fraction01, Words("a number from 0 to 1 (share of the image)")] = 0.005
     seed: NonNegativeInt = 0
-    normal_window: Annotated[int, Ge(3), Predicate(_is_odd), Words("an odd number >= 3 (pixels)")] = 5
+    normal_window: Annotated[
+        int, Ge(3), Predicate(_is_odd), Words("an odd number >= 3 (pixels)")
+    ] = 5
     structure_width: Length = Scaled(5, 0.015)
     structure_height: Length = Scaled(10, 0.03)
     structure_tolerance: Length = Scaled(1, 0.002)
@@ -169,7 +171,9 @@ class Parameters:
     def as_dict(self) -> dict[str, Any]:
         """Every field in a form that JSON and YAML can hold: numbers and texts, and for a `Scaled` length a list of its two values."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {name: [v.least, v.share] if isinstance(v, Scaled) else v for name, v in values.items()}
+        return {
+            name: [v.least, v.share] if isinstance(v, Scaled) else v for name, v in values.items()
+        }
 
     def changed(self) -> dict[str, Any]:
         """The fields that differ from the defaults, in the form of `as_dict`."""
@@ -177,7 +181,9 @@ class Parameters:
         return {name: value for name, value in self.as_dict().items() if value != defaults[name]}
 
     def __str__(self) -> str:
-        return "hci: " + ", ".join(f"{f.name} {getattr(self, f.name)}" for f in dataclasses.fields(self))
+        return "hci: " + ", ".join(
+            f"{f.name} {getattr(self, f.name)}" for f in dataclasses.fields(self)
+        )
 
 
 def _refuse(values: Mapping[str, Any]) -> None:

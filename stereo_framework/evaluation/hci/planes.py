@@ -46,7 +46,9 @@ def find_planes(
     least = parameters.plane_least * truth.size
     candidates = evaluated & (distance_to(blocked) > parameters.plane_margin)
     candidates &= _bend(truth, parameters) < parameters.plane_bend
-    count, regions, boxes, _ = cv2.connectedComponentsWithStats(candidates.view(np.uint8), connectivity=4, ltype=cv2.CV_32S)
+    count, regions, boxes, _ = cv2.connectedComponentsWithStats(
+        candidates.view(np.uint8), connectivity=4, ltype=cv2.CV_32S
+    )
     random = np.random.default_rng(parameters.seed)
     tolerance = parameters.plane_tolerance.of(truth.shape[1])
     planes, coefficients = np.zeros(truth.shape, np.int32), []
@@ -56,7 +58,9 @@ def find_planes(
             continue
         window = np.s_[top : top + height, left : left + width]
         rest = regions[window] == region
-        for mask in _planar_parts(truth[window].astype(np.float64), rest, least, tolerance, random, parameters):
+        for mask in _planar_parts(
+            truth[window].astype(np.float64), rest, least, tolerance, random, parameters
+        ):
             a, b, c = fit_plane(truth[window], mask)
             coefficients.append((a, b, c - a * left - b * top))
             planes[window][mask] = len(coefficients)
@@ -93,7 +97,9 @@ def fit_plane(disparity: Disparity, mask: Mask) -> tuple[float, float, float]:
     y, x = np.nonzero(mask)
     plane = _least_squares(x, y, disparity[mask].astype(np.float64))
     if plane is None:
-        raise DataError(f"a plane needs three pixels or more that are not on one line, not these {x.size}")
+        raise DataError(
+            f"a plane needs three pixels or more that are not on one line, not these {x.size}"
+        )
     return plane
 
 
@@ -107,7 +113,9 @@ def _bend(truth: Disparity, parameters: Parameters) -> NDArray[np.float32]:
     side = (parameters.plane_smoothing,) * 2
     squares = np.zeros(truth.shape, np.float32)
     for gradient in np.gradient(filled):
-        for derivative in np.gradient(cv2.boxFilter(gradient, cv2.CV_32F, side, borderType=cv2.BORDER_REPLICATE)):
+        for derivative in np.gradient(
+            cv2.boxFilter(gradient, cv2.CV_32F, side, borderType=cv2.BORDER_REPLICATE)
+        ):
             squares += derivative * derivative
     return np.sqrt(squares)
 
@@ -126,7 +134,11 @@ def _planar_parts(
         if x.size < max(least, 3):
             return
         d = disparity[rest]
-        sample = random.integers(x.size, size=parameters.plane_sample) if x.size > parameters.plane_sample else np.arange(x.size)
+        sample = (
+            random.integers(x.size, size=parameters.plane_sample)
+            if x.size > parameters.plane_sample
+            else np.arange(x.size)
+        )
         triples = random.integers(sample.size, size=(parameters.plane_iterations, 3))
         best = _best_plane(x[sample], y[sample], d[sample], triples, tolerance)
         near = np.abs(best[0] * x + best[1] * y + best[2] - d) <= tolerance
@@ -138,7 +150,9 @@ def _planar_parts(
             return
         inliers = np.zeros(rest.shape, bool)
         inliers[y[near], x[near]] = True
-        _, labels, boxes, _ = cv2.connectedComponentsWithStats(inliers.view(np.uint8), connectivity=4)
+        _, labels, boxes, _ = cv2.connectedComponentsWithStats(
+            inliers.view(np.uint8), connectivity=4
+        )
         largest = 1 + int(np.argmax(boxes[1:, cv2.CC_STAT_AREA]))
         part = labels == largest
         if boxes[largest, cv2.CC_STAT_AREA] >= max(least, 3):
@@ -149,7 +163,9 @@ def _planar_parts(
             rest = rest & ~inliers
 
 
-def _least_squares(x: NDArray[np.integer], y: NDArray[np.integer], d: NDArray[np.float64]) -> tuple[float, float, float] | None:
+def _least_squares(
+    x: NDArray[np.integer], y: NDArray[np.integer], d: NDArray[np.float64]
+) -> tuple[float, float, float] | None:
     """Coefficients of the plane of least squares; None where the pixels do not determine one."""
     if x.size < 3:
         return None
@@ -166,7 +182,9 @@ def _least_squares(x: NDArray[np.integer], y: NDArray[np.integer], d: NDArray[np
 
 
 @kernel
-def _best_plane(x: NDArray, y: NDArray, d: NDArray, triples: NDArray, tolerance: float) -> tuple[float, float, float]:
+def _best_plane(
+    x: NDArray, y: NDArray, d: NDArray, triples: NDArray, tolerance: float
+) -> tuple[float, float, float]:
     """The plane through three pixels that has the most pixels within the tolerance; the first of several."""
     best, most = (0.0, 0.0, np.inf), 0
     for i in range(triples.shape[0]):

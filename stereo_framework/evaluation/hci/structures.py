@@ -50,13 +50,17 @@ def find_structures(truth: Disparity, evaluated: Mask, parameters: Parameters) -
     runs = np.zeros(truth.shape, np.bool_)
     _mark_runs(truth, jump, parameters.structure_width.of(truth.shape[1]), runs)
     runs &= evaluated
-    _, labels, boxes, _ = cv2.connectedComponentsWithStats(runs.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
+    _, labels, boxes, _ = cv2.connectedComponentsWithStats(
+        runs.view(np.uint8), connectivity=8, ltype=cv2.CV_32S
+    )
     high = boxes[:, cv2.CC_STAT_HEIGHT] >= parameters.structure_height.of(truth.shape[0])
     high[0] = False  # the background
     structures = np.where(high, np.cumsum(high), 0).astype(np.int32)[labels]
     neighbourhood = np.zeros(truth.shape, np.bool_)
     disparity = np.full(truth.shape, np.nan, np.float32)
-    _mark_neighbourhood(truth, structures, jump, parameters.neighbourhood_width, neighbourhood, disparity)
+    _mark_neighbourhood(
+        truth, structures, jump, parameters.neighbourhood_width, neighbourhood, disparity
+    )
     return Structures(structures, neighbourhood, disparity)
 
 
@@ -81,7 +85,12 @@ def _mark_runs(truth: Disparity, jump: float, widest: float, runs: Mask) -> None
 
 @kernel
 def _mark_neighbourhood(
-    truth: Disparity, structures: NDArray, jump: float, least: float, neighbourhood: Mask, disparity: Disparity
+    truth: Disparity,
+    structures: NDArray,
+    jump: float,
+    least: float,
+    neighbourhood: Mask,
+    disparity: Disparity,
 ) -> None:
     rows, columns = truth.shape
     distance = np.empty(columns, np.int64)

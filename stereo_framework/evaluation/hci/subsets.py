@@ -72,7 +72,9 @@ class Subsets:
         return int(np.count_nonzero(np.bincount(self.structures[self.evaluated], minlength=1)[1:]))
 
 
-def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Parameters | None = None) -> Subsets:
+def extract_subsets(
+    truth: Disparity, nonocc: Mask | None = None, parameters: Parameters | None = None
+) -> Subsets:
     """Find discontinuities, planes and fine structures in a scene's truth.
 
     Parameters
@@ -103,7 +105,9 @@ def extract_subsets(truth: Disparity, nonocc: Mask | None = None, parameters: Pa
     if truth.ndim != 2:
         raise DataError(f"truth has shape {truth.shape}; expected (rows, columns)")
     if nonocc is not None and nonocc.shape != truth.shape:
-        raise DataError(f"truth has shape {truth.shape}, the mask of visible pixels {nonocc.shape}; both must be of one size")
+        raise DataError(
+            f"truth has shape {truth.shape}, the mask of visible pixels {nonocc.shape}; both must be of one size"
+        )
     known = np.isfinite(truth)
     truth = np.where(known, truth, np.nan).astype(np.float32)
     visible = known if nonocc is None else known & nonocc

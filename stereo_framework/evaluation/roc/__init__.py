@@ -4,9 +4,28 @@ Kostliva, Cech & Sara 2007. Both rates are fractions, 0..1, and lower is better.
 curve, and the curve that all methods reach together on a scene is the feasibility boundary of this scene.
 """
 
-from stereo_framework.evaluation.roc.curve import Curve, efficiency, improvement, outer_curve, roc_curve
-from stereo_framework.evaluation.roc.matching_table import MapErrors, MatchingTable, map_errors, matching_table, scene_table
-from stereo_framework.evaluation.roc.points import Point, best_case, feasibility_boundary, mean_points, minimal_points, worst_case
+from stereo_framework.evaluation.roc.curve import (
+    Curve,
+    efficiency,
+    improvement,
+    outer_curve,
+    roc_curve,
+)
+from stereo_framework.evaluation.roc.matching_table import (
+    MapErrors,
+    MatchingTable,
+    map_errors,
+    matching_table,
+    scene_table,
+)
+from stereo_framework.evaluation.roc.points import (
+    Point,
+    best_case,
+    feasibility_boundary,
+    mean_points,
+    minimal_points,
+    worst_case,
+)
 
 __all__ = [
     "Curve",

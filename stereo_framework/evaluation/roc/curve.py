@@ -45,7 +45,9 @@ class Curve:
         k = np.clip(np.searchsorted(self.x, where, side="right") - 1, 0, len(self.start) - 1)
         part = (where - self.x[k]) / (self.x[k + 1] - self.x[k])
         inner = self.start[k] + part * (self.end[k] - self.start[k])
-        return np.where(where == self.x[k], self.at[k], np.where(where == self.x[k + 1], self.at[k + 1], inner))
+        return np.where(
+            where == self.x[k], self.at[k], np.where(where == self.x[k + 1], self.at[k + 1], inner)
+        )
 
     def _refined(self, x: Floats) -> Curve:
         """The same curve with more breakpoints."""
@@ -82,7 +84,12 @@ def roc_curve(points: Sequence[Point]) -> Curve:
     sparsity, error = rates.T
     x = _breakpoints(sparsity, 1 - error)
     reached = np.append(np.inf, error)[np.searchsorted(sparsity, x, side="right")]
-    return Curve(x, np.minimum(1 - x[:-1], reached[:-1]), np.minimum(1 - x[1:], reached[:-1]), np.minimum(1 - x, reached))
+    return Curve(
+        x,
+        np.minimum(1 - x[:-1], reached[:-1]),
+        np.minimum(1 - x[1:], reached[:-1]),
+        np.minimum(1 - x, reached),
+    )
 
 
 def outer_curve(points: Sequence[Point]) -> Curve:

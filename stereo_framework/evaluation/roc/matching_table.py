@@ -79,7 +79,9 @@ def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
         The scene has no truth.
     """
     if scene.truth is None:
-        raise DataError(f"scene {scene.name}: error and sparsity rates need its truth, and it has none")
+        raise DataError(
+            f"scene {scene.name}: error and sparsity rates need its truth, and it has none"
+        )
     # A limit of the scene's own protocol is no rule of this table.
     protocol = of_scene(scene)
     if protocol.truth_limit is not None:
@@ -88,7 +90,9 @@ def scene_table(scene: Scene, *, radius: int = 2) -> MatchingTable:
     return kept(
         scene,
         ("table", radius),
-        lambda: matching_table(truth, scene.match_truth, direction=scene.direction, evaluated=evaluated, radius=radius),
+        lambda: matching_table(
+            truth, scene.match_truth, direction=scene.direction, evaluated=evaluated, radius=radius
+        ),
     )
 
 
@@ -142,11 +146,18 @@ def matching_table(
     [[2, 2, 2, 1, 1, 2, 2, 2]]
     """
     others = {"match_truth": match_truth, "evaluated": evaluated}
-    check_sizes("matching_table", truth=truth, **{name: other for name, other in others.items() if other is not None})
+    check_sizes(
+        "matching_table",
+        truth=truth,
+        **{name: other for name, other in others.items() if other is not None},
+    )
     # Mirrored, a pair of direction -1 is one of direction 1.
     depth = in_one_form(truth[:, ::direction].astype(np.float32, copy=False))
     target = np.empty(depth.shape, np.int32)
-    reference_status, match_status = np.empty(depth.shape, np.uint8), np.empty(depth.shape, np.uint8)
+    reference_status, match_status = (
+        np.empty(depth.shape, np.uint8),
+        np.empty(depth.shape, np.uint8),
+    )
     ends = np.empty(depth.shape, np.bool_)
 
     def on_rows(kernel: Callable[..., None], *arrays: NDArray) -> None:
@@ -193,7 +204,11 @@ def _from_one(truth, target, reference_status, match_status):  # type: ignore[no
         for x in range(columns):
             target[y, x] = -1
             reference_status[y, x] = OCCLUDED if np.isfinite(truth[y, x]) else UNKNOWN
-            if reference_status[y, x] == OCCLUDED and 0 <= place[x] < columns and truth[y, x] >= nearest[place[x]] - _OPEN:
+            if (
+                reference_status[y, x] == OCCLUDED
+                and 0 <= place[x] < columns
+                and truth[y, x] >= nearest[place[x]] - _OPEN
+            ):
                 reference_status[y, x] = VISIBLE
                 target[y, x] = place[x]
 
@@ -336,7 +351,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
 
 @kernel
 def _near_end(ends, target, x, j, radius):  # type: ignore[no-untyped-def]
-    for k in range(max(x - radius, 0), min(x + radius + 1, ends.shape[0])):  # noqa: SIM110  generators do not compile
+    for k in range(max(x - radius, 0), min(x + radius + 1, ends.shape[0])):
         if ends[k] and np.abs(target[k] - j) <= radius:
             return True
     return False
@@ -356,7 +371,11 @@ def _count_kernel(disparity, truth, target, reference_status, match_status, ends
             if inside:
                 matched[j] = True
             status = reference_status[y, x]
-            if status == UNKNOWN or (inside and match_status[y, j] == UNKNOWN) or _near_end(ends[y], target[y], x, j, radius):
+            if (
+                status == UNKNOWN
+                or (inside and match_status[y, j] == UNKNOWN)
+                or _near_end(ends[y], target[y], x, j, radius)
+            ):
                 continue
             if status == VISIBLE and np.abs(disparity[y, x] - truth[y, x]) <= 1:
                 continue
@@ -365,7 +384,9 @@ def _count_kernel(disparity, truth, target, reference_status, match_status, ends
             else:
                 counts[y, 0] += 1
         for x in range(columns):
-            if reference_status[y, x] == VISIBLE and not _near_end(ends[y], target[y], x, target[y, x], radius):
+            if reference_status[y, x] == VISIBLE and not _near_end(
+                ends[y], target[y], x, target[y, x], radius
+            ):
                 counts[y, 3] += 1
                 if not np.isfinite(disparity[y, x]) and not matched[target[y, x]]:
                     counts[y, 2] += 1

@@ -44,7 +44,9 @@ class Point:
         for name in ("sparsity_rate", "error_rate"):
             if not 0 <= getattr(self, name) <= 1:  # false for NaN
                 whose = " ".join(filter(None, (self.method, self.scene))) or "point"
-                raise DataError(f"{whose}: {name} {getattr(self, name)!r} is not a number from 0 to 1")
+                raise DataError(
+                    f"{whose}: {name} {getattr(self, name)!r} is not a number from 0 to 1"
+                )
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -115,7 +117,9 @@ def feasibility_boundary(points: Iterable[Point]) -> list[Point]:
     given = list(points)
     scenes = sorted({p.scene for p in given})
     if len(scenes) > 1:
-        raise DataError(f"a feasibility boundary is that of one scene; these points are of {', '.join(map(repr, scenes))}")
+        raise DataError(
+            f"a feasibility boundary is that of one scene; these points are of {', '.join(map(repr, scenes))}"
+        )
     return minimal_points(given)
 
 
@@ -165,7 +169,9 @@ def mean_points(points: Iterable[Point], *, drop_incomplete: bool = False) -> li
         key = (point.method, json.dumps(dict(point.parameters), sort_keys=True, default=str))
         measured = settings.setdefault(key, {})
         if point.scene in measured:
-            raise DataError(f"{point.method} {key[1]}: measured twice on {point.scene!r}; a setting has one point a scene")
+            raise DataError(
+                f"{point.method} {key[1]}: measured twice on {point.scene!r}; a setting has one point a scene"
+            )
         measured[point.scene] = point
     scenes = list(dict.fromkeys(scene for measured in settings.values() for scene in measured))
     found = []
@@ -177,7 +183,10 @@ def mean_points(points: Iterable[Point], *, drop_incomplete: bool = False) -> li
             raise DataError(
                 f"{method} {parameters}: not measured on {', '.join(missing)}; a mean needs every scene for every setting"
             )
-        share, rates = 1 / len(scenes), zip(*(point.rates for point in measured.values()), strict=True)
+        share, rates = (
+            1 / len(scenes),
+            zip(*(point.rates for point in measured.values()), strict=True),
+        )
         # Sums of shares may exceed 1 by rounding.
         sparsity, error = (min(sum(share * rate for rate in own), 1.0) for own in rates)
         first = next(iter(measured.values()))

@@ -36,7 +36,11 @@ _QUICK = {
     "csm": ["optimization.alpha=0"],
     "stratified": ["optimization.alpha=0"],
     "gc": ["optimization.weight=30", "sweep.grid.optimization.occlusion_cost=[20, 60, 140]"],
-    "bp": ["smoothness.weight=25", "smoothness.gradient_threshold=4", "sweep.grid.smoothness.gradient_penalty=[1, 2]"],
+    "bp": [
+        "smoothness.weight=25",
+        "smoothness.gradient_threshold=4",
+        "sweep.grid.smoothness.gradient_penalty=[1, 2]",
+    ],
 }
 """Settings that take only seconds: one line of most grids."""
 
@@ -55,7 +59,10 @@ def _results(context: Context) -> list[Result]:
 def found_boundary(results: Sequence[Result], names: Mapping[str, str] = METHODS) -> Boundary:
     """All settings' rates by scene and these methods, by other names, and their means over the scenes."""
     named = [
-        replace(r, scene=short(r.scene), method=name) for method, name in names.items() for r in results if r.method == method
+        replace(r, scene=short(r.scene), method=name)
+        for method, name in names.items()
+        for r in results
+        if r.method == method
     ]
     return boundary(named, drop_incomplete=True)
 
@@ -63,28 +70,44 @@ def found_boundary(results: Sequence[Result], names: Mapping[str, str] = METHODS
 def curves(context: Context) -> Outcome:
     """Figures 5 to 7: the ROC curves of each scene and of the mean, and all boundaries; axes log(x + 0.001) as in the paper."""
     found = found_boundary(_results(context))
-    boundaries = {scene: found.feasible(scene) for scene in dict.fromkeys(("stripes", *SCENES)) if scene in found.points}
+    boundaries = {
+        scene: found.feasible(scene)
+        for scene in dict.fromkeys(("stripes", *SCENES))
+        if scene in found.points
+    }
     edges: dict[str, Sequence[Point] | Curve] = {**boundaries}
     reason = missing_mean(context.coverage)
     if not reason:
         edges["mean"] = found.cases()["mean"]
-    places = {"stripes": "Figure 5: Stripes", "mean": f"Figure 6, rightmost column: mean of {len(boundaries)} scenes"}
+    places = {
+        "stripes": "Figure 5: Stripes",
+        "mean": f"Figure 6, rightmost column: mean of {len(boundaries)} scenes",
+    }
     pictures = []
     for title, edge in edges.items():
         methods = found.points.get(title, found.mean)
-        e = listed_numbers({name: efficiency(roc_curve(points)) for name, points in methods.items()}, form=".3f")
+        e = listed_numbers(
+            {name: efficiency(roc_curve(points)) for name, points in methods.items()}, form=".3f"
+        )
         caption = f"{places.get(title, f'Figure 6: {title}')}. Efficiency (equation 10): {e}."
         figure = roc_figure(methods, boundary=edge, title=title)
-        pictures.append(drawn(f"roc_{title}", figure, f"error rate against sparsity rate: {title}", caption))
+        pictures.append(
+            drawn(f"roc_{title}", figure, f"error rate against sparsity rate: {title}", caption)
+        )
     if reason:
         text = f"The mean curves (Figure 6) and the worst and the best case (Figure 7) are left out: {reason}."
         return Outcome([Text(text), *pictures])
-    extremes = {f"{letter}, {case}": found.cases()[case] for letter, case in (("W", "worst case"), ("B", "best case"))}
+    extremes = {
+        f"{letter}, {case}": found.cases()[case]
+        for letter, case in (("W", "worst case"), ("B", "best case"))
+    }
     figure = roc_figure(boundaries, cases=extremes, title="Boundaries of all scenes")
-    caption = (
-        "Figure 7: the boundary of every scene, and the worst (W, equation 13) and the best case (B, equation 14) over them."
+    caption = "Figure 7: the boundary of every scene, and the worst (W, equation 13) and the best case (B, equation 14) over them."
+    pictures.append(
+        drawn(
+            "figure7", figure, "feasibility boundaries of all scenes, worst and best case", caption
+        )
     )
-    pictures.append(drawn("figure7", figure, "feasibility boundaries of all scenes, worst and best case", caption))
     return Outcome(pictures)
 
 
@@ -120,8 +143,12 @@ def differences_of_known_costs(published: Efficiencies, ours: Efficiencies) -> s
     methods, scenes = ("DP", "CSM"), ("Teddy", "Cones", "Venus", "Tsukuba", "Stripes")
     if any(scene not in ours.get(method, {}) for method in methods for scene in scenes):
         return ""
-    difference = {scene: [ours[m][scene] - published[m][scene] for m in methods] for scene in scenes}
-    largest = max(abs(value) for scene in ("Teddy", "Cones", "Venus") for value in difference[scene])
+    difference = {
+        scene: [ours[m][scene] - published[m][scene] for m in methods] for scene in scenes
+    }
+    largest = max(
+        abs(value) for scene in ("Teddy", "Cones", "Venus") for value in difference[scene]
+    )
     tsukuba, stripes = difference["Tsukuba"], difference["Stripes"]
     return (
         f"DP and CSM have the costs of their own publications. On Teddy, Cones and Venus both lie within {largest:.3f} of the printed efficiencies. "
@@ -133,7 +160,10 @@ def differences_of_known_costs(published: Efficiencies, ours: Efficiencies) -> s
 
 def _by_column(found: Boundary) -> dict[str, dict[str, float]]:
     """Efficiencies by method and the columns of Table 1."""
-    return {name: {c.capitalize(): value for c, value in row.items()} for name, row in found.efficiencies().items()}
+    return {
+        name: {c.capitalize(): value for c, value in row.items()}
+        for name, row in found.efficiencies().items()
+    }
 
 
 def table2(context: Context) -> Outcome:
@@ -160,10 +190,18 @@ def figure8(context: Context) -> Outcome:
         pictures = {}
         for method, name in METHODS.items():
             best = nearest_to_boundary(found, short(scene.name), name)
-            [chosen] = [r for r in results if (r.scene, r.method, r.parameters) == (scene.name, method, best.parameters)]
+            [chosen] = [
+                r
+                for r in results
+                if (r.scene, r.method, r.parameters) == (scene.name, method, best.parameters)
+            ]
             overrides = [f"{key}={value}" for key, value in chosen.axes.items()]
-            disparity = context.run(f"{method}_grid", overrides=overrides, scenes=[scene], maps=True)[0].disparity
-            setting = ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in chosen.axes.items())
+            disparity = context.run(
+                f"{method}_grid", overrides=overrides, scenes=[scene], maps=True
+            )[0].disparity
+            setting = ", ".join(
+                f"{key.rpartition('.')[2]} {value}" for key, value in chosen.axes.items()
+            )
             if disparity is not None:
                 caption = f"SR {best.sparsity_rate:.3f}, ER {best.error_rate:.4f}: {setting}"
                 pictures[name] = stored_map(disparity, caption=caption)
@@ -177,7 +215,9 @@ def nearest_to_boundary(found: Boundary, scene: str, method: str) -> Point:
     if on := shown([p for p in edge if p.method == method]):
         return on[len(on) // 2]
     own, height = shown(found.points[scene][method]) or found.points[scene][method], roc_curve(edge)
-    return min(own, key=lambda p: p.error_rate / max(float(height(np.array([p.sparsity_rate]))[0]), 1e-6))
+    return min(
+        own, key=lambda p: p.error_rate / max(float(height(np.array([p.sparsity_rate]))[0]), 1e-6)
+    )
 
 
 def costs(context: Context, *, tried: Mapping[str, str]) -> Outcome:
@@ -189,17 +229,30 @@ def costs(context: Context, *, tried: Mapping[str, str]) -> Outcome:
     named = {f"{name} as printed": published.rows[name] for name in ("GC", "BP")}
     named |= {words: e[m] for m, words in tried.items() if m in e}
     rows = [[words, *map(own.get, published.columns)] for words, own in named.items()]
-    table = plain_table("Efficiency by matching cost", ["method and cost", *published.columns], rows, ".3f")
+    table = plain_table(
+        "Efficiency by matching cost", ["method and cost", *published.columns], rows, ".3f"
+    )
     missing = ", ".join(name for name in SCENES if name not in there.points)
     if context.quick or missing:
         # On fewer scenes than the paper's, these would be different sentences.
-        return Outcome([table], absent="one scene and few settings only" if context.quick else f"not measured: {missing}")
-    pairs = itertools.product(*([m for m in tried if m.startswith(name) and m in e] for name in ("gc", "bp")))
-    found = Alternatives("cost", {f"{tried[gc]}, {tried[bp]}": with_costs(everything, gc, bp) for gc, bp in pairs})
+        return Outcome(
+            [table],
+            absent="one scene and few settings only"
+            if context.quick
+            else f"not measured: {missing}",
+        )
+    pairs = itertools.product(
+        *([m for m in tried if m.startswith(name) and m in e] for name in ("gc", "bp"))
+    )
+    found = Alternatives(
+        "cost", {f"{tried[gc]}, {tried[bp]}": with_costs(everything, gc, bp) for gc, bp in pairs}
+    )
     rates: dict[str, list[tuple[float, float]]] = {"GC": [], "DP": []}
     for r in results:
         if short(r.scene) == "slits" and METHODS[r.method] in rates and r.error is None:
-            rates[METHODS[r.method]].append((r.statistics["sparsity_rate"], r.statistics["false_positives"]))
+            rates[METHODS[r.method]].append(
+                (r.statistics["sparsity_rate"], r.statistics["false_positives"])
+            )
     occluded = int(np.sum(scene_table(load_scene("synthetic/slits")).reference_status == OCCLUDED))
     return Outcome([table], data={"found": found, "rates": rates, "occluded": occluded})
 
@@ -207,4 +260,6 @@ def costs(context: Context, *, tried: Mapping[str, str]) -> Outcome:
 def with_costs(results: Sequence[Result], gc: str, bp: str) -> Boundary:
     """The boundary with these methods in the places of GC and BP."""
     places = {"GC": gc, "BP": bp}
-    return found_boundary(results, {places.get(name, method): name for method, name in METHODS.items()})
+    return found_boundary(
+        results, {places.get(name, method): name for method, name in METHODS.items()}
+    )

@@ -29,9 +29,14 @@ def energies(context: Context) -> Outcome:
     context.request(published.columns)
     results = [r for name in problems for r in context.run(name, maps=True)]
     found = _energies(context, results, zero=True)
-    by_row = {row: {scene: own[row] for scene, own in found.items() if row in own} for row in published.rows}
+    by_row = {
+        row: {scene: own[row] for scene, own in found.items() if row in own}
+        for row in published.rows
+    }
     comparisons = compared(published, by_row)
-    return Outcome([*_shown(context, results)], comparisons, {"found": _energies(context, results, zero=False)})
+    return Outcome(
+        [*_shown(context, results)], comparisons, {"found": _energies(context, results, zero=False)}
+    )
 
 
 def later(context: Context) -> Outcome:
@@ -46,26 +51,40 @@ def later(context: Context) -> Outcome:
             points[short(r.scene)][r.method] = r.energy, visible_errors(r)
     above = DataFrame(found).T
     above = 100 * (above.div(above["lower bound"], axis=0) - 1)
-    errors = DataFrame({scene: {m: error for m, (_, error) in own.items()} for scene, own in points.items()}).T
+    errors = DataFrame(
+        {scene: {m: error for m, (_, error) in own.items()} for scene, own in points.items()}
+    ).T
     tables = [
-        plain_table("Energy above the bound, in percent of it", ["scene", *above], above.itertuples()),
-        plain_table("Errors, in percent of the non-occluded pixels", ["scene", *errors], errors.itertuples()),
+        plain_table(
+            "Energy above the bound, in percent of it", ["scene", *above], above.itertuples()
+        ),
+        plain_table(
+            "Errors, in percent of the non-occluded pixels", ["scene", *errors], errors.itertuples()
+        ),
     ]
     return Outcome([*tables, *_shown(context, results)], data={"found": found, "points": points})
 
 
-def _energies(context: Context, results: Sequence[Result], *, zero: bool) -> dict[str, dict[str, float]]:
+def _energies(
+    context: Context, results: Sequence[Result], *, zero: bool
+) -> dict[str, dict[str, float]]:
     """Energies by scene and method, with the bound's and the truth's; where the truth is unknown, it has level 0 or those of the best map."""
     found: dict[str, dict[str, float]] = {}
     for r in results:
         if r.energy is not None:
             own = found.setdefault(short(r.scene), {})
             own[r.method] = r.energy
-            own |= {"lower bound": r.statistics["lower_bound"]} if "lower_bound" in r.statistics else {}
+            own |= (
+                {"lower bound": r.statistics["lower_bound"]}
+                if "lower_bound" in r.statistics
+                else {}
+            )
     for best in _best(results):
         scene = load_scene(best.scene, data=context.data)
         if scene.truth is not None:
-            found[short(best.scene)]["truth"] = _energy(best, scene).of(_truth(scene, None if zero else best.disparity))
+            found[short(best.scene)]["truth"] = _energy(best, scene).of(
+                _truth(scene, None if zero else best.disparity)
+            )
     return found
 
 
@@ -91,7 +110,9 @@ def _truth(scene: Scene, elsewhere: Disparity | None) -> Levels:
     search, truth = scene.search, scene.truth
     assert search is not None
     assert truth is not None
-    return search.levels_of(np.where(np.isfinite(truth), truth, np.float32(0) if elsewhere is None else elsewhere))
+    return search.levels_of(
+        np.where(np.isfinite(truth), truth, np.float32(0) if elsewhere is None else elsewhere)
+    )
 
 
 def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
@@ -99,11 +120,17 @@ def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
     rows, charts = [], []
     for best in _best(results):
         name, stored = short(best.scene), {}
-        own = {r.method: r for r in results if r.scene == best.scene and r.energy is not None and r.error is None}
+        own = {
+            r.method: r
+            for r in results
+            if r.scene == best.scene and r.energy is not None and r.error is None
+        }
         description = f"energy over time and errors over energy, {name}"
         charts.append(drawn(f"energies_{name}", energies_figure(own, name), description, name))
         for method, r in own.items():
-            caption = f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
+            caption = (
+                f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
+            )
             if r.disparity is not None:
                 stored[method] = stored_map(r.disparity, caption=caption)
         rows.append(scene_row(load_scene(best.scene, data=context.data), stored))
@@ -121,7 +148,10 @@ def bound_is_below(found: Energies) -> Cases:
     for scene, energies in found.items():
         if "lower bound" in energies:
             lowest, name = min((e, name) for name, e in energies.items() if name != "lower bound")
-            yield f"{scene}: bound {energies['lower bound']:.0f}, {name} {lowest:.0f}", energies["lower bound"] <= lowest
+            yield (
+                f"{scene}: bound {energies['lower bound']:.0f}, {name} {lowest:.0f}",
+                energies["lower bound"] <= lowest,
+            )
 
 
 def truth_costs_more(found: Energies) -> Cases:
@@ -137,5 +167,7 @@ def truth_costs_more(found: Energies) -> Cases:
 def lower_energy_fewer_errors(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> Cases:
     """By scene and optimizer energy and share of errors."""
     for scene, own in points.items():
-        for (a, (low, error)), (b, (high, other)) in itertools.combinations(sorted(own.items(), key=lambda p: p[1]), 2):
+        for (a, (low, error)), (b, (high, other)) in itertools.combinations(
+            sorted(own.items(), key=lambda p: p[1]), 2
+        ):
             yield f"{scene}: {a} {error:.2f} %, {b} {other:.2f} %", low == high or error < other

@@ -58,7 +58,9 @@ def measured(found: Sequence[Result], scene: str = "") -> DataFrame:
     """Scores by method and the paper's names of measures, of one scene or of all maps."""
     there = [r for r in found if not scene or r.scene == FOLDER + scene]
     return DataFrame(
-        {c: [r.statistics[name] for r in there] for c, name in COLUMNS.items()}, [r.method for r in there], dtype=float
+        {c: [r.statistics[name] for r in there] for c, name in COLUMNS.items()},
+        [r.method for r in there],
+        dtype=float,
     )
 
 
@@ -84,7 +86,9 @@ def figure1(context: Context) -> Outcome:
     ranks = ranked(dense(results(context)))
     rows = [
         [method, *(Cell.number(rank, "d", mark="best" if method in THREE else "") for rank in own)]
-        for method, *own in (() if ranks is None else ranks.sort_values("RMS", kind="stable").itertuples())
+        for method, *own in (
+            () if ranks is None else ranks.sort_values("RMS", kind="stable").itertuples()
+        )
     ]
     table = plain_table("Ranks by each measure, in the order of RMS", ["method", *COLUMNS], rows)
     return Outcome([table], data={"ranks": ranks})
@@ -92,7 +96,9 @@ def figure1(context: Context) -> Outcome:
 
 def text_values(context: Context, *, scene: str, columns: Mapping[str, str]) -> Outcome:
     """What the text prints of a scene by two metrics, and ours."""
-    published = DataFrame({column: raw_table("hci2015", "text_values")[key] for column, key in columns.items()})
+    published = DataFrame(
+        {column: raw_table("hci2015", "text_values")[key] for column, key in columns.items()}
+    )
     ours, first = measured(dense(results(context)), scene)[list(published)], published.columns[0]
     rows = [
         [f"{method}{words}", *values]
@@ -100,7 +106,9 @@ def text_values(context: Context, *, scene: str, columns: Mapping[str, str]) -> 
         for method, *values in own.sort_values(first, kind="stable").itertuples()
     ]
     table = plain_table(f"{scene}: published and ours", ["method", *published], rows)
-    return Outcome([table], data={"scores": published}, ours={"scores": ours if len(ours) else None})
+    return Outcome(
+        [table], data={"scores": published}, ours={"scores": ours if len(ours) else None}
+    )
 
 
 def charts(context: Context) -> Outcome:
@@ -108,14 +116,33 @@ def charts(context: Context) -> Outcome:
     found = dense(results(context))
     if not found:
         return Outcome([])
-    of = standings(found, [name for name in HCI_METRICS if any(np.isfinite(r.statistics.get(name, np.nan)) for r in found)])
+    of = standings(
+        found,
+        [
+            name
+            for name in HCI_METRICS
+            if any(np.isfinite(r.statistics.get(name, np.nan)) for r in found)
+        ],
+    )
     fine = {name: 3.0 for name, metric in HCI_METRICS.items() if metric.symbol.startswith("F_")}
     first = of.methods[0]
     pictures = [
-        drawn("stacked_bars", stacked_bars_figure(of, {}), "Figure 7: weighted scores, all weights alike"),
-        drawn("stacked_bars_structures", stacked_bars_figure(of, fine), "Figure 7: weighted scores, fine structures three times"),
+        drawn(
+            "stacked_bars",
+            stacked_bars_figure(of, {}),
+            "Figure 7: weighted scores, all weights alike",
+        ),
+        drawn(
+            "stacked_bars_structures",
+            stacked_bars_figure(of, fine),
+            "Figure 7: weighted scores, fine structures three times",
+        ),
         drawn("radar", radar_figure(of), "Figure 9: profiles, the further in, the better"),
-        drawn("histograms", histogram_figure(of, first), f"Figure 12: all scores, and those of {first} among them"),
+        drawn(
+            "histograms",
+            histogram_figure(of, first),
+            f"Figure 12: all scores, and those of {first} among them",
+        ),
     ]
     return Outcome(pictures, data={"scores": mean_scores(found)})
 
@@ -130,7 +157,9 @@ def figure10(context: Context) -> Outcome:
     for column in ("Bad1.0", "Bad4.0", "D_fuz", "F_por", "P_orient"):
         title = f"RMS and {column}: r² {r2['RMS'][column]:.2f}"
         figure = new_chart(4.0, 0.4, 3.2, title)
-        figure.add_subplot(xlabel="RMS (pixels)", ylabel=column).plot(scores["RMS"], scores[column], "o", markersize=4)
+        figure.add_subplot(xlabel="RMS (pixels)", ylabel=column).plot(
+            scores["RMS"], scores[column], "o", markersize=4
+        )
         blocks.append(drawn(f"figure10_{column}", figure, title))
     return Outcome(blocks, data={"r2": r2})
 
@@ -140,13 +169,23 @@ def figure11(context: Context) -> Outcome:
     published, found = published_table("hci2015", "figure11"), dense(results(context))
     r2 = fits(found)
     # The published fits are over twelve scenes, so those of one scene are no match.
-    ours = {} if r2 is None or context.quick else {row: r2[row].drop(row).to_dict() for row in published.rows}
+    ours = (
+        {}
+        if r2 is None or context.quick
+        else {row: r2[row].drop(row).to_dict() for row in published.rows}
+    )
     text = f"r² of linear fits between scores. Ours over {len(found)} maps of dense methods. Published: over 12 images and 13 other methods, so no number is judged, only what they are used to say."
     reason = (
-        "fits over all scenes, of which one was run" if context.quick else "other methods, on images of a quarter of the size"
+        "fits over all scenes, of which one was run"
+        if context.quick
+        else "other methods, on images of a quarter of the size"
     )
     comparisons = compared(published, ours, reason)
-    pairs = [*dict.fromkeys(tuple(sorted((row, c))) for row, values in published.rows.items() for c in values)]
+    pairs = [
+        *dict.fromkeys(
+            tuple(sorted((row, c))) for row, values in published.rows.items() for c in values
+        )
+    ]
     data = {"r2": None if context.quick else r2, "table": pairs}
     return Outcome([Text(text)], comparisons, data, absent="one scene only")
 
@@ -162,12 +201,19 @@ def subset_errors(context: Context) -> Outcome:
     errors.index = scores.index
     header = ["metric", "its subset", "with the RMS of the image", "with the RMS of the subset"]
     rows = [
-        (m.symbol, m.subset, *(scores[m.symbol].corr(own, "spearman") for own in (scores["RMS"], errors[m.subset])))
+        (
+            m.symbol,
+            m.subset,
+            *(scores[m.symbol].corr(own, "spearman") for own in (scores["RMS"], errors[m.subset])),
+        )
         for m in HCI_METRICS.values()
     ]
     note = f"Spearman's, over {len(there)} maps of dense methods. RMS in pixels, of all pixels that are not occluded and of the evaluated pixels of the subset alone; a pixel without an estimate is left out."
     table = plain_table("Rank correlation of each metric with the RMS", header, rows, note=note)
-    return Outcome([table], data={"correlations": DataFrame(rows, columns=header).set_index("metric")[header[2:]]})
+    return Outcome(
+        [table],
+        data={"correlations": DataFrame(rows, columns=header).set_index("metric")[header[2:]]},
+    )
 
 
 def _by_subset(result: Result, scene: Scene) -> dict[str, float]:
@@ -183,7 +229,10 @@ def _by_subset(result: Result, scene: Scene) -> dict[str, float]:
         "M_s": subsets.structures > 0,
         "M_n": subsets.neighbourhood,
     }
-    return {name: rms_error(disparity, scene.truth, mask & subsets.evaluated) for name, mask in masks.items()}
+    return {
+        name: rms_error(disparity, scene.truth, mask & subsets.evaluated)
+        for name, mask in masks.items()
+    }
 
 
 def scores(context: Context) -> Outcome:
@@ -193,12 +242,23 @@ def scores(context: Context) -> Outcome:
         return Outcome([])
     of, kept = standings(found, list(COLUMNS.values())), {r.method for r in dense(found)}
     header = ["method", *COLUMNS, "% estimated"]
-    forms = ["", *(".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS), ".0f"]
-    least = {m: min(r.statistics["fraction_matched"] for r in found if r.method == m) for m in of.methods}
+    forms = [
+        "",
+        *(".1f" if name in ("RMS", "Bad1.0", "Bad4.0", "P_orient") else ".3f" for name in COLUMNS),
+        ".0f",
+    ]
+    least = {
+        m: min(r.statistics["fraction_matched"] for r in found if r.method == m) for m in of.methods
+    }
     rows = [[method, *own, 100 * least[method]] for method, *own in mean_scores(found).itertuples()]
     # Semi-dense methods are only measured where they are certain, so they do not compete for the best score.
     table = plain_table(
-        "Scores of all methods", header, (r for r in rows if r[0] in kept), forms, footnote(of, "Means over"), lower=COLUMNS
+        "Scores of all methods",
+        header,
+        (r for r in rows if r[0] in kept),
+        forms,
+        footnote(of, "Means over"),
+        lower=COLUMNS,
     )
     semi = plain_table("", header, (r for r in rows if r[0] not in kept), forms)
     return Outcome([replace(table, rows=[*table.rows, *semi.rows])])
@@ -207,7 +267,9 @@ def scores(context: Context) -> Outcome:
 def figure3(context: Context, *, notes: Mapping[str, str]) -> Outcome:
     """Show the subsets of three scenes, each below its note."""
     blocks: list[Block] = []
-    for scene in context.scenes([f"{FOLDER}{name}" for name in ("Pipes", "Playroom", "Adirondack")]):
+    for scene in context.scenes(
+        [f"{FOLDER}{name}" for name in ("Pipes", "Playroom", "Adirondack")]
+    ):
         name = short(scene.name)
         figure = subsets_figure(scene.reference, hci_subsets(scene), name)
         description = f"subsets of {name}: discontinuities, planes, fine structures"
@@ -215,24 +277,42 @@ def figure3(context: Context, *, notes: Mapping[str, str]) -> Outcome:
     return Outcome(blocks)
 
 
-def metrics(context: Context, *, figure: str, scene: str, columns: Sequence[str], methods: Sequence[str]) -> Outcome:
+def metrics(
+    context: Context, *, figure: str, scene: str, columns: Sequence[str], methods: Sequence[str]
+) -> Outcome:
     """A row of pictures for each of these methods that has a map of a scene."""
     blocks: list[Block] = []
     maps = {r.method: r.disparity for r in results(context) if r.scene == FOLDER + scene}
     for shown, truth in context.truths([FOLDER + scene]):
         for method in methods:
             if (disparity := maps.get(method)) is not None:
-                found = {COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(disparity, truth, hci_subsets(shown)) for c in columns}
+                found = {
+                    COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(
+                        disparity, truth, hci_subsets(shown)
+                    )
+                    for c in columns
+                }
                 picture = metrics_figure(shown.reference, found, f"{scene}, {method}")
                 description = f"{', '.join(columns)} of {method} on {scene}, pixel by pixel"
-                blocks.append(painted(f"{figure}_{scene}_{method}", picture, description, f"{scene}, {method}"))
+                blocks.append(
+                    painted(
+                        f"{figure}_{scene}_{method}", picture, description, f"{scene}, {method}"
+                    )
+                )
     return Outcome(blocks or [Text(f"{scene} is not among the scenes that were run.")])
 
 
 def figure5(context: Context) -> Outcome:
     """Porosity, fragmentation and detail fattening on Pipes: published and ours, and ours by the equations as printed."""
-    published, names, found = published_table("hci2015", "figure5"), ["RMS", "F_por", "F_frag", "F_fat"], results(context)
-    rows = [[f"{m} (published)", *(published.rows[name][m] for name in names), None, None] for m in published.columns]
+    published, names, found = (
+        published_table("hci2015", "figure5"),
+        ["RMS", "F_por", "F_frag", "F_fat"],
+        results(context),
+    )
+    rows = [
+        [f"{m} (published)", *(published.rows[name][m] for name in names), None, None]
+        for m in published.columns
+    ]
     maps = [r.disparity for r in found if r.scene == f"{FOLDER}Pipes"]
     for scene, truth in context.truths([f"{FOLDER}Pipes"]):
         for disparity, own in zip(maps, measured(found, "Pipes")[names].itertuples(), strict=True):
@@ -242,7 +322,12 @@ def figure5(context: Context) -> Outcome:
     table = plain_table("Pipes: published methods and ours", header, rows)
     ours = measured(dense(found), "Pipes")
     unmeasured = compared(published, {}, "the algorithm's map is not to be had")
-    return Outcome([table], unmeasured, {"scores": DataFrame(published.rows)}, {"scores": ours if len(ours) else None})
+    return Outcome(
+        [table],
+        unmeasured,
+        {"scores": DataFrame(published.rows)},
+        {"scores": ours if len(ours) else None},
+    )
 
 
 def as_printed(disparity: Disparity, truth: Disparity, subsets: Subsets) -> tuple[float, float]:
@@ -251,10 +336,22 @@ def as_printed(disparity: Disparity, truth: Disparity, subsets: Subsets) -> tupl
 
     structures = np.where(subsets.evaluated, subsets.structures, 0)
     with np.errstate(invalid="ignore"):
-        found = (structures > 0) & (np.abs(disparity - truth) <= subsets.parameters.structure_tolerance.of(truth.shape[1]))
+        found = (structures > 0) & (
+            np.abs(disparity - truth) <= subsets.parameters.structure_tolerance.of(truth.shape[1])
+        )
     labels = np.unique(structures[structures > 0])
     if not len(labels):
         return float("nan"), float("nan")
-    distance = distance_transform_edt(~found) if found.any() else np.full(truth.shape, np.hypot(*truth.shape))
-    pieces = [cv2.connectedComponents((found & (structures == label)).view(np.uint8), connectivity=8)[0] - 1 for label in labels]
-    return float(np.mean(np.log1p(distance[structures > 0]))), float(np.mean([1 - 1 / max(count, 1) for count in pieces]))
+    distance = (
+        distance_transform_edt(~found)
+        if found.any()
+        else np.full(truth.shape, np.hypot(*truth.shape))
+    )
+    pieces = [
+        cv2.connectedComponents((found & (structures == label)).view(np.uint8), connectivity=8)[0]
+        - 1
+        for label in labels
+    ]
+    return float(np.mean(np.log1p(distance[structures > 0]))), float(
+        np.mean([1 - 1 / max(count, 1) for count in pieces])
+    )

@@ -16,15 +16,31 @@ from stereo_framework.papers.paper import Context, Outcome, short
 
 _LOST = "the map is not to be had"
 _VIEWS = "how the views were rendered is not told, and no rendering tried gives these numbers"
-_MEASURES = {"SZE": "sigma_z_error", "BMP": "bad_pixels", "MAE": "avg_error", "MSE": "mse", "MAPE": "mape"}
+_MEASURES = {
+    "SZE": "sigma_z_error",
+    "BMP": "bad_pixels",
+    "MAE": "avg_error",
+    "MSE": "mse",
+    "MAPE": "mape",
+}
 """The paper's names of the measures, with ours."""
 
 
-def _measured(scene: Scene, disparity: Disparity, regions: Sequence[str] = REGIONS) -> dict[str, float]:
+def _measured(
+    scene: Scene, disparity: Disparity, regions: Sequence[str] = REGIONS
+) -> dict[str, float]:
     """All errors of a map by the paper's names, ``SZE_all``."""
-    protocol = {"base": "middlebury-v2", "measures": list(_MEASURES.values()), "regions": list(regions)}
+    protocol = {
+        "base": "middlebury-v2",
+        "measures": list(_MEASURES.values()),
+        "regions": list(regions),
+    }
     values = evaluate(disparity, scene, protocol)
-    return {f"{name}_{region}": values[f"{measure}_{region}"] for name, measure in _MEASURES.items() for region in regions}
+    return {
+        f"{name}_{region}": values[f"{measure}_{region}"]
+        for name, measure in _MEASURES.items()
+        for region in regions
+    }
 
 
 def figure1_and_table1(context: Context) -> Outcome:
@@ -37,7 +53,12 @@ def figure1_and_table1(context: Context) -> Outcome:
         part = np.nan_to_num(depth_error / np.nanmax(depth_error))
         colours = colour_table("viridis")[np.clip(256 * part, 0, 255).astype(int)]
         colours[~np.isfinite(depth_error)] = NO_VALUE
-        pictures.append(scene_row(scene, {"one pixel off": stored_map(truth - 1), "error in depth": stored_picture(colours)}))
+        pictures.append(
+            scene_row(
+                scene,
+                {"one pixel off": stored_map(truth - 1), "error in depth": stored_picture(colours)},
+            )
+        )
     comparisons = [
         *compared(published, found, columns=["MAPE_all"], rows=list(found)),
         *compared(published, {}, _VIEWS, columns=["MSSIM", "MSE_rendered", "PSNR_rendered"]),
@@ -48,12 +69,20 @@ def figure1_and_table1(context: Context) -> Outcome:
 def table2(context: Context) -> Outcome:
     """Sigma-Z-Errors of the truth minus one pixel on cones, with depth 1 / disparity; those of the truth itself are obvious."""
     published = published_table("sigma_z2011", "table2")
-    errors_of = (_measured(scene, truth - 1) for scene, truth in context.truths(["middlebury-v2/cones"]))
+    errors_of = (
+        _measured(scene, truth - 1) for scene, truth in context.truths(["middlebury-v2/cones"])
+    )
     found = dict(zip(["inaccurate"], errors_of, strict=False))
     errors, views = [c for c in published.columns if c.startswith("SZE")], ["PSNR", "MSSIM"]
     comparisons = [
         *compared(published, found, columns=errors, rows=list(found)),
-        *compared(published, {}, _LOST, columns=[c for c in published.columns if c not in views], rows=["artefacts"]),
+        *compared(
+            published,
+            {},
+            _LOST,
+            columns=[c for c in published.columns if c not in views],
+            rows=["artefacts"],
+        ),
         *compared(published, {}, _VIEWS, columns=views),
     ]
     return Outcome([], comparisons, {"rows": published.frame})
@@ -64,9 +93,14 @@ def tables3_and_4(context: Context) -> Outcome:
     table3, table4 = (published_table("sigma_z2011", name) for name in ("table3", "table4"))
     blocks = [
         as_printed("Table 3: venus, all pixels, as printed; the maps are not to be had", table3),
-        as_printed("Table 4: tsukuba, non-occluded pixels, as printed; the maps are not to be had", table4),
+        as_printed(
+            "Table 4: tsukuba, non-occluded pixels, as printed; the maps are not to be had", table4
+        ),
     ]
-    ours = {"venus": _nearest(context, "venus_all", 3), "tsukuba": _nearest(context, "tsukuba_nonocc", 4)}
+    ours = {
+        "venus": _nearest(context, "venus_all", 3),
+        "tsukuba": _nearest(context, "tsukuba_nonocc", 4),
+    }
     return Outcome(blocks, data={"venus": table3.frame, "tsukuba": table4.frame}, ours=ours)
 
 
@@ -74,7 +108,11 @@ def _nearest(context: Context, column: str, count: int) -> DataFrame | None:
     """All errors in a column of those of our methods whose bad pixels there are nearest to each other."""
     found = scores(context, _MEASURES)
     methods = nearest(found["BMP"][column], count) if found else []
-    return DataFrame({name: own.loc[methods, column] for name, own in found.items()}) if methods else None
+    return (
+        DataFrame({name: own.loc[methods, column] for name, own in found.items()})
+        if methods
+        else None
+    )
 
 
 def table5(context: Context) -> Outcome:
@@ -85,7 +123,10 @@ def table5(context: Context) -> Outcome:
         "best": {m: published.frame[f"in_Astar_{m}"] == 1 for m in ("SZE", "BMP")},
     }
     found = scores(context, {m: _MEASURES[m] for m in ("SZE", "BMP")})
-    ours = {"ranks": {m: ranks(own) for m, own in found.items()}, "best": {m: groups(own) == 1 for m, own in found.items()}}
+    ours = {
+        "ranks": {m: ranks(own) for m, own in found.items()},
+        "best": {m: groups(own) == 1 for m, own in found.items()},
+    }
     table = as_printed("As printed; the maps are not to be had. In A*: 1 = yes", published)
     return Outcome([table], data=printed, ours=ours if found else {})
 
@@ -96,14 +137,20 @@ def table5(context: Context) -> Outcome:
 def perfect_but_wrong(rows: DataFrame) -> Cases:
     for name, row in rows.iterrows():
         bad, mse, mape = row[["BMP_all", "MSE_all", "MAPE_all"]]
-        yield f"{name}: BMP {bad:g}, MSE {mse:.3f}, MAPE {mape:.3f}", bad == 0 and min(mse, mape) > 0
+        yield (
+            f"{name}: BMP {bad:g}, MSE {mse:.3f}, MAPE {mape:.3f}",
+            bad == 0 and min(mse, mape) > 0,
+        )
 
 
 def bmp_against_views(rows: DataFrame) -> Cases:
     bad = rows[[f"BMP_{region}" for region in REGIONS]].max(axis=1)
     for name, row in rows.iloc[1:].iterrows():
         worse = all(row[view] < rows[view].iloc[0] for view in ("PSNR", "MSSIM"))
-        yield f"{name}: BMP {bad[name]:g}, PSNR {row['PSNR']:g}, MSSIM {row['MSSIM']:g}", bad[name] == 0 and worse
+        yield (
+            f"{name}: BMP {bad[name]:g}, PSNR {row['PSNR']:g}, MSSIM {row['MSSIM']:g}",
+            bad[name] == 0 and worse,
+        )
 
 
 def _spread(rows: DataFrame, column: str) -> float:
@@ -115,11 +162,17 @@ def bmp_alike(venus: DataFrame) -> Cases:
     bad = _spread(venus, "BMP")
     for measure in ("SZE", "MAPE"):
         other = _spread(venus, measure)
-        yield f"largest above smallest: BMP {100 * bad:.0f} %, {measure} {100 * other:.0f} %", bad < other
+        yield (
+            f"largest above smallest: BMP {100 * bad:.0f} %, {measure} {100 * other:.0f} %",
+            bad < other,
+        )
 
 
 def consistent(tsukuba: DataFrame) -> Cases:
-    order = {c: list(tsukuba[c].sort_values(kind="stable").index) for c in ("SZE", "MAE", "MSE", "MAPE", "BMP")}
+    order = {
+        c: list(tsukuba[c].sort_values(kind="stable").index)
+        for c in ("SZE", "MAE", "MSE", "MAPE", "BMP")
+    }
     for column, names in order.items():
         yield f"{column}: {' < '.join(names)}", (names == order["SZE"]) == (column != "BMP")
 
@@ -137,9 +190,15 @@ def ranks_differ(ranks: Mapping[str, Series], best: Mapping[str, Series]) -> Cas
     from scipy.stats import spearmanr
 
     found = spearmanr(ranks["SZE"], ranks["BMP"], alternative="greater")
-    yield f"rank correlation {found.statistic:.2f}, p = {found.pvalue:.3f}, {len(ranks['SZE'])} methods", found.pvalue > 0.05
+    yield (
+        f"rank correlation {found.statistic:.2f}, p = {found.pvalue:.3f}, {len(ranks['SZE'])} methods",
+        found.pvalue > 0.05,
+    )
     yield f"A* {sum(best['SZE'])} and {sum(best['BMP'])}", list(best["SZE"]) != list(best["BMP"])
 
 
 def smaller_astar(best: Mapping[str, Series]) -> Cases:
-    yield f"{sum(best['SZE'])} methods by SZE, {sum(best['BMP'])} by BMP", sum(best["SZE"]) < sum(best["BMP"])
+    yield (
+        f"{sum(best['SZE'])} methods by SZE, {sum(best['BMP'])} by BMP",
+        sum(best["SZE"]) < sum(best["BMP"]),
+    )

@@ -26,7 +26,13 @@ KEYS = {
 }
 """The parameters that experiments vary."""
 
-METHODS = {"ssd": "SSD + MF", "dp": "Dyn. prog.", "so": "Scanl. opt.", "gc": "Graph cuts (4)", "bayesian": "Bay. diff."}
+METHODS = {
+    "ssd": "SSD + MF",
+    "dp": "Dyn. prog.",
+    "so": "Scanl. opt.",
+    "gc": "Graph cuts (4)",
+    "bayesian": "Bay. diff.",
+}
 """Our methods, with their rows in Table 5."""
 
 _NOISE, _GOOD, _NONE = [1, 2], [5, 10, 20, 50], math.inf
@@ -39,7 +45,13 @@ def errors(results: Results, *keys: str) -> Series:
     Failed results are left out, and so is what the paper does not measure: its map scene has hardly any textureless region (Table 5).
     """
     rows = [
-        {"region": region, "scene": short(r.scene), "method": r.method, **_parameters(r), "error": error}
+        {
+            "region": region,
+            "scene": short(r.scene),
+            "method": r.method,
+            **_parameters(r),
+            "error": error,
+        }
         for region in REGIONS
         for r in results
         if not math.isnan(error := r.statistics.get(f"bad_pixels_{region}", math.nan))
@@ -69,12 +81,17 @@ def each(data: Any, level: str = "scene") -> Iterator[tuple[str, Any]]:
 
 def _places(data: Any) -> Iterator[tuple[str, Any]]:
     """The rows of each region on each scene."""
-    return ((f"{scene} {region}", own) for (region, scene), own in data.groupby(level=["region", "scene"], sort=False))
+    return (
+        (f"{scene} {region}", own)
+        for (region, scene), own in data.groupby(level=["region", "scene"], sort=False)
+    )
 
 
 def _everywhere(holds: Series, things: str) -> Cases:
     """Whether something holds of all things, in each region and on each scene."""
-    return (case for where, own in _places(holds) for case in tally(own, things, prefix=f"{where}: "))
+    return (
+        case for where, own in _places(holds) for case in tally(own, things, prefix=f"{where}: ")
+    )
 
 
 def _listed(truncations: Any) -> str:
@@ -100,17 +117,31 @@ def _gains(results: Results, **levels: str) -> DataFrame:
 
 def costs_alike(results: Results) -> Cases:
     wide = curves(results)[[*_GOOD, _NONE]]
-    apart = (only(wide, cost="absolute_difference") - only(wide, cost="squared_difference")).abs().mean(axis=1)
+    apart = (
+        (only(wide, cost="absolute_difference") - only(wide, cost="squared_difference"))
+        .abs()
+        .mean(axis=1)
+    )
     spread = dict(_places(wide.max(axis=1) - wide.min(axis=1)))
     for where, own in _places(apart):
         here, points = own.mean(), spread[where].mean()
-        yield f"{where}: AD and SD {here:.2f} points apart, {points:.2f} between truncation values", here < points
+        yield (
+            f"{where}: AD and SD {here:.2f} points apart, {points:.2f} between truncation values",
+            here < points,
+        )
 
 
 def truncation_near_discontinuities(results: Results) -> Cases:
     wide = curves(results)
-    saved = (wide[_NONE] - wide[[*_NOISE, *_GOOD]].min(axis=1)).groupby(level=["scene", "region"]).mean()
-    rows = ((f"{scene}, points saved by truncation", own) for scene, own in saved.unstack().reindex(columns=REGIONS).iterrows())
+    saved = (
+        (wide[_NONE] - wide[[*_NOISE, *_GOOD]].min(axis=1))
+        .groupby(level=["scene", "region"])
+        .mean()
+    )
+    rows = (
+        (f"{scene}, points saved by truncation", own)
+        for scene, own in saved.unstack().reindex(columns=REGIONS).iterrows()
+    )
     return cases(rows, lambda own: own["discont"] == own.max(), "")
 
 
@@ -124,12 +155,18 @@ def truncation_20(results: Results) -> Cases:
     counts = curves(results, region="nonocc").idxmin(axis=1).value_counts()
     if len(counts):
         figures = ", ".join(f"{_listed([value])} in {count}" for value, count in counts.items())
-        yield f"best truncation: {figures} of {counts.sum()} curves", (counts.drop(20, errors="ignore") < counts.get(20, 0)).all()
+        yield (
+            f"best truncation: {figures} of {counts.sum()} curves",
+            (counts.drop(20, errors="ignore") < counts.get(20, 0)).all(),
+        )
 
 
 def noise(results: Results) -> Cases:
     wide = only(curves(results), interval=False)
-    return _everywhere(wide[_NOISE].min(axis=1) >= 2 * wide[_GOOD].min(axis=1), "curves with twice the errors in the noise")
+    return _everywhere(
+        wide[_NOISE].min(axis=1) >= 2 * wide[_GOOD].min(axis=1),
+        "curves with twice the errors in the noise",
+    )
 
 
 def interval_in_noise(results: Results) -> Cases:
@@ -152,7 +189,9 @@ def best_varies(results: Results) -> Cases:
 
 def window_21(small: Results, large: Results) -> Cases:
     """Takes the results with windows of 9 and of 21."""
-    both = concat([errors(own, "cost", "interval", "truncation") for own in (small, large)], axis=1).dropna()
+    both = concat(
+        [errors(own, "cost", "interval", "truncation") for own in (small, large)], axis=1
+    ).dropna()
     for where, own in _places(both):
         rho = own.corr(method="spearman").iloc[0, 1]
         yield f"{where}: rank correlation {rho:.2f}", rho >= 0.7
@@ -165,23 +204,35 @@ def untruncated_best(results: Results) -> Cases:
 
 def lowest_at_discontinuities(shifted: Results, plain: Results) -> Cases:
     """Takes the results of Experiments 2 and 1, as `comparable` does."""
-    ours, others = (curves(own, region="discont").groupby(level="scene").min() for own in (shifted, plain))
+    ours, others = (
+        curves(own, region="discont").groupby(level="scene").min() for own in (shifted, plain)
+    )
     lowest = concat([ours.min(axis=1), others.min(axis=1)], axis=1, join="inner").min(axis=1)
     for scene, other in lowest.items():
         low = ours[_NONE][scene]
-        yield f"{scene}: {low:.2f} % without truncation, {other:.2f} % of all settings", low <= other
+        yield (
+            f"{scene}: {low:.2f} % without truncation, {other:.2f} % of all settings",
+            low <= other,
+        )
 
 
 def comparable(shifted: Results, plain: Results) -> Cases:
-    ours, others = curves(shifted, region="nonocc")[_NONE], curves(plain, region="nonocc").min(axis=1)
-    both = concat([own.groupby(level="scene").mean() for own in (ours, others)], axis=1, join="inner")
+    ours, others = (
+        curves(shifted, region="nonocc")[_NONE],
+        curves(plain, region="nonocc").min(axis=1),
+    )
+    both = concat(
+        [own.groupby(level="scene").mean() for own in (ours, others)], axis=1, join="inner"
+    )
     for scene, low, other in both.itertuples():
         yield f"{scene}: {low:.2f} % shifted, {other:.2f} % truncated", low <= 1.1 * other
 
 
 def global_truncation_helps(results: Results) -> Cases:
     return tally(
-        curves(results, region="nonocc").idxmin(axis=1).isin(_GOOD), "curves with the best truncation from 5 to 50", Series.any
+        curves(results, region="nonocc").idxmin(axis=1).isin(_GOOD),
+        "curves with the best truncation from 5 to 50",
+        Series.any,
     )
 
 
@@ -189,11 +240,19 @@ def global_interval_mixed(results: Results) -> Cases:
     gained = _gains(results, region="nonocc")[[*_GOOD, _NONE]].stack()
     better, worse = (gained > 0).sum(), (gained < 0).sum()
     if len(gained):
-        yield f"errors with intervals: lower in {better} of {len(gained)} settings, higher in {worse}", better > 0 and worse > 0
+        yield (
+            f"errors with intervals: lower in {better} of {len(gained)} settings, higher in {worse}",
+            better > 0 and worse > 0,
+        )
 
 
 def interval_in_scanlines(results: Results) -> Cases:
-    by_method = _gains(results, region="nonocc").mean(axis=1).groupby(level=["scene", "method"], sort=False).mean()
+    by_method = (
+        _gains(results, region="nonocc")
+        .mean(axis=1)
+        .groupby(level=["scene", "method"], sort=False)
+        .mean()
+    )
     gains = ((f"{scene}, points gained by intervals", own) for scene, own in each(by_method))
     return cases(gains, lambda own: own["so"] == own.max(), "")
 
@@ -203,7 +262,11 @@ def interval_in_scanlines(results: Results) -> Cases:
 
 def _supports(results: Results) -> DataFrame:
     """Percent of bad pixels by scene, method and region, in the order of the script: from small to large support."""
-    rows = [(short(r.scene), r.method, *(r.statistics[f"bad_pixels_{n}"] for n in REGIONS)) for r in results if r.error is None]
+    rows = [
+        (short(r.scene), r.method, *(r.statistics[f"bad_pixels_{n}"] for n in REGIONS))
+        for r in results
+        if r.error is None
+    ]
     return DataFrame(rows, columns=["scene", "method", *REGIONS]).set_index(["scene", "method"])
 
 
@@ -221,8 +284,15 @@ def trade_off(results: Results) -> Cases:
 
 
 def intermediate_best(results: Results) -> Cases:
-    between = [own[1:-1].min() < min(own.iloc[0], own.iloc[-1]) for _, _, (own,) in _each_method(results, "nonocc")]
-    yield from tally(Series(between, dtype=bool), "curves lowest between the smallest and the largest support", more_than_half)
+    between = [
+        own[1:-1].min() < min(own.iloc[0], own.iloc[-1])
+        for _, _, (own,) in _each_method(results, "nonocc")
+    ]
+    yield from tally(
+        Series(between, dtype=bool),
+        "curves lowest between the smallest and the largest support",
+        more_than_half,
+    )
 
 
 def _lowest(results: Results, region: str) -> Iterator[tuple[str, Series]]:
@@ -250,21 +320,30 @@ def others_alike(results: Results) -> Cases:
     for scene, best in _lowest(results, "nonocc"):
         others = best.drop("shiftable")
         apart, lead = others.max() - others.min(), others.mean() - best["shiftable"]
-        yield f"{scene}: the others {apart:.2f} points apart, lead of shiftable windows {lead:.2f}", apart < lead
+        yield (
+            f"{scene}: the others {apart:.2f} points apart, lead of shiftable windows {lead:.2f}",
+            apart < lead,
+        )
 
 
 def shiftable_sizes(results: Results) -> Cases:
     for scene, method, both in _each_method(results, "textureless", "discont"):
         if method == "shiftable":
             flat, near = (3 + 2 * own.idxmin() for own in both)
-            yield f"{scene}: best size {flat} in textureless areas, {near} near discontinuities", flat >= 2 * near
+            yield (
+                f"{scene}: best size {flat} in textureless areas, {near} near discontinuities",
+                flat >= 2 * near,
+            )
 
 
 def large_support(results: Results) -> Cases:
     for scene, method, both in _each_method(results, "textureless", "discont"):
         # Of equal errors the smaller support is the best.
         flat, near = (own.idxmin() + 1 for own in both)
-        yield f"{scene} {method}: best at {flat} of {len(both[0])}, near discontinuities at {near}", flat > near
+        yield (
+            f"{scene} {method}: best at {flat} of {len(both[0])}, near discontinuities at {near}",
+            flat > near,
+        )
 
 
 def fattening(shares: Mapping[str, float]) -> Cases:

@@ -21,12 +21,30 @@ from stereo_framework.figures.plots import distributions_figure
 from stereo_framework.io.images import encode_png
 from stereo_framework.matching_cost.absolute_difference import absolute_difference
 from stereo_framework.page.page import Block, Picture
-from stereo_framework.page.stored_pictures import Scenes, Stored, scene_row, stored_map, stored_picture
-from stereo_framework.papers.comparison import Comparison, PublishedTable, compared, plain_table, published_table, raw_table
+from stereo_framework.page.stored_pictures import (
+    Scenes,
+    Stored,
+    scene_row,
+    stored_map,
+    stored_picture,
+)
+from stereo_framework.papers.comparison import (
+    Comparison,
+    PublishedTable,
+    compared,
+    plain_table,
+    published_table,
+    raw_table,
+)
 from stereo_framework.papers.extent import missing_mean
 from stereo_framework.papers.paper import Context, Outcome, drawn, painted, short
 from stereo_framework.papers.taxonomy2002.claims import METHODS, REGIONS
-from stereo_framework.papers.taxonomy2002.claims_of_optimizers import ERROR, Rows, table_ranks, with_ours
+from stereo_framework.papers.taxonomy2002.claims_of_optimizers import (
+    ERROR,
+    Rows,
+    table_ranks,
+    with_ours,
+)
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
 from stereo_framework.tables.tables import Cell, Table
@@ -38,7 +56,13 @@ SCENES = ("tsukuba", "sawtooth", "venus", "map")
 SHORT = {"ssd": "SSD", "dp": "DP", "so": "SO", "gc": "GC", "bayesian": "Bay"}
 """Our methods, with their columns in Table 4 and rows in Table 6."""
 
-_RUNS = ("table6", "table5", *(f"experiment{i}" for i in range(1, 7)), "experiment6_map", "experiment6_scanlines")
+_RUNS = (
+    "table6",
+    "table5",
+    *(f"experiment{i}" for i in range(1, 7)),
+    "experiment6_map",
+    "experiment6_scanlines",
+)
 
 
 def kind(parameters: Mapping[str, Any]) -> str | None:
@@ -46,26 +70,42 @@ def kind(parameters: Mapping[str, Any]) -> str | None:
     aggregation, optimizer = parameters.get("aggregation.use"), parameters["optimization.use"]
     if optimizer == "winner_take_all":
         return {"bayesian_diffusion": "bayesian", "box > min_filter": "ssd"}.get(aggregation or "")
-    return {"dynamic_programming": "dp", "scanline_optimization": "so", "graph_cut": "gc"}.get(optimizer)
+    return {"dynamic_programming": "dp", "scanline_optimization": "so", "graph_cut": "gc"}.get(
+        optimizer
+    )
 
 
 def table4(context: Context) -> Outcome:
     """Every printed parameter beside the one in the method's script."""
-    published, words = published_table("taxonomy2002", "table4"), raw_table("taxonomy2002", "table4")["ours"]
+    published, words = (
+        published_table("taxonomy2002", "table4"),
+        raw_table("taxonomy2002", "table4")["ours"],
+    )
     scripts = {column: load(method).settings[0].parameters for method, column in SHORT.items()}
     rows, different = [], []
     for name, values in published.rows.items():
         cells = [Cell(name)]
         for column, parameters in scripts.items():
             of = {**parameters, "kind": kind(parameters)}
-            value, wanted = next((of[place] for place in words["places"][name] if place in of), None), values.get(column)
+            value, wanted = (
+                next((of[place] for place in words["places"][name] if place in of), None),
+                values.get(column),
+            )
             ours = words["words"].get(value, value)
             wrong = wanted is not None and ours != wanted
-            cells.append(Cell("-" if wanted is None else str(ours), mark="not as printed" * wrong, hint=f"printed: {wanted}"))
+            cells.append(
+                Cell(
+                    "-" if wanted is None else str(ours),
+                    mark="not as printed" * wrong,
+                    hint=f"printed: {wanted}",
+                )
+            )
             different += [f"{column} {name}: printed {wanted}, ours {ours}"] * wrong
         rows.append(cells)
     caption = "Parameters of our scripts; a value that differs from the printed one is marked"
-    return Outcome([plain_table(caption, ["parameter", *scripts], rows)], data={"different": different})
+    return Outcome(
+        [plain_table(caption, ["parameter", *scripts], rows)], data={"different": different}
+    )
 
 
 def measured(context: Context) -> dict[str, dict[str, list[float]]]:
@@ -75,11 +115,15 @@ def measured(context: Context) -> dict[str, dict[str, list[float]]]:
     found: dict[str, dict[str, list[float]]] = {method: {} for method in METHODS}
     for r in context.run("table5", overrides=["seed=0"] if context.quick else [], maps=True):
         for region in REGIONS if r.error is None else ():
-            found[r.method].setdefault(f"{short(r.scene)}_{region}", []).append(r.statistics[f"bad_pixels_{region}"])
+            found[r.method].setdefault(f"{short(r.scene)}_{region}", []).append(
+                r.statistics[f"bad_pixels_{region}"]
+            )
     return found
 
 
-def compared_cell(method: str, column: str, published: float | None, values: Sequence[float]) -> Comparison:
+def compared_cell(
+    method: str, column: str, published: float | None, values: Sequence[float]
+) -> Comparison:
     """A cell of Table 5 and ours, the median where there are several orders."""
     below, above, reason = published_table("taxonomy2002", "table5").limits(METHODS[method], column)
     if method == "gc" and len(values) > 1:
@@ -99,13 +143,20 @@ def table5(context: Context) -> Outcome:
         for column, value in published.rows[row].items()
         if column in found[method] or not context.quick
     ]
-    ours = {METHODS[m]: {column: statistics.median(values) for column, values in own.items()} for m, own in found.items()}
+    ours = {
+        METHODS[m]: {column: statistics.median(values) for column, values in own.items()}
+        for m, own in found.items()
+    }
     table = _all_twenty(with_ours(published, ours), ours, missing_mean(context.coverage))
     numbers = raw_table("taxonomy2002", "table5")["numbers"]
-    whole = ours if all(f"{scene}_nonocc" in own for scene in SCENES for own in ours.values()) else None
+    whole = (
+        ours if all(f"{scene}_nonocc" in own for scene in SCENES for own in ours.values()) else None
+    )
     data = {"published": published, "ours": whole, "rows": published.rows, "numbers": numbers}
     data |= {"graph_cuts": found["gc"], "ranks": own_ranks(published, ours)}
-    return Outcome([table], comparisons, data, {"rows": whole, "numbers": numbers}, "needs all four scenes")
+    return Outcome(
+        [table], comparisons, data, {"rows": whole, "numbers": numbers}, "needs all four scenes"
+    )
 
 
 def _all_twenty(rows: Rows, ours: Rows, missing: str) -> Table:
@@ -120,10 +171,16 @@ def _all_twenty(rows: Rows, ours: Rows, missing: str) -> Table:
     for label, average in averages.items():
         name = str(label)
         title = f"{name} (ours)" if name in ours else name
-        cells = [Cell.number(rows[name][c], ".1f", hint=f"rank {ranks[c][label]:.0f}") for c in ranks]
+        cells = [
+            Cell.number(rows[name][c], ".1f", hint=f"rank {ranks[c][label]:.0f}") for c in ranks
+        ]
         lines.append([title, None if missing else average, *cells])
 
-    note = f"The average rank is empty: {missing}. The order is that of the ranks shown." if missing else ""
+    note = (
+        f"The average rank is empty: {missing}. The order is that of the ranks shown."
+        if missing
+        else ""
+    )
     caption = "All twenty methods, ours in place of the paper's own five"
     return plain_table(caption, header, lines, ".1f", note, lower=header)
 
@@ -144,24 +201,54 @@ def own_ranks(published: PublishedTable, ours: Rows) -> dict[str, dict[str, tupl
 def table6(context: Context) -> Outcome:
     """Percentages of bad pixels with Table 4's parameters and with the best seen in all experiments."""
     published, fixed = published_table("taxonomy2002", "table6"), measured(context)
-    everything = [r for name in _RUNS for r in context.run(name, maps=name == "table5") if r.error is None]
+    everything = [
+        r for name in _RUNS for r in context.run(name, maps=name == "table5") if r.error is None
+    ]
     comparisons, ours = [], {row: dict[str, float]() for row in SHORT.values()}
     for method, row in SHORT.items():
         for scene in SCENES:
             printed = {name: published.rows[row][f"{scene}_{name}"] for name in ("fixed", "best")}
-            own = [r for r in everything if short(r.scene) == scene and kind(r.parameters) == method]
+            own = [
+                r for r in everything if short(r.scene) == scene and kind(r.parameters) == method
+            ]
             best = min(own, key=lambda r: r.statistics["bad_pixels_nonocc"], default=None)
-            cell = compared_cell(method, f"{scene}_nonocc", printed["fixed"], fixed[method].get(f"{scene}_nonocc", ()))
+            cell = compared_cell(
+                method,
+                f"{scene}_nonocc",
+                printed["fixed"],
+                fixed[method].get(f"{scene}_nonocc", ()),
+            )
             setting = ", ".join(f"{k}={v}" for k, v in best.axes.items()) if best else ""
             lowest = best.statistics["bad_pixels_nonocc"] if best else None
             welcome = f"lower is welcome, for the experiments may try more settings; ours: {setting or 'the fixed ones'}"
             comparisons += [
-                Comparison(row, f"{scene}_fixed", cell.published, cell.ours, None, None, "judged in Table 5"),
-                Comparison(row, f"{scene}_best", printed["best"], lowest, None, cell.above, f"{cell.reason}; {welcome}"),
+                Comparison(
+                    row,
+                    f"{scene}_fixed",
+                    cell.published,
+                    cell.ours,
+                    None,
+                    None,
+                    "judged in Table 5",
+                ),
+                Comparison(
+                    row,
+                    f"{scene}_best",
+                    printed["best"],
+                    lowest,
+                    None,
+                    cell.above,
+                    f"{cell.reason}; {welcome}",
+                ),
             ]
             if cell.ours is not None and lowest is not None:
                 ours[row] |= {f"{scene}_fixed": cell.ours, f"{scene}_best": lowest}
-    return Outcome([], comparisons, {"table6": ours if all(ours.values()) else None}, absent="no scene is there")
+    return Outcome(
+        [],
+        comparisons,
+        {"table6": ours if all(ours.values()) else None},
+        absent="no scene is there",
+    )
 
 
 def table7(context: Context) -> Outcome:
@@ -197,8 +284,18 @@ def experiment(context: Context, *, name: str, others: Sequence[str] = ()) -> Ou
     if name == "experiment6":
         # The map scene has a weight of its own.
         results[name] = [*results[name], *context.run("experiment6_map")]
-    plots = [plot for script, own in results.items() if script.startswith(name) for plot in context.plots(script, own)]
-    return Outcome(plots, data={script: own or None for script, own in (results | {"results": results[name]}).items()})
+    plots = [
+        plot
+        for script, own in results.items()
+        if script.startswith(name)
+        for plot in context.plots(script, own)
+    ]
+    return Outcome(
+        plots,
+        data={
+            script: own or None for script, own in (results | {"results": results[name]}).items()
+        },
+    )
 
 
 def experiment7(context: Context, *, figure15: Mapping[str, Sequence[Any]]) -> Outcome:
@@ -213,18 +310,36 @@ def experiment7(context: Context, *, figure15: Mapping[str, Sequence[Any]]) -> O
     for scene in scenes:
         assert scene.truth is not None
         there = shown_in_figure15(results, scene.name, figure15)
-        rows += [[scene.name, name, r.statistics[ERROR], r.statistics["rms_error_all"]] for name, r in there.items()]
+        rows += [
+            [scene.name, name, r.statistics[ERROR], r.statistics["rms_error_all"]]
+            for name, r in there.items()
+        ]
         maps = {name: r.disparity for name, r in there.items() if r.disparity is not None}
         errors = {name: _inner(disparity - scene.truth) for name, disparity in maps.items()}
         stored = {name: stored_map(disparity) for name, disparity in maps.items()}
-        shown.append(Scenes([scene_row(scene, stored, resolve("taxonomy2002"))], f"Figure 15: {scene.name}", "error"))
+        shown.append(
+            Scenes(
+                [scene_row(scene, stored, resolve("taxonomy2002"))],
+                f"Figure 15: {scene.name}",
+                "error",
+            )
+        )
         near = {name: e[np.abs(e) <= _GROSS] for name, e in errors.items()}
-        panels = {"disparity (px)": {n: _inner(d) for n, d in maps.items()}, "signed error up to a pixel (px)": near}
+        panels = {
+            "disparity (px)": {n: _inner(d) for n, d in maps.items()},
+            "signed error up to a pixel (px)": near,
+        }
         figure = distributions_figure(panels, 1 / 16, title=f"Figure 15: histograms, {scene.name}")
         file = f"figure15_{scene.name.replace(' ', '_')}"
-        shown.append(drawn(file, figure, "histograms of disparities and of signed errors", scene.name))
-        heights[scene.name] = {name: staircase_height(e, _inner(scene.truth)) for name, e in errors.items()}
-    table = plain_table("Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, ".4f", keys=2)
+        shown.append(
+            drawn(file, figure, "histograms of disparities and of signed errors", scene.name)
+        )
+        heights[scene.name] = {
+            name: staircase_height(e, _inner(scene.truth)) for name, e in errors.items()
+        }
+    table = plain_table(
+        "Figure 15: RMS errors", ["scene", "setting", "textured", "all"], rows, ".4f", keys=2
+    )
     blocks = [table, *context.plots("experiment7", results), *shown]
     return Outcome(blocks, data={"results": results, "heights": heights})
 
@@ -233,7 +348,9 @@ def _plane() -> Scene:
     """A single slanted plane with fine texture and camera-like noise."""
     texture = Texture((40, 40, 40), (225, 225, 225), "clouds", 6, grain=30)
     planes = [Plane(slanted(5, per_column=0.021, per_row=0.013), texture)]
-    return replace(planes_scene(planes, rows=180, columns=240, noise=2, name="synthetic plane"), border=_BORDER)
+    return replace(
+        planes_scene(planes, rows=180, columns=240, noise=2, name="synthetic plane"), border=_BORDER
+    )
 
 
 def _crop(scene: Scene) -> Scene:
@@ -243,17 +360,29 @@ def _crop(scene: Scene) -> Scene:
     def cut(load: NDArray) -> NDArray:
         return np.ascontiguousarray(load[_ROWS, _COLUMNS])
 
-    frames = tuple(replace(f, load=partial(lambda i: cut(scene.image(i)), i)) for i, f in enumerate(scene.frames))
+    frames = tuple(
+        replace(f, load=partial(lambda i: cut(scene.image(i)), i))
+        for i, f in enumerate(scene.frames)
+    )
     truth = scene.truth
     assert truth is not None, "venus has truth"
-    return replace(scene, name="venus crop", frames=frames, truths={pair: lambda: cut(truth)}, masks={}, border=_BORDER)
+    return replace(
+        scene,
+        name="venus crop",
+        frames=frames,
+        truths={pair: lambda: cut(truth)},
+        masks={},
+        border=_BORDER,
+    )
 
 
 def _inner(values: NDArray) -> NDArray:
     return values[_BORDER:-_BORDER, _BORDER:-_BORDER]
 
 
-def shown_in_figure15(results: Sequence[Result], scene: str, settings: Mapping[str, Sequence[Any]]) -> dict[str, Result]:
+def shown_in_figure15(
+    results: Sequence[Result], scene: str, settings: Mapping[str, Sequence[Any]]
+) -> dict[str, Result]:
     """The results of these settings on a scene."""
     axes = ("search.step", "refinement", "matching_cost.interval", "preprocessing")
     of = {tuple(map(r.axes.__getitem__, axes)): r for r in results if r.scene == scene}
@@ -264,7 +393,11 @@ def staircase_height(error: Disparity, truth: Disparity) -> float:
     """How far the mean error differs between phases of a pixel, in pixels."""
     close = np.abs(error) < _GROSS
     phase = np.round((truth[close].astype(np.float64) % 1) * _PHASES).astype(int) % _PHASES
-    means = [error[close][phase == i].mean(dtype=np.float64) for i in range(_PHASES) if (phase == i).any()]
+    means = [
+        error[close][phase == i].mean(dtype=np.float64)
+        for i in range(_PHASES)
+        if (phase == i).any()
+    ]
     return float(max(means) - min(means))
 
 
@@ -279,7 +412,9 @@ def figure1(context: Context) -> Outcome:
     blocks: list[Block] = []
     for scene in context.scenes(["tsukuba"]):
         assert scene.search is not None
-        costs = absolute_difference(scene.reference, scene.match, replace(scene.search, step=0.5)).costs
+        costs = absolute_difference(
+            scene.reference, scene.match, replace(scene.search, step=0.5)
+        ).costs
         # The median cost is a middle grey.
         grey = np.clip(128 * costs / max(float(np.median(costs)), 1), 0, 255).astype(np.uint8)
         slices = {f"{level / 2:g} px": stored_picture(grey[:, :, level]) for level in _SLICES}
@@ -298,10 +433,15 @@ def figure4(context: Context) -> Outcome:
     for scene in context.scenes(SCENES):
         masks = region_masks(scene, resolve("taxonomy2002"))
         shown = {
-            name: stored_picture(np.where(masks["occ"], 0, np.where(masks[region], 255, 128)).astype(np.uint8))
+            name: stored_picture(
+                np.where(masks["occ"], 0, np.where(masks[region], 255, 128)).astype(np.uint8)
+            )
             for name, region in (("textureless", "textureless"), ("discontinuities", "discont"))
         }
-        shares = [f"{name} {100 * masks[name].sum() / masks['all'].sum():.1f} %" for name in ("occ", "textureless", "discont")]
+        shares = [
+            f"{name} {100 * masks[name].sum() / masks['all'].sum():.1f} %"
+            for name in ("occ", "textureless", "discont")
+        ]
         rows.append(scene_row(scene, shown, note=f"Of the evaluated pixels: {', '.join(shares)}."))
     return Outcome([Scenes(rows)])
 
@@ -313,10 +453,20 @@ def warps(context: Context, *, name: str, kind: str) -> Outcome:
     for scene, truth in context.truths(SCENES):
         views = predictions(scene, truth, derive(resolve("taxonomy2002"), {"prediction": kind}))
         figure = prediction_figure(views, None, f"{scene.name}: {kind} prediction by the truth")
-        description, file = f"{scene.name}: real frames above, {kind} predictions below", scene.name.replace("/", "-")
+        description, file = (
+            f"{scene.name}: real frames above, {kind} predictions below",
+            scene.name.replace("/", "-"),
+        )
         blocks.append(painted(f"{name}_{file}", figure, description, scene.name))
         for place, (prediction, real) in views.items():
-            rows.append((scene.name, place, prediction_error(prediction, real), 100 * float(np.mean(~prediction.visible))))
+            rows.append(
+                (
+                    scene.name,
+                    place,
+                    prediction_error(prediction, real),
+                    100 * float(np.mean(~prediction.visible)),
+                )
+            )
     header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]
     table = plain_table("Prediction errors of the truth, and the share of gaps", header, rows)
     return Outcome([*blocks, table])
@@ -327,7 +477,9 @@ def figure7(context: Context) -> Outcome:
     rows = []
     for scene in context.scenes(SCENES):
         height, width = scene.reference.shape[:2]
-        note = f"{width}x{height} pixels, disparities {scene.search} px, {len(scene.frames)} frames."
+        note = (
+            f"{width}x{height} pixels, disparities {scene.search} px, {len(scene.frames)} frames."
+        )
         rows.append(scene_row(scene, {}, note=note))
     return Outcome([Scenes(rows)])
 
@@ -359,7 +511,9 @@ def figure17(context: Context) -> Outcome:
         for r in context.run("table5", maps=True):
             # Of several orders of moves the first one.
             if r.scene == scene.name and r.method not in shown and r.disparity is not None:
-                shown[r.method] = stored_map(r.disparity, caption=f"{r.statistics['bad_pixels_nonocc']:.2f} % bad")
+                shown[r.method] = stored_map(
+                    r.disparity, caption=f"{r.statistics['bad_pixels_nonocc']:.2f} % bad"
+                )
                 changes.setdefault(scene.name, {})[r.method] = row_changes(r.disparity)
         rows.append(scene_row(scene, shown, resolve("taxonomy2002")))
     return Outcome([Scenes(rows)], data={"changes": changes})

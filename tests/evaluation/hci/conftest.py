@@ -27,7 +27,18 @@ def faults():
     truth = made_truth()
     perfect = np.where(np.isnan(truth), WALL, truth).astype(np.float32)
     maps = {
-        name: perfect.copy() for name in ("fattened", "thinned", "blurred", "noise", "offset", "tilt", "gaps", "lost", "filled")
+        name: perfect.copy()
+        for name in (
+            "fattened",
+            "thinned",
+            "blurred",
+            "noise",
+            "offset",
+            "tilt",
+            "gaps",
+            "lost",
+            "filled",
+        )
     }
     maps["fattened"][:, [44, 75]] = NEAR
     maps["thinned"][:, [45, 74]] = WALL

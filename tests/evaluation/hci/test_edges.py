@@ -18,13 +18,17 @@ MASKS = SHAPES.flatmap(lambda shape: hnp.arrays(np.bool_, shape))
 def test_distances_equal_their_twin(mask):
     found = distance_to(mask)
     for y, x in np.ndindex(mask.shape):
-        expected = naive_hci.squared_distance(mask, y, x) ** 0.5 if mask.any() else np.hypot(*mask.shape)
+        expected = (
+            naive_hci.squared_distance(mask, y, x) ** 0.5 if mask.any() else np.hypot(*mask.shape)
+        )
         assert abs(found[y, x] - expected) < 1e-5  # float32
 
 
 @given(MASKS, st.integers(0, 99))
 def test_nearest_values_are_those_of_a_nearest_pixel(mask, seed):
-    values = np.random.default_rng(seed).permutation(mask.size).reshape(mask.shape).astype(np.float32)
+    values = (
+        np.random.default_rng(seed).permutation(mask.size).reshape(mask.shape).astype(np.float32)
+    )
     found = nearest_values(values, mask)
     for y, x in np.ndindex(mask.shape):
         if mask.any():
@@ -33,7 +37,12 @@ def test_nearest_values_are_those_of_a_nearest_pixel(mask, seed):
             assert np.isnan(found[y, x])
 
 
-@given(disparity_maps(SHAPES), st.sampled_from([0.5, 1.0, 2.0]), st.integers(0, 3), st.sampled_from([1, 3, 5]))
+@given(
+    disparity_maps(SHAPES),
+    st.sampled_from([0.5, 1.0, 2.0]),
+    st.integers(0, 3),
+    st.sampled_from([1, 3, 5]),
+)
 def test_edges_and_bands_equal_their_twins(truth, jump, width, side):
     found = find_edges(truth, Parameters(edge_jump=jump, band_width=width, band_median=side))
     near, far = naive_hci.edge_sides(truth, jump)

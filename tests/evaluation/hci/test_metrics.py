@@ -63,7 +63,9 @@ def test_an_edge_fattened_by_k_pixels(k):
 def test_fuzziness_in_image_widths():
     relative = replace(SUBSETS, parameters=replace(SUBSETS.parameters, fuzziness_distance="width"))
     estimate = _edge(EDGE - 2)
-    assert fuzziness(estimate, TRUTH, relative).value == pytest.approx(fuzziness(estimate, TRUTH, SUBSETS).value / 120)
+    assert fuzziness(estimate, TRUTH, relative).value == pytest.approx(
+        fuzziness(estimate, TRUTH, SUBSETS).value / 120
+    )
 
 
 def test_what_a_map_says_where_nothing_is_known_does_not_count():
@@ -74,7 +76,10 @@ def test_what_a_map_says_where_nothing_is_known_does_not_count():
     estimate[50:52, EDGE - 5 : EDGE + 5] = np.nan
     subsets = extract_subsets(truth, parameters=SUBSETS.parameters)
     values = hci_metrics(estimate, truth, subsets)
-    assert all(values["hci_" + name] == 0 for name in ("foreground_fattening", "foreground_thinning", "fuzziness"))
+    assert all(
+        values["hci_" + name] == 0
+        for name in ("foreground_fattening", "foreground_thinning", "fuzziness")
+    )
     assert values["hci_coverage_fuzziness"] < 1
 
 
@@ -116,7 +121,9 @@ GRID = extract_subsets(_grid())
 @pytest.mark.parametrize(("gaps", "expected"), [(0, 0), (1, 0.50), (2, 0.67), (3, 0.75)])
 def test_figure_5_shows_one_structure(gaps, expected):
     # Published: LCU 0.50 and MeshS 0.67 where the picture shows two and three fragments; 0 in one piece (IDR, BSM, Cens5).
-    alone = replace(GRID, structures=np.where(GRID.structures == 2, GRID.structures, 0).astype(np.int32))
+    alone = replace(
+        GRID, structures=np.where(GRID.structures == 2, GRID.structures, 0).astype(np.int32)
+    )
     assert round(fragmentation(_grid(gaps), _grid(), alone).value, 2) == expected
 
 
@@ -125,9 +132,14 @@ def test_a_lost_bar():
     # It is no fragmented one, but porous over the diagonal of its box of 3 x LENGTH.
     score = fragmentation(estimate, _grid(), GRID)
     assert (score.value, score.coverage) == (0, pytest.approx(2 / 3))
-    assert porosity(estimate, _grid(), GRID).value == pytest.approx(math.log(1 + math.hypot(3, LENGTH)) / 3, rel=1e-6)
+    assert porosity(estimate, _grid(), GRID).value == pytest.approx(
+        math.log(1 + math.hypot(3, LENGTH)) / 3, rel=1e-6
+    )
     assert math.isnan(fragmentation(_grid(lost=[0, 1, 2]), _grid(), GRID).value)
-    assert [missed_structures(_grid(lost=lost), _grid(), GRID) for lost in ([2], [0, 1, 2])] == [1, 3]
+    assert [missed_structures(_grid(lost=lost), _grid(), GRID) for lost in ([2], [0, 1, 2])] == [
+        1,
+        3,
+    ]
 
 
 # --- missing estimates
@@ -158,7 +170,11 @@ def test_nothing_estimated():
     for truth, subsets in ((TRUTH, SUBSETS), (FLAT, PLANE), (_grid(), GRID)):
         values = hci_metrics(empty, truth, subsets)
         assert all(math.isnan(values[name]) for name in HCI_METRICS)
-        assert all(value == 0 or math.isnan(value) for name, value in values.items() if name.startswith("hci_coverage"))
+        assert all(
+            value == 0 or math.isnan(value)
+            for name, value in values.items()
+            if name.startswith("hci_coverage")
+        )
     assert values["hci_missed_structures"] == 3
 
 
@@ -168,7 +184,9 @@ SMALL = st.tuples(st.integers(1, 7), st.integers(1, 8))
 
 
 def _floats(shape, *, missing=True):
-    return filled(shape, np.array([*np.arange(41) / 4, *[2.0, 9.0, *[np.nan] * missing] * 14])).map(np.float32)
+    return filled(shape, np.array([*np.arange(41) / 4, *[2.0, 9.0, *[np.nan] * missing] * 14])).map(
+        np.float32
+    )
 
 
 @st.composite
@@ -186,7 +204,11 @@ def _small(draw, missing=True):
     coefficients = draw(filled((2, 3), np.arange(-8, 9) / 4))
     masks = [mask() for _ in range(3)]
     parts = labels[0], coefficients, labels[1], mask(), others[2]
-    return estimate, truth, Subsets(Parameters(normal_window=3), mask() & known, *masks, *others[:2], *parts)
+    return (
+        estimate,
+        truth,
+        Subsets(Parameters(normal_window=3), mask() & known, *masks, *others[:2], *parts),
+    )
 
 
 def _same(got, expected, tolerance=1e-5):
@@ -203,7 +225,10 @@ def test_shares_equal_their_twins(case):
         (foreground_thinning, s.background_disparity, s.foreground),
         (detail_fattening, s.neighbourhood_disparity, s.neighbourhood),
     ):
-        _same(metric(estimate, truth, s).value, naive_hci.share_nearer(estimate, truth, other, mask & s.evaluated))
+        _same(
+            metric(estimate, truth, s).value,
+            naive_hci.share_nearer(estimate, truth, other, mask & s.evaluated),
+        )
 
 
 @given(_small(missing=False))
@@ -212,13 +237,18 @@ def test_fuzziness_equals_its_twin(case):
     near = s.edges | s.foreground | s.background
     # With no edge in the map the twin's distance is infinite, ours the diagonal.
     if s.edges.any():
-        _same(fuzziness(estimate, truth, s).value, naive_hci.fuzziness(estimate, truth, s.edges, near, s.evaluated))
+        _same(
+            fuzziness(estimate, truth, s).value,
+            naive_hci.fuzziness(estimate, truth, s.edges, near, s.evaluated),
+        )
 
 
 @given(_small())
 def test_plane_metrics_equal_their_twins(case):
     estimate, _, s = case
-    terms = naive_hci.plane_terms(estimate, np.where(s.evaluated, s.planes, 0), s.plane_coefficients, 3)
+    terms = naive_hci.plane_terms(
+        estimate, np.where(s.evaluated, s.planes, 0), s.plane_coefficients, 3
+    )
     for metric, expected in zip((bumpiness, offset, misorientation), terms, strict=True):
         score = metric(estimate, s)
         assert set(naive_hci.pixels(~np.isnan(score.picture))) == set(expected)
@@ -229,7 +259,9 @@ def test_plane_metrics_equal_their_twins(case):
 @given(_small())
 def test_structure_metrics_equal_their_twins(case):
     estimate, truth, s = case
-    holes, pieces, missed = naive_hci.structure_scores(estimate, truth, s.structures, s.evaluated, 1)
+    holes, pieces, missed = naive_hci.structure_scores(
+        estimate, truth, s.structures, s.evaluated, 1
+    )
     _same(porosity(estimate, truth, s).value, holes)
     _same(fragmentation(estimate, truth, s).value, pieces)
     assert missed_structures(estimate, truth, s) == missed
@@ -248,7 +280,11 @@ def test_a_perfect_map_scores_0(made):
 
 
 def _documented():
-    lines = [line.strip("| ").split(" | ") for line in metrics.__doc__.splitlines() if line.startswith("|")]
+    lines = [
+        line.strip("| ").split(" | ")
+        for line in metrics.__doc__.splitlines()
+        if line.startswith("|")
+    ]
     columns, rows = lines[0][1:], lines[2:]
     assert columns == [metric.title.removeprefix("foreground ") for metric in HCI_METRICS.values()]
     return {row[0]: dict(zip(HCI_METRICS, row[1:], strict=True)) for row in rows}
@@ -265,7 +301,9 @@ def test_metrics_react_as_documented(made):
             value = values[name]
             seen = "0" if value < 1e-9 else "++" if value == strongest else "+"
             assert (fault, name, seen) == (fault, name, documented[fault][name])
-    assert [fault for fault, values in measured.items() if values["hci_missed_structures"]] == ["lost"]
+    assert [fault for fault, values in measured.items() if values["hci_missed_structures"]] == [
+        "lost"
+    ]
 
 
 @pytest.mark.parametrize("fault", ["fattened", "noise", "tilt", "gaps"])

@@ -14,7 +14,9 @@ def test_defaults_at_middlebury_sizes():
     assert p.border.of(735) == 20
     assert p.border.of(2940) == pytest.approx(29.4)
     assert p.edge_jump.of(718) == pytest.approx(2.154)
-    assert p.band_width.of(434) == pytest.approx(4.34)  # the taxonomy's window of 9 reaches 4.5 each way
+    assert p.band_width.of(434) == pytest.approx(
+        4.34
+    )  # the taxonomy's window of 9 reaches 4.5 each way
     assert p.plane_tolerance.of(2872) == pytest.approx(4 * p.plane_tolerance.of(718))
     assert p.structure_height.of(100) == 10
 
@@ -36,8 +38,14 @@ def test_every_choice_is_told():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"bordr": 1}, r"^hci.bordr: no such parameter; legal parameters: .*; did you mean 'border'\?$"),
-        ({"border": -1}, r"^hci.border: -1 is not a number >= 0 \(pixels\) or a pair \[least pixels, share of the size\]$"),
+        (
+            {"bordr": 1},
+            r"^hci.bordr: no such parameter; legal parameters: .*; did you mean 'border'\?$",
+        ),
+        (
+            {"border": -1},
+            r"^hci.border: -1 is not a number >= 0 \(pixels\) or a pair \[least pixels, share of the size\]$",
+        ),
         ({"border": [1, -1]}, "hci.border"),
         ({"border": [1, "x"]}, "hci.border"),
         ({"border": True}, "hci.border"),
@@ -46,7 +54,10 @@ def test_every_choice_is_told():
         ({"band_median": 4}, "hci.band_median: 4 is not an odd number >= 1"),
         ({"plane_median": 7}, "hci.plane_median: 7 is not 1, 3 or 5"),
         ({"normal_window": 1}, "hci.normal_window: 1 is not an odd number >= 3"),
-        ({"fuzziness_distance": "metres"}, "hci.fuzziness_distance: 'metres' is not one of pixels, width"),
+        (
+            {"fuzziness_distance": "metres"},
+            "hci.fuzziness_distance: 'metres' is not one of pixels, width",
+        ),
         ({"plane_least": 1.5}, "hci.plane_least"),
         ({"plane_iterations": 0}, "hci.plane_iterations"),
         ({"plane_sample": 2}, "hci.plane_sample"),

@@ -16,7 +16,9 @@ def _two_planes(rows=120, columns=200):
 
 def test_planes_that_meet_in_a_crease():
     subsets = extract_subsets(_two_planes())
-    np.testing.assert_allclose(subsets.plane_coefficients, [[0.25, 0, 20], [-0.125, 0, 61.25]], atol=1e-6)
+    np.testing.assert_allclose(
+        subsets.plane_coefficients, [[0.25, 0, 20], [-0.125, 0, 61.25]], atol=1e-6
+    )
     assert set(subsets.planes[60, 20:101]) == {1}
     assert set(subsets.planes[60, 120:180]) == {2}
     assert not (subsets.planes[~subsets.evaluated]).any()
@@ -30,7 +32,11 @@ def test_planes_keep_away_from_edges_and_unknown_and_occluded_pixels():
     visible[60, 150] = False
     subsets = extract_subsets(truth, visible, Parameters(plane_margin=5))
     row = subsets.planes[60] > 0
-    assert np.flatnonzero(~row[20:180]).tolist() == [*range(25, 36), *range(74, 86), *range(125, 136)]
+    assert np.flatnonzero(~row[20:180]).tolist() == [
+        *range(25, 36),
+        *range(74, 86),
+        *range(125, 136),
+    ]
 
 
 @pytest.mark.parametrize("share", [0.2, 0.35])
@@ -58,17 +64,27 @@ def test_small_planes_are_left_out():
     areas = np.bincount(extract_subsets(truth).planes.ravel())[1:]
     limit = areas.min() / truth.size
     for least, expected in ((limit, 2), (limit + 1e-6, 1)):
-        assert len(extract_subsets(truth, parameters=Parameters(plane_least=least)).plane_coefficients) == expected
-    assert extract_subsets(truth, parameters=Parameters(plane_least=1)).plane_coefficients.shape == (0, 3)
+        assert (
+            len(extract_subsets(truth, parameters=Parameters(plane_least=least)).plane_coefficients)
+            == expected
+        )
+    assert extract_subsets(
+        truth, parameters=Parameters(plane_least=1)
+    ).plane_coefficients.shape == (0, 3)
 
 
 def test_the_seed_decides_and_nothing_else():
-    truth = _two_planes() + np.random.default_rng(0).uniform(-0.05, 0.05, (120, 200)).astype(np.float32)
+    truth = _two_planes() + np.random.default_rng(0).uniform(-0.05, 0.05, (120, 200)).astype(
+        np.float32
+    )
     parameters = Parameters(plane_iterations=2, plane_sample=50, plane_bend=1)
     first, again = (extract_subsets(truth, parameters=parameters) for _ in range(2))
     np.testing.assert_array_equal(first.planes, again.planes)
     np.testing.assert_array_equal(first.plane_coefficients, again.plane_coefficients)
-    others = [extract_subsets(truth, parameters=Parameters(**{**parameters.as_dict(), "seed": seed})) for seed in range(1, 6)]
+    others = [
+        extract_subsets(truth, parameters=Parameters(**{**parameters.as_dict(), "seed": seed}))
+        for seed in range(1, 6)
+    ]
     assert any((other.planes != first.planes).any() for other in others)
 
 
@@ -92,5 +108,7 @@ def test_the_best_plane_through_three_pixels():
 def test_a_plane_needs_three_pixels():
     one = np.zeros((4, 4), np.float32)
     for mask in (np.zeros((4, 4), bool), np.eye(4, dtype=bool)):
-        with pytest.raises(DataError, match="a plane needs three pixels or more that are not on one line"):
+        with pytest.raises(
+            DataError, match="a plane needs three pixels or more that are not on one line"
+        ):
             fit_plane(one, mask)

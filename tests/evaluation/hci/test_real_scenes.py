@@ -32,7 +32,13 @@ def scene_and_subsets(data):
 # Counted beforehand by another program that filled unknown pixels with the nearest known one.
 @pytest.mark.parametrize(
     ("name", "counts"),
-    [("Pipes", (14,)), ("Jadeplant", (32,)), ("PlaytableP", (10,)), ("Adirondack", (1, 2)), ("Playroom", (1, 2))],
+    [
+        ("Pipes", (14,)),
+        ("Jadeplant", (32,)),
+        ("PlaytableP", (10,)),
+        ("Adirondack", (1, 2)),
+        ("Playroom", (1, 2)),
+    ],
 )
 def test_fine_structures_are_where_the_paper_shows_them(scene_and_subsets, name, counts):
     assert scene_and_subsets(name)[1].structure_count in counts
@@ -82,7 +88,9 @@ def _windows(size, *, shiftable=False):
 
 
 # Textured scenes: where matching fails altogether, as on the plain boards of Adirondack, its errors hide what windows do at edges.
-@pytest.mark.parametrize("name", ["Pipes", pytest.param("Jadeplant", marks=pytest.mark.slow), "PlaytableP"])
+@pytest.mark.parametrize(
+    "name", ["Pipes", pytest.param("Jadeplant", marks=pytest.mark.slow), "PlaytableP"]
+)
 def test_windows(scene_and_subsets, name):
     scene, subsets = scene_and_subsets(name)
     small, large, shiftable = (
@@ -90,8 +98,16 @@ def test_windows(scene_and_subsets, name):
         for method in (_windows(5), _windows(21), _windows(21, shiftable=True))
     )
     # Large windows fatten the foreground, less so if they may shift, and smooth surfaces; they close or lose what is thin.
-    assert small["hci_foreground_fattening"] < shiftable["hci_foreground_fattening"] < large["hci_foreground_fattening"]
+    assert (
+        small["hci_foreground_fattening"]
+        < shiftable["hci_foreground_fattening"]
+        < large["hci_foreground_fattening"]
+    )
     assert large["hci_bumpiness"] < 0.5 * small["hci_bumpiness"]
     assert large["hci_misorientation"] < small["hci_misorientation"]
     assert large["hci_porosity"] > small["hci_porosity"]
-    assert all(0 <= values[f"hci_{share}_fattening"] <= 1 for values in (small, large) for share in ("foreground", "detail"))
+    assert all(
+        0 <= values[f"hci_{share}_fattening"] <= 1
+        for values in (small, large)
+        for share in ("foreground", "detail")
+    )

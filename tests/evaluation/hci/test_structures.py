@@ -19,7 +19,11 @@ def _bars(draw):
     rows, columns = draw(st.sampled_from([5, 4, 3, 1])), draw(st.sampled_from([16, 12, 7, 1]))
     row = np.repeat(rng.choice(values, columns), rng.integers(1, 5, columns))[:columns]
     truth = np.array([np.roll(row, shift) for shift in np.cumsum(rng.choice([0, 0, 1, -1], rows))])
-    return np.where(rng.random(truth.shape) < draw(st.sampled_from([0.1, 0])), rng.choice(values, truth.shape), truth)
+    return np.where(
+        rng.random(truth.shape) < draw(st.sampled_from([0.1, 0])),
+        rng.choice(values, truth.shape),
+        truth,
+    )
 
 
 @given(
@@ -31,7 +35,9 @@ def _bars(draw):
     st.integers(0, 3),
 )
 def test_structures_equal_their_twins(truth, jump, widest, least, around, border):
-    parameters = Parameters(edge_jump=jump, structure_width=widest, structure_height=least, neighbourhood_width=around)
+    parameters = Parameters(
+        edge_jump=jump, structure_width=widest, structure_height=least, neighbourhood_width=around
+    )
     evaluated = ~np.isnan(truth)
     evaluated[:, :border] = False
     found = find_structures(truth, evaluated, parameters)
@@ -48,9 +54,28 @@ def test_bars_of_a_grid():
     for start, disparity in ((10, 9), (16, 11), (24, 9)):
         truth[8:22, start : start + 3] = disparity
     found = find_structures(truth, truth > 0, Parameters())
-    assert [np.flatnonzero(found.structures[15] == i).tolist() for i in (1, 2, 3)] == [[10, 11, 12], [16, 17, 18], [24, 25, 26]]
+    assert [np.flatnonzero(found.structures[15] == i).tolist() for i in (1, 2, 3)] == [
+        [10, 11, 12],
+        [16, 17, 18],
+        [24, 25, 26],
+    ]
     # As wide as the bar on each side; in the middle between two it is that of the left one. The bar's own disparity.
-    assert np.flatnonzero(found.neighbourhood[15]).tolist() == [7, 8, 9, 13, 14, 15, 19, 20, 21, 22, 23, 27, 28, 29]
+    assert np.flatnonzero(found.neighbourhood[15]).tolist() == [
+        7,
+        8,
+        9,
+        13,
+        14,
+        15,
+        19,
+        20,
+        21,
+        22,
+        23,
+        27,
+        28,
+        29,
+    ]
     assert found.neighbourhood_disparity[15, 13:16].tolist() == [9, 9, 11]
     assert found.neighbourhood_disparity[15, 19:24].tolist() == [11, 11, 11, 9, 9]
     assert not found.neighbourhood[5].any()

@@ -32,7 +32,11 @@ def test_scenes_without_anything(shape):
         assert not subsets.edges.any()
         assert subsets.structure_count == 0
         values = hci_metrics(truth, given, subsets)
-        without_planes = {k: v for k, v in values.items() if not k.endswith(("bumpiness", "offset", "misorientation"))}
+        without_planes = {
+            k: v
+            for k, v in values.items()
+            if not k.endswith(("bumpiness", "offset", "misorientation"))
+        }
         assert np.isnan(list(without_planes.values())).all()
 
 
@@ -44,7 +48,9 @@ def test_edited_subsets(made):
     edited = replace(subsets, evaluated=left)
     assert hci_metrics(maps["fattened"], truth, edited)["hci_foreground_fattening"] == 0.25
     edited = replace(subsets, planes=np.where(subsets.planes == 4, 4, 0).astype(np.int32))
-    assert hci_metrics(perfect + np.float32(2), truth, edited)["hci_offset"] == pytest.approx(2 / np.hypot(1, 0.25))
+    assert hci_metrics(perfect + np.float32(2), truth, edited)["hci_offset"] == pytest.approx(
+        2 / np.hypot(1, 0.25)
+    )
     with pytest.raises(ValueError, match="read-only"):
         subsets.planes[0, 0] = 1
 
@@ -52,5 +58,7 @@ def test_edited_subsets(made):
 def test_sizes_must_agree():
     with pytest.raises(DataError, match=r"truth has shape \(9,\); expected \(rows, columns\)"):
         extract_subsets(np.zeros(9, np.float32))
-    with pytest.raises(DataError, match=r"the mask of visible pixels \(3, 3\); both must be of one size"):
+    with pytest.raises(
+        DataError, match=r"the mask of visible pixels \(3, 3\); both must be of one size"
+    ):
         extract_subsets(np.zeros((4, 4), np.float32), np.ones((3, 3), bool))

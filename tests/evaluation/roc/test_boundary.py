@@ -60,7 +60,9 @@ def test_incomplete_means_are_refused():
         Point(0, 1, "gc", {"k": 1}, "teddy"),
         Point(0, 0, "gc", {"k": 2}, "teddy"),
     ]
-    with pytest.raises(DataError, match=r'^gc \{"k": 2\}: not measured on cones; a mean needs every scene'):
+    with pytest.raises(
+        DataError, match=r'^gc \{"k": 2\}: not measured on cones; a mean needs every scene'
+    ):
         mean_points(points)
     [kept] = mean_points(points, drop_incomplete=True)
     assert kept.parameters == {"k": 1}

@@ -61,8 +61,12 @@ def test_numbers_equal_sampling(first, second):
     a, b = roc_curve(_points(first)), roc_curve(_points(second))
     # Midpoints miss at most one step's width at each of at most 16 jumps, of at most 1.
     near = 2 * 16 / 4000
-    assert efficiency(a) == pytest.approx(2 * naive_roc.integral(lambda x: 1 - x - naive_roc.roc(first, x)), abs=near)
-    gain = 2 * naive_roc.integral(lambda x: max(naive_roc.roc(second, x) - naive_roc.roc(first, x), 0))
+    assert efficiency(a) == pytest.approx(
+        2 * naive_roc.integral(lambda x: 1 - x - naive_roc.roc(first, x)), abs=near
+    )
+    gain = 2 * naive_roc.integral(
+        lambda x: max(naive_roc.roc(second, x) - naive_roc.roc(first, x), 0)
+    )
     assert improvement(a, b) == pytest.approx(gain, abs=near)
 
 
@@ -72,9 +76,13 @@ def test_efficiency_and_improvement(first, second):
     assert -1e-12 <= efficiency(a) <= 1 + 1e-12
     assert improvement(a, b) >= 0
     assert improvement(a, a) == 0
-    assert efficiency(a) - efficiency(b) == pytest.approx(improvement(a, b) - improvement(b, a), abs=1e-12)
+    assert efficiency(a) - efficiency(b) == pytest.approx(
+        improvement(a, b) - improvement(b, a), abs=1e-12
+    )
     # More settings never harm.
-    assert efficiency(roc_curve(_points(first + second))) >= max(efficiency(a), efficiency(b)) - 1e-12
+    assert (
+        efficiency(roc_curve(_points(first + second))) >= max(efficiency(a), efficiency(b)) - 1e-12
+    )
 
 
 @given(rates, rates)
@@ -95,7 +103,9 @@ def test_printed_numbers_obey_the_identity(pair):
 
 
 def test_mistakes_are_one_line():
-    with pytest.raises(DataError, match="^ssd tsukuba: error_rate nan is not a number from 0 to 1$"):
+    with pytest.raises(
+        DataError, match="^ssd tsukuba: error_rate nan is not a number from 0 to 1$"
+    ):
         Point(0.5, np.nan, "ssd", scene="tsukuba")
     with pytest.raises(DataError, match="^point: sparsity_rate 1.5 is not a number from 0 to 1$"):
         Point(1.5, 0)

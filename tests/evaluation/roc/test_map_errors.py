@@ -48,11 +48,15 @@ def _tables(draw):
 
 @given(_tables(), st.sampled_from([1, -1]), st.sampled_from([1, 0, 2, 5]))
 def test_equals_tables_of_cells(inputs, direction, radius):
-    disparity, truth, match_truth, evaluated = (None if a is None else a[:, ::direction] for a in inputs)
+    disparity, truth, match_truth, evaluated = (
+        None if a is None else a[:, ::direction] for a in inputs
+    )
     expected = naive_roc.map_errors(disparity, truth, match_truth, direction, evaluated, radius)
     for threads in (1, 2):
         with in_threads(threads):
-            table = matching_table(truth, match_truth, direction=direction, evaluated=evaluated, radius=radius)
+            table = matching_table(
+                truth, match_truth, direction=direction, evaluated=evaluated, radius=radius
+            )
             assert dataclasses.astuple(map_errors(disparity, table)) == expected
 
 
@@ -74,14 +78,18 @@ def test_ideal_empty_and_shifted_maps_of_real_scenes(scene):
         if one.truth is None:
             continue
         table = scene_table(one)
-        visible = np.where(table.reference_status == VISIBLE, table.truth, NAN)[:, :: table.direction]
+        visible = np.where(table.reference_status == VISIBLE, table.truth, NAN)[
+            :, :: table.direction
+        ]
         for ideal in (visible, visible + 1, visible - 1):
             errors = map_errors(ideal, table)
             assert (errors.sparsity_rate, errors.error_rate) == (0, 0)
         empty = map_errors(np.full_like(visible, NAN), table)
         assert (empty.sparsity_rate, empty.error_rate) == (1, 0)
         # Two pixels are beyond the tolerance: nearly everything is wrong that counts.
-        assert map_errors(visible + 2, table).error_rate > 0.9 * empty.correspondences / empty.pixels
+        assert (
+            map_errors(visible + 2, table).error_rate > 0.9 * empty.correspondences / empty.pixels
+        )
         # Half of the matches: half of the correspondences are missing, or covered by a neighbour that shares their column.
         sparse = visible.copy()
         sparse[:, ::2] = NAN
@@ -111,9 +119,14 @@ def test_dense_truth_has_the_errors_of_occluded_pixels(scene):
 
 
 def test_the_published_maps_of_patchmatch(scene, data):
-    maps = find_maps(data / "middlebury-v2" / "submissions" / "patchmatch", protocol="middlebury-v2", data=data).maps
+    maps = find_maps(
+        data / "middlebury-v2" / "submissions" / "patchmatch", protocol="middlebury-v2", data=data
+    ).maps
     disparity = measure_map(maps[scene.name], scene).disparity
-    rates = [map_errors(disparity, scene_table(scene, radius=radius)).error_rate for radius in (0, 1, 2, 4)]
+    rates = [
+        map_errors(disparity, scene_table(scene, radius=radius)).error_rate
+        for radius in (0, 1, 2, 4)
+    ]
     # The numbers move by this much between occlusions found in the truth of one frame and of both.
     assert rates == pytest.approx(PATCHMATCH[scene.name.rpartition("/")[2]], abs=0.0017)
     assert rates == sorted(rates, reverse=True)
@@ -121,7 +134,9 @@ def test_the_published_maps_of_patchmatch(scene, data):
 
 def test_either_direction_of_a_synthetic_pair():
     scene = load_scene("synthetic/planes")
-    there, back = (scene_table(s) for s in (scene, scene.pair(scene.match_index, scene.reference_index)))
+    there, back = (
+        scene_table(s) for s in (scene, scene.pair(scene.match_index, scene.reference_index))
+    )
     # A pixel whose column finds back to another one that it does not agree with is occluded from one side only.
     assert (there.reference_status != back.match_status[:, ::-1]).mean() < 0.002
     assert (there.match_status != back.reference_status[:, ::-1]).mean() < 0.002
