@@ -1,1 +1,1 @@
-"""Small changes of the source code that the tests must notice; see ``scripts/mutants.py``."""
+"""Small changes of the source code that tests must notice: ``scripts/mutants.py``."""

@@ -1,7 +1,7 @@
 """Small changes of a syntax tree, such as ``<`` for ``<=``, and their random draw.
 
-Changes are numbered in the order of the syntax tree. A draw therefore depends neither on
-line breaks nor on comments. These parts of a file are never changed: docstrings,
+Changes are numbered in the order of the syntax tree. A draw therefore depends neither
+on line breaks nor on comments. These parts of a file are never changed: docstrings,
 annotations (except for the metadata of ``Annotated``, which the package evaluates),
 ``__all__``, statements for type checkers, and the texts of messages, that is ``raise``
 statements and calls of functions that warn or print.
@@ -15,6 +15,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -59,6 +60,12 @@ _IDENTIFYING = re.compile(r"key|identity|digest|hash|name|path|address", re.IGNO
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COLLECTIONS = (ast.Tuple, ast.List, ast.Set)
+Node = ast.expr | ast.stmt
+"""What a change replaces."""
+
+_Replacements = Iterator[tuple[str, Node, Node]]
+"""Kind of change, replaced node and replacement."""
+
 _TEXTS = (ast.JoinedStr, ast.List, ast.Tuple)
 
 
@@ -77,8 +84,8 @@ class Change:
     """
 
     kind: str
-    node: ast.AST
-    replacement: ast.AST
+    node: Node
+    replacement: Node
     ancestors: tuple[ast.AST, ...]
 
     @property
@@ -87,11 +94,16 @@ class Change:
         around = (*self.ancestors, self.node)
         return next(node for node in reversed(around) if isinstance(node, ast.stmt))
 
+    @property
+    def line(self) -> int:
+        """Line on which the changed code begins."""
+        return getattr(self._replaced_text(), "lineno", self.statement.lineno)
+
     def texts(self) -> tuple[str, str]:
-        """Return the code around the change, before and after it, without its formatting."""
+        """Return the code around the change, before and after it, in one formatting."""
         path = (*self.ancestors, self.node)
         around = path[path.index(self.statement) :]
-        # The header of a function, a loop or a class would be printed with its whole body.
+        # A statement with a body is too long to be shown as a whole.
         has_body = hasattr(self.statement, "body") and len(around) > 1
         outer = around[1] if has_body else around[0]
         new = _with_replacement(outer, self.node, self.replacement)
@@ -106,12 +118,13 @@ class Change:
             text = f"({text})"
 
         lines = source.encode().splitlines(keepends=True)
-        first, last = target.lineno - 1, target.end_lineno - 1
+        first = target.lineno - 1
+        last = (target.end_lineno or target.lineno) - 1
         before = b"".join(lines[:first]) + lines[first][: target.col_offset]
         after = lines[last][target.end_col_offset :] + b"".join(lines[last + 1 :])
         return (before + text.encode() + after).decode()
 
-    def _replaced_text(self) -> ast.AST:
+    def _replaced_text(self) -> Node:
         # Before Python 3.12 nodes inside an f-string have no correct positions.
         path = (*self.ancestors, self.node)
         return next((node for node in path if isinstance(node, ast.JoinedStr)), self.node)
@@ -123,7 +136,7 @@ def changes(tree: ast.Module) -> list[Change]:
 
 
 def draw(candidates: Sequence[Change], number: int, seed: int) -> list[int]:
-    """Draw indices of changes; each kind of change in turn, so that none is crowded out.
+    """Draw indices of changes, from each kind in turn, so that rare kinds occur.
 
     A smaller draw with the same seed is the beginning of a larger one.
 
@@ -174,11 +187,9 @@ def _changeable_children(node: ast.AST) -> Iterator[ast.AST]:
 
 def _metadata(annotation: ast.AST) -> list[ast.expr]:
     """Return the values in ``Annotated[type, ...]``, which are evaluated as checks."""
-    is_annotated = (
-        isinstance(annotation, ast.Subscript)
-        and _last_name(annotation.value) == "Annotated"
-        and isinstance(annotation.slice, ast.Tuple)
-    )
+    if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.slice, ast.Tuple):
+        return []
+    is_annotated = _last_name(annotation.value) == "Annotated"
     return annotation.slice.elts[1:] if is_annotated else []
 
 
@@ -198,9 +209,7 @@ def _is_for_readers(node: ast.AST) -> bool:
     return False
 
 
-def _changes_at(
-    node: ast.AST, ancestors: tuple[ast.AST, ...]
-) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _changes_at(node: ast.AST, ancestors: tuple[ast.AST, ...]) -> _Replacements:
     """Yield kind, replaced node and replacement of each change of this very node."""
     parent = ancestors[-1] if ancestors else None
     if isinstance(node, ast.Compare):
@@ -230,16 +239,14 @@ def _changes_at(
         yield from _parts_of_texts(node, ancestors)
 
 
-def _comparisons(node: ast.Compare) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _comparisons(node: ast.Compare) -> _Replacements:
     for i, operator in enumerate(node.ops):
         operators = list(node.ops)
         operators[i] = _COMPARISONS[type(operator)]()
         yield "comparison", node, _altered(node, ops=operators)
 
 
-def _constants(
-    node: ast.Constant, parent: ast.AST | None
-) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _constants(node: ast.Constant, parent: ast.AST | None) -> _Replacements:
     kind = "default" if isinstance(parent, ast.arguments | ast.AnnAssign) else "constant"
     if isinstance(node.value, bool):
         yield kind, node, ast.Constant(not node.value)
@@ -247,7 +254,7 @@ def _constants(
         yield kind, node, ast.Constant(node.value + 1)
 
 
-def _unary_operators(node: ast.UnaryOp) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _unary_operators(node: ast.UnaryOp) -> _Replacements:
     if isinstance(node.op, ast.USub):
         yield "sign", node, node.operand
     elif isinstance(node.op, ast.Not | ast.Invert):
@@ -256,7 +263,7 @@ def _unary_operators(node: ast.UnaryOp) -> Iterator[tuple[str, ast.AST, ast.AST]
 
 def _binary_operators(
     node: ast.BinOp | ast.AugAssign,
-) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+) -> _Replacements:
     operands = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.value,)
     # Texts and lists can be added but not subtracted: every test would fail.
     joins = any(isinstance(operand, _TEXTS) or _is_text(operand) for operand in operands)
@@ -266,7 +273,7 @@ def _binary_operators(
         yield "operator", node, _altered(node, op=_OPERATORS[type(node.op)]())
 
 
-def _conditions(node: ast.BoolOp) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _conditions(node: ast.BoolOp) -> _Replacements:
     other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
     yield "operator", node, _altered(node, op=other)
     for i in range(len(node.values)):
@@ -274,7 +281,7 @@ def _conditions(node: ast.BoolOp) -> Iterator[tuple[str, ast.AST, ast.AST]]:
         yield "condition", node, rest[0] if len(rest) == 1 else _altered(node, values=rest)
 
 
-def _calls(node: ast.Call) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _calls(node: ast.Call) -> _Replacements:
     for i, (first, second) in enumerate(zip(node.args, node.args[1:], strict=False)):
         is_starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
         if not is_starred and ast.dump(first) != ast.dump(second):
@@ -292,7 +299,7 @@ def _calls(node: ast.Call) -> Iterator[tuple[str, ast.AST, ast.AST]]:
 
 def _parts_of_collections(
     node: ast.Tuple | ast.List | ast.Set, parent: ast.AST | None
-) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+) -> _Replacements:
     is_target = not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
     # A type in brackets, and an index of an array, cannot lose a part.
     has_slice = any(isinstance(element, ast.Slice) for element in node.elts)
@@ -305,9 +312,7 @@ def _parts_of_collections(
         yield "key", node, _altered(node, elts=_without(node.elts, i))
 
 
-def _parts_of_texts(
-    node: ast.JoinedStr, ancestors: tuple[ast.AST, ...]
-) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+def _parts_of_texts(node: ast.JoinedStr, ancestors: tuple[ast.AST, ...]) -> _Replacements:
     """Yield f-strings without a part, where the string tells things apart."""
     names = []
     for ancestor in ancestors:
@@ -324,11 +329,11 @@ def _parts_of_texts(
             yield "key", node, _altered(node, values=_without(node.values, i))
 
 
-def _with_replacement(root: ast.AST, node: ast.AST, replacement: ast.AST) -> ast.AST:
+def _with_replacement(root: Any, node: ast.AST, replacement: ast.AST) -> Any:
     """Return a copy of a tree in which a node is replaced."""
     if root is node:
         return replacement
-    fields = {}
+    fields: dict[str, object] = {}
     for name, value in ast.iter_fields(root):
         if isinstance(value, list):
             fields[name] = [_with_replacement_or_same(item, node, replacement) for item in value]
@@ -341,7 +346,7 @@ def _with_replacement_or_same(value: object, node: ast.AST, replacement: ast.AST
     return _with_replacement(value, node, replacement) if isinstance(value, ast.AST) else value
 
 
-def _altered(node: ast.AST, **fields: object) -> ast.AST:
+def _altered(node: Any, **fields: object) -> Any:
     """Return a shallow copy of a node with other fields."""
     new = copy.copy(node)
     for name, value in fields.items():
@@ -349,7 +354,7 @@ def _altered(node: ast.AST, **fields: object) -> ast.AST:
     return new
 
 
-def _without(items: Iterable[ast.AST], index: int) -> list[ast.AST]:
+def _without(items: Iterable[Any], index: int) -> list[Any]:
     return [item for i, item in enumerate(items) if i != index]
 
 

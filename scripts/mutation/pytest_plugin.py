@@ -1,7 +1,7 @@
-"""Plug-in of pytest that selects and orders tests, notes their outcomes and names contexts.
+"""Plug-in of pytest that orders tests, notes outcomes and names contexts of coverage.
 
-It is copied to a folder of its own and read with ``-p``, so that it works in any checkout.
-Environment variables set it up, because they also reach tests that start pytest again.
+It is copied to a folder of its own and loaded with ``-p``, so that it works in any
+checkout. Environment variables set it up, so that no project has to know its options.
 
 MUTATION_TESTS
     File with the names of the tests to run, in their order, as JSON. Default: all.
@@ -28,7 +28,7 @@ def pytest_configure() -> None:
     # A shell's background job ignores SIGINT, and tests of interruptions need it.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # A found change needs no smaller example. Without the JIT the project has another profile.
+    # One example that fails is enough; without the JIT conftest chooses fewer examples.
     if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0" and "hypothesis" in sys.modules:
         from hypothesis import errors, settings
 

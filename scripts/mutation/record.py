@@ -1,7 +1,7 @@
-"""Which lines each test executes: recorded once, and kept for as long as the code is the same.
+"""Which lines each test executes: recorded once, and kept while the code is the same.
 
-The record of a file of tests depends on that file and on everything else that tests read,
-except for other files of tests. After a change of one file of tests only this file is
+The record of a file of tests depends on that file and on everything else that tests
+read, except for other files of tests. If one file of tests changes, only this file is
 recorded again. Lines that a test executes in other processes belong to it too.
 """
 
@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mutation.trees import Processes, Tree, copied, project_files
+from mutation.trees import Processes, Tree, copied, copy_kernels, project_files
 from mutation.witnesses import Lines
 
 SOURCES = "stereo_framework"
@@ -45,7 +46,7 @@ context = ${{PYTEST_CURRENT_TEST-}}
 patch = fork, _exit
 disable_warnings = no-data-collected, module-not-imported, module-not-measured
 """
-"""Settings of coverage.py. Pytest names the running test in a variable, for other processes."""
+"""Settings of coverage.py; pytest names the running test in a variable of processes."""
 
 
 class FailingTests(Exception):
@@ -87,7 +88,7 @@ class Recorder:
     Attributes
     ----------
     root : Path
-        The checkout.
+        A copy of the checkout, to which compiled kernels are added.
     cache : Path
         Folder of the records.
     processes : Processes
@@ -107,8 +108,10 @@ class Recorder:
 
     def __post_init__(self) -> None:
         shared = [name for name in project_files(self.root) if name.startswith(_SHARED)]
-        names = [name for name in shared if not is_test_file(name)]
+        imported = _imported_test_files(self.root, shared)
+        names = [name for name in shared if not is_test_file(name) or name in imported]
         self._digest = _digest_of_files(self.root, names)
+        copy_kernels(self._kernels, self.root)
 
     def recorded(self, files: Sequence[str], *, interpreted: bool) -> list[RecordedTest]:
         """Return the tests of files, with their lines.
@@ -158,6 +161,9 @@ class Recorder:
                     done += len(names)
                     seconds = time.monotonic() - start
                     self.report(f"  {done} of {len(files)} files recorded after {seconds:.0f} s")
+                for tree in trees:
+                    copy_kernels(tree.folder, self.root)
+                copy_kernels(self.root, self._kernels)
             except BaseException:
                 self.processes.stop()
                 pool.shutdown(cancel_futures=True)
@@ -200,7 +206,7 @@ class Recorder:
         self, tree: Tree, files: Sequence[str], failed: Sequence[str], interpreted: bool
     ) -> None:
         """Run failed tests again, because some look at what coverage changes."""
-        output = tree.output.read_text(encoding="utf-8", errors="replace")
+        end = tree.end_of_output()
         if failed:
             status = tree.run_tests(
                 files, names=failed, interpreted=interpreted, stop_at_failure=False
@@ -208,13 +214,17 @@ class Recorder:
             if status == 0:
                 self.report(f"  left out because they fail under coverage: {', '.join(failed)}")
                 return
-            output = tree.output.read_text(encoding="utf-8", errors="replace")
-        end = "\n".join(output.splitlines()[-15:])
+            end = tree.end_of_output()
         message = (
             "tests fail before any change of the source code, so that they cannot show whether"
             f" a change is found; the end of their output is:\n{end}"
         )
         raise FailingTests(message)
+
+    @property
+    def _kernels(self) -> Path:
+        """Folder of the kernels that were compiled for this code."""
+        return self.cache / f"kernels-{self._digest[:32]}"
 
     def _path(self, file: str, interpreted: bool) -> Path:
         # The content of a file with doctests is part of the shared digest already.
@@ -233,8 +243,12 @@ class Recorder:
 
     def _delete_old_records(self) -> None:
         oldest = time.time() - _DAYS * 86400
-        for path in self.cache.glob("*.json.gz"):
-            if path.stat().st_mtime < oldest:
+        for path in self.cache.glob("*"):
+            if path.stat().st_mtime >= oldest:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
                 path.unlink(missing_ok=True)
 
 
@@ -250,6 +264,16 @@ def test_files(root: Path) -> list[str]:
         name for name in names if name.startswith(f"{SOURCES}/") and _has_examples(root / name)
     ]
     return [name for name in names if is_test_file(name)] + with_examples
+
+
+def _imported_test_files(root: Path, names: Sequence[str]) -> set[str]:
+    """Return the files of tests that other files of tests import."""
+    modules: set[str] = set()
+    for name in names:
+        if name.startswith("tests/") and name.endswith(".py"):
+            text = (root / name).read_text(encoding="utf-8")
+            modules.update(re.findall(r"^(?:import|from) (test_\w+)", text, re.MULTILINE))
+    return {name for name in names if Path(name).stem in modules}
 
 
 def _has_examples(path: Path) -> bool:
@@ -285,7 +309,7 @@ def _lines_of_tests(tree: Tree) -> dict[str, dict[str, str]]:
     bits: dict[str, dict[str, int]] = {}
     for path in tree.scratch.glob("lines.*"):
         for context, file, numbits in _rows(path):
-            # Other processes have the name that pytest gives, with the phase of the test.
+            # In other processes the name is followed by the phase of the test.
             name = re.sub(r" \((setup|call|teardown)\)$", "", context)
             if not name or not Path(file).is_relative_to(tree.folder):
                 continue

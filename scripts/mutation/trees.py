@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import shutil
@@ -116,7 +117,7 @@ class Tree:
         seconds: float | None = None,
         coverage: Path | None = None,
     ) -> int | None:
-        """Run tests and return the exit status of pytest, or None if they exceed their time.
+        """Run tests; return the exit status of pytest, or None if they take too long.
 
         Parameters
         ----------
@@ -149,6 +150,11 @@ class Tree:
         if interpreted:
             command += ["-m", "not slow and not docs and not compiled"]
         return self.processes.run(command, self.folder, environment, self.output, seconds)
+
+    def end_of_output(self) -> str:
+        """Return the last lines of the output of the last run."""
+        output = self.output.read_text(encoding="utf-8", errors="replace")
+        return "\n".join(output.splitlines()[-15:])
 
     def outcomes(self) -> list[dict[str, object]]:
         """Return name, seconds and outcome of the tests of the last run."""
@@ -183,10 +189,23 @@ def copied(root: Path, processes: Processes) -> Iterator[Tree]:
 
 
 def copy_tree(root: Path, target: Path) -> None:
-    """Copy the files of the project, new files too, and the kernels that are compiled."""
-    for name in [*project_files(root), *_compiled_kernels(root)]:
+    """Copy the files of a project, new files too, and its compiled kernels."""
+    for name in project_files(root):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(root / name, target / name)
+    copy_kernels(root, target)
+
+
+def copy_kernels(source: Path, target: Path) -> None:
+    """Copy compiled kernels where the target has none or older ones."""
+    for index in source.rglob("*.nbi"):
+        copied_index = target / index.relative_to(source)
+        if copied_index.exists() and copied_index.stat().st_mtime >= index.stat().st_mtime:
+            continue
+        # Files of machine code are numbered, and their numbers belong to one index.
+        copied_index.parent.mkdir(parents=True, exist_ok=True)
+        for path in [*index.parent.glob(f"{glob.escape(index.stem)}.*.nbc"), index]:
+            shutil.copy2(path, copied_index.parent)
 
 
 def project_files(root: Path) -> list[str]:
@@ -198,11 +217,6 @@ def project_files(root: Path) -> list[str]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     return sorted(name for name in listing.stdout.split("\0") if name and (root / name).is_file())
-
-
-def _compiled_kernels(root: Path) -> list[str]:
-    paths = (root / "stereo_framework").rglob("*.nb[ci]")
-    return [path.relative_to(root).as_posix() for path in paths]
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -1,8 +1,8 @@
 """Lines whose execution shows that a test meets a change of the source code.
 
-For a change inside a function these are the lines of its statement. Other changes act when
-a module is imported, where coverage belongs to no test, or in a kernel, whose lines coverage
-does not see when the kernel is compiled. For such a change the lines are those of the
+For a change inside a function these are the lines of its statement. Other changes act
+when a module is imported, where coverage belongs to no test, or in a compiled kernel,
+whose lines coverage does not see. For such a change the lines are those of the
 functions that use the changed name, directly or through other names.
 """
 
@@ -18,12 +18,13 @@ from mutation.changes import Change
 Lines = frozenset[tuple[str, int]]
 """Pairs of a file and the number of a line in it."""
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """A statement of a module, with the names that it defines and the names that it mentions."""
+    """A statement of a module, with the names that it defines and that it uses."""
 
     file: str
     names: frozenset[str]
@@ -59,15 +60,18 @@ class Package:
         functions = [node for node in change.ancestors if isinstance(node, _FUNCTIONS)]
         if functions and functions[-1] is change.statement:
             # Defaults and decorators act when the function is called.
-            body = _lines_of_bodies(file, functions[-1])
-            hidden = compiled and any(map(is_kernel, functions))
+            lines = _lines_of_bodies(file, functions[-1])
+        elif functions:
+            lines = _lines_of_header(file, change.statement)
         else:
-            body = _lines_of_header(file, change.statement) if functions else frozenset()
-            hidden = compiled and any(map(is_kernel, functions))
-        if body and not hidden:
-            return body
+            lines = frozenset()
+        hidden = compiled and any(map(is_kernel, functions))
+        if lines and not hidden:
+            return lines
 
-        top = change.ancestors[1] if len(change.ancestors) > 1 else change.statement
+        path = (*change.ancestors, change.node)
+        # The first node is the module, whose parts are statements.
+        top = next(node for node in path if isinstance(node, ast.stmt))
         scope = _scope(file, top)
         if scope.lines and not hidden:
             return scope.lines
@@ -104,7 +108,7 @@ class Package:
 
 
 def is_kernel(function: ast.AST) -> bool:
-    """Tell whether numba compiles a function, so that coverage does not see its lines."""
+    """Tell whether numba compiles a function, so that coverage misses its lines."""
     decorators = [ast.unparse(node) for node in getattr(function, "decorator_list", [])]
     return any(text.partition("(")[0].endswith(("kernel", "jit")) for text in decorators)
 
@@ -126,8 +130,8 @@ def _scope(file: str, statement: ast.stmt) -> _Scope:
     return _Scope(file, frozenset(names), frozenset(mentions), frozenset(lines))
 
 
-def _plain_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the functions in a statement that are not compiled, without those inside them."""
+def _plain_functions(node: ast.AST) -> Iterator[_Function]:
+    """Yield the outermost functions in a statement, except for kernels."""
     if isinstance(node, _FUNCTIONS):
         if not is_kernel(node):
             yield node
@@ -136,16 +140,17 @@ def _plain_functions(node: ast.AST) -> Iterator[ast.AST]:
         yield from _plain_functions(child)
 
 
-def _lines_of_bodies(file: str, function: ast.AST) -> Lines:
-    # Entering a function executes its `def` line at definition only; its body shows a call.
+def _lines_of_bodies(file: str, function: _Function) -> Lines:
+    # The line of `def` is executed at definition, so only the body shows a call.
     first = function.body[0].lineno
-    return frozenset((file, line) for line in range(first, function.end_lineno + 1))
+    last = function.end_lineno or first
+    return frozenset((file, line) for line in range(first, last + 1))
 
 
 def _lines_of_header(file: str, statement: ast.stmt) -> Lines:
     """Return the lines of a statement without those of the statements inside it."""
     body = getattr(statement, "body", None)
-    last = statement.end_lineno
+    last = statement.end_lineno or statement.lineno
     if body:
         last = max(statement.lineno, body[0].lineno - 1)
     return frozenset((file, line) for line in range(statement.lineno, last + 1))
