@@ -26,7 +26,7 @@ SOURCE_FOLDERS = (PACKAGE, "configs", "examples", "tests", "scripts", "benchmark
 FOLDERS = (*SOURCE_FOLDERS, "docs", "paper", ".ci", ".github")
 """Folders whose paths may be named."""
 
-TEST_FOLDERS = {"attack", "faults", "fuzz", "golden"}
+TEST_FOLDERS = {"attack", "faults", "fuzz", "golden", "mutation"}
 """Folders of tests that belong to no package."""
 
 Names = Iterable[str]
