@@ -2,7 +2,7 @@
 
     python scripts/unfinished_files.py          remove rules that files no longer break
     python scripts/unfinished_files.py --add    also add rules that files break
-    python scripts/unfinished_files.py --check  change nothing, report what would change
+    python scripts/unfinished_files.py --check  change nothing, report the changes
 
 The list follows the comment ``# not rewritten yet`` in the table
 ``[tool.ruff.lint.per-file-ignores]``. Each line of it names a file and the rules that
@@ -58,6 +58,12 @@ class Configuration:
 
     def with_entries(self, entries: RulesOfFile) -> str:
         """Return the text of pyproject.toml with another list."""
+        if entries and HEADING not in self.before:
+            message = (
+                f"pyproject.toml: the comment '{HEADING}' is missing; "
+                f"add it as the last line of the table {TABLE}"
+            )
+            raise ListError(message)
         exact_paths = set(re.findall(r'^"([^"]+)" = ', self.before + self.after, re.MULTILINE))
         lines = []
         for path in sorted(entries):
@@ -69,15 +75,14 @@ class Configuration:
 
 
 def read_configuration(text: str) -> Configuration:
-    """Divide the text of pyproject.toml at the list of unfinished files."""
+    """Divide the text of pyproject.toml at the list of unfinished files.
+
+    Without the comment of the list, the list is empty.
+    """
     lines = text.splitlines(keepends=True)
     first = next((i for i, line in enumerate(lines, 1) if line.startswith(HEADING)), None)
     if first is None:
-        message = (
-            f"pyproject.toml: the comment '{HEADING}' is missing; "
-            f"add it as the last line of the table {TABLE}"
-        )
-        raise ListError(message)
+        return Configuration(text, {}, "")
 
     entries = {}
     last = first
@@ -166,14 +171,19 @@ def update(root: Path, add: bool, check: bool) -> int:
     finished = difference(configuration.entries, broken)
     missing = difference(broken, configuration.entries)
 
-    removal = "to be removed from the list" if check else "removed from the list"
-    addition = "added to the list" if add else "not in the list; correct the file, or use --add"
-    print_files(finished, f"no longer broken; {removal}")
-    print_files(missing, f"broken; {addition}")
-
     if check:
+        print_files(finished, "no longer broken; run the program without --check")
+        print_files(missing, "broken, and not in the list; correct the file")
         return 1 if finished or missing else 0
-    entries = broken if add else intersection(configuration.entries, broken)
+
+    if add:
+        entries = broken
+        addition = "broken; added to the list"
+    else:
+        entries = intersection(configuration.entries, broken)
+        addition = "broken, and not in the list; correct the file, or use --add"
+    print_files(finished, "no longer broken; removed from the list")
+    print_files(missing, addition)
     write_atomically(path, configuration.with_entries(entries))
     print(f"{path.name}: the list has {len(entries)} files")
     return 1 if missing and not add else 0

@@ -169,11 +169,9 @@ class Model:
 
     def seed(self, node: Node) -> int | None:
         """Of the stages that draw random numbers."""
-        return (
-            node.value
-            if node.value is not None and is_right(SeedKey, "seed", node, self.faults)
-            else None
-        )  # type: ignore[return-value]
+        if node.value is not None and is_right(SeedKey, "seed", node, self.faults):
+            return node.value  # type: ignore[return-value]
+        return None
 
     def report(self, node: Node) -> None:
         """Plots and tables."""

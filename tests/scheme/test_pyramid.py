@@ -44,14 +44,37 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
             assert math.isnan(high[y, x])
             continue
         # The range holds what was found, widened, as far as the search does, and ends at levels next to it.
-        levels = search.disparities.astype(float)
         least, most = 2 * min(known) - margin, 2 * max(known) + margin
-        assert low[y, x] == pytest.approx(
-            max([d for d in levels if d <= least + 1e-6] or [levels[0]]), abs=1e-5
-        )
-        assert high[y, x] == pytest.approx(
-            min([d for d in levels if d >= most - 1e-6] or [levels[-1]]), abs=1e-5
-        )
+        assert is_next_level(low[y, x], least, search, "below")
+        assert is_next_level(high[y, x], most, search, "above")
+
+
+def is_next_level(found, disparity, search, side):
+    """Return whether a limit is the level next to a disparity, on one of its sides.
+
+    At a disparity that float32 cannot hold, such as 5/3, rounding may take the next level.
+    """
+    levels = search.disparities.astype(float)
+    is_exact = disparity == np.float32(disparity) and search.step != 1 / 3
+    roundings = [0] if is_exact else [-1e-6, 1e-6]
+    if side == "below":
+        expected = [max([d for d in levels if d <= disparity + r] or levels[:1]) for r in roundings]
+    else:
+        expected = [
+            min([d for d in levels if d >= disparity + r] or levels[-1:]) for r in roundings
+        ]
+    return min(abs(found - level) for level in expected) <= 1e-5
+
+
+@pytest.mark.parametrize("levels", [(0, 5), (1, 3), (1, 6), (3, 7), (-9, -8), (6, 10)])
+def test_rounding_of_thirds_widens_a_range_by_at_most_one_level(levels):
+    """The quotient of float32 numbers may lie a little below a whole number of levels."""
+    minimum, maximum = (level / 3 for level in levels)
+    search = Search(minimum, maximum, 1 / 3)
+    low, high = spread(np.float32([[maximum / 2]]), search, (2, 2), margin=0.0, size=1)
+    assert high == pytest.approx(maximum, abs=1e-5)
+    assert (low <= maximum + 1e-5).all()
+    assert (low >= maximum - 1 / 3 - 1e-5).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -147,3 +170,28 @@ def test_the_pairs_own_mask_is_respected():
     pyramid(solve, limited, levels=2)
     np.testing.assert_array_equal(seen[0].mask.valid, valid[::2, ::2])
     assert (seen[0].mask.low[:, :30] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        # The range of the smaller map is 5 to 9. A limit of the pair narrows one end of it.
+        ({}, (5, 9)),
+        ({"low": 3}, (5, 9)),
+        ({"low": 6}, (6, 9)),
+        ({"high": 12}, (5, 9)),
+        ({"high": 8}, (5, 8)),
+        ({"low": 6, "high": 8}, (6, 8)),
+        # Ranges that do not meet leave the limits of the pair.
+        ({"low": 10}, (10, np.nan)),
+        ({"high": 4}, (np.nan, 4)),
+    ],
+)
+def test_either_limit_of_a_pair_narrows_the_range_alone(limits, expected):
+    maps = {name: np.full(PAIR.shape, limit, np.float32) for name, limit in limits.items()}
+    mask = SearchMask(**maps) if maps else None
+    pair = Pair(PAIR.reference, PAIR.match, PAIR.search, mask)
+    ends = (np.full(PAIR.shape, end, np.float32) for end in (5, 9))
+    # Column 40 sees all of the range in the target image.
+    narrow = narrowed(pair, *ends).mask
+    np.testing.assert_array_equal((narrow.low[0, 40], narrow.high[0, 40]), expected)
