@@ -28,14 +28,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mutation import record
 from mutation.changes import Change, changes, draw
 from mutation.record import SOURCES, FailingTests, Recorder
 from mutation.results import Mutant, Outcome, Results, UsageError
-from mutation.trees import Processes, Stopped, copied, project_files
+from mutation.trees import Processes, Stopped, copied, finished, project_files
 from mutation.trials import Trials
 from mutation.witnesses import is_kernel
 
@@ -187,7 +187,7 @@ def _outcomes(
     pool = ThreadPoolExecutor(workers)
     try:
         mutant_of = {pool.submit(trials.outcome, *pair): pair[0] for pair in pairs}
-        for future in as_completed(mutant_of):
+        for future in finished(mutant_of):
             yield mutant_of[future], future.result()
     except BaseException:
         processes.stop()

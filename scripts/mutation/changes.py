@@ -52,6 +52,9 @@ _COUNTERPARTS = {
 }
 _COUNTERPARTS |= {second: first for first, second in _COUNTERPARTS.items()}
 
+_SYMMETRIC = {"min", "max", "minimum", "maximum", "fmin", "fmax", "hypot", "array_equal"}
+"""Functions whose result does not depend on the order of their arguments."""
+
 _SPEAKING = re.compile(r"^(print|warn|warning|fail|debug|info|secho|echo)$|(Error|Warning)$")
 """Names of functions and classes whose arguments are texts for people."""
 
@@ -93,6 +96,14 @@ class Change:
         """Innermost statement that contains the change."""
         around = (*self.ancestors, self.node)
         return next(node for node in reversed(around) if isinstance(node, ast.stmt))
+
+    @property
+    def is_in_function(self) -> bool:
+        """Whether the changed code is executed when a function is called."""
+        return any(
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node is not self.statement
+            for node in self.ancestors
+        )
 
     @property
     def line(self) -> int:
@@ -282,7 +293,9 @@ def _conditions(node: ast.BoolOp) -> _Replacements:
 
 
 def _calls(node: ast.Call) -> _Replacements:
-    for i, (first, second) in enumerate(zip(node.args, node.args[1:], strict=False)):
+    is_symmetric = _last_name(node.func) in _SYMMETRIC
+    pairs = [] if is_symmetric else zip(node.args, node.args[1:], strict=False)
+    for i, (first, second) in enumerate(pairs):
         is_starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
         if not is_starred and ast.dump(first) != ast.dump(second):
             arguments = [*node.args[:i], second, first, *node.args[i + 2 :]]

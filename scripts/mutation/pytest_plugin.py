@@ -14,6 +14,8 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +27,7 @@ _OUTCOMES: dict[str, str] = {}
 
 def pytest_configure() -> None:
     """Choose few random examples, and let tests be interrupted."""
+    threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     # A shell's background job ignores SIGINT, and tests of interruptions need it.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,6 +37,14 @@ def pytest_configure() -> None:
 
         with contextlib.suppress(errors.InvalidArgument):
             settings.load_profile("planted")
+
+
+def _end_with(parent: int) -> None:
+    """Kill the tests and their processes when the program that started them is gone."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    # The program made this process the leader of its group.
+    os.killpg(os.getpid(), signal.SIGKILL)
 
 
 @pytest.hookimpl(trylast=True)

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mutation.trees import Processes, Tree, copied, copy_kernels, project_files
+from mutation.trees import Processes, Tree, copied, copy_kernels, finished, project_files
 from mutation.witnesses import Lines
 
 SOURCES = "stereo_framework"
@@ -155,10 +155,11 @@ class Recorder:
                 stack.enter_context(copied(self.root, self.processes)) for _ in range(self.workers)
             ]
             try:
-                for names in pool.map(
-                    lambda chunk: self._record_chunk(chunk, interpreted, trees), chunks
-                ):
-                    done += len(names)
+                futures = [
+                    pool.submit(self._record_chunk, chunk, interpreted, trees) for chunk in chunks
+                ]
+                for future in finished(futures):
+                    done += len(future.result())
                     seconds = time.monotonic() - start
                     self.report(f"  {done} of {len(files)} files recorded after {seconds:.0f} s")
                 for tree in trees:

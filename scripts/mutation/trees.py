@@ -12,9 +12,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 _PLUGIN = Path(__file__).with_name("pytest_plugin.py")
 
@@ -165,8 +169,15 @@ class Tree:
         return [json.loads(line) for line in lines if line.endswith("}")]
 
     def _environment(self, interpreted: bool) -> dict[str, str]:
-        # A shared cache of kernels would keep those of changed files.
-        dropped = ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "MUTATION_TESTS", "PYTEST_ADDOPTS")
+        # A shared cache of kernels would keep those of changed files. A test that runs
+        # this program must not give its name to the tests in the copy.
+        dropped = {
+            "NUMBA_CACHE_DIR",
+            "NUMBA_DISABLE_JIT",
+            "MUTATION_TESTS",
+            "PYTEST_ADDOPTS",
+            "PYTEST_CURRENT_TEST",
+        }
         environment = {name: text for name, text in os.environ.items() if name not in dropped}
         shutil.copy(_PLUGIN, self.scratch)
         environment["PYTHONPATH"] = os.pathsep.join([str(self.folder), str(self.scratch)])
@@ -176,6 +187,15 @@ class Tree:
             # Tests on real scenes take minutes without the JIT.
             environment["STEREO_DATA"] = ""
         return environment
+
+
+def finished(futures: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
+    """Yield futures when they are done; unlike `as_completed`, notice signals soon."""
+    waiting = set(futures)
+    while waiting:
+        # A signal that another thread receives does not end a wait without a limit.
+        done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+        yield from done
 
 
 @contextlib.contextmanager

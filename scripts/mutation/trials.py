@@ -53,11 +53,15 @@ class Trials:
         self._seconds = seconds
         self._tests = tests
         self._package = Package(trees)
+        self._files_with_kernels = {
+            file for file, tree in trees.items() if any(map(is_kernel, ast.walk(tree)))
+        }
 
     def outcome(self, mutant: Mutant, change: Change) -> Outcome:
         """Make a change in a copy and run the tests that execute it."""
         start = time.monotonic()
         in_kernel = any(map(is_kernel, change.ancestors))
+        may_compile = mutant.file in self._files_with_kernels or not change.is_in_function
         number_run = 0
         number_of_all = 0
         reason = ""
@@ -71,7 +75,8 @@ class Trials:
                     path = tree.folder / mutant.file
                     source = path.read_text(encoding="utf-8")
                     path.write_text(change.applied(source), encoding="utf-8")
-                    reason = self._failure(tree, chosen, interpreted=interpreted)
+                    limit = self._limit(chosen, compiles=may_compile and not interpreted)
+                    reason = self._failure(tree, chosen, limit, interpreted=interpreted)
             if reason:
                 break
 
@@ -87,7 +92,8 @@ class Trials:
         if not chosen:
             return
         with copied(self._root, self._processes) as tree:
-            reason = self._failure(tree, chosen, interpreted=False)
+            limit = self._limit(chosen, compiles=True)
+            reason = self._failure(tree, chosen, limit, interpreted=False)
             end = tree.end_of_output()
             copy_kernels(tree.folder, self._root)
         if reason:
@@ -98,11 +104,15 @@ class Trials:
         lines = self._package.witnesses(mutant.file, change, compiled=not interpreted)
         return [test for test in self._tests.get(interpreted, []) if test.executes(lines)]
 
-    def _failure(self, tree: Tree, tests: Sequence[RecordedTest], *, interpreted: bool) -> str:
-        """Return the name of the first test that fails, another reason or nothing."""
+    def _limit(self, tests: Sequence[RecordedTest], *, compiles: bool) -> float:
+        """Return the seconds after which a change counts as one that never ends."""
         limit = _START + _SLOWER * sum(test.seconds for test in tests)
-        if not interpreted:
-            limit += _COMPILING
+        return limit + _COMPILING if compiles else limit
+
+    def _failure(
+        self, tree: Tree, tests: Sequence[RecordedTest], limit: float, *, interpreted: bool
+    ) -> str:
+        """Return the name of the first test that fails, another reason or nothing."""
         status = tree.run_tests(
             sorted({test.file for test in tests}),
             names=[test.name for test in tests],

@@ -69,6 +69,7 @@ def test_changes_of_each_kind(kind, source, expected):
         "if __name__ == '__main__':\n    main(1)",
         "x = f(*a, *b)",
         "x = f(a, a)",
+        "x = np.hypot(a, b)",
         "a, b = c, d",
         "image[i:, :]",
         "'a' + b",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mutants
 import pytest
+from mutation import trials
 from mutation.record import RecordedTest, Recorder
 from mutation.results import Mutant, Outcome, Results, UsageError
 from mutation.trees import Processes
@@ -82,6 +83,7 @@ def tried_changes(weak_project, tmp_path, monkeypatch):
     """A function that runs the command on the weak project."""
     pytest.importorskip("coverage")
     monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(trials, "_START", 20)
 
     def try_changes(*options):
         arguments = ["weak.py", "--cache", str(tmp_path / "cache"), "--workers", "2", *options]
