@@ -1,4 +1,4 @@
-"""The meter of legibility on small sources: a case and a plain source of each column."""
+"""The meter of legibility on small sources, each with or without a case."""
 
 import json
 import shutil

@@ -244,7 +244,7 @@ class SyntaxTree:
             self.tokens[node] += 1
 
     def _add_value(self, node: ast.AST, plan: FieldPlan, value: object) -> tuple[str, ...]:
-        """Add a child to the nodes, and return the texts that the value adds to a node."""
+        """Add a child to the nodes, and return the texts of the value itself."""
         if value is None:
             return ()
         if isinstance(value, str):
