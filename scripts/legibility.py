@@ -51,6 +51,9 @@ from meter.samples import draw, functions_with_places, sentences_with_places
 MAX_PLACES = 50
 WIDTH = 9
 
+INTERRUPTED = 130
+"""Exit status of a program that Ctrl-C stops."""
+
 
 def parsed_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line, and refuse options that exclude each other."""
@@ -230,6 +233,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output, such as `head`, has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except (UsageError, OSError) as error:
         print(f"legibility.py: {error}", file=sys.stderr)
         return 2

@@ -325,6 +325,8 @@ def test_table_is_read_as_it_was_written(tmp_path):
     path.write_text(path.read_text("utf-8").replace("5/100", "five"), encoding="utf-8")
     with pytest.raises(UsageError, match="the row of a/b cannot be read"):
         read_table(path)
+    with pytest.raises(UsageError, match="there is no table of ceilings"):
+        read_table(tmp_path / "nowhere.txt")
     path.write_text("group | words\n", encoding="utf-8")
     with pytest.raises(UsageError, match="the columns of the table differ"):
         read_table(path)
@@ -337,7 +339,7 @@ def test_message_about_a_ceiling_names_the_numbers_the_remedy_and_the_places(
     measurement = measure("found = 1\n\ntold = 2")
     measurement.path = Path("source.py")
     table = {"a": row(vague=Share(1, 2))}
-    message = "\n".join(complaints_about_ceilings(table, {"a": [measurement]}))
+    message, advice = complaints_about_ceilings(table, {"a": [measurement]})
     event = "a: 2 cases in the column 'vague' (figure 1000.0)"
     limit = "the ceiling is 1/2, which allows 1 cases today"
     assert message.splitlines() == [
@@ -345,6 +347,7 @@ def test_message_about_a_ceiling_names_the_numbers_the_remedy_and_the_places(
         "  worst place: source.py:1: the name 'found'",
         "  worst place: source.py:3: the name 'told'",
     ]
+    assert advice.endswith("python scripts/legibility.py --write-ceilings --raise GROUP GROUP")
 
 
 def test_changed_lines_are_shown_alone(measure, tmp_path, monkeypatch):
@@ -353,7 +356,8 @@ def test_changed_lines_are_shown_alone(measure, tmp_path, monkeypatch):
     measurement.path = Path("source.py")
     changes = Changes({"source.py": {3}})
     monkeypatch.setattr("meter.review.changes_since", lambda root, path: changes)
-    (message,) = complaints_about_ceilings({"a": row(vague=Share(1, 2))}, {"a": [measurement]})
+    table = {"a": row(vague=Share(1, 2))}
+    message, _ = complaints_about_ceilings(table, {"a": [measurement]})
     assert message.splitlines()[1:] == ["  changed line: source.py:3: the name 'told'"]
 
 

@@ -81,7 +81,7 @@ def test_reason_of_an_exception_follows_its_rules(comment, has_reason):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """Create files that break a rule, and return the pyproject.toml of their project."""
+    """Create files that break a rule, and return the path of pyproject.toml."""
     Path(tmp_path, "long.py").write_text(LONG_LINE)
     Path(tmp_path, "both.py").write_text(f"import sys\n{LONG_LINE}")
     Path(tmp_path, "short.py").write_text("text = 1\n")
