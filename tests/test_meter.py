@@ -121,6 +121,7 @@ def test_size_of_a_statement_is_its_number_of_tokens(measure, source, size):
         f"f(x, y, {', '.join(f'key_{number}={number}' for number in range(12))})",
         f"raise E(f(x, y, {', '.join(f'key_{number}={number}' for number in range(12))}))",
         f"x = {{{', '.join(f'{number}: -{number}' for number in range(12))}}}",
+        f"names = [{20 * 'f_string, '}]".replace("f_string", 'f"{a.b}"'),
     ],
 )
 def test_imports_signatures_tables_and_keywords_are_never_long(measure, source):
@@ -142,6 +143,11 @@ def test_call_with_many_positional_arguments_is_long(measure):
 )
 def test_comprehension_has_one_loop_one_condition_and_one_line(measure, source):
     assert len(measure(source).cases["bad comp"]) >= 1
+
+
+def test_branches_of_a_decorator_or_a_default_are_outside_the_function(measure):
+    source = f"@mark(a or b)\ndef f(x=a or b):\n{BRANCHES_9}"
+    assert measure(source).cases["branchy"] == []
 
 
 @pytest.mark.parametrize("source", ['y = f"{1 if a else 2}"', "y = 1 if a else 2 if b else 3"])
@@ -228,6 +234,14 @@ def test_pages_and_yaml_files_count_marker_words_with_their_lines(tmp_path):
     assert [case.line for case in by_name["page.md"].cases["markers pages"]] == [3]
     assert [case.line for case in by_name["texts.yaml"].cases["markers yaml"]] == [1, 2]
     assert len(by_name["notebook.ipynb"].cases["markers pages"]) == 1
+
+
+def test_code_in_a_literal_yaml_text_is_no_prose(tmp_path):
+    path = tmp_path / "script.yaml"
+    path.write_text("a: |\n  scene: what\n  nobody knows the size here\n  b: alone\n")
+    (measurement,) = measure_groups([path])["script.yaml"]
+    assert [case.line for case in measurement.cases["markers yaml"]] == [3, 3]
+    assert measurement.totals["words of yaml"] == 5
 
 
 def test_broken_yaml_file_is_measured_up_to_the_fault(tmp_path):
