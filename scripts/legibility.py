@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from meter.ceilings import exceeded, lowered, read_table, table_of, with_moved_code, write_table
+from meter.ceilings import lowered, read_table, table_of, with_moved_code, write_table
 from meter.columns import COLUMNS, Column
 from meter.figures import figure_of, misses_goal, place_line, places_of, share_of
 from meter.files import Groups, UsageError, measure_groups
@@ -50,6 +50,9 @@ from meter.samples import draw, functions_with_places, sentences_with_places
 
 MAX_PLACES = 50
 WIDTH = 9
+
+INTERRUPTED = 130
+"""Exit status of a program that Ctrl-C stops."""
 
 
 def parsed_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -160,9 +163,10 @@ def compare_with_ceilings() -> int:
     complaints += complaints_about_old_ceilings(table, groups)
     for complaint in complaints:
         print(complaint)
-    if not complaints:
-        print("no group exceeds its ceilings")
-    return 1 if complaints else 0
+    if complaints:
+        return 1
+    print("no group exceeds its ceilings")
+    return 0
 
 
 def write_ceilings(moved: Sequence[str] | None) -> int:
@@ -174,13 +178,17 @@ def write_ceilings(moved: Sequence[str] | None) -> int:
         print(f"{CEILINGS}: the table of {len(today)} groups is new")
         return 0
     old_table = read_table(CEILINGS)
-    table = with_moved_code(old_table, today, moved) if moved else lowered(old_table, today)
+    if moved:
+        table = with_moved_code(old_table, today, moved)
+    else:
+        table = lowered(old_table, today)
     write_table(CEILINGS, table)
     number = sum(table[name] != old_table.get(name) for name in table)
     print(f"{CEILINGS}: {number} of {len(table)} rows changed")
-    for complaint in complaints_about_ceilings(table, groups):
+    complaints = complaints_about_ceilings(table, groups)
+    for complaint in complaints:
         print(complaint)
-    return 1 if exceeded(table, today) else 0
+    return 1 if complaints else 0
 
 
 def run(options: argparse.Namespace) -> int:
@@ -203,7 +211,9 @@ def run(options: argparse.Namespace) -> int:
         print_detail(options.detail, each_file_once(groups))
         return 0
     print_table(groups)
-    return print_missed_goals(groups) if options.limits else 0
+    if options.limits:
+        return print_missed_goals(groups)
+    return 0
 
 
 def each_file_once(groups: Groups) -> list[Measurement]:
@@ -223,6 +233,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output, such as `head`, has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except (UsageError, OSError) as error:
         print(f"legibility.py: {error}", file=sys.stderr)
         return 2

@@ -40,6 +40,9 @@ ENTRY = re.compile(r'"(?P<path>[^"]+)" = \[(?P<rules>[^\]]*)\]')
 
 MAX_PRINTED = 20
 
+INTERRUPTED = 130
+"""Exit status of a program that Ctrl-C stops."""
+
 RulesOfFile = Mapping[str, frozenset[str]]
 """Names of rules, by the path of a file from the folder of the project."""
 
@@ -194,6 +197,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parsed_options(arguments)
     try:
         return update(ROOT, options.add, options.check)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except (ListError, OSError) as error:
         print(f"unfinished_files.py: {error}", file=sys.stderr)
         return 2

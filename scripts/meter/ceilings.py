@@ -169,7 +169,13 @@ def _check_sum(column: Column, ceiling: Share, today: Share, names: Sequence[str
 
 
 def read_table(path: Path) -> dict[str, Row]:
-    """Read a table of ceilings."""
+    """Read a table of ceilings, or refuse a file that is missing or cannot be read."""
+    if not path.exists():
+        message = (
+            f"{path}: there is no table of ceilings; run the program in the folder of the "
+            f"project, or write the table with --write-ceilings"
+        )
+        raise UsageError(message)
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = [_cells(line) for line in lines if line.strip() and not line.startswith("#")]
     header = ["group", *(column.name for column in COLUMNS_WITH_GOAL)]

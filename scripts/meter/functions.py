@@ -74,11 +74,18 @@ def _branches_of_functions(tree: SyntaxTree) -> Counter[ast.AST]:
 
 
 def _scope_of(tree: SyntaxTree, node: ast.AST) -> ast.AST:
-    """Return the innermost function or class that contains a node, or the module."""
+    """Return the innermost function or class with a node in its body, or the module."""
+    child = node
     for ancestor in tree.ancestors(node):
-        if isinstance(ancestor, SCOPES):
+        is_in_header = isinstance(child, ast.arguments) or child in _decorators(ancestor)
+        if isinstance(ancestor, SCOPES) and not is_in_header:
             return ancestor
+        child = ancestor
     return tree.module
+
+
+def _decorators(node: ast.AST) -> list[ast.expr]:
+    return getattr(node, "decorator_list", [])
 
 
 def _lines_of_functions(tree: SyntaxTree) -> Counter[ast.AST]:

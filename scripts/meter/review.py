@@ -32,6 +32,11 @@ CEILINGS = Path("tests", "legibility_ceilings.txt")
 
 WRITE_COMMAND = "python scripts/legibility.py --write-ceilings"
 
+ADVICE_ON_MOVES = (
+    "if the code only moves between groups, name all of these groups: "
+    f"{WRITE_COMMAND} --raise GROUP GROUP"
+)
+
 MAX_PLACES = 10
 
 
@@ -65,12 +70,16 @@ def complaints_about_rows(table: Table) -> list[str]:
 
 
 def complaints_about_ceilings(table: Table, groups: Groups) -> list[str]:
-    """Return a sentence for each exceeded ceiling, with the places to change."""
+    """Return a sentence for each exceeded ceiling, with the places to change.
+
+    The last sentence is advice for commits that move code.
+    """
     broken = exceeded(table, table_of(groups))
     if not broken:
         return []
     changes = changes_since(Path.cwd(), CEILINGS)
-    return [_complaint(ceiling, groups[ceiling.group], changes) for ceiling in broken]
+    complaints = [_complaint(ceiling, groups[ceiling.group], changes) for ceiling in broken]
+    return [*complaints, ADVICE_ON_MOVES]
 
 
 def _complaint(broken: Exceeded, group: Sequence[Measurement], changes: Changes) -> str:

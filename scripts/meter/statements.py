@@ -77,9 +77,15 @@ def _is_row(tree: SyntaxTree, value: ast.AST) -> bool:
 
 
 def _is_plain(node: ast.AST | None) -> bool:
-    """Return whether an expression is a name or a constant, with dots or a sign."""
+    """Return whether an expression is a name or a constant, with dots or a sign.
+
+    An f-string is plain if the values in it are plain.
+    """
     while isinstance(node, (ast.Attribute, ast.UnaryOp)):
         node = node.value if isinstance(node, ast.Attribute) else node.operand
+    if isinstance(node, ast.JoinedStr):
+        values = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+        return all(_is_plain(value) for value in values)
     return node is None or isinstance(node, (ast.Constant, ast.Name))
 
 

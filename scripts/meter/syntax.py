@@ -229,33 +229,33 @@ class SyntaxTree:
         texts = [GRAMMAR[node_type].text] if node_type in GRAMMAR else []
         for plan in field_plans(node_type):
             value = getattr(node, plan.name, None)
-            if value is None:
-                continue
-            values = value if isinstance(value, list) else [value]
-            for item in values:
-                if item is not None:
-                    texts += (plan.text, self._add_value(node, item))
-            texts.append(plan.comma * (len(values) - 1))
+            if isinstance(value, list):
+                texts.append(plan.comma * (len(value) - 1))
+                for item in value:
+                    texts += self._add_value(node, plan, item)
+            else:
+                texts += self._add_value(node, plan, value)
 
         repetitions = len(node.values) - 1 if node_type is ast.BoolOp else 1
         tokens = sum(count_tokens(text) for text in texts if text)
-        width = sum(map(len, texts))
         self.tokens[node] = tokens * repetitions
-        self.widths[node] = width * repetitions
+        self.widths[node] = sum(map(len, texts)) * repetitions
         if node_type is ast.JoinedStr and not self._is_format(node):
             self.tokens[node] += 1
 
-    def _add_value(self, node: ast.AST, value: object) -> str:
-        """Add a child to the nodes, or return the text of an identifier or operator."""
+    def _add_value(self, node: ast.AST, plan: FieldPlan, value: object) -> tuple[str, ...]:
+        """Add a child to the nodes, and return the texts of the value itself."""
+        if value is None:
+            return ()
         if isinstance(value, str):
-            return value
+            return (plan.text, value)
         symbol = SYMBOLS.get(type(value))
         if symbol is not None:
-            return symbol
+            return (plan.text, symbol)
         if isinstance(value, ast.AST):
             self.parents[value] = node
             self.nodes.append(value)
-        return ""
+        return (plan.text,)
 
     def _is_format(self, node: ast.JoinedStr) -> bool:
         """Return whether an f-string is the format of a value, as in f"{x:.{n}f}"."""
