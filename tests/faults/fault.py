@@ -153,16 +153,19 @@ def _fault_of_entry(name: str, store: str, entry: Any) -> Fault:
 
 
 def _reason(error: TypeError | ValidationError) -> str:
-    """Return the first problem that pydantic reports, in one clause."""
+    """Return the problems that pydantic reports, with a clause for each."""
     if isinstance(error, TypeError):
         return "the keys 'name' and 'store' are not allowed"
-    problem = error.errors()[0]
-    location = ".".join(str(step) for step in problem["loc"])
-    if problem["type"] == "missing":
-        return f"the key '{location}' is missing"
-    if problem["type"] == "extra_forbidden":
-        return f"the key '{location}' is not allowed"
-    return f"the value of '{location}' is wrong ({problem['msg']})"
+    clauses = []
+    for problem in error.errors():
+        location = ".".join(str(step) for step in problem["loc"])
+        if problem["type"] == "missing":
+            clauses.append(f"the key '{location}' is missing")
+        elif problem["type"] == "extra_forbidden":
+            clauses.append(f"the key '{location}' is not allowed")
+        else:
+            clauses.append(f"the value of '{location}' is wrong ({problem['msg']})")
+    return ", ".join(clauses)
 
 
 def _refuse_values_that_are_not_text(fault: Fault) -> None:

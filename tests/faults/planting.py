@@ -332,13 +332,9 @@ def _planted_in_yaml(fault: Fault, text: str) -> str:
         )
         raise FaultError(message)
 
-    segment = text[node.start_mark.index : node.end_mark.index]
-    # The segment of a list or a mapping extends to the beginning of the next value.
-    space_after = segment[len(segment.rstrip()) :]
-    new_segment = json.dumps(fault.new, ensure_ascii=False) + space_after
-    changed = text[: node.start_mark.index] + new_segment + text[node.end_mark.index :]
+    changed = _replace_value(text, node, fault.new)
     parent[last_step] = fault.new
-    if _as_json(yaml.load(changed, _YAML_LOADER)) != _as_json(document["root"]):
+    if _json_of_yaml(changed) != _as_json(document["root"]):
         message = (
             f"{fault.place}: the value at the key {fault.key} cannot be replaced alone, because "
             "it is shared or YAML reads the new value otherwise; remove 'key' and write text"
@@ -347,9 +343,28 @@ def _planted_in_yaml(fault: Fault, text: str) -> str:
     return changed
 
 
+def _replace_value(text: str, node: yaml.Node, value: Any) -> str:
+    """Return a YAML text in which the text of a node is replaced by a value."""
+    start, end = node.start_mark.index, node.end_mark.index
+    # The text of a list or a mapping extends to the beginning of the next value.
+    space_after = text[start:end][len(text[start:end].rstrip()) :]
+    # A value in brackets must be indented, but a list of lines need not be.
+    space_before = "" if isinstance(node, yaml.ScalarNode) or node.flow_style else " "
+    new_text = space_before + json.dumps(value, ensure_ascii=False) + space_after
+    return text[:start] + new_text + text[end:]
+
+
 def _as_json(value: Any) -> str:
     """Return a value as text that distinguishes 1, 1.0 and true, with sorted keys."""
     return json.dumps(value, sort_keys=True, default=str)
+
+
+def _json_of_yaml(text: str) -> str | None:
+    """Return the value of a YAML text as JSON, or None if the text is not valid."""
+    try:
+        return _as_json(yaml.load(text, _YAML_LOADER))
+    except yaml.YAMLError:
+        return None
 
 
 def _position(fault: Fault, parent: Any, step: Any) -> Any:

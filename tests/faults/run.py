@@ -70,11 +70,12 @@ class TestProcesses:
                 start_new_session=True,
             )
             self._processes.add(process)
-        try:
-            output, _ = process.communicate(timeout=LIMIT_SECONDS)
-        finally:
-            _kill(process)
-            self._processes.discard(process)
+        with process:
+            try:
+                output, _ = process.communicate(timeout=LIMIT_SECONDS)
+            finally:
+                _kill(process)
+                self._processes.discard(process)
         if self._stopped:
             raise Stopped
         return process.returncode, output
@@ -146,7 +147,7 @@ def _outcome(fault: Fault, copy: Path, processes: TestProcesses, whole: bool) ->
     status, output = processes.run(selection, copy)
     if status == 0:
         return "NOT FOUND: all tests pass"
-    failing_test = _failing_test(output)
+    failing_test = find_failing_test(output)
     # Other exit statuses mean, for example, that nothing can be imported.
     if status != 1 or failing_test is None:
         return f"TESTS DID NOT RUN: pytest ended with {status}: {_last_line(output)}"
@@ -158,7 +159,7 @@ def _outcome(fault: Fault, copy: Path, processes: TestProcesses, whole: bool) ->
     return f"{FOUND} by {failing_test}"
 
 
-def _failing_test(output: str) -> str | None:
+def find_failing_test(output: str) -> str | None:
     """Return the test that pytest reports as failed, or None if it reports no test."""
     # A parameter in square brackets may contain spaces and dashes.
     pattern = r"^(?:FAILED|ERROR) (\S+?\.py::[^\[\s]+(?:\[.*?\])?)(?: - |$)"
@@ -179,6 +180,8 @@ def main() -> None:
     selected_faults = [faults[name] for name in arguments.names or faults]
     if arguments.check:
         sys.exit(check_faults(selected_faults))
+    # Otherwise SIGTERM would leave the copies and the tests behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(try_faults(selected_faults, workers=arguments.workers, whole=arguments.whole))
 
 
@@ -245,8 +248,6 @@ def check_faults(faults: Sequence[Fault]) -> int:
 
 def try_faults(faults: Sequence[Fault], *, workers: int, whole: bool) -> int:
     """Try faults, several at a time, and print each outcome; return the exit status."""
-    # Without this, an end by SIGTERM would leave the copies and the tests behind.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     found = finished = 0
     try:
         for fault, outcome, seconds in _outcomes(faults, workers, whole):
