@@ -9,20 +9,23 @@ The figures are medians over new processes with one thread:
 processor time
     of ``ssd``, ``sgm``, ``fast``, ``fine``, ``gc``, ``bp`` and ``patch_match`` on
     cones, of a sweep of 200 settings, of planning 10,000 settings, of ``--help`` and of
-    ``import stereo_framework``. Other programs lengthen it less than wall time.
+    ``import stereo_framework``. Other programs on the machine disturb processor time
+    less than wall time.
 peak memory
-    of the same workloads. For methods, sweep and plan it is only the part that was
-    added while the workload ran.
+    of the same workloads. For methods, sweep and plan it is the increase above the
+    memory that the process used before; for ``--help`` and the import it is the memory
+    of the whole process.
 compile time
-    of the methods: processor time by which the first call of a method exceeds the
-    second if the Numba cache is empty. It is measured in at most three of the repeats.
+    of the methods: processor time of the first call, which compiles into an empty Numba
+    cache, minus that of the second call. It is measured in at most three repeats.
 
 The table shows each figure of both commits with its range over the repeats, and the
 ratio of the medians, new to old. The exit status is 1 if a ratio is above the limit or
 if a workload fails in one of the commits, and 2 if the comparison is refused. A ratio
-above the limit counts even if the two ranges overlap. The table then reports the
-overlap, and more repeats show whether the difference is noise. A complete run takes
-about 45 minutes of an idle core. It needs git, and Linux with glibc.
+above the limit gives exit status 1 even if the two ranges overlap. The table reports
+the overlap; run the comparison again with a larger ``--repeats`` to see whether the
+difference is noise. A complete run takes about 45 minutes of an idle core. It needs
+git, and Linux with glibc.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from rich.table import Table
 ROOT = Path(__file__).parents[1]
 WORKLOAD = Path("benchmarks", "guard_workload.py")
 PREFIX = "stereo-guard-"
-"""Beginning of the name of the temporary folder; the number of the process follows."""
+"""Beginning of the name of the temporary folder; the process ID follows."""
 
 COMPILE_REPEATS = 3
 """Largest number of repeats with an empty cache, because compiling takes long."""
@@ -59,6 +62,7 @@ UNITS = {"processor": (1.0, "s"), "memory": (1e6, "MB"), "compile": (1.0, "s")}
 QUIET_LOAD = 0.5
 """Largest load average of the last minute that does not disturb small figures."""
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 OLD, NEW = "old", "new"
 REFUSED = 2
 """Exit status of a comparison that cannot be made."""
@@ -87,7 +91,7 @@ class Checkout:
         return own_workload if own_workload.is_file() else ROOT / WORKLOAD
 
     def cache(self, workload: str) -> Path:
-        """Return the folder of the kernels that a workload compiles."""
+        """Return the folder of Numba's cache for a workload."""
         return self.folder.with_name(f"{self.side}-kernels") / workload
 
 
@@ -104,14 +108,15 @@ class Measurements:
     def ratio(self) -> float:
         """The median of the new commit over that of the old one."""
         old, new = median(self.old), median(self.new)
-        if old == 0:
-            return 1.0 if new == 0 else float("inf")
+        if old <= 0:
+            # A compile time is a difference, which noise may make negative.
+            return 1.0 if new <= 0 else float("inf")
         return new / old
 
     @property
     def ranges_overlap(self) -> bool:
-        """Whether a value of the new commit is at most as large as one of the old."""
-        return min(self.new) <= max(self.old)
+        """Whether the ranges of the old and of the new values overlap."""
+        return min(self.new) <= max(self.old) and min(self.old) <= max(self.new)
 
     def remark(self, limit: float) -> str:
         """Return the verdict in words, empty if the ratio is within the limit."""
@@ -124,13 +129,14 @@ class Measurements:
     def row(self, limit: float) -> list[str]:
         """Return the cells of the table's row."""
         name = f"{self.workload}, {self.figure}"
-        values = [_value_and_range(values, self.figure) for values in (self.old, self.new)]
-        return [name, *values, f"{self.ratio:.3f}", self.remark(limit)]
+        old_cell = _value_and_range(self.old, self.figure)
+        new_cell = _value_and_range(self.new, self.figure)
+        return [name, old_cell, new_cell, f"{self.ratio:.3f}", self.remark(limit)]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A workload that failed in one of the commits, with its last line of output."""
+    """A workload that failed in one commit, with the last line of its errors."""
 
     workload: str
     side: str
@@ -138,8 +144,9 @@ class Failure:
 
     def row(self) -> list[str]:
         """Return the cells of the table's row."""
-        cells = {OLD: "", NEW: "", self.side: "failed"}
-        return [self.workload, cells[OLD], cells[NEW], "-", self.message]
+        old_cell = "failed" if self.side == OLD else ""
+        new_cell = "failed" if self.side == NEW else ""
+        return [self.workload, old_cell, new_cell, "-", self.message]
 
 
 def _value_and_range(values: Sequence[float], figure: str) -> str:
@@ -153,7 +160,7 @@ def exit_status(
     measurements: Sequence[Measurements], failures: Sequence[Failure], limit: float
 ) -> int:
     """Return 1 if a workload failed or if a ratio is above the limit, else 0."""
-    above = any(row.ratio > limit for row in measurements)
+    above = any(measured.ratio > limit for measured in measurements)
     return 1 if failures or above else 0
 
 
@@ -162,8 +169,8 @@ def result_table(
 ) -> Table:
     """Return the table of all figures; failed workloads come last."""
     table = Table("figure", "old (range)", "new (range)", "new/old", f"limit {limit:g}")
-    for row in measurements:
-        table.add_row(*row.row(limit))
+    for measured in measurements:
+        table.add_row(*measured.row(limit))
     for failure in failures:
         table.add_row(*failure.row())
     return table
@@ -171,12 +178,9 @@ def result_table(
 
 def git(*arguments: str) -> str:
     """Run git in the checkout of this file and return its output."""
-    try:
-        process = subprocess.run(
-            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        raise RefusedError("git: no such program; install git and start again") from None
+    process = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if process.returncode:
         message = f"git {' '.join(arguments)}: {process.stderr.strip()}"
         raise RefusedError(message)
@@ -184,7 +188,9 @@ def git(*arguments: str) -> str:
 
 
 def refuse_other_folders() -> None:
-    """Refuse a folder that is not the top of a git repository."""
+    """Refuse to start if this project's folder is not the top of a git repository."""
+    if shutil.which("git") is None:
+        raise RefusedError("git: no such program; install git and start again")
     try:
         top = git("rev-parse", "--show-toplevel")
     except RefusedError:
@@ -248,15 +254,16 @@ def checkouts(base: str, commit: str) -> Iterator[tuple[Checkout, Checkout]]:
             git("worktree", "add", "--quiet", "--detach", str(checkout.folder), checkout.commit)
         yield old, new
     finally:
-        # A second Ctrl-C must not interrupt the removal.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # The program ends after the removal, and no signal may interrupt the removal.
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
         shutil.rmtree(folder, ignore_errors=True)
         git("worktree", "prune")
 
 
 def child_environment(checkout: Checkout, workload: str) -> dict[str, str]:
     """Return the environment in which a commit runs a workload."""
-    environment = {key: value for key, value in os.environ.items() if key[:6] != "NUMBA_"}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     scratch = checkout.folder.parent / "scratch"
     scratch.mkdir(exist_ok=True)
     names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -286,7 +293,8 @@ def run_workload(
         command.append("--compile")
         shutil.rmtree(checkout.cache(workload), ignore_errors=True)
 
-    # Ctrl-C does not reach a new session. Its processes are killed together below.
+    # The workload may start further processes. In a new session, they and the workload
+    # form one group of processes, which is killed below.
     process = subprocess.Popen(
         command,
         cwd=checkout.folder,
@@ -307,7 +315,7 @@ def run_workload(
 
 
 def _figures(output: str, errors: str, status: int) -> dict[str, float]:
-    """Read the figures from the last line of a workload's output."""
+    """Return the figures from the last line of a workload's output."""
     if status:
         lines = errors.strip().splitlines() or [f"it ended with status {status}"]
         raise WorkloadError(lines[-1])
@@ -320,7 +328,7 @@ def _figures(output: str, errors: str, status: int) -> dict[str, float]:
 
 
 def report(text: str) -> None:
-    """Print a line of progress."""
+    """Print a line to the error output."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -329,25 +337,30 @@ def compare(
 ) -> list[Measurements] | Failure:
     """Measure a workload in both commits in turn.
 
-    Each repeat begins with the other commit than the one before, so that a machine that
-    slows down or warms up treats both alike.
+    Odd repeats begin with the old commit and even repeats with the new one, so that a
+    machine that slows down or warms up treats both alike. If the workload fails once,
+    its earlier figures are discarded.
     """
-    rows: dict[str, Measurements] = {}
+    measurements: dict[str, Measurements] = {}
     for repeat in range(repeats):
         order = pair if repeat % 2 == 0 else pair[::-1]
         for checkout in order:
             try:
-                figures = _repeat(checkout, workload, data, repeat)
+                figures = _measure_once(checkout, workload, data, repeat)
             except WorkloadError as error:
                 return Failure(workload, checkout.side, str(error))
             for name, value in figures.items():
-                row = rows.setdefault(name, Measurements(workload, name))
-                values = row.old if checkout.side == OLD else row.new
+                measured = measurements.setdefault(name, Measurements(workload, name))
+                values = measured.old if checkout.side == OLD else measured.new
                 values.append(value)
             texts = [f"{name} {_value(name, value)}" for name, value in figures.items()]
             place = f"{workload}, repeat {repeat + 1} of {repeats}, {checkout.side}"
             report(f"{place}: {', '.join(texts)}")
-    return list(rows.values())
+    for name, measured in measurements.items():
+        if not measured.old or not measured.new:
+            side = NEW if measured.old else OLD
+            return Failure(workload, side, f"the workload of this commit measures no {name}")
+    return list(measurements.values())
 
 
 def _value(figure: str, value: float) -> str:
@@ -356,15 +369,20 @@ def _value(figure: str, value: float) -> str:
     return f"{value / divisor:.4g} {unit}"
 
 
-def _repeat(checkout: Checkout, workload: str, data: Path | None, repeat: int) -> dict[str, float]:
-    """Measure all figures of a workload once."""
-    figures: dict[str, float] = {}
+def _measure_once(
+    checkout: Checkout, workload: str, data: Path | None, repeat: int
+) -> dict[str, float]:
+    """Measure all figures of a workload once.
+
+    The first process of a commit fills the Numba cache. Its processor time and memory
+    do not count.
+    """
+    compile_figures: dict[str, float] = {}
     if workload in METHODS and repeat < COMPILE_REPEATS:
-        figures |= run_workload(checkout, workload, data, compiling=True)
+        compile_figures = run_workload(checkout, workload, data, compiling=True)
     elif repeat == 0:
-        # The first process fills the caches of Python and Numba; it does not count.
         run_workload(checkout, workload, data)
-    return run_workload(checkout, workload, data) | figures
+    return run_workload(checkout, workload, data) | compile_figures
 
 
 def compare_all(
@@ -374,7 +392,7 @@ def compare_all(
     measurements: list[Measurements] = []
     failures: list[Failure] = []
     for checkout in pair:
-        # Files that Python compiles on the way would add to the first figures.
+        # Otherwise the import would compile the Python files in the first process.
         command = [sys.executable, "-m", "compileall", "-q", "stereo_framework"]
         subprocess.run(command, cwd=checkout.folder, check=False, stdout=subprocess.DEVNULL)
         if checkout.workload == ROOT / WORKLOAD:
@@ -447,16 +465,18 @@ def compare_commits(arguments: argparse.Namespace) -> int:
 
 
 def _stop(number: int, frame: object) -> None:
-    """End the program when a signal arrives, with the removal of the checkouts."""
+    """End the program by an exception, so that `checkouts` removes its folders."""
     raise SystemExit(128 + number)
 
 
 def main() -> int:
     """Compare two commits."""
     arguments = read_arguments()
-    # Background jobs of a shell ignore Ctrl-C; a signal that is sent to them counts.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+    # A shell starts background jobs with SIGINT ignored, but `kill -INT` must end them.
+    for number in STOP_SIGNALS:
+        # `nohup` ignores SIGHUP, so that the program outlives its terminal.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop)
     try:
         return compare_commits(arguments)
     except RefusedError as error:

@@ -1,9 +1,11 @@
-"""Lines whose execution shows that a test meets a change of the source code.
+"""Lines that a test must execute to depend on a change of the source code: witnesses.
 
-For a change inside a function these are the lines of its statement. Other changes act
-when a module is imported, where coverage belongs to no test, or in a compiled kernel,
-whose lines coverage does not see. For such a change the lines are those of the
-functions that use the changed name, directly or through other names.
+For a change in the body of a function, the witnesses are the lines of the changed
+statement. Two kinds of changes have no such lines. Code outside functions is executed
+by the first import, which coverage assigns to no test. Lines of compiled kernels are
+not recorded by coverage. The witnesses of these changes are the lines of the functions
+that use the changed name, directly or through names outside functions. If no function
+uses it, they are the lines of all functions in the file.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True)
-class _Scope:
-    """A statement of a module, with the names that it defines and that it uses."""
+class _Statement:
+    """A statement of a module, with its names and the lines of its functions."""
 
     file: str
-    names: frozenset[str]
-    mentions: frozenset[str]
+    defined_names: frozenset[str]
+    used_names: frozenset[str]
     lines: Lines
 
 
@@ -42,11 +44,13 @@ class Package:
     """
 
     def __init__(self, trees: Mapping[str, ast.Module]) -> None:
-        self._scopes = [_scope(file, node) for file, tree in trees.items() for node in tree.body]
+        self._statements = [
+            _statement(file, node) for file, tree in trees.items() for node in tree.body
+        ]
         self._imports = {file: _imported_names(tree) for file, tree in trees.items()}
 
     def witnesses(self, file: str, change: Change, compiled: bool) -> Lines:
-        """Return the lines whose execution shows that a test meets the change.
+        """Return the lines of which a test must execute one to depend on the change.
 
         Parameters
         ----------
@@ -59,7 +63,8 @@ class Package:
         """
         functions = [node for node in change.ancestors if isinstance(node, _FUNCTIONS)]
         if functions and functions[-1] is change.statement:
-            # Defaults and decorators act when the function is called.
+            # A changed default or decorator is executed by the import, but a test can
+            # notice the change only if it calls the function.
             lines = _lines_of_bodies(file, functions[-1])
         elif functions:
             lines = _lines_of_header(file, change.statement)
@@ -70,21 +75,24 @@ class Package:
             return lines
 
         path = (*change.ancestors, change.node)
-        # The first node is the module, whose parts are statements.
+        # The first node is the module. The next one is a statement outside functions.
         top = next(node for node in path if isinstance(node, ast.stmt))
-        scope = _scope(file, top)
-        if scope.lines and not hidden:
-            return scope.lines
-        return self._lines_of_users(scope) or self._lines_of_file(file)
+        changed = _statement(file, top)
+        if changed.lines and not hidden:
+            return changed.lines
+        return self._lines_of_users(changed) or self._lines_of_file(file)
 
-    def _lines_of_users(self, scope: _Scope) -> Lines:
-        """Return the lines of the functions that use what a statement defines."""
+    def _lines_of_users(self, changed: _Statement) -> Lines:
+        """Return the lines of the functions that use the names of a changed statement.
+
+        A user without functions, such as a constant, is followed to its own users.
+        """
         lines: set[tuple[str, int]] = set()
-        waiting = [scope]
-        visited = {id(scope)}
+        waiting = [changed]
+        visited: set[int] = set()
         while waiting:
             used = waiting.pop()
-            for user in self._scopes:
+            for user in self._statements:
                 if id(user) in visited or not self._uses(user, used):
                     continue
                 visited.add(id(user))
@@ -93,18 +101,23 @@ class Package:
                     waiting.append(user)
         return frozenset(lines)
 
-    def _uses(self, user: _Scope, used: _Scope) -> bool:
-        names = user.mentions & used.names
+    def _uses(self, user: _Statement, used: _Statement) -> bool:
+        names = user.used_names & used.defined_names
         if user.file == used.file:
             return bool(names)
         module = _module_name(used.file)
         imported = self._imports[user.file]
-        return any((module, name) in imported for name in names) or (
-            ("", module) in imported and bool(names)
-        )
+        if not names:
+            return False
+        imports_module = ("", module) in imported
+        return imports_module or any((module, name) in imported for name in names)
 
     def _lines_of_file(self, file: str) -> Lines:
-        return frozenset().union(*(scope.lines for scope in self._scopes if scope.file == file))
+        lines: set[tuple[str, int]] = set()
+        for statement in self._statements:
+            if statement.file == file:
+                lines |= statement.lines
+        return frozenset(lines)
 
 
 def is_kernel(function: ast.AST) -> bool:
@@ -113,21 +126,24 @@ def is_kernel(function: ast.AST) -> bool:
     return any(text.partition("(")[0].endswith(("kernel", "jit")) for text in decorators)
 
 
-def _scope(file: str, statement: ast.stmt) -> _Scope:
-    names: set[str] = set()
-    mentions: set[str] = set()
+def _statement(file: str, statement: ast.stmt) -> _Statement:
+    defined_names: set[str] = set()
+    used_names: set[str] = set()
     lines: set[tuple[str, int]] = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
-            (mentions if isinstance(node.ctx, ast.Load) else names).add(node.id)
+            if isinstance(node.ctx, ast.Load):
+                used_names.add(node.id)
+            else:
+                defined_names.add(node.id)
         elif isinstance(node, ast.Attribute):
-            mentions.add(node.attr)
+            used_names.add(node.attr)
     if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
         # The variables inside a function are not seen outside.
-        names = {statement.name}
+        defined_names = {statement.name}
     for function in _plain_functions(statement):
         lines |= _lines_of_bodies(file, function)
-    return _Scope(file, frozenset(names), frozenset(mentions), frozenset(lines))
+    return _Statement(file, frozenset(defined_names), frozenset(used_names), frozenset(lines))
 
 
 def _plain_functions(node: ast.AST) -> Iterator[_Function]:
@@ -157,7 +173,11 @@ def _lines_of_header(file: str, statement: ast.stmt) -> Lines:
 
 
 def _imported_names(tree: ast.Module) -> frozenset[tuple[str, str]]:
-    """Return pairs of module and name; the module of an imported module is empty."""
+    """Return pairs of a module and a name that a file imports from it.
+
+    An imported name may be a module itself, so it also has a pair without a module.
+    Names after `as`, `import *` and imports through a package are not followed.
+    """
     names: set[tuple[str, str]] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):

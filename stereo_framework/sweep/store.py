@@ -52,7 +52,7 @@ _SHOWN = tuple(
 _TYPES = {name: kind for name, kind in get_type_hints(Result).items() if name in _SHOWN}
 _ROW_CLASS: Any = TypedDict("_Row", _TYPES)  # type: ignore
 _ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(_ROW_CLASS))
-"""What stands in the column `row`."""
+"""Reader and writer of the column `row`, which holds a result in JSON."""
 
 
 class Store(contextlib.ExitStack):
