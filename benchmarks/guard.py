@@ -39,7 +39,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -104,6 +104,10 @@ class Measurements:
     old: list[float] = field(default_factory=list)
     new: list[float] = field(default_factory=list)
 
+    def values_of(self, side: str) -> list[float]:
+        """Return the values of one of the two commits."""
+        return self.old if side == OLD else self.new
+
     @property
     def ratio(self) -> float:
         """The median of the new commit over that of the old one."""
@@ -144,9 +148,9 @@ class Failure:
 
     def row(self) -> list[str]:
         """Return the cells of the table's row."""
-        old_cell = "failed" if self.side == OLD else ""
-        new_cell = "failed" if self.side == NEW else ""
-        return [self.workload, old_cell, new_cell, "-", self.message]
+        if self.side == OLD:
+            return [self.workload, "failed", "", "-", self.message]
+        return [self.workload, "", "failed", "-", self.message]
 
 
 def _value_and_range(values: Sequence[float], figure: str) -> str:
@@ -351,16 +355,21 @@ def compare(
                 return Failure(workload, checkout.side, str(error))
             for name, value in figures.items():
                 measured = measurements.setdefault(name, Measurements(workload, name))
-                values = measured.old if checkout.side == OLD else measured.new
-                values.append(value)
+                measured.values_of(checkout.side).append(value)
             texts = [f"{name} {_value(name, value)}" for name, value in figures.items()]
             place = f"{workload}, repeat {repeat + 1} of {repeats}, {checkout.side}"
             report(f"{place}: {', '.join(texts)}")
+    return _missing_figure(measurements) or list(measurements.values())
+
+
+def _missing_figure(measurements: Mapping[str, Measurements]) -> Failure | None:
+    """Return a failure if the workload of one commit lacks a figure of the other."""
     for name, measured in measurements.items():
-        if not measured.old or not measured.new:
-            side = NEW if measured.old else OLD
-            return Failure(workload, side, f"the workload of this commit measures no {name}")
-    return list(measurements.values())
+        for side in (OLD, NEW):
+            if not measured.values_of(side):
+                message = f"the workload of this commit measures no {name}"
+                return Failure(measured.workload, side, message)
+    return None
 
 
 def _value(figure: str, value: float) -> str:

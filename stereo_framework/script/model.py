@@ -168,7 +168,7 @@ class Model:
         return {key: node.entries[key] for key in read(SearchKeys, node, self.faults)}
 
     def seed(self, node: Node) -> int | None:
-        """Return the seed of stages that draw random numbers, or None if it is invalid."""
+        """Return the seed of stages that draw random numbers, or None if invalid."""
         if node.value is not None and is_right(SeedKey, "seed", node, self.faults):
             return node.value  # type: ignore[return-value]
         return None

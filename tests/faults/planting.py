@@ -164,7 +164,7 @@ def _planted_in_python(fault: Fault, text: str) -> str:
         if _structure_of_text(candidate) == expected_structure:
             return candidate
     message = (
-        f"{fault.place}: {shown(fault.new)} cannot stand in the place of {shown(fault.old)} "
+        f"{fault.place}: {shown(fault.new)} cannot replace {shown(fault.old)} "
         f"in {where}; write whole statements in both"
     )
     raise FaultError(message)
@@ -336,7 +336,7 @@ def _planted_in_yaml(fault: Fault, text: str) -> str:
     parent[last_step] = fault.new
     if _json_of_yaml(changed) != _as_json(document["root"]):
         message = (
-            f"{fault.place}: the value at the key {fault.key} cannot be replaced alone, because "
+            f"{fault.place}: the value at the key {fault.key} cannot be changed by itself, because "
             "it is shared or YAML reads the new value otherwise; remove 'key' and write text"
         )
         raise FaultError(message)

@@ -287,7 +287,7 @@ def test_code_that_is_not_python_is_refused(write_fault, tmp_path):
 def test_new_code_that_cannot_stand_in_the_place_is_refused(write_fault, tmp_path):
     (tmp_path / "code.py").write_text("if a: b = 1\n")
     fault = write_fault(old="b = 1", new="if c:\n    b = 2")
-    assert_refused(fault, tmp_path, "cannot stand in the place of `b = 1`")
+    assert_refused(fault, tmp_path, "cannot replace `b = 1`")
 
 
 def test_file_that_is_not_python_is_refused(write_fault, tmp_path):
@@ -345,7 +345,7 @@ def test_other_value_or_missing_key_is_refused(write_fault, tmp_path, key, old, 
 def test_shared_value_of_a_yaml_file_is_refused(write_fault, tmp_path):
     (tmp_path / "table.yaml").write_text("first: &shared [1]\nsecond: *shared\n")
     fault = write_fault(file="table.yaml", key=["second"], old=[1], new=[2])
-    assert_refused(fault, tmp_path, "cannot be replaced alone")
+    assert_refused(fault, tmp_path, "cannot be changed by itself")
 
 
 def test_white_space_of_text_does_not_matter(write_fault, tmp_path):
