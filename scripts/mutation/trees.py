@@ -182,6 +182,9 @@ class Tree:
         shutil.copy(_PLUGIN, self.scratch)
         environment["PYTHONPATH"] = os.pathsep.join([str(self.folder), str(self.scratch)])
         environment["MUTATION_LOG"] = str(self.log)
+        # Python would use stored bytecode of another mutant of a file again if both
+        # are written within the same second and have the same size.
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
         if interpreted:
             environment["NUMBA_DISABLE_JIT"] = "1"
             # Tests on real scenes take minutes without the JIT.

@@ -95,6 +95,9 @@ def _environment(copy: Path) -> dict[str, str]:
     environment["PYTHONPATH"] = str(copy)
     # Kernels with a fault must not be stored among those of the working tree.
     environment.pop("NUMBA_CACHE_DIR", None)
+    # Python would use stored bytecode of the faulty file again if the file is restored
+    # within the same second and has the same size.
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return environment
 
 

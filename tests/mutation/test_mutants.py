@@ -81,7 +81,6 @@ def weak_project(tmp_path):
 @pytest.fixture
 def tried_changes(weak_project, tmp_path, monkeypatch):
     """A function that runs the command on the weak project."""
-    pytest.importorskip("coverage")
     monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(trials, "_START", 20)
 
@@ -259,7 +258,6 @@ def test_failing_tests_are_refused(tried_changes, weak_project, capsys):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM handlers")
 def test_interrupt_leaves_nothing_but_outcomes(weak_project, tmp_path):
-    pytest.importorskip("coverage")
     program = (
         "import sys, pathlib, mutants;"
         f"sys.exit(mutants.main(sys.argv[1:], pathlib.Path({str(weak_project)!r})))"
