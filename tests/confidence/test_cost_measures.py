@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads, search_masks, volumes
 
-from stereo_framework import CostVolume
+from stereo_framework import CostVolume, Search
 from stereo_framework import confidence as family
 
 TINY = 1e-6
@@ -187,3 +187,46 @@ def test_left_right_difference_agrees_with_its_twin(given, threads):
         expected = (second(own, d) - own.chosen) / (abs(own.chosen - best) + TINY)
         # Differences of float32 costs, divided by what may be a millionth.
         assert found[y, x] == pytest.approx(expected, rel=1e-4, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "expected"),
+    [
+        # Shares of the largest cost: 1, 0, 1 and 0.5. The second level is chosen.
+        ("ambiguity", {}, 1 - (1 - 0.5 / 0.7) / 3),
+        ("ambiguity", {"excess": 1.0}, 1 - 0.5 / 3),
+        ("ambiguity", {"excess": 0.5}, 1.0),
+        ("ambiguity", {"excess": 0.25}, 1.0),
+        (
+            "maximum_likelihood",
+            {"sigma": 0.5},
+            1 / (1 + 2 * math.exp(-1 / 0.5) + math.exp(-0.5 / 0.5)),
+        ),
+        ("maximum_likelihood", {"sigma": 1.0}, 1 / (1 + 2 * math.exp(-1 / 2) + math.exp(-0.5 / 2))),
+        (
+            "attainable_likelihood",
+            {"sigma": 0.5},
+            1 / (1 + 2 * math.exp(-1 / 0.5) + math.exp(-0.25 / 0.5)),
+        ),
+        (
+            "attainable_likelihood",
+            {"sigma": 1.0},
+            1 / (1 + 2 * math.exp(-1 / 2) + math.exp(-0.25 / 2)),
+        ),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_parameters_change_the_measure(name, parameters, expected, dtype):
+    costs = np.array([4 * [[10, 0, 10, 5]]], dtype)
+    volume = CostVolume(costs, Search(0, 3), 10.0)
+    disparity = np.ones((1, 4), np.float32)
+    measured = getattr(family, name)(disparity, volume, **parameters)
+    assert measured[0, 3] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_pixel_without_an_estimate_has_the_lowest_confidence_of_all_estimates():
+    # The costs at the first pixel are the highest, but none of them was chosen.
+    costs = np.float32([[[9, 9], [9, 2], [9, 8]]])
+    disparity = np.float32([[np.nan, 1, 1]])
+    measured = family.matching_score(disparity, CostVolume(costs, Search(0, 1), 9.0))
+    assert measured.tolist() == [pytest.approx([-8 / 9, -2 / 9, -8 / 9])]

@@ -50,6 +50,17 @@ def test_distinctiveness_agrees_with_twin(pair, window, width, threads):
     np.testing.assert_array_equal(found, expected, strict=True)
 
 
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [(1, [10, 10, 70, 78]), (1.5, [10, 8, 70, 8]), (2, [10, 8, 70, 8]), (2.5, [2, 8, 70, 2])],
+)
+def test_windows_are_compared_up_to_the_rounded_up_width_of_the_range(width, expected):
+    row = np.array([[10, 20, 90, 12]], np.uint8)
+    search = Search(-1, width - 1, 0.5)
+    measured = distinctiveness(np.zeros((1, 4), np.float32), row, search, size=1)
+    assert measured.tolist() == [expected]
+
+
 def naive_consistency(disparity, other, search):
     found = np.full(disparity.shape, search.minimum - search.maximum, np.float32)
     for y, x in np.ndindex(disparity.shape):

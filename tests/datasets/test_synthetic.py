@@ -294,3 +294,18 @@ def test_textures_fade(pattern):
     np.testing.assert_array_equal(faded[30:], np.broadcast_to(middle, faded[30:].shape))
     # Both are rounded.
     np.testing.assert_allclose(faded[20] - middle, (plain[20] - middle) / 2, atol=0.8)
+
+
+@pytest.mark.parametrize(
+    ("disparities", "expected"),
+    [
+        ((2.75, 5.25), Search(2, 6)),
+        ((3, 5), Search(3, 5)),
+        ((-1.25, 2), Search(-2, 2)),
+        ((4, 4), Search(4, 5)),
+    ],
+)
+def test_the_search_range_holds_the_disparities_in_whole_pixels(disparities, expected):
+    far, near = disparities
+    planes = [Plane(slanted(far), CLOUDS), Plane(slanted(near), CLOUDS, rectangle(10, 10, 30, 30))]
+    assert planes_scene(planes, rows=40, columns=60).search == expected

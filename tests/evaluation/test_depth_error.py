@@ -91,3 +91,12 @@ def test_mistakes_are_one_line(given, message):
     one = np.ones((1, 1), np.float32)
     with pytest.raises(ParameterError, match=f"^{message}"):
         sigma_z_error(one, one, one > 0, **given)
+
+
+@pytest.mark.parametrize(
+    ("truth", "mu"), [([0, 10], 0.0), ([-2, 8], 2.0), ([-3, 8], 2.0), ([np.inf, 10], 0.0)]
+)
+def test_pixels_that_are_infinitely_far_away_are_left_out(truth, mu):
+    truth = np.float32([truth])
+    error = sigma_z_error(np.float32([[5, 5 - mu]]), truth, truth > -99, mu=mu)
+    assert error == pytest.approx(1 / 5 - 1 / 10)

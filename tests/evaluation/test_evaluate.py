@@ -162,3 +162,70 @@ def test_hci_metrics_need_truth():
     assert evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]}) == {
         "fraction_matched": 1.0
     }
+
+
+def _slope():
+    """Return the ground truth of one slanted plane, 20 to 45 pixels."""
+    return np.tile(20 + np.arange(100, dtype=np.float32) / 4, (100, 1))
+
+
+def _with_errors(where):
+    return _slope() + np.where(where, np.float32(3), 0)
+
+
+@pytest.mark.parametrize("measure", ["hci_offset", "error_rate", "rms_error"])
+def test_only_pixels_inside_a_mask_and_below_the_truth_limit_are_evaluated(measure):
+    truth = _slope()
+    scene = make_scene(truth)
+    rows = np.broadcast_to(np.arange(100)[:, None] >= 50, truth.shape)
+
+    def value(disparity, mask=None, **choices):
+        protocol = {"base": "middlebury-v3", "measures": [measure], "regions": ["all"], **choices}
+        # Dense maps have errors in the occluded columns.
+        disparity = np.where(np.arange(100) < truth, np.nan, disparity).astype(np.float32)
+        statistics = evaluate(disparity, scene, protocol, mask=mask)
+        return next(iter(statistics.values()))
+
+    wrong_below, wrong_right = _with_errors(rows), _with_errors(truth >= 35)
+    assert value(truth) == pytest.approx(0, abs=1e-5)
+    assert value(wrong_below) > 0.05
+    assert value(wrong_below, mask=~rows) == pytest.approx(0, abs=1e-5)
+    assert value(wrong_right) > 0.05
+    assert value(wrong_right, truth_limit=35.0) == pytest.approx(0, abs=1e-5)
+    assert value(wrong_right, truth_limit=35.25) > 0
+
+
+@pytest.mark.parametrize(
+    ("statistic", "expected"),
+    [
+        ("reference_distance", 50.0),
+        ("reference_distance_0.5", 50.0),
+        ("reference_distance_mean", 0),
+    ],
+)
+def test_filled_pixels_are_no_estimates_beside_a_reference_map(statistic, expected):
+    truth = np.full((4, 8), 5, np.float32)
+    disparity = truth.copy()
+    disparity[:, 4:] = np.nan
+    protocol = {"base": "kitti2012", "measures": [statistic]}
+    statistics = evaluate(disparity, make_scene(truth), protocol, reference=truth)
+    assert statistics[statistic] == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        # The percentages of pixels off by more than a pixel and by more than half a pixel.
+        (0.5, (0, 0)),
+        (0.5625, (0, 100)),
+        (1, (0, 100)),
+        (1.0625, (100, 100)),
+    ],
+)
+def test_distances_from_a_reference_map_have_thresholds_of_one_and_of_half_a_pixel(error, expected):
+    truth = np.full((4, 8), 5, np.float32)
+    names = ("reference_distance", "reference_distance_0.5")
+    protocol = {"base": "truthfree-1", "measures": names}
+    scene = make_scene(image=np.zeros((4, 8), np.uint8))
+    statistics = evaluate(truth + np.float32(error), scene, protocol, reference=truth)
+    assert tuple(statistics[name] for name in names) == expected

@@ -13,6 +13,7 @@ from stereo_framework.evaluation.markers import probable_markers
 ROWS, COLUMNS = np.mgrid[:60, :100]
 SLANTED = (20 + 0.1 * COLUMNS).astype(np.float32)
 TENTH = COLUMNS % 10 == 5
+QUARTERS = np.minimum(25.25 * (ROWS % 4) + 0.25 * COLUMNS, 100)
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -56,6 +57,61 @@ def test_markers_of_disparities_of_the_other_sign_and_of_a_scale():
     # The largest grey level of 8 and 16 bits, at their scales.
     assert values_of(np.where(TENTH, 255 / 4, SLANTED), scale=4) == [63.75]
     assert values_of(np.where(TENTH, 65535 / 256, SLANTED), scale=256) == [np.float32(65535 / 256)]
+
+
+@pytest.mark.parametrize(("shape", "count"), [((60, 100), 20), ((64, 125), 24)])
+def test_a_marker_needs_twenty_pixels_and_three_thousandths_of_the_map(shape, count):
+    disparity = np.tile(20 + 0.1 * np.arange(shape[1], dtype=np.float32), (shape[0], 1))
+    disparity.flat[:count] = -1
+    assert values_of(disparity) == [-1]
+    disparity.flat[0] = 20
+    assert values_of(disparity) == []
+
+
+@pytest.mark.parametrize(("count", "expected"), [(12, [0]), (13, [])])
+def test_stray_estimates_near_a_marker_are_at_most_two_percent_of_its_pixels(count, expected):
+    disparity = np.where(TENTH, 0, SLANTED)
+    disparity[:count, 50] = np.linspace(0.2, 0.5, count)
+    assert values_of(disparity) == expected
+
+
+@pytest.mark.parametrize(
+    ("marker", "other_values", "is_reported"),
+    [
+        # A scene of one layer: the marker is as large as the width, and ten times the layer.
+        (100, np.full(SLANTED.shape, 10), True),
+        (99, np.full(SLANTED.shape, 5), False),
+        (100, np.full(SLANTED.shape, 10.5), False),
+        # Other scenes: the marker is as large as the width, and twice the largest disparity.
+        (-100, 0.5 * COLUMNS + 0.5, True),
+        (-99, 0.5 * COLUMNS - 25, False),
+        (100, 0.5 * COLUMNS + 1, False),
+    ],
+)
+def test_a_marker_may_be_exactly_as_large_as_the_image_is_wide(marker, other_values, is_reported):
+    expected = [marker] if is_reported else []
+    assert values_of(np.where(TENTH, marker, other_values)) == expected
+
+
+@pytest.mark.parametrize(
+    ("other_values", "is_reported"),
+    [
+        # The gap is exactly one pixel, three spacings, or a fiftieth of the range of the values.
+        (1 + 0.125 * COLUMNS, True),
+        (0.875 + 0.125 * COLUMNS, False),
+        (9 + 3 * (COLUMNS // 10), True),
+        (8 + 3 * (COLUMNS // 10), False),
+        (2 + QUARTERS, True),
+        (1.75 + QUARTERS, False),
+    ],
+)
+def test_a_marker_across_zero_is_at_least_the_gap_from_all_other_values(other_values, is_reported):
+    assert values_of(np.where(TENTH, 0, other_values)) == ([0] if is_reported else [])
+
+
+@pytest.mark.parametrize(("layers", "expected"), [(5, []), (6, [0])])
+def test_a_scene_of_six_distinct_disparities_is_no_scene_of_a_few_layers(layers, expected):
+    assert values_of(np.where(TENTH, 0, 5 + COLUMNS % layers)) == expected
 
 
 def test_a_few_estimates_near_a_marker_do_not_hide_it():

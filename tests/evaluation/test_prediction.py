@@ -119,3 +119,24 @@ def test_a_plane_is_predicted_exactly():
         np.testing.assert_array_equal(found.visible, visible)
         assert prediction_error(found, real) == 0
         assert (found.image[~visible] == (255, 192, 255)).all()
+
+
+@pytest.mark.parametrize(
+    ("frame", "column", "disparity", "expected"),
+    [
+        # Between 0 and 100, cubics give 62.5. Without a second neighbour lines give 50.
+        ([0, 0, 100, 0], 3, 1.5, 63),
+        ([0, 0, 100], 2, 0.5, 50),
+        ([0, 100, 0], 2, 1.5, 50),
+        ([0, 0, 100, 0, 0], 3, 1.5, 63),
+    ],
+)
+def test_intensities_are_interpolated_by_cubics_where_both_neighbours_exist(
+    frame, column, disparity, expected
+):
+    image = np.array([frame], np.uint8)
+    estimates = np.full(image.shape, np.nan, np.float32)
+    estimates[0, column] = disparity
+    prediction = inverse_prediction(image, estimates, 1.0)
+    assert prediction.visible.sum() == 1
+    assert prediction.image[0, column] == expected

@@ -68,3 +68,12 @@ COLUMNS = [
 )
 def test_by_hand(scenes, protocol, weights, expected):
     assert average(scenes, resolve(protocol), weights) == pytest.approx(expected, nan_ok=True)
+
+
+def test_scenes_without_a_pixel_below_the_truth_limit_are_left_out():
+    protocol = resolve({"base": "eth3d", "truth_limit": 192})
+    counted = {"fraction_matched": 1.0, "bad_pixels_all": 4.0}
+    empty = {"fraction_matched": math.nan, "bad_pixels_all": math.nan}
+    assert average([counted, empty], protocol)["bad_pixels_all"] == 4
+    assert average([empty, counted, counted], protocol, [5, 1, 1])["bad_pixels_all"] == 4
+    assert math.isnan(average([counted, empty], resolve("eth3d"))["bad_pixels_all"])

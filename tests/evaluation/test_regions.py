@@ -223,6 +223,21 @@ def test_visible_pixels_without_a_mask():
         visible(make_scene(image=np.zeros((3, 3), np.uint8)))
 
 
+def test_pixels_whose_ground_truths_differ_by_exactly_one_pixel_are_nonoccluded():
+    left = np.float32([[0, 0, 0, 0]])
+    right = np.float32([[1, -1, 1.25, -1.25]])
+    scene = make_scene(left)
+    pair = replace(scene, truths={**scene.truths, (1, 0): right.copy})
+    assert visible(pair).tolist() == [[True, True, False, False]]
+
+
+def test_the_truth_limit_itself_is_not_evaluated():
+    truth = np.float32([[191.5, 192, 193, -191.5, -192, -193, 0]])
+    protocol = resolve({"base": "taxonomy2002", "truth_limit": 192})
+    masks = region_masks(make_scene(truth), protocol)
+    assert masks["all"].tolist() == [[True, False, False, True, False, False, True]]
+
+
 def test_every_gap_has_visible_pixels_of_its_own():
     truth = np.array([[1, 1, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0]], np.float32)
     scene, found = make_scene(truth), set()

@@ -9,6 +9,7 @@ from evaluation_inputs import make_scene
 
 from stereo_framework import Search
 from stereo_framework.evaluation import doubts
+from stereo_framework.evaluation.sanity import _of_other_view
 
 SCALES = {"tsukuba": 16, "venus": 8}
 
@@ -97,3 +98,40 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
     ends = np.where(holes == marked, np.float32(0.5), holes)
     for known in (truth, few, many, ends):
         assert doubts(known, scene) == []
+
+
+SLOPE = np.tile(np.arange(10, 14, 0.1, np.float32), (20, 1))
+
+
+@pytest.mark.parametrize(("step", "half"), [(1, 0.5), (2, 0.5), (1 / 2, 0.25), (1 / 4, 0.125)])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_half_a_level_beyond_the_search_range_is_accepted(step, half, sign):
+    search = Search(2, 18, step)
+    end = search.minimum if sign < 0 else search.maximum
+    disparity = SLOPE.copy()
+    disparity[:, :2] = end + sign * half
+    assert doubts(disparity, make_scene(SLOPE), search) == []
+    disparity[:, :2] += sign / 16
+    [line] = doubts(disparity, make_scene(SLOPE), search)
+    assert "5 % of the map hold" in line
+    assert "outside the search range 2..18" in line
+
+
+def test_exactly_three_percent_of_one_value_outside_the_range_are_reported():
+    disparity = SLOPE.copy()
+    disparity.flat[:24] = 17.5
+    [line] = doubts(disparity, make_scene(SLOPE), Search(2, 16))
+    assert "3 % of the map hold 17.5" in line
+    disparity.flat[0] = 12
+    assert doubts(disparity, make_scene(SLOPE), Search(2, 16)) == []
+
+
+@pytest.mark.parametrize(
+    ("direction", "values"), [(1, [5, 3, 5, 6, 9, 9, 9, 9]), (-1, [9, 9, 9, 9, 6, 5, 3, 5])]
+)
+def test_the_other_view_agrees_at_errors_of_exactly_one_pixel_up_to_its_border(direction, values):
+    truth = np.full((1, 8), 4, np.float32)
+    scene = make_scene(truth, positions=(0, 1) if direction > 0 else (1, 0))
+    share = _of_other_view(np.float32([values]), scene, truth, np.ones((1, 8), bool))
+    # Four pixels of the target image show the truth; their errors are 1, -1, 1 and 2.
+    assert share == 0.75

@@ -119,3 +119,60 @@ def test_refuses_a_measure_of_another_size(scene):
         match=r"^evaluate: confidence_small has shape \(3, 4\); \(20, 30\) fits the disparity",
     ):
         evaluate(scene.truth, scene, confidence={"small": np.zeros((3, 4), np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "errors"),
+    [
+        # Errors of exactly the threshold, in pixels.
+        ({"threshold": 1}, [1, -1]),
+        ({"threshold": 0.5}, [0.5, -0.5]),
+        # Of the ground truth 32, an error of 2 is exactly the relative threshold.
+        ({"threshold": 1, "relative_threshold": 1 / 16}, [2, -2]),
+        ({"threshold": 3, "relative_threshold": 1 / 16}, [3, -3]),
+    ],
+)
+def test_an_error_of_exactly_the_threshold_is_no_error_in_the_areas(protocol, errors):
+    truth = np.full((2, 8), 32, np.float32)
+    scene = make_scene(truth)
+    disparity = truth.copy()
+    disparity[0, :2] += errors
+    settings = {"base": "taxonomy2002", "prediction": "none", **protocol}
+    confidence = {"same": np.ones_like(truth)}
+    exact = evaluate(disparity, scene, settings, confidence=confidence)
+    assert exact["bad_pixels_all"] == exact["auc_same"] == exact["auc_optimal"] == 0
+    disparity[0, 0] += np.sign(errors[0]) / 8
+    larger = evaluate(disparity, scene, settings, confidence=confidence)
+    assert larger["bad_pixels_all"] == larger["auc_same"] == 100 / 16
+
+
+def test_each_pixel_of_an_enlarged_disparity_map_has_the_confidence_of_its_block():
+    truth = np.full((4, 6), 4, np.float32)
+    scene = make_scene(truth)
+    # In the pixels of the scene, the errors are 0 and 6. Each block has its confidence.
+    disparity = np.float32([[2, 5, 2], [2, 2, 5]])
+    confidence = {"correct": np.float32([[1, 0, 1], [1, 1, 0]])}
+    statistics = evaluate(disparity, scene, "middlebury-v3", confidence=confidence)
+    assert statistics["bad_pixels_all"] == pytest.approx(100 / 3)
+    assert statistics["auc_ratio_correct"] == pytest.approx(1)
+
+
+def test_filled_pixels_have_no_place_in_the_order_of_confidence():
+    truth = np.full((2, 8), 9, np.float32)
+    truth[:, 4:] = 20
+    disparity = np.where(truth == 9, truth, np.float32(np.nan))
+    # KITTI's program fills the right half with 9, which is wrong.
+    confidence = {"any": np.tile(np.arange(8, dtype=np.float32), (2, 1))}
+    statistics = evaluate(disparity, make_scene(truth), "kitti2012", confidence=confidence)
+    assert statistics["bad_pixels_all"] == 50
+    assert statistics["auc_any"] == statistics["auc_optimal"] == 0
+
+
+def test_areas_count_errors_above_the_first_of_several_thresholds():
+    truth = np.full((2, 8), 9, np.float32)
+    confidence = {"any": np.ones_like(truth)}
+    for thresholds, expected in (([1, 4], 100), ([4, 1], 0)):
+        statistics = evaluate(
+            truth + 2, make_scene(truth), thresholds=thresholds, confidence=confidence
+        )
+        assert statistics["auc_any"] == expected

@@ -1,16 +1,23 @@
 """Pictures: grey levels against arithmetic, colours against the colour maps' known ends, figures by their parts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from figure_parts import bars, check_layout, legends, titles
 
 from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.scene import Scene
+from stereo_framework.evaluation import resolve
+from stereo_framework.figures import disparity_figures
 from stereo_framework.figures.disparity_figures import (
     bad_pixel_picture,
     disparity_figure,
     error_picture,
+    shown_range,
     side_by_side_figure,
 )
+from stereo_framework.figures.grid import colour_table
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_image
 
@@ -95,6 +102,42 @@ def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
     assert grey[0] == grey[1] == grey[2]
     expected = np.array([DARK, BRIGHT, grey], float)[levels].repeat(factor, 0).repeat(factor, 1)
     np.testing.assert_allclose(shown, expected, atol=1)  # the map is defined in fractions
+
+
+@pytest.mark.parametrize(
+    ("search", "truth", "disparity", "expected"),
+    [
+        # The search range has priority over the ground truth, and the ground truth over the map.
+        ((-2, 30), [5, 9], [0, 200], (-2, 30)),
+        ((-2, 30), None, [0, 200], (-2, 30)),
+        (None, [5, 9], [0, 200], (5, 9)),
+        (None, [5, NAN, INF, 9], [0, 0, 0, 200], (5, 9)),
+        (None, None, [3, 200, NAN, -INF], (3, 200)),
+        (None, None, [NAN, INF], (0, 1)),
+    ],
+)
+def test_colours_span_the_search_range_or_the_known_disparities(search, truth, disparity, expected):
+    image = np.zeros((1, len(disparity)), np.uint8)
+    truth = None if truth is None else _map(truth)
+    scene = Scene.from_images(image, image, search, truth=truth)
+    assert shown_range(_map(disparity), scene) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "lowest", "middle", "highest"),
+    [
+        ("viridis", (68, 1, 84), (33, 145, 140), (253, 231, 37)),
+        ("RdBu_r", (5, 48, 97), (247, 247, 247), (103, 0, 31)),
+    ],
+)
+def test_colour_tables_of_the_viewer_run_from_the_lower_to_the_upper_end(
+    name, lowest, middle, highest
+):
+    table = colour_table(name)
+    assert table.shape == (256, 3)
+    assert tuple(table[0]) == lowest
+    assert tuple(table[255]) == highest
+    np.testing.assert_allclose(table[128], middle, atol=1)
 
 
 def test_disparity_figure_labels():
@@ -320,3 +363,71 @@ def test_mistakes_are_one_line(tmp_path):
     for shown in ((2, 1), (0, NAN), (-INF, 1)):
         with pytest.raises(ParameterError, match="is not a range of disparities"):
             disparity_figure(small, shown)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "level"), [(105, 255), (95, 255), (105.5, 0), (94.5, 0), (103, 255)]
+)
+def test_an_error_of_exactly_the_relative_threshold_is_shown_as_good(tmp_path, estimate, level):
+    path = tmp_path / "bad.png"
+    bad_pixel_picture(path, _map([estimate]), _map([100]), threshold=3, relative=1 / 20)
+    assert read_image(path).tolist() == [[level]]
+
+
+def test_the_first_of_several_maps_decides_about_their_colours(tmp_path, monkeypatch):
+    ranges = []
+
+    def draw(image, maps, shown, *others):
+        ranges.append(shown)
+        return disparity_figure(next(iter(maps.values())), shown)
+
+    monkeypatch.setattr(disparity_figures, "side_by_side_figure", draw)
+    image = np.zeros((1, 2), np.uint8)
+    maps = {"first": _map([3, 9]), "second": _map([0, 200])}
+    disparity_figures.write_comparison(tmp_path / "a.png", maps, Scene.from_images(image, image))
+    assert ranges == [(3, 9)]
+
+
+@pytest.mark.parametrize(("border", "expected"), [(None, 2), (0, 0), (3, 3)])
+def test_the_border_of_a_protocol_replaces_that_of_the_scene(
+    tmp_path, monkeypatch, border, expected
+):
+    borders = []
+    for name in ("error_picture", "bad_pixel_picture"):
+        monkeypatch.setattr(
+            disparity_figures, name, lambda *maps, border, **others: borders.append(border)
+        )
+    image = np.zeros((12, 16), np.uint8)
+    truth = np.full((12, 16), 2, np.float32)
+    scene = replace(Scene.from_images(image, image, (0, 5), truth=truth), border=2)
+    protocol = {"base": "taxonomy2002", "prediction": "none", "border": border}
+    disparity_figures.write_pictures(tmp_path / "a", truth, scene, resolve(protocol))
+    assert borders == [expected, expected]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "reduction", "threshold", "relative", "has_occluded"),
+    [
+        ({"base": "taxonomy2002", "prediction": "none"}, 1, 1, 0, True),
+        ({"base": "taxonomy2002", "prediction": "none", "regions": ["all"]}, 1, 1, 0, False),
+        ({"base": "kitti2015"}, 1, 3, 0.05, False),
+        # Errors of 2 pixels of the original images are errors of 1 in images of half size.
+        ({"base": "middlebury-v3"}, 2, 1, 0, False),
+        ({"base": "taxonomy2002", "prediction": "none", "thresholds": [0.5, 4]}, 1, 0.5, 0, True),
+    ],
+)
+def test_the_picture_of_bad_pixels_follows_the_protocol(
+    tmp_path, monkeypatch, protocol, reduction, threshold, relative, has_occluded
+):
+    options = []
+    monkeypatch.setattr(
+        disparity_figures, "bad_pixel_picture", lambda *maps, **others: options.append(others)
+    )
+    image = np.zeros((12, 16), np.uint8)
+    truth = np.full((12, 16), 2, np.float32)
+    scene = Scene.from_images(image, image, (0, 5), truth=truth)
+    scene = replace(scene, reduction=reduction)
+    disparity_figures.write_pictures(tmp_path / "a", truth, scene, resolve(protocol))
+    [given] = options
+    assert (given["threshold"], given["relative"]) == (threshold, relative)
+    assert (given["occluded"] is not None) == has_occluded

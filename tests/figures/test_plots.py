@@ -12,7 +12,7 @@ from figure_parts import check_layout, legends
 from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.figures._curves import Positions
+from stereo_framework.figures._curves import Mark, Positions, _limits
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import save_figure
 from stereo_framework.script.report import read_report
@@ -378,3 +378,22 @@ def test_texts_make_a_category_in_their_order():
     found = Positions(["b", "a", True], "linear", {"b": "B"})
     assert not found.ordered
     assert found.ticks == [(0, "B"), (1, "a"), (2, "true")]
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "expected"),
+    [
+        # The axis begins at 0 if that leaves at most half of it empty.
+        ([4, 8], "linear", (0, 8.4)),
+        ([4.5, 8], "linear", (4.325, 8.175)),
+        ([0, 8], "linear", (0, 8.4)),
+        ([-4, 4], "linear", (-4.4, 4.4)),
+        ([5, 5], "linear", (2.5, 7.5)),
+        ([1, 1e50], "log", (1e-3, 1e53)),
+        ([0, 1, 1e50], "log", (1e-3, 1e53)),
+        ([2, 2], "log", (2 / 1.5, 3)),
+    ],
+)
+def test_ends_of_the_vertical_axis(values, scale, expected):
+    marks = [Mark(0, value) for value in values]
+    assert _limits(marks, scale) == pytest.approx(expected)

@@ -47,6 +47,24 @@ def test_eight_bits_with_scale(tmp_path, name):
     check(read_disparity(path, scale=8, unknown=255, minimum=-3), [[-3, -2, -0.5, NAN]])
 
 
+@pytest.mark.parametrize(
+    ("dtype", "sample", "options", "expected"),
+    [
+        (np.uint16, 512, {"minimum": -3}, -1),
+        (np.uint16, 512, {"minimum": 0.5}, 2.5),
+        (np.uint16, 512, {"minimum": -3, "scale": 64}, 5),
+        (np.uint16, 512, {"minimum": -3, "unknown": None}, -1),
+        (np.uint8, 12, {"minimum": -3, "scale": 4}, 0),
+        (np.uint8, 12, {"minimum": 1, "scale": 0.5}, 25),
+        (np.uint8, 12, {"minimum": 1, "scale": -4}, -2),
+    ],
+)
+def test_the_minimum_is_added_with_and_without_a_scale(tmp_path, dtype, sample, options, expected):
+    path = grey(tmp_path / "a.png", [[0, sample]], dtype)
+    unknown = options["minimum"] if "unknown" in options else NAN
+    check(read_disparity(path, **options), [[unknown, expected]])
+
+
 def test_eight_bits_without_scale(tmp_path):
     with pytest.raises(
         DataError,
@@ -270,3 +288,13 @@ def test_round_trip(tmp_path, name, scale, step):
 def test_write_refuses(tmp_path, name, disparity, scale, message):
     with pytest.raises(DataError, match=message):
         write_disparity(tmp_path / name, np.array(disparity, np.float32), scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("flow", "expected"), [(999_999_936.0, -999_999_936.0), (1e9, NAN), (-1e9, NAN), (-3, 3)]
+)
+@pytest.mark.parametrize("vertical", [0.0, 1e9])
+def test_a_flow_of_a_thousand_million_pixels_is_unknown(tmp_path, flow, expected, vertical):
+    size = np.array([1, 1], "<i4").tobytes()
+    (tmp_path / "a.flo").write_bytes(b"PIEH" + size + np.float32([flow, vertical]).tobytes())
+    check(read_disparity(tmp_path / "a.flo"), [[NAN if vertical else expected]])

@@ -56,6 +56,22 @@ def test_raw_pgm_and_ppm(tmp_path, data, expected):
     same(read_image(written(tmp_path / "a.pgm", data)), expected)
 
 
+@pytest.mark.parametrize(
+    ("largest", "dtype", "samples"),
+    [(255, np.uint8, [255, 1]), (256, np.uint16, [256, 1]), (257, np.uint16, [257, 255])],
+)
+@pytest.mark.parametrize("kind", [2, 5])
+def test_the_largest_grey_decides_about_the_bytes_of_a_sample(
+    tmp_path, largest, dtype, samples, kind
+):
+    values = np.array(samples, ">u2" if dtype == np.uint16 else np.uint8)
+    body = " ".join(map(str, samples)).encode() if kind == 2 else values.tobytes()
+    path = written(tmp_path / "a.pgm", f"P{kind} 2 1 {largest}\n".encode() + body)
+    grey_levels = read_grey(path)
+    assert grey_levels.dtype == dtype
+    assert grey_levels.tolist() == [samples]
+
+
 def test_the_largest_grey_of_a_header_becomes_255(tmp_path):
     samples = np.array([[0, 257, 1000], [65535, 128, 30000]])
     image = read_image(

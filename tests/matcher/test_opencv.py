@@ -194,3 +194,38 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
         for tolerance in (1, 5, None)
     }
     assert known[1] < known[5] < known[None]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "name"), [(opencv_sgbm, "StereoSGBM"), (opencv_bm, "StereoBM")]
+)
+@pytest.mark.parametrize(
+    ("search", "first", "count"),
+    [
+        # OpenCV searches multiples of 16 disparities, in whole pixels.
+        (Search(0, 15), 0, 16),
+        (Search(0, 16), 0, 32),
+        (Search(-1, 14), -1, 16),
+        (Search(-1, 15), -1, 32),
+        (Search(0, 15.5, 0.5), 0, 32),
+        (Search(0.5, 15, 0.5), 0, 16),
+        (Search(0.5, 15.5, 0.5), 0, 32),
+        (Search(-0.75, 14, 0.25), -1, 16),
+        (Search(-0.75, 14.25, 0.25), -1, 32),
+    ],
+)
+def test_the_searched_disparities_contain_the_range(
+    monkeypatch, matcher, name, search, first, count
+):
+    spy = Spy(monkeypatch, name)
+    matcher(*shifted(3), search)
+    assert (spy.MinDisparity, spy.NumDisparities) == (first, count)
+
+
+@both
+def test_float_intensities_are_rounded_to_the_nearest_grey_level(matcher):
+    left, right = (np.clip(image, 1, 254) for image in shifted(7))
+    expected = matcher(left, right, Search(0, 8))
+    for change in (-0.375, 0.375):
+        floats = [image + np.float32(change) for image in (left, right)]
+        np.testing.assert_array_equal(matcher(*floats, Search(0, 8)), expected)

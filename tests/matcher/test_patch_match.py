@@ -14,7 +14,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matcher import _patches, patch_match
 from stereo_framework.matcher._patches import Costs, Side
-from stereo_framework.matcher.patch_match import _bordered, _pixels
+from stereo_framework.matcher.patch_match import _bordered, _pixels, _told
 
 BY = Costs(*map(np.float32, (0.1, 0.9, 10, 2, 1 / 10)))
 
@@ -249,3 +249,26 @@ def test_either_view_may_be_the_reference():
     again = np.abs(method(turned.exchanged()).disparity[:, ::-1] - truth) <= 1
     assert right.mean() > 0.7
     assert again.mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("difference", "tolerance", "status"),
+    [
+        (1, 1.0, Status.MATCHED),
+        (-1, 1.0, Status.MATCHED),
+        (1.0625, 1.0, Status.FILLED),
+        (0.5, 0.5, Status.MATCHED),
+        (0, 0.0, Status.MATCHED),
+        (0.0625, 0.0, Status.FILLED),
+    ],
+)
+def test_disparities_that_differ_by_the_tolerance_agree(difference, tolerance, status):
+    image, valid = np.zeros((1, 8), np.uint8), np.ones((1, 8), bool)
+    side = side_of(image, image, valid, valid, 1)
+    own = np.full((1, 8), 2, np.float32)
+    theirs = own.copy()
+    # The last two pixels are confirmed, so that others can be filled.
+    theirs[0, :4] += np.float32(difference)
+    _, statuses, _ = _told(side, own, theirs, tolerance)
+    assert statuses[0, 2:6].tolist() == [status] * 4
+    assert statuses[0, 6:].tolist() == [Status.MATCHED] * 2

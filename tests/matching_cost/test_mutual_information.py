@@ -7,7 +7,9 @@ from scipy.ndimage import gaussian_filter
 from stereo_framework import Search
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.view import View
+from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import mutual_information
+from stereo_framework.matching_cost.mutual_information import _moved
 
 
 def _naive(left, right, truth, sigma):
@@ -59,6 +61,99 @@ def test_between_pixels(step_):
     fine = mutual_information(left, left, Search(0, 2, step_), {"a": view}).costs
     whole = mutual_information(left, left, Search(0, 2), {"a": view}).costs
     np.testing.assert_array_equal(fine[..., :: int(1 / step_)], whole)
+
+
+@pytest.mark.parametrize("status", [Status.FILLED, Status.OCCLUDED, Status.MISMATCHED])
+def test_only_matched_pixels_count_in_the_histogram(status):
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 256, (12, 20), dtype=np.uint8)
+    right = (255 - np.roll(left, -2, axis=1)).astype(np.uint8)
+    search = Search(0, 4)
+    matched = np.full(left.shape, 2, np.float32)
+    matched[6:] = np.nan
+    statuses = np.where(np.isnan(matched), status, Status.MATCHED).astype(np.uint8)
+    # The disparities of the lower half are wrong, and their status says so.
+    wrong = np.where(np.isnan(matched), np.float32(0), matched)
+    costs, expected = (
+        mutual_information(left, right, search, {"initial": View(disparity, statuses, search)})
+        for disparity in (wrong, matched)
+    )
+    np.testing.assert_array_equal(costs.costs, expected.costs)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_estimates_at_the_ends_of_the_target_image_count_and_no_others(direction):
+    """A disparity of exactly half a pixel is read at the even column."""
+    left = np.array([[10, 60, 110, 160]], np.uint8)[:, ::direction].copy()
+    right = np.array([[20, 70, 120, 170]], np.uint8)[:, ::direction].copy()
+    search = Search(-4, 4, direction=direction)
+    status = np.zeros(left.shape, np.uint8)
+
+    def costs(*disparities):
+        disparity = np.float32([disparities])[:, ::direction]
+        view = View(disparity, status, search)
+        return mutual_information(left, right, search, {"initial": view}).costs
+
+    # Columns 0 and 3 meet the first and the last column of the target image.
+    np.testing.assert_array_equal(costs(0, np.nan, np.nan, 0), costs(0, 2, -2, 0))
+    assert not np.array_equal(costs(0, np.nan, np.nan, 0), costs(0, np.nan, np.nan, 1))
+
+
+@pytest.mark.parametrize(
+    ("shift", "sampled", "inside"),
+    [
+        # A shift of half a pixel gives 15.5 and 26, which are rounded to 16 and 26.
+        (0.5, [16, 26], [False, True, True]),
+        (-0.5, [16, 26], [True, True, False]),
+        # A shift of a quarter gives 18.25 and 28.5, or 12.75 and 23.5.
+        (0.25, [18, 28], [False, True, True]),
+        (-0.25, [13, 24], [True, True, False]),
+        (2, [10], [False, False, True]),
+        (0, [10, 21, 31], [True, True, True]),
+    ],
+)
+def test_intensities_between_pixels_are_rounded_to_whole_grey_levels(shift, sampled, inside):
+    values, known = _moved(np.float32([[10, 21, 31]]), shift)
+    assert known.tolist() == inside
+    assert values[:, known].tolist() == [sampled]
+
+
+def _random_pair():
+    rng = np.random.default_rng(3)
+    left = rng.integers(20, 220, (12, 20), dtype=np.uint8)
+    right = (255 - np.roll(left, -2, axis=1)).astype(np.uint8)
+    disparity = np.where(rng.random(left.shape) < 0.7, 2, np.nan).astype(np.float32)
+    return left, right, disparity
+
+
+def _costs_of(left, right, disparity, direction=1):
+    search = Search(0, 4, direction=direction)
+    status = np.isnan(disparity).astype(np.uint8)
+    view = View(disparity, status, search)
+    return mutual_information(left, right, search, {"initial": view}).costs
+
+
+def test_a_mirrored_pair_has_mirrored_costs():
+    left, right, disparity = _random_pair()
+    mirrored = (np.ascontiguousarray(array[:, ::-1]) for array in (left, right, disparity))
+    np.testing.assert_array_equal(
+        _costs_of(*mirrored, direction=-1)[:, ::-1], _costs_of(left, right, disparity)
+    )
+
+
+def test_intensities_are_means_over_the_channels_rounded_to_the_nearest_level():
+    left, right, disparity = _random_pair()
+    expected = _costs_of(left, right, disparity)
+    changes = np.random.default_rng(1).integers(-12, 13, (2, *left.shape, 1))
+    coloured = (
+        np.concatenate([image[..., None] + change, image[..., None] - change, image[..., None]], 2)
+        for image, change in zip((left, right), changes, strict=True)
+    )
+    colours = [image.astype(np.uint8) for image in coloured]
+    np.testing.assert_array_equal(_costs_of(*colours, disparity), expected)
+    for change in (-0.375, 0.375):
+        floats = [image + np.float32(change) for image in (left, right)]
+        np.testing.assert_array_equal(_costs_of(*floats, disparity), expected)
 
 
 def test_mistakes():

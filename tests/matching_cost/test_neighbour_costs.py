@@ -248,3 +248,23 @@ def test_differences_count_in_full_where_nothing_is_known():
         match=r"^ad_census.residual: needs an initial map, and the method names no alternatives$",
     ):
         ad_census(image, other, search, residual=2.0)
+
+
+@pytest.mark.parametrize(
+    ("weight", "steps", "dtype"),
+    [
+        # Largest costs of 255 and of 65535 fit; a step more needs another type, or is refused.
+        (1.25, 102, np.uint8),
+        (1.25, 103, np.uint16),
+        (1.5, 21845, np.uint16),
+        (1.5, 21846, None),
+    ],
+)
+def test_the_largest_cost_decides_about_the_type(weight, steps, dtype):
+    image, search = np.zeros((4, 6), np.uint8), Search(0, 2)
+    weights = {"difference_weight": weight, "census_weight": weight}
+    if dtype is None:
+        with pytest.raises(ParameterError, match="21846 times the weights, 3, is above 65535"):
+            ad_census(image, image, search, steps=steps, **weights)
+        return
+    assert ad_census(image, image, search, steps=steps, **weights).costs.dtype == dtype

@@ -13,6 +13,7 @@ from numba import config
 
 from stereo_framework import CostVolume, Search
 from stereo_framework.optimization import more_global_matching, semi_global, winner_take_all
+from stereo_framework.optimization._semi_global_penalties import by_gradient
 
 GOLDEN = np.load(Path(__file__).parents[1] / "golden" / "semi_global.npz")
 PAIRS = [(3, 20), (20, 60), (40, 40), (0, 0), (0, 7), (0.75, 2.5)]
@@ -226,3 +227,19 @@ def test_closed_cells_stay_closed_in_quarters_too():
     found = more_global_matching.__wrapped__(volume_of(np.asarray(costs, np.float32)))
     assert (found.volume.costs[np.isnan(costs)] >= 1e6).all()
     assert (found.volume.costs[~np.isnan(costs)] < 1e5).all()
+
+
+@pytest.mark.parametrize(
+    ("p1", "p2", "expected"),
+    [
+        # p2 over differences of 1, 4, 8 and 7 grey levels: 150, 37.5, 18.75 and 21.4.
+        (10, 150, [150, 38, 19, 21]),
+        (10.5, 150, [150, 37.5, 18.75, 150 / 7]),
+        # No price is below p1.
+        (20, 150, [150, 38, 20, 21]),
+    ],
+)
+def test_penalties_are_rounded_quotients_where_both_are_whole(p1, p2, expected):
+    penalties = by_gradient(np.zeros((3, 4), np.uint8), 1, p1, p2)
+    assert penalties.prices[[1, 4, 8, 7], 1].tolist() == expected
+    assert (penalties.prices[1:, 0] == p1).all()

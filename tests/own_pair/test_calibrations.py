@@ -2,15 +2,17 @@
 
 import json
 import shutil
+import warnings
 
 import cv2
 import numpy as np
 import pytest
 
-from stereo_framework import load_scene, match
+from stereo_framework import Search, load_scene, match
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
 from stereo_framework.core.frames import size_ratio
 from stereo_framework.core.scene import Calibration
+from stereo_framework.datasets.scene_file import _range_beside
 from stereo_framework.io import (
     read_any_calibration,
     read_stereo_calibration,
@@ -357,3 +359,27 @@ def test_a_resized_scene_of_a_data_set_is_refused(tmp_path, data):
         match=r"im0.png: has \d+x\d+ pixels, and the calibration of its scene is for \d+x\d+; a data set needs",
     ):
         _ = scene.reference
+
+
+@pytest.mark.parametrize(
+    ("size", "ndisp", "expected"),
+    [
+        # A tenth of 70 is 7, though it is a little more in binary numbers.
+        ((100, 50), 71, 7),
+        ((100, 50), 72, 8),
+        ((500, 250), 72, 36),
+        ((500, 250), 71, 35),
+        ((100, 50), 2, 1),
+        ((1000, 500), 71, 70),
+    ],
+)
+def test_the_range_of_resized_images_is_rounded_up(tmp_path, size, ndisp, expected):
+    columns, rows = size
+    write_image(tmp_path / "l.png", np.zeros((rows, columns), np.uint8))
+    (tmp_path / "calib.txt").write_text(
+        "cam0=[900 0 500; 0 900 250; 0 0 1]\ncam1=[900 0 500; 0 900 250; 0 0 1]\n"
+        f"doffs=0\nbaseline=100\nwidth=1000\nheight=500\nndisp={ndisp}\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        assert _range_beside(tmp_path / "l.png") == Search(0, expected)

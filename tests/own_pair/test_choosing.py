@@ -53,6 +53,37 @@ def _off(truth, columns, by=3.0):
     return np.where(np.arange(truth.shape[1]) < columns, truth + np.float32(by), truth)
 
 
+@pytest.mark.parametrize(
+    ("difference", "verdict"),
+    [(2, "cannot tell"), (-2, "cannot tell"), (2.0625, "worse"), (-2.0625, "better")],
+)
+def test_an_interval_that_ends_at_zero_gives_no_verdict(difference, verdict):
+    assert Standing("a", difference, half_width=2).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        # Maps differ above one pixel, and where only one of them has an estimate.
+        ([5, 5, 5, 5], [6, 4, 5, 5], 0),
+        ([5, 5, 5, 5], [6.0625, 3.9375, 5, 5], 50),
+        ([np.nan, 5, np.nan, 5], [5, np.nan, np.nan, 5], 50),
+    ],
+)
+def test_maps_differ_above_one_pixel_or_where_one_has_no_estimate(first, second, expected):
+    assert choosing._apart(np.float32([first]), np.float32([second])) == expected
+
+
+def test_both_views_agree_about_three_tenths_of_the_pixels():
+    reference_map = np.full((10, 10), 5, np.float32)
+    reference_map.flat[30:] = np.nan
+    maps = {"first": reference_map + 1, "second": reference_map}
+    assert len(standings(maps, reference_map)) == 1
+    reference_map.flat[29] = np.nan
+    with pytest.raises(DataError, match="both views agree about 29 % of the pixels only"):
+        standings(maps, reference_map)
+
+
 def test_differences_and_intervals_by_hand():
     truth = np.full((20, 100), 7, np.float32)
     reference_map = truth.copy()

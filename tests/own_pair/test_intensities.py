@@ -39,6 +39,35 @@ def test_doubts(low, high, said):
     assert doubt == [] or intensity_doubts(stretched(pair(low, high))[0]) == []
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "beginning"),
+    [
+        (-1, 256, None),
+        (-1.0625, 256, "the intensities go from -1.0625 to 256"),
+        (-1, 256.5, "the intensities go from -1 to 256.5"),
+        (0, 32, None),
+        (0, 31.9, "the images are dark"),
+    ],
+)
+def test_intensities_are_doubted_beyond_their_limits(low, high, beginning):
+    lines = intensity_doubts(pair(low, high))
+    assert [line[: len(beginning or "")] for line in lines] == ([beginning] if beginning else [])
+
+
+@pytest.mark.parametrize("side", ["left_mask", "right_mask"])
+def test_masked_pixels_do_not_count_in_the_stretch(side):
+    image = np.tile(np.arange(100, dtype=np.float32), (20, 1))
+    mask = np.ones(image.shape, bool)
+    mask[:, 50:] = False
+    other = "right_mask" if side == "left_mask" else "left_mask"
+    dark = np.minimum(image, 49)
+    images = (image, dark) if side == "left_mask" else (dark, image)
+    masks = {side: mask, other: np.ones(image.shape, bool)}
+    scene = Scene.from_images(*images, (0, 9), **masks)
+    _, message = stretched(scene)
+    assert message == "stretched: the intensities 0 to 49 became 0 to 255"
+
+
 def test_both_images_are_stretched_alike():
     # Half a percent of 4000 pixels at either end, the first and last 20, is clipped; the rest keeps its differences.
     scene = Scene.from_images(

@@ -8,7 +8,7 @@ from naive_files import read_ply
 
 import stereo_framework
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.scene import Calibration
+from stereo_framework.core.scene import Calibration, Scene
 from stereo_framework.core.volume import Status
 from stereo_framework.io import read_disparity, read_grey, read_pfm, write_image
 from stereo_framework.io._files import RECORD
@@ -169,3 +169,51 @@ def test_mistakes(known):
         stereo_framework.match(left, right[:, :180], (0, 31))
     with pytest.raises(DataError, match="depth needs a calibration"):
         _ = stereo_framework.match(left, right, (0, 31), method="ssd").depth()
+
+
+@pytest.fixture(name="matched")
+def _matched(found):
+    """Return a function that makes results of one row of disparities."""
+
+    def make(disparity, confidence, calibration=None):
+        values = np.float32([disparity])
+        image = np.zeros(values.shape, np.uint8)
+        scene = Scene.from_images(image, image, (0, 9))
+        estimate = dataclasses.replace(
+            found.result,
+            disparity=values,
+            status=np.zeros(values.shape, np.uint8),
+            confidence={"left_right_consistency": np.float32([confidence])},
+        )
+        scene = dataclasses.replace(scene, calibration=calibration)
+        return dataclasses.replace(found, scene=scene, result=estimate)
+
+    return make
+
+
+def test_views_that_differ_by_exactly_a_pixel_agree(matched):
+    result = matched([3, 3, 3, np.nan], [0, -1, -1.0625, 0])
+    assert result.sure.tolist() == [[True, True, False, False]]
+
+
+def test_without_a_principal_point_the_middle_of_the_image_is_the_axis(matched):
+    calibration = Calibration(focal_length=10.0, baseline=2.0, doffs=0.0)
+    result = matched([4] * 5, [0] * 5, calibration)
+    # The middle of five columns is column 2; the depth is 10 * 2 / 4 = 5.
+    assert result.points().place.tolist() == [[x / 2, 0, 5] for x in (-2, -1, 0, 1, 2)]
+
+
+def test_a_shifted_disparity_of_zero_has_no_depth(matched):
+    calibration = Calibration(focal_length=10.0, baseline=2.0, doffs=-1.0)
+    result = matched([3, 1, 0, np.nan], [0] * 4, calibration)
+    np.testing.assert_array_equal(result.depth(), [[10, np.nan, np.nan, np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("value", "is_written"), [(-0.99, True), (-1, False), (255.99609375, True), (255.9999, False)]
+)
+def test_a_picture_of_16_bits_is_written_for_disparities_that_it_holds(
+    matched, tmp_path, value, is_written
+):
+    names = matched([3, value], [0, 0]).save(tmp_path)
+    assert ("disparity.png" in names) == is_written

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import Scene, Search, load_scene
+from stereo_framework.own_pair import search_range as module
 from stereo_framework.own_pair.search_range import (
     SparseMatches,
     doubts,
@@ -131,3 +132,78 @@ def test_a_wide_range_is_told_by_the_map():
         "the range may be wider than needed: 99.5 % of the map lie within 10:40 of 0:100"
     )
     assert doubts(points, Search(0, 60), disparity) == []
+
+
+@pytest.mark.parametrize(
+    ("points", "vertical", "search", "beginning"),
+    [
+        # Rows are one pixel apart in the median.
+        (FORTY, 1.0, (0, 50), None),
+        (FORTY, 1.0625, (0, 50), "the pair may not be rectified"),
+        (FORTY, -1.0625, (0, 50), "the pair may not be rectified"),
+        # A tenth of the points lie outside. Points at the ends of the range lie inside.
+        (FORTY, 0, (1, 36), None),
+        (FORTY, 0, (5, 40), None),
+        (FORTY, 0, (1, 35), "the range may be too narrow: 12 %"),
+        (FORTY, 0, (6, 40), "the range may be too narrow: 12 %"),
+        # Nine tenths of the points have a disparity below 0; those at 0 do not.
+        (range(-36, 4), 0, (0, 50), "the range may be too narrow: 90 %"),
+        (range(-37, 3), 0, (0, 50), "the images may be exchanged: 92 %"),
+        # Twenty matches are enough for conclusions.
+        (range(20), 0, (30, 50), "the range may be too narrow: 100 %"),
+        (range(19), 0, (30, 50), "the images may show different scenes"),
+    ],
+)
+def test_doubts_begin_beyond_their_thresholds(points, vertical, search, beginning):
+    lines = doubts(made(list(points), vertical), Search(*search))
+    assert [line[: len(beginning or "")] for line in lines] == ([beginning] if beginning else [])
+
+
+def test_a_map_that_uses_two_fifths_of_the_range_is_no_reason_for_a_narrower_one():
+    disparity = np.repeat(np.float32([[10, 50]]), 100, axis=1)
+    points = made(list(range(10, 51)))
+    assert doubts(points, Search(0, 100), disparity) == []
+    [line] = doubts(points, Search(0, 101), disparity)
+    assert line.startswith("the range may be wider than needed")
+    assert doubts(points, Search(0, 101), disparity, estimated=True) == []
+
+
+def test_matched_points_need_two_others_with_similar_disparities():
+    # The spread is 100 pixels, so that disparities up to two pixels apart are similar.
+    alone, two, three = [100], [40, 42], [20, 22, 24]
+    sparse = made([0, 0, 0, *three, *two, *alone])
+    assert sparse.along_rows.tolist() == [0, 0, 0, 22]
+
+
+@pytest.mark.parametrize(("size", "vertical"), [(1.0, 1.5), (1.0, -1.5), (2.0, 3.0)])
+def test_matched_points_may_lie_one_and_a_half_rows_apart(size, vertical):
+    sparse = made([5] * 30, vertical)
+    sparse = SparseMatches(sparse.here, sparse.there, size)
+    assert sparse.along_rows.size == 30
+    further = made([5] * 30, vertical * 1.0625)
+    further = SparseMatches(further.here, further.there, size)
+    assert further.along_rows.size == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "points", "found", "expected"),
+    [
+        # Images of 240 columns are matched at full size: the margin is a pixel.
+        (240, [4], (2.25, 9.75), (1, 11)),
+        (240, [4], (3, 9), (2, 10)),
+        # Those of 480 columns are matched at half the size: the margin is four pixels.
+        (480, [4], (20.25, 90.75), (16, 95)),
+        (480, [4], (20, 90), (16, 94)),
+        # Disparities below 0 need matched points more than half a pixel below 0.
+        (240, [-0.5], (-3, 9), (0, 10)),
+        (240, [-0.5625], (-3, 9), (-4, 10)),
+    ],
+)
+def test_an_estimated_range_is_widened_to_whole_pixels(
+    monkeypatch, columns, points, found, expected
+):
+    monkeypatch.setattr(module, "_found", lambda *arguments: found)
+    monkeypatch.setattr(module, "_CELLS", 0)
+    image = np.zeros((10, columns), np.uint8)
+    sparse = made(points * 20)
+    assert estimate_range(Scene.from_images(image, image), sparse) == expected

@@ -6,6 +6,7 @@ from made_results import result
 
 from stereo_framework import Scene, run
 from stereo_framework.core.errors import ResultWarning
+from stereo_framework.page import standing
 from stereo_framework.page.run_page import run_page
 from stereo_framework.page.standing import energy_blocks
 
@@ -47,6 +48,57 @@ def test_optimizers_of_one_energy_share_a_chart(tmp_path, small_scenes):
             if f"{name}, weight={other} " in chart.content
         ]
         assert shown == list(SCRIPT["methods"]), weight
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        "search.minimum",
+        "search.maximum",
+        "search.step",
+        "preprocessing.use",
+        "matching_cost.use",
+        "aggregation.box.size",
+        "smoothness.potts.weight",
+    ],
+)
+def test_settings_of_different_energies_have_charts_of_their_own(parameter):
+    results = [
+        result(
+            "scene",
+            {},
+            {"bad_pixels_nonocc": 2.0},
+            method=method,
+            energy=4.0,
+            parameters={parameter: value, "optimization.use": method},
+            environment={"trace": "[[0.1, 5.0], [0.2, 4.0]]"},
+        )
+        for value in (1, 2)
+        for method in ("first", "second")
+    ]
+    names = ["first 1", "second 1", "first 2", "second 2"]
+    charts = energy_blocks(results, names)
+    contents = [[name for name in names if name in chart.content] for chart in charts]
+    assert contents == [["first 1", "second 1"], ["first 2", "second 2"]]
+
+
+@pytest.mark.parametrize("count", [20, 21])
+def test_the_first_twenty_charts_are_drawn(monkeypatch, count):
+    monkeypatch.setattr(standing, "_energy_chart", lambda scene, results: list(results))
+    results = [
+        result(
+            "scene",
+            {},
+            {},
+            method=f"m{i}",
+            energy=4.0,
+            parameters={"smoothness.potts.weight": i},
+            environment={"trace": "[[0.1, 5.0]]"},
+        )
+        for i in range(count)
+    ]
+    names = [one.method for one in results]
+    assert energy_blocks(results, names) == [[name] for name in names[:20]]
 
 
 def test_without_a_trace_there_is_none(tmp_path, small_scenes):

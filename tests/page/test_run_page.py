@@ -10,7 +10,7 @@ from made_results import SCENES, kept, result, sweep
 from stereo_framework import run
 from stereo_framework.io import write_disparity, write_image
 from stereo_framework.page.page import Details, Folded, Text
-from stereo_framework.page.run_page import run_page
+from stereo_framework.page.run_page import _sweeps, run_page
 from stereo_framework.page.stored_pictures import Scenes
 
 TRUNCATION, BAD = "matching_cost.truncation", "bad_pixels_nonocc"
@@ -190,6 +190,17 @@ def test_many_scenes_are_one_curve(tmp_path):
     page = _stored(tmp_path, results)
     [curves] = next(s for s in page.sections if s.title == "Sweeps").blocks
     assert curves.lines == {"": [(5, 11), (20, 26), (40, 46), (None, 6)]}
+
+
+@pytest.mark.parametrize(("scenes", "curves"), [(12, 12), (13, 1)])
+def test_twelve_scenes_have_a_curve_each_and_more_share_one(scenes, curves):
+    results = sweep(
+        {TRUNCATION: [5, 20, 40]},
+        lambda scene, t: {BAD: float(scene[1:]) + t},
+        [f"s{i}" for i in range(scenes)],
+    )
+    [block] = _sweeps(results, BAD)
+    assert len(block.lines) == curves
 
 
 def test_plots_are_drawn_of_what_is_there(tmp_path):

@@ -11,6 +11,7 @@ from stereo_framework.evaluation import resolve
 from stereo_framework.page.stored_pictures import (
     SceneRow,
     Scenes,
+    _levels,
     scene_row,
     stored_map,
     stored_picture,
@@ -128,3 +129,13 @@ def test_pictures_without_loss_and_the_columns_of_several_rows():
         for name, columns in (("x", "ab"), ("y", ["image", "c", "a"]))
     ]
     assert Scenes(rows).columns == ["image", "a", "b", "c"]
+
+
+@pytest.mark.parametrize("values", [[0.3, 7.7], [-3.3, 0.2], [5.5, 5.5], [0, 900.3], [1.75, 2]])
+def test_levels_begin_at_or_below_the_lowest_disparity(values):
+    disparity = np.float32([[*values, np.nan]])
+    stored = _levels(disparity, np.zeros(disparity.shape, np.uint8), {})
+    base, step = stored.about["base"], stored.about["step"]
+    assert base <= disparity[0, 0] < base + step + 1e-6
+    assert stored.about["ends"] == (disparity[0, 0], disparity[0, 1])
+    assert (disparity[0, 1] - base) / step + 1 <= 65535

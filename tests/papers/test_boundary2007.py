@@ -6,6 +6,7 @@ import pytest
 from failing_boundary2007 import AS_IN_THE_PAPER, changed, found, results_of
 
 from stereo_framework.papers import find_paper
+from stereo_framework.papers.boundary2007 import claims as judges
 from stereo_framework.papers.boundary2007 import items
 from stereo_framework.papers.boundary2007.items import METHODS, with_costs
 from stereo_framework.papers.claim import Alternatives
@@ -68,6 +69,23 @@ def test_differences_are_stated_only_if_all_scenes_are_measured():
         method: {s: e for s, e in row.items() if s != "Venus"} for method, row in printed.items()
     }
     assert items.differences_of_known_costs(printed, without_venus) == ""
+
+
+def test_curves_are_compared_where_both_methods_have_settings():
+    # The curves begin at the sparsity rates 0.1 and 0.5. The shared rates are 0.5005 to 0.9995.
+    sparse, dense = [(0.5, 0.2), (1.0, 0.0)], [(0.1, 0.2), (1.0, 0.0)]
+    for gc, dp in ((sparse, dense), (dense, sparse)):
+        boundary = changed(("venus", "gc", gc), ("venus", "dp", dp))
+        assert judges._ratio(boundary, "venus", "GC", "DP").size == 500
+
+
+def test_ratios_of_error_rates_are_averaged_geometrically(monkeypatch):
+    # The geometric means of the scenes are 2, 2 and 4.
+    ratios = {"venus": [1.0, 4.0], "teddy": [2.0], "cones": [2.0, 8.0]}
+    monkeypatch.setattr(judges, "_ratio", lambda boundary, scene, *methods: ratios[scene])
+    [(text, holds)] = judges.gc_behind_dp(found(AS_IN_THE_PAPER))
+    assert text == "ER of GC over that of DP: 2.52 times in the mean"
+    assert holds
 
 
 def test_figures_of_verdicts():

@@ -37,6 +37,22 @@ def test_means_are_those_of_scipy(shape, size):
     )
 
 
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        # Even windows reach one pixel further to the right: means of 15, 30 and 40.
+        (2, [[123, 118, 128]]),
+        # Windows of four columns hold one pixel to the left and two to the right.
+        (4, [[118, 120.5, 133]]),
+    ],
+)
+def test_even_windows_reach_further_to_the_right_and_down(size, expected):
+    row = np.float32([[10, 20, 40]])
+    assert mean_subtraction(row, size=size).tolist() == expected
+    column = np.ascontiguousarray(row.T)
+    assert mean_subtraction(column, size=size).T.tolist() == expected
+
+
 @pytest.mark.parametrize("sigma", [0.7, 1.0, 1.6])
 def test_laplacian_is_that_of_a_gaussian(sigma):
     """Minus the second differences of a finely sampled Gaussian, without their mean, those above 0 scaled to the sum 1."""

@@ -1,5 +1,7 @@
 """Windows and sampled rows against slow versions, warps that come back, and pairs that stay as they are."""
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +19,8 @@ from stereo_framework.optimization import winner_take_all
 from stereo_framework.preprocessing import row_alignment
 from stereo_framework.preprocessing.row_alignment import _field, _measure, _sample
 from stereo_framework.script import load
+
+module = importlib.import_module("stereo_framework.preprocessing.row_alignment")
 
 SYNTHETIC = ("planes", "slanted", "occlusions", "stripes", "slits")
 
@@ -214,6 +218,55 @@ def test_rows_that_are_right_stay(name):
     images = row_alignment(pair.reference, pair.match, pair.search, {"first": initial_map(pair)})
     assert np.shares_memory(images[0], pair.reference)
     assert np.shares_memory(images[1], pair.match)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "is_changed"), [(None, True), (0.2, True), (0.3, False), (0.0625, True)]
+)
+def test_the_threshold_is_a_number_of_rows(monkeypatch, threshold, is_changed):
+    """The root mean square of the field is a quarter of a row."""
+    monkeypatch.setattr(module, "_field", lambda *data: np.array([0.25, 0, 0, 0, 0, 0]))
+    image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
+    search = Search(0, 3)
+    first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
+    options = {} if threshold is None else {"threshold": threshold}
+    _, moved = row_alignment(image, image, search, {"first": first}, **options)
+    assert np.array_equal(moved, image) is not is_changed
+
+
+def test_rows_exactly_at_the_threshold_stay(monkeypatch):
+    monkeypatch.setattr(module, "_field", lambda *data: np.array([-0.25, 0, 0, 0, 0, 0]))
+    image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
+    search = Search(0, 3)
+    first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
+    _, moved = row_alignment(image, image, search, {"first": first}, threshold=0.25)
+    np.testing.assert_array_equal(moved, image)
+
+
+@pytest.mark.parametrize("offset", [0.75, -0.75])
+def test_the_warning_gives_the_largest_row_difference_without_its_sign(monkeypatch, offset):
+    reports = []
+    monkeypatch.setattr(module, "_field", lambda *data: np.array([offset, 0, 0, 0, 0, 0]))
+    monkeypatch.setattr(module, "report_call", reports.append)
+    image, search = np.zeros((9, 12), np.uint8), Search(0, 3)
+    first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
+    row_alignment(image, image, search, {"first": first})
+    assert [report.warning for report in reports] == ["rows are off by up to 0.8 px: corrected"]
+
+
+@pytest.mark.parametrize("status", [Status.FILLED, Status.MISMATCHED, Status.INVALID])
+def test_only_matched_pixels_measure_rows(monkeypatch, status):
+    received = []
+
+    def no_field(reference, match, direction, disparity):
+        received.append(disparity)
+        return np.zeros(6)
+
+    monkeypatch.setattr(module, "_field", no_field)
+    image, search = np.zeros((1, 3), np.uint8), Search(0, 3)
+    first = View(np.float32([[1, 2, 3]]), np.uint8([[0, status, 0]]), search)
+    row_alignment(image, image, search, {"first": first})
+    np.testing.assert_array_equal(received[0], [[1, np.nan, 3]])
 
 
 @pytest.mark.compiled

@@ -68,3 +68,13 @@ def test_refuses_a_measure_that_is_not_there(names, measure, message):
     sure = dict.fromkeys(names, np.zeros((1, 5), np.float32))
     with pytest.raises(ParameterError, match=f"^confidence_filter.measure: {message}"):
         confidence_filter(np.ones((1, 5), np.float32), MATCHED, sure, measure=measure)
+
+
+@pytest.mark.parametrize(
+    ("count", "fraction", "removed"), [(3, 0.5, 1), (5, 0.5, 2), (4, 0.5, 2), (7, 0.1, 0)]
+)
+def test_at_most_the_fraction_of_the_estimates_is_removed(count, fraction, removed):
+    confidence = np.arange(count, dtype=np.float32)[None]
+    disparity, status = np.ones((1, count), np.float32), np.zeros((1, count), np.uint8)
+    kept = confidence_filter(disparity, status, {"any": confidence}, fraction=fraction)
+    assert np.isnan(kept).sum() == removed

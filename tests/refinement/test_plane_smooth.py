@@ -53,3 +53,14 @@ def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
     image = rng.integers(0, 30, (2, columns, 3), dtype=np.uint8)
     expected = naive_refinement.plane_smooth(disparity, image, 7, 11, 0.5, 15.0, 0.05)
     np.testing.assert_allclose(plane_smooth(disparity, image), expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("size", "far_size"), [(6, 11), (7, 10), (6, 10)])
+def test_even_windows_count_as_one_pixel_wider(size, far_size):
+    rng = np.random.default_rng(2)
+    disparity = rng.uniform(0, 1, (9, 15)).astype(np.float32)
+    image = rng.integers(0, 20, (9, 15), dtype=np.uint8)
+    np.testing.assert_array_equal(
+        plane_smooth(disparity, image, size=size, far_size=far_size),
+        plane_smooth(disparity, image, size=7, far_size=11),
+    )

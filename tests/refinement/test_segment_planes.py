@@ -1,5 +1,6 @@
 import naive_refinement
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
@@ -116,3 +117,46 @@ def test_agrees_with_twin(seed, shape, count, share, scale, trials, slopes, thre
     np.testing.assert_array_equal(told, expected_told, strict=True)
     for array, copy in zip((disparity, image, status), before, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def _filled_in_one_segment(estimates, search=Search(-30, 30), **parameters):  # noqa: B008  A search is immutable.
+    """Return the disparity that the only pixel without an estimate receives, in one segment."""
+    disparity = np.float32([[*estimates, hole]])
+    image = np.zeros(disparity.shape, np.uint8)
+    status = np.where(np.isnan(disparity), occluded, matched).astype(np.uint8)
+    filled_map, _ = segment_planes(disparity, image, search, status, **parameters)
+    return float(filled_map[0, -1])
+
+
+@pytest.mark.parametrize("disparity", [0, 5])
+def test_planes_at_the_ends_of_the_search_range_fill(disparity):
+    assert _filled_in_one_segment([disparity] * 20, Search(0, 5)) == disparity
+    outside = -1 / 16 if disparity == 0 else 5 + 1 / 16
+    np.testing.assert_equal(_filled_in_one_segment([outside] * 20, Search(0, 5)), hole)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(20, 2.0), (19, hole)])
+def test_a_plane_needs_the_minimum_number_of_estimates(count, expected):
+    found = _filled_in_one_segment([2] * count, minimum_count=20)
+    np.testing.assert_equal(found, expected)
+
+
+@pytest.mark.parametrize(("near", "expected"), [(10, 2.0), (9, hole)])
+def test_a_plane_needs_the_minimum_share_of_the_estimates(near, expected):
+    # Ten of twenty estimates are half of them. The others lie apart from each other.
+    others = [5 + 3 * i * i for i in range(20 - near)]
+    found = _filled_in_one_segment([2] * near + others, Search(0, 400), minimum_share=0.5)
+    np.testing.assert_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("slope", "expected"), [(1.0, hole), (-1.0, hole), (0.875, 5 * 0.875), (-0.875, -5 * 0.875)]
+)
+def test_a_plane_rises_by_less_than_a_pixel_from_column_to_column(slope, expected):
+    disparity = np.tile(slope * np.arange(6, dtype=np.float32), (6, 1))
+    disparity[5, 5] = hole
+    image = np.zeros(disparity.shape, np.uint8)
+    status = np.where(np.isnan(disparity), occluded, matched).astype(np.uint8)
+    # A level plane is near a sixth of the estimates, or a third of them.
+    filled_map, _ = segment_planes(disparity, image, Search(-9, 9), status, tolerance=0.75)
+    np.testing.assert_allclose(filled_map[5, 5], expected, atol=1e-5)

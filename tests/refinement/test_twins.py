@@ -13,7 +13,13 @@ from stereo_framework import CostVolume, Search
 from stereo_framework.core.stage import stages
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
-from stereo_framework.refinement import left_right_check_fast, median, parabola, region_voting
+from stereo_framework.refinement import (
+    left_right_check_fast,
+    median,
+    parabola,
+    region_voting,
+    remove_speckles,
+)
 
 hole = np.nan
 STAGES = {stage.name: stage for stage in stages("refinement")}
@@ -257,3 +263,39 @@ def test_votes_must_exceed_count_and_share(count, share, expected):
         minimum_share=share,
     )
     np.testing.assert_equal(float(found[0, 5]), expected)
+
+
+@pytest.mark.parametrize(("first", "last"), [(98, 110), (90, 102), (100, 106), (94, 100)])
+@pytest.mark.parametrize("size", [5, 7])
+def test_surfaces_that_cross_a_strip_are_measured_as_a_whole(first, last, size):
+    """Two threads divide 200 rows at row 100. A line of 7 to 13 pixels crosses this row."""
+    disparity = np.full((200, 3), hole, np.float32)
+    disparity[first : last + 1, 1] = 4
+    with in_threads(2):
+        checked = remove_speckles(disparity, size=size)
+    expected = disparity if last - first + 1 > size else np.full_like(disparity, hole)
+    np.testing.assert_array_equal(checked, expected)
+
+
+@pytest.mark.parametrize(
+    ("costs", "limit", "expected"),
+    [
+        ([4, 1, 1, 4], 0.5, 1.5),
+        ([4, 1, 1, 4], 0.25, 1),
+        # The vertex lies at 1/4 of a level, and at -1/4.
+        ([7, 2, 3, 9], 0.5, 1 + 1 / 3),
+        ([5, 2, 3, 9], 0.25, 1.25),
+        ([3, 2, 5, 9], 0.25, 0.75),
+        ([5, 2, 3, 9], 0.125, 1),
+        # At the end of the range, offset and limit count from the second level.
+        ([2, 2, 5, 9], 0.5, 0.5),
+        ([2, 2, 5, 9], 0.25, 0),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 1 / 2, 2])
+def test_a_vertex_exactly_at_the_limit_is_accepted(costs, limit, expected, step):
+    search = Search(0, 3 * step, step)
+    volume = CostVolume(np.float32([[costs]]), search, 9.0)
+    lowest = np.argmin(costs)
+    refined = parabola(np.float32([[lowest * step]]), volume, limit=limit)
+    assert refined[0, 0] == pytest.approx(expected * step, abs=1e-6)

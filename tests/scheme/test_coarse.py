@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,39 @@ def test_blocks_do_not_decide_which_pixels_are_invalid():
     assert invalid[2:4].sum() > 15
     np.testing.assert_array_equal(match.status == Status.INVALID, invalid)
     assert np.isnan(match.disparity[invalid]).all()
+
+
+@pytest.mark.parametrize("step_size", [2, 1, 1 / 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pixel_with_an_open_cell_is_never_invalid(step_size, seed):
+    """A coarser step may close all cells of a block whose pixels have open cells."""
+    whole, rng = pair(search=Search(0, 5)), np.random.default_rng(seed)
+    low = rng.integers(0, 5, whole.shape).astype(np.float32)
+    mask = SearchMask(
+        valid=rng.random(whole.shape) < 0.7,
+        match_valid=rng.random(whole.shape) < 0.5,
+        low=low,
+        high=low + 1,
+    )
+    masked = Pair(whole.reference, whole.match, whole.search, mask)
+    match = PLAIN.having(scheme=[step(coarse, step=step_size)])(masked)
+    invalid = mask.invalid(whole.search, whole.shape)
+    np.testing.assert_array_equal(match.status == Status.INVALID, invalid)
+
+
+def test_a_pixel_with_an_open_cell_in_an_invalid_block_is_mismatched():
+    whole = pair()
+
+    def solve(small):
+        match = PLAIN(small)
+        status = match.status.copy()
+        status[0, 0] = Status.INVALID
+        return replace(match, status=status)
+
+    match = coarse(solve, whole, factor=2)
+    assert (match.status[:2, :2] == Status.MISMATCHED).all()
+    assert np.isnan(match.disparity[:2, :2]).all()
+    assert (match.status != Status.INVALID).all()
 
 
 @pytest.mark.parametrize("direction", [1, -1])

@@ -54,6 +54,17 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
         )
 
 
+@pytest.mark.parametrize("levels", [(0, 5), (1, 3), (1, 6), (3, 7), (-9, -8), (6, 10)])
+def test_rounding_of_thirds_widens_a_range_by_at_most_one_level(levels):
+    """The quotient of float32 numbers may lie a little below a whole number of levels."""
+    minimum, maximum = (level / 3 for level in levels)
+    search = Search(minimum, maximum, 1 / 3)
+    low, high = spread(np.float32([[maximum / 2]]), search, (2, 2), margin=0.0, size=1)
+    assert high == pytest.approx(maximum, abs=1e-5)
+    assert (low <= maximum + 1e-5).all()
+    assert (low >= maximum - 1 / 3 - 1e-5).all()
+
+
 @settings(max_examples=30, deadline=None)
 @given(images=image_pairs(), search=searches(), levels=st.integers(1, 4), window=st.integers(1, 4))
 def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, window):
@@ -147,3 +158,28 @@ def test_the_pairs_own_mask_is_respected():
     pyramid(solve, limited, levels=2)
     np.testing.assert_array_equal(seen[0].mask.valid, valid[::2, ::2])
     assert (seen[0].mask.low[:, :30] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        # The range of the smaller map is 5 to 9. A limit of the pair narrows one end of it.
+        ({}, (5, 9)),
+        ({"low": 3}, (5, 9)),
+        ({"low": 6}, (6, 9)),
+        ({"high": 12}, (5, 9)),
+        ({"high": 8}, (5, 8)),
+        ({"low": 6, "high": 8}, (6, 8)),
+        # Ranges that do not meet leave the limits of the pair.
+        ({"low": 10}, (10, np.nan)),
+        ({"high": 4}, (np.nan, 4)),
+    ],
+)
+def test_either_limit_of_a_pair_narrows_the_range_alone(limits, expected):
+    maps = {name: np.full(PAIR.shape, limit, np.float32) for name, limit in limits.items()}
+    mask = SearchMask(**maps) if maps else None
+    pair = Pair(PAIR.reference, PAIR.match, PAIR.search, mask)
+    ends = (np.full(PAIR.shape, end, np.float32) for end in (5, 9))
+    # Column 40 sees all of the range in the target image.
+    narrow = narrowed(pair, *ends).mask
+    np.testing.assert_array_equal((narrow.low[0, 40], narrow.high[0, 40]), expected)

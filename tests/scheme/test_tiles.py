@@ -18,6 +18,14 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
 from stereo_framework.scheme import tiles
+from stereo_framework.scheme.tiles import (
+    _cut_mask,
+    _find_surfaces,
+    _halve,
+    _reduce_window,
+    _Span,
+    _told_once,
+)
 
 POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabola])
 """A method that looks at single pixels and their candidates."""
@@ -227,6 +235,46 @@ def test_invalid_pixels_widen_no_search_range():
     assert ranges == [(0, 40), (0, 4)]
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("border_block", "last_start"),
+    [
+        # Tile 2 ends at pixel 11, within the last block; a block has 4 pixels.
+        (2, 6),
+        # Tile 1 begins at pixel 2, within the first block, because of the overlap.
+        (0, 0),
+    ],
+)
+def test_a_tile_is_searched_at_disparities_of_blocks_that_it_contains_in_part(
+    axis, border_block, last_start
+):
+    pair = Pair(*np.zeros((2, 11, 11), np.uint8), Search(0, 40))
+    blocks = np.full((3, 3), 1.0)
+    blocks[(border_block, slice(None))[:: 1 if axis == 0 else -1]] = 4
+    pairs, solve = solved_with_reduced_map(blocks)
+    tiles(solve, pair, size=11, overlap=0, factor=4, margin=2.0)
+    assert (pairs[1].search.minimum, pairs[1].search.maximum) == (2, 18)
+
+
+def test_blocks_at_the_ends_of_a_part_belong_to_the_reduced_part():
+    window = slice(4, 8), slice(3, 9)
+    assert _reduce_window(window, 4) == (slice(1, 2), slice(0, 3))
+    assert _reduce_window((slice(0, 11), slice(5, 12)), 4) == (slice(0, 3), slice(1, 3))
+
+
+@pytest.mark.parametrize("name", ["valid", "match_valid", "low", "high", "match_low", "match_high"])
+@pytest.mark.parametrize("shift", [0, 3, -2])
+def test_each_map_of_a_mask_is_cut_alone_like_its_image(name, shift):
+    columns = np.tile(np.arange(10, dtype=np.float32), (4, 1))
+    is_valid = name.endswith("valid")
+    whole = columns % 3 == 0 if is_valid else columns
+    reference_cut, target_cut = (slice(1, 3), slice(2, 6)), (slice(1, 3), slice(4, 9))
+    part = _cut_mask(SearchMask(**{name: whole}), reference_cut, target_cut, shift)
+    expected = whole[target_cut if name.startswith("match_") else reference_cut]
+    np.testing.assert_array_equal(getattr(part, name), expected if is_valid else expected - shift)
+    assert [other for other, values in vars(part).items() if values is not None] == [name]
+
+
 @st.composite
 def wide_searches(draw):
     """Return search ranges of some pixels, below, around and above 0, in either direction."""
@@ -406,10 +454,51 @@ def test_no_tile_is_larger_than_the_estimate_says(search, size, overlap, far):
 def test_memory_and_messages_of_all_tiles_are_told():
     _, first = solved_by(lambda part: 0, memory=99.0, messages="99")
     _, second = solved_by(lambda part: 0)
-    one_after_the_other = iter([first, second])
-    pair = Pair(*np.zeros((2, 13, 40), np.uint8), Search(0, 3))
+    _, third = solved_by(lambda part: 0, memory=50.0, messages="50")
+    one_after_the_other = iter([first, second, third])
+    pair = Pair(*np.zeros((2, 13, 60), np.uint8), Search(0, 3))
     match = tiles(lambda part: next(one_after_the_other)(part), pair, size=20, overlap=0, factor=1)
-    assert (match.memory, match.messages) == (99, "99")
+    assert (match.memory, match.messages) == (99, "99\n50")
+
+
+@pytest.mark.parametrize("order", [(1, 3, 2), (3, 1, 2), (2, 1, 3)])
+def test_of_warnings_that_differ_in_their_numbers_the_largest_is_reported(order):
+    warnings = [f"rows are off by up to {number}.5 px" for number in order]
+    assert _told_once([*warnings, "dark"]) == ("rows are off by up to 3.5 px", "dark")
+
+
+def test_halves_of_a_tile_overlap_by_at_most_a_half():
+    span = _Span(slice(20, 30), slice(12, 38), slice(8, 18))
+    assert _halve(span, 8) == (
+        _Span(slice(20, 25), slice(12, 30), slice(8, 13)),
+        _Span(slice(25, 30), slice(20, 38), slice(5, 10)),
+    )
+    assert _halve(span, 2) == (
+        _Span(slice(20, 25), slice(12, 27), slice(8, 13)),
+        _Span(slice(25, 30), slice(23, 38), slice(2, 7)),
+    )
+
+
+@pytest.mark.parametrize(("foreground", "is_hidden"), [(6, False), (7, True)])
+def test_a_surface_two_pixels_nearer_hides_nothing(foreground, is_hidden):
+    disparity = np.full((1, 40), 4, np.float32)
+    disparity[0, 18:20] = np.nan
+    disparity[0, 20:26] = foreground
+    status = np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
+    estimate = replace(FOUND, disparity=disparity, status=status)
+    surfaces = _find_surfaces(estimate, 1.0, direction=1)
+    assert np.isfinite(surfaces.hidden[0, 18:20]).all() == is_hidden
+
+
+def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():
+    # A tile has 128x128 reduced pixels, so that surfaces of more than 4 of them count.
+    pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
+    disparity = np.full((150, 150), 5.0)
+    disparity[8, 20:26] = 30
+    disparity[0, 0] = np.nan
+    seen, solve = solved_by(lambda part: disparity if part.shape == (150, 150) else 5)
+    tiles(solve, pair, size=256, overlap=0, factor=2, margin=0.0)
+    assert (seen[1].search.minimum, seen[1].search.maximum) == (10, 60)
 
 
 def test_tile_borders_are_no_worse_than_the_whole(data):

@@ -2,6 +2,7 @@
 
 import naive_hci
 import numpy as np
+import pytest
 from evaluation_inputs import disparity_maps
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,3 +57,12 @@ def test_edges_and_bands_equal_their_twins(truth, jump, width, side):
     np.testing.assert_array_equal(found.background_disparity, np.where(within, b, np.nan))
     assert not (foreground & background).any()
     assert not np.isnan(truth[within]).any()
+
+
+@pytest.mark.parametrize(("width", "reach"), [(1, 1), (1.4, 1), (1.6, 2), (2, 2), (2.6, 3)])
+def test_bands_reach_the_rounded_width_from_the_discontinuity(width, reach):
+    truth = np.repeat(np.float32([[1, 9]]), 6, axis=1)
+    edges = find_edges(truth, Parameters(edge_jump=2, band_width=width, band_median=1))
+    # Both pixels at the discontinuity have the distance 0.
+    assert np.flatnonzero(edges.background).tolist() == list(range(5 - reach, 6))
+    assert np.flatnonzero(edges.foreground).tolist() == list(range(6, 7 + reach))

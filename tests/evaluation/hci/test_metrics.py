@@ -83,6 +83,22 @@ def test_what_a_map_says_where_nothing_is_known_does_not_count():
     assert values["hci_coverage_fuzziness"] < 1
 
 
+def test_pixels_with_unknown_truth_are_not_outside_the_discontinuities():
+    truth = np.float32([[1, np.nan, 1, 5, 9, np.nan, 9]])
+    edges = np.arange(7)[None] == 3
+    near = (np.arange(7)[None] >= 2) & (np.arange(7)[None] <= 4)
+    subsets = replace(
+        extract_subsets(truth, parameters=Parameters(border=0)),
+        edges=edges,
+        foreground=near & ~edges,
+        background=np.zeros_like(near),
+    )
+    # The gradient of a level estimate is too weak, by 2, 4 and 2 pixels per pixel. The next
+    # known pixels outside are 2, 3 and 2 pixels away.
+    score = fuzziness(np.full_like(truth, 5), truth, subsets)
+    assert score.value == pytest.approx((2 * 2 + 4 * 3 + 2 * 2) / 3)
+
+
 # --- planes that are known
 
 Y, X = np.mgrid[:80, :120]

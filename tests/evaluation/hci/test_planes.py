@@ -5,7 +5,7 @@ import pytest
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.hci import Parameters, extract_subsets, fit_plane
-from stereo_framework.evaluation.hci.planes import _best_plane, _least_squares
+from stereo_framework.evaluation.hci.planes import _best_plane, _least_squares, _planar_parts
 
 
 def _two_planes(rows=120, columns=200):
@@ -112,3 +112,24 @@ def test_a_plane_needs_three_pixels():
             DataError, match="a plane needs three pixels or more that are not on one line"
         ):
             fit_plane(one, mask)
+
+
+def test_pixels_exactly_at_the_tolerance_are_on_a_plane_and_the_first_plane_wins():
+    x, y = np.array([0, 1, 0] * 3), np.array([0, 0, 1] * 3)
+    d = np.repeat([0.0, 0.5, 1.0], 3)
+    triples = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8]])
+    # Of the planes at 0, 0.5 and 1, the second one has all pixels within half a pixel.
+    assert _best_plane(x, y, d, triples, 0.5) == (0, 0, 0.5)
+    assert _best_plane(x, y, d, triples, 0.25) == (0, 0, 0)
+    assert _best_plane(x, y, d, triples[::-1], 0.25) == (0, 0, 1)
+
+
+def test_pixels_exactly_at_the_tolerance_belong_to_a_planar_part():
+    disparity = np.zeros((9, 9))
+    # The four errors cancel each other, so that the plane of least squares is level.
+    disparity[[2, 6], [2, 6]], disparity[[2, 6], [6, 2]] = 0.5, -0.5
+    everywhere = np.ones((9, 9), bool)
+    random = np.random.default_rng(0)
+    for tolerance, count in ((0.5, 81), (0.4375, 77)):
+        parts = _planar_parts(disparity, everywhere, 70, tolerance, random, Parameters())
+        assert [np.count_nonzero(part) for part in parts] == [count]

@@ -2,6 +2,7 @@
 
 import naive_hci
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,3 +82,14 @@ def test_bars_of_a_grid():
     assert not found.neighbourhood[5].any()
     # They are 14 rows high.
     assert not find_structures(truth, truth > 0, Parameters(structure_height=15)).structures.any()
+
+
+@pytest.mark.parametrize(("beside", "is_far"), [(5.0, False), (4.5, True)])
+def test_a_neighbourhood_ends_where_the_surface_is_only_the_jump_further_away(beside, is_far):
+    truth = np.float32([[1, beside, 1, 9, 9, 1, beside, 1]])
+    parameters = Parameters(
+        edge_jump=4, structure_width=4, structure_height=1, neighbourhood_width=2
+    )
+    structures = find_structures(truth, truth > 0, parameters)
+    expected = [False, is_far, True, False, False, True, is_far, False]
+    assert structures.neighbourhood.tolist() == [expected]

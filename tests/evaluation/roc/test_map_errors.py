@@ -13,7 +13,7 @@ from kernel_inputs import in_threads
 from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import map_errors, matching_table, scene_table
-from stereo_framework.evaluation.roc.matching_table import VISIBLE
+from stereo_framework.evaluation.roc.matching_table import OCCLUDED, VISIBLE
 from stereo_framework.sweep.outside import find_maps, measure_map
 
 NAN = np.nan
@@ -58,6 +58,19 @@ def test_equals_tables_of_cells(inputs, direction, radius):
                 truth, match_truth, direction=direction, evaluated=evaluated, radius=radius
             )
             assert dataclasses.astuple(map_errors(disparity, table)) == expected
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+@pytest.mark.parametrize(("difference", "status"), [(1, VISIBLE), (1.25, OCCLUDED)])
+def test_ground_truths_that_differ_by_one_pixel_agree_in_both_images(direction, difference, status):
+    truth = np.full((1, 8), np.nan, np.float32)
+    match_truth = truth.copy()
+    # Pixel 3 of the target image points to pixel 5, whose own disparity is larger.
+    match_truth[0, 3], truth[0, 5] = 2, 2 + difference
+    table = matching_table(
+        truth[:, ::direction], match_truth[:, ::direction], direction=direction, radius=0
+    )
+    assert table.match_status[0, 3] == status
 
 
 def test_rates_need_truth():
