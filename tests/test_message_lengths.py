@@ -17,7 +17,7 @@ from stereo_framework.sweep.result import doubt_of_maps
 
 
 @pytest.mark.parametrize(
-    ("names", "most", "text"),
+    ("names", "limit", "text"),
     [
         (["a"], 1, "a"),
         (["a", "b"], 1, "a and 1 more"),
@@ -27,24 +27,24 @@ from stereo_framework.sweep.result import doubt_of_maps
         ([], 2, ""),
     ],
 )
-def test_as_many_names_as_allowed_are_listed_whole(names, most, text):
-    assert few(names, most) == text
+def test_as_many_names_as_allowed_are_listed_whole(names, limit, text):
+    assert few(names, limit) == text
 
 
 @pytest.mark.parametrize(
-    ("length", "most", "text"),
+    ("length", "limit", "text"),
     [
         (40, 40, "x" * 40),
         (39, 40, "x" * 39),
-        (41, 40, "x" * 10 + "... (41 characters) ..." + "x" * 10),
+        (41, 40, f"{'x' * 10}... (41 characters) ...{'x' * 10}"),
         (1000, 1000, "x" * 1000),
-        (1001, 1000, "x" * 480 + "... (1001 characters) ..." + "x" * 480),
+        (1001, 1000, f"{'x' * 480}... (1001 characters) ...{'x' * 480}"),
     ],
 )
-def test_the_middle_of_longer_texts_is_left_out(length, most, text):
-    assert short("x" * length, most) == text
-    assert one_line("x" * length, most) == text
-    if most == 1000:
+def test_the_middle_of_longer_texts_is_left_out(length, limit, text):
+    assert short("x" * length, limit) == text
+    assert one_line("x" * length, limit) == text
+    if limit == 1000:
         assert str(StereoFrameworkError("x" * length)) == text
         assert ScriptError(["x" * length, "y"]).faults == (text, "y")
 
@@ -52,7 +52,7 @@ def test_the_middle_of_longer_texts_is_left_out(length, most, text):
 @pytest.mark.parametrize(
     ("name", "names", "close"),
     [
-        # Half of the letters must be alike: 2 * 2 / (4 + 4).
+        # Half of the letters must agree: 2 * 2 / (4 + 4).
         ("abcd", ["abxy"], ["abxy"]),
         ("abcde", ["abxyz"], []),
         ("ABCD", ["abcd"], ["abcd"]),
@@ -62,7 +62,9 @@ def test_the_middle_of_longer_texts_is_left_out(length, most, text):
 )
 def test_names_with_half_of_their_letters_alike_are_suggested(name, names, close):
     assert close_names(name, names) == close
-    end = f"; did you mean {close[0]!r}?" if close else ""
+    end = ""
+    if close:
+        end = f"; did you mean {close[0]!r}?"
     assert nearest(name, names) == f"legal: {', '.join(sorted(names))}{end}"
     assert nearest(name, names, kind="stages").startswith("legal stages: ")
 

@@ -1,4 +1,4 @@
-"""Optional arguments of scenes and pairs alone, and what another pair of the same frames has."""
+"""Optional arguments of scenes and pairs, and other pairs of the same frames."""
 
 import itertools
 
@@ -31,6 +31,19 @@ CHOICES = [names for count in (0, 1, 2) for names in itertools.combinations(ARGU
 ]
 
 
+def assert_argument(array, name, names):
+    """Check an array of a scene or a pair with only the named arguments.
+
+    If only one end of the ranges was passed, the other end is unknown at all pixels.
+    """
+    if name in names:
+        np.testing.assert_array_equal(array, ARGUMENTS[name])
+    elif name in ("low", "high") and {"low", "high"} & set(names):
+        assert np.isnan(array).all()
+    else:
+        assert array is None
+
+
 @pytest.mark.parametrize("names", CHOICES, ids="+".join)
 def test_each_argument_of_a_scene_from_images_counts_alone_and_beside_each_other_one(names):
     scene = Scene.from_images(*IMAGES, **{name: ARGUMENTS[name] for name in names})
@@ -43,32 +56,23 @@ def test_each_argument_of_a_scene_from_images_counts_alone_and_beside_each_other
         "low": scene.range(0, 1)[0],
         "high": scene.range(0, 1)[1],
     }
-    for name, found in expected.items():
-        if name in names:
-            np.testing.assert_array_equal(found, ARGUMENTS[name])
-        elif name in ("low", "high") and {"low", "high"} & set(names):
-            assert np.isnan(found).all()
-        else:
-            assert found is None
+    for name, array in expected.items():
+        assert_argument(array, name, names)
     assert scene.range(1, 0) == (None, None)
     assert scene.match_truth is None
 
 
 @pytest.mark.parametrize("names", CHOICES, ids="+".join)
 def test_each_argument_of_a_scene_reaches_the_mask_of_its_pair(names):
-    given = {name: ARGUMENTS[name] for name in names}
-    pair = Pair.of(Scene.from_images(*IMAGES, **given), Search(0, 2))
+    arguments = {name: ARGUMENTS[name] for name in names}
+    pair = Pair.of(Scene.from_images(*IMAGES, **arguments), Search(0, 2))
     assert pair.search == Search(0, 2)
     maps = {"valid": "left_mask", "match_valid": "right_mask", "low": "low", "high": "high"}
     if not set(maps.values()) & set(names):
         assert pair.mask is None
         return
     for field, name in maps.items():
-        found = getattr(pair.mask, field)
-        if name in names:
-            np.testing.assert_array_equal(found, ARGUMENTS[name])
-        else:
-            assert found is None or (field in ("low", "high") and np.isnan(found).all())
+        assert_argument(getattr(pair.mask, field), name, names)
     assert pair.mask.match_low is None
     assert pair.mask.match_high is None
 
@@ -141,22 +145,21 @@ def test_damage_is_reported_of_the_two_images_of_the_present_pair():
 @pytest.mark.parametrize(
     ("frames", "search", "expected"),
     [
-        ((0, 1), None, Search(0, 13)),
-        ((0, 2), None, Search(0, 26)),
-        ((1, 3), None, Search(0, 26)),
-        ((3, 2), None, Search(0, 13, 1, -1)),
-        ((3, 0), None, Search(0, 39, 1, -1)),
-        ((0, 2), Search(0, 5), Search(0, 5)),
-        ((2, 0), Search(0, 5), Search(0, 5, 1, -1)),
-        ((0, 1), Search(0, 5), Search(0, 5)),
+        ((0, 1), [], (0, 13)),
+        ((0, 2), [], (0, 26)),
+        ((1, 3), [], (0, 26)),
+        ((3, 2), [], (0, 13, 1, -1)),
+        ((3, 0), [], (0, 39, 1, -1)),
+        ((0, 2), [Search(0, 5)], (0, 5)),
+        ((2, 0), [Search(0, 5)], (0, 5, 1, -1)),
+        ((0, 1), [Search(0, 5)], (0, 5)),
     ],
 )
 def test_another_pair_has_its_own_range_or_one_scaled_by_the_distance_of_its_frames(
     frames, search, expected
 ):
     scene = sequence()
-    pair = scene.pair(*frames) if search is None else scene.pair(*frames, search)
-    assert pair.search == expected
+    assert scene.pair(*frames, *search).search == Search(*expected)
 
 
 def test_a_nearer_pair_has_a_range_widened_to_whole_pixels():
@@ -210,9 +213,9 @@ def test_the_other_view_of_a_pair_has_a_name_of_its_own():
 def test_a_narrow_range_is_a_single_step_of_the_smaller_pair(search, factor, step, expected):
     pair = Pair(*IMAGES, search)
     smaller = pair.reduced(factor) if step is None else pair.reduced(factor, step)
-    found = smaller.search
-    assert (found.minimum, found.step) == (expected[0], expected[2])
-    assert found.maximum == pytest.approx(expected[1], abs=1e-12)
+    actual = smaller.search
+    assert (actual.minimum, actual.step) == (expected[0], expected[2])
+    assert actual.maximum == pytest.approx(expected[1], abs=1e-12)
 
 
 @pytest.mark.parametrize(("low", "is_allowed"), [(1.999, True), (2, True), (2.001, False)])
@@ -247,6 +250,6 @@ def test_an_image_of_exactly_the_allowed_pixels_is_read(monkeypatch, columns, ro
     if is_allowed:
         limits.check_pixels(columns, rows, "a.png")
     else:
-        message = rf"^a.png: says {columns}x{rows} pixels; at most 100 are read"
-        with pytest.raises(DataError, match=message):
+        start = rf"^a.png: says {columns}x{rows} pixels; at most 100 are read"
+        with pytest.raises(DataError, match=start):
             limits.check_pixels(columns, rows, "a.png")

@@ -101,11 +101,11 @@ def test_levels_beyond_the_last_one_or_below_none_are_refused(level, is_allowed)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 def test_chosen_costs_are_those_of_the_levels_and_0_without_one(dtype):
     costs = np.arange(24).reshape(2, 4, 3).astype(dtype)
-    chosen = CostVolume(costs, Search(0, 2), 255.0).chosen(
+    chosen_costs = CostVolume(costs, Search(0, 2), 255.0).chosen(
         np.array([[0, 1, 2, -1], [2, 0, -1, 1]], np.int16)
     )
-    assert chosen.dtype == dtype
-    assert chosen.tolist() == [[0, 4, 8, 0], [14, 15, 0, 22]]
+    assert chosen_costs.dtype == dtype
+    assert chosen_costs.tolist() == [[0, 4, 8, 0], [14, 15, 0, 22]]
 
 
 @pytest.mark.parametrize(

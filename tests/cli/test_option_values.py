@@ -1,4 +1,4 @@
-"""Values of options at their limits, options beside those they interact with, and exit statuses."""
+"""Values of options at their limits, options that interact, and exit statuses."""
 
 import json
 from pathlib import Path
@@ -110,7 +110,9 @@ def maps(tmp_path, monkeypatch):
 )
 def test_the_marker_is_that_of_the_maps_that_can_hold_it(maps, unknown, kinds, expected):
     paths = [maps[kind] for kind in kinds]
-    encoding = Encoding(unknown=unknown if unknown is None else float(unknown))
+    if unknown is not None:
+        unknown = float(unknown)
+    encoding = Encoding(unknown=unknown)
     assert [encoding.unknown_of_map(path, paths) for path in paths] == expected
 
 
@@ -131,7 +133,7 @@ def test_the_marker_is_that_of_the_maps_that_can_hold_it(maps, unknown, kinds, e
 def test_the_scale_is_that_of_the_maps_that_need_one(maps, scale, kinds, truth, expected):
     paths = [maps[kind] for kind in kinds]
     encoding = Encoding(scale=scale)
-    of_truth = None if truth is None else maps[truth]
+    of_truth = maps.get(truth)
     assert [encoding.scale_of_map(path, paths, of_truth) for path in paths] == expected
 
 
@@ -150,7 +152,7 @@ def test_maps_are_named_with_as_many_folders_as_tell_them_apart(names, expected)
     assert list(map_names(paths).values()) == expected
 
 
-# --- what is printed ----------------------------------------------------------------------------------------------------
+# --- printed lines --------------------------------------------------------------------
 
 
 def warned(*warnings, axes=None, scene="s"):
@@ -159,13 +161,13 @@ def warned(*warnings, axes=None, scene="s"):
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"),
+    ("settings", "setting"),
     [(1, "m (a.x=0)"), (2, "m (a.x=0) and 1 more"), (3, "m (a.x=0) and 2 more")],
 )
-def test_a_warning_names_one_setting_and_counts_the_others(capsys, settings, named):
+def test_a_warning_names_one_setting_and_counts_the_others(capsys, settings, setting):
     results = [warned("careful", axes={"a.x": i}) for i in range(settings)]
     _shared._tell_problems(results)
-    assert capsys.readouterr().err == f"warning: s {named}: careful\n"
+    assert capsys.readouterr().err == f"warning: s {setting}: careful\n"
 
 
 def test_warnings_of_two_scenes_and_of_two_kinds_are_told_apart(capsys):
@@ -181,29 +183,30 @@ def test_warnings_of_two_scenes_and_of_two_kinds_are_told_apart(capsys):
 
 
 @pytest.mark.parametrize(
-    ("shown", "count", "line"),
+    ("printed", "count", "line"),
     [(1, 2, "the first 1 of 2 rows; --all shows all\n"), (2, 2, ""), (0, 0, "")],
 )
-def test_a_cut_table_says_so(capsys, shown, count, line):
-    _shared.say_cut(shown, count, "rows", "--all")
+def test_a_cut_table_says_so(capsys, printed, count, line):
+    _shared.say_cut(printed, count, "rows", "--all")
     assert capsys.readouterr().out == line
 
 
 def scores(protocol):
-    """Return the results of five settings on two scenes under a preset, whose averages are known."""
-    return sweep(
-        {"a.x": [1, 2, 3, 4, 5]},
-        lambda scene, x: {BAD: float(x), "bad_pixels_all": 1.0},
-        protocol=protocol,
-        protocol_text=str(resolve(protocol)),
-    )
+    """Return the results of five settings on two scenes under a preset."""
+
+    def statistics(scene, x):
+        return {BAD: float(x), "bad_pixels_all": 1.0}
+
+    text = str(resolve(protocol))
+    axes = {"a.x": [1, 2, 3, 4, 5]}
+    return sweep(axes, statistics, protocol=protocol, protocol_text=text)
 
 
 @pytest.mark.parametrize(
-    ("most", "rows", "averages"), [(2, 2, 2), (5, 5, 5), (7, 7, 5), (10, 10, 5), (None, 10, 5)]
+    ("limit", "rows", "averages"), [(2, 2, 2), (5, 5, 5), (7, 7, 5), (10, 10, 5), (None, 10, 5)]
 )
-def test_rows_and_averages_are_cut_apart(capsys, most, rows, averages):
-    printed = _shared.print_results(scores("taxonomy2002"), most=most)
+def test_rows_and_averages_are_cut_apart(capsys, limit, rows, averages):
+    printed = _shared.print_results(scores("taxonomy2002"), most=limit)
     lines = capsys.readouterr().out.splitlines()
     assert len(printed) == rows
     assert sum(line.startswith("average of 2") for line in lines) == averages
@@ -216,7 +219,7 @@ def test_rows_and_averages_are_cut_apart(capsys, most, rows, averages):
     assert cuts == expected
 
 
-# --- exit statuses --------------------------------------------------------------------------------------------------------
+# --- exit statuses --------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -287,7 +290,9 @@ def test_each_threshold_of_an_evaluation_counts_alone_and_beside_another(
 ):
     scene = load_scene("synthetic/planes")
     write_disparity("map.pfm", scene.truth + np.float32(0.75))
-    words = [word for value in thresholds for word in ("--threshold", value)]
+    words = []
+    for value in thresholds:
+        words += ["--threshold", value]
     done = call("evaluate", "map.pfm", "--scene", "synthetic/planes", *words, "--json")
     [record] = json.loads(done.stdout)
     assert record["protocol"] == protocol
@@ -297,28 +302,18 @@ def test_each_threshold_of_an_evaluation_counts_alone_and_beside_another(
 def test_methods_are_ranked_with_the_best_first(folder):
     Path("table.csv").write_text(f"method,s:{BAD},t:{BAD}\nworst,9,9\nbest,1,1\nmiddle,5,5\n")
     lines = call("rank", "table.csv").stdout.splitlines()
-    assert [line.split("\t")[:2] for line in lines[1:4]] == [
-        ["1", "best"],
-        ["2", "middle"],
-        ["3", "worst"],
-    ]
+    rows = [line.split("\t")[:2] for line in lines[1:4]]
+    assert rows == [["1", "best"], ["2", "middle"], ["3", "worst"]]
 
 
 def test_points_of_a_boundary_are_named_by_what_varies(folder):
-    results = [
-        result(
-            "s",
-            {},
-            {"sparsity_rate": sparsity, "error_rate": error},
-            parameters={"a.x": x, "a.fixed": 7, "a.y": y},
-        )
-        for x, y, sparsity, error in ((1, 1, 0.0, 0.5), (2, 1, 0.3, 0.2), (3, 2, 0.6, 0.1))
-    ]
-    results += [
-        result(
-            "s", {}, {"sparsity_rate": 0.8, "error_rate": 0.0}, method="only", parameters={"a.x": 1}
-        )
-    ]
+    results = []
+    for x, y, sparsity, error in ((1, 1, 0.0, 0.5), (2, 1, 0.3, 0.2), (3, 2, 0.6, 0.1)):
+        statistics = {"sparsity_rate": sparsity, "error_rate": error}
+        parameters = {"a.x": x, "a.fixed": 7, "a.y": y}
+        results.append(result("s", {}, statistics, parameters=parameters))
+    statistics = {"sparsity_rate": 0.8, "error_rate": 0.0}
+    results.append(result("s", {}, statistics, method="only", parameters={"a.x": 1}))
     kept(folder, results)
     rows = [line.split("\t") for line in call("rank", folder, "--boundary").stdout.splitlines()]
     settings = [row[3] for row in rows if len(row) == 4 and row[2] in ("m", "only")]
@@ -327,9 +322,8 @@ def test_points_of_a_boundary_are_named_by_what_varies(folder):
 
 def test_two_folders_of_results_are_ranked_together(folder):
     for name, value in (("one", 1.0), ("two", 2.0)):
-        kept(folder / name, [result(scene, {}, {BAD: value}, method=name) for scene in SCENES])
+        results = [result(scene, {}, {BAD: value}, method=name) for scene in SCENES]
+        kept(folder / name, results)
     lines = call("rank", "one", "two").stdout.splitlines()
-    assert [line.split("\t")[:3] for line in lines[1:3]] == [
-        ["1", "one", "1.00"],
-        ["2", "two", "2.00"],
-    ]
+    rows = [line.split("\t")[:3] for line in lines[1:3]]
+    assert rows == [["1", "one", "1.00"], ["2", "two", "2.00"]]

@@ -1,4 +1,4 @@
-"""Two steps and two costs with a halo each, computed in strips, and the times of both views."""
+"""Two steps and two costs with halos in strips, and the limits of stages' results."""
 
 import itertools
 
@@ -101,7 +101,7 @@ def test_times_of_both_views_of_one_stage_add_up(registry):
     assert checked(SCENE).seconds["aggregation.slow"] == 5.25
 
 
-# --- values at the limits of what a stage may return ----------------------------------------------------------------------
+# --- values at the limits of the results of a stage -----------------------------------
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_cost_out_of_view_is_one_that_the_volume_can_hold(registry, dtype, out
 def test_a_cost_that_is_right_from_one_side_for_most_pixels_only_is_refused(
     registry, share, is_refused
 ):
-    """From the other side it finds the texture at a share of the pixels alone."""
+    """From the other side it finds the texture only at a share of the pixels."""
 
     @stage("matching_cost", **not_local)
     def one_sided(reference, match, search):

@@ -1,4 +1,4 @@
-"""What is computed once for several pairs: every part of its key counts, each varied once."""
+"""Results that several pairs share: every part of their keys counts."""
 
 from dataclasses import replace
 
@@ -49,31 +49,31 @@ CHANGES = {
 
 @pytest.fixture
 def solved_twice(registry):
-    """Return a function that makes a scheme which solves another pair before its own."""
+    """Return a function that makes a scheme, which first solves another pair."""
 
     def make(change):
         @stage("scheme", source="a test")
         def solves_twice(solve, pair):
             if pair.search.direction > 0:
                 other = replace(pair, **change)
-                found.append((other, solve(other)))
+                solutions.append((other, solve(other)))
             return solve(pair)
 
-        found = []
-        return solves_twice, found
+        solutions = []
+        return solves_twice, solutions
 
     return make
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_scheme_gets_the_match_of_each_pair_that_it_solves(solved_twice, name):
-    scheme, found = solved_twice(CHANGES[name])
+    scheme, solutions = solved_twice(CHANGES[name])
     [(_, sides)] = Walk([PLAIN.having(scheme=scheme)], PAIR, both=True)
     assert not isinstance(sides, Exception), sides
     for match, pair in zip(sides, (PAIR, PAIR.exchanged()), strict=True):
         np.testing.assert_array_equal(match.disparity, PLAIN.matched(pair).disparity)
         assert match.search == pair.search
-    [(other, match)] = found
+    [(other, match)] = solutions
     np.testing.assert_array_equal(match.disparity, PLAIN.matched(other).disparity)
     assert match.search == other.search
 
@@ -97,9 +97,9 @@ def test_alternatives_that_are_kept_are_those_of_the_same_pair(registry, name, b
     method = PLAIN.having(refinement=[of_alternative], alternatives={"first": PLAIN})
     if both:
         method = method.having(refinement=[of_alternative, left_right_check])
-    kept = {}
+    memo = {}
     for pair in (PAIR, replace(PAIR, **CHANGES[name]), PAIR):
-        [(_, match)] = Walk([method], pair, kept=kept)
+        [(_, match)] = Walk([method], pair, kept=memo)
         np.testing.assert_array_equal(match.disparity, method.matched(pair).disparity)
 
 

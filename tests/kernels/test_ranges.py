@@ -1,5 +1,6 @@
-"""The row ranges that threads get, the order of blocks, and the rounds that loops report."""
+"""The row ranges of threads, the order of blocks, and the rounds of loops."""
 
+import itertools
 import threading
 
 import pytest
@@ -15,37 +16,35 @@ from stereo_framework.kernels.counting import (
 )
 from stereo_framework.kernels.threads import over_blocks, over_rows
 
-ENOUGH = thread_module._WORTH_A_THREAD
-
 
 @pytest.mark.parametrize(
     ("rows", "threads", "work", "ranges"),
     [
-        (10, 1, 9 * ENOUGH, [(0, 10)]),
-        (10, 2, 9 * ENOUGH, [(0, 5), (5, 10)]),
-        (10, 3, 9 * ENOUGH, [(0, 3), (3, 6), (6, 10)]),
+        (10, 1, 3_600_000, [(0, 10)]),
+        (10, 2, 3_600_000, [(0, 5), (5, 10)]),
+        (10, 3, 3_600_000, [(0, 3), (3, 6), (6, 10)]),
         # Each row is a range if there are as many threads as rows, or more.
-        (3, 3, 9 * ENOUGH, [(0, 1), (1, 2), (2, 3)]),
-        (2, 4, 9 * ENOUGH, [(0, 1), (1, 2)]),
-        (1, 4, 9 * ENOUGH, [(0, 1)]),
-        (0, 4, 9 * ENOUGH, [(0, 0)]),
-        # Each thread gets enough work.
-        (10, 4, 2 * ENOUGH - 1, [(0, 10)]),
-        (10, 4, 2 * ENOUGH, [(0, 5), (5, 10)]),
-        (10, 4, 3 * ENOUGH - 1, [(0, 5), (5, 10)]),
-        (10, 4, 3 * ENOUGH, [(0, 3), (3, 6), (6, 10)]),
+        (3, 3, 3_600_000, [(0, 1), (1, 2), (2, 3)]),
+        (2, 4, 3_600_000, [(0, 1), (1, 2)]),
+        (1, 4, 3_600_000, [(0, 1)]),
+        (0, 4, 3_600_000, [(0, 0)]),
+        # Each thread gets at least 400,000 elements.
+        (10, 4, 799_999, [(0, 10)]),
+        (10, 4, 800_000, [(0, 5), (5, 10)]),
+        (10, 4, 1_199_999, [(0, 5), (5, 10)]),
+        (10, 4, 1_200_000, [(0, 3), (3, 6), (6, 10)]),
         (10, 4, 0, [(0, 10)]),
     ],
 )
 def test_ranges_of_rows_follow_from_threads_rows_and_work(rows, threads, work, ranges):
-    found = []
+    actual = []
     with stereo_framework.threads(threads):
-        over_rows(lambda start, stop: found.append((start, stop)), rows, work)
-    assert sorted(found) == ranges
+        over_rows(lambda start, stop: actual.append((start, stop)), rows, work)
+    assert sorted(actual) == ranges
 
 
 def test_a_thread_gets_400000_elements():
-    assert ENOUGH == 400_000
+    assert thread_module._WORTH_A_THREAD == 400_000
 
 
 @pytest.mark.parametrize(
@@ -59,13 +58,15 @@ def test_a_thread_gets_400000_elements():
     ],
 )
 def test_blocks_are_visited_by_antidiagonals(blocks, backwards, visits):
-    found = []
+    actual = []
     with stereo_framework.threads(1):
-        over_blocks(lambda *visit: found.append(visit), blocks, 1, backwards)
-    assert found == visits
+        over_blocks(lambda *visit: actual.append(visit), blocks, 1, backwards)
+    assert actual == visits
     down, across = blocks
-    seen = [(row, antidiagonal - row) for antidiagonal, a, b in found for row in range(a, b)]
-    assert sorted(seen) == [(row, column) for row in range(down) for column in range(across)]
+    seen = []
+    for antidiagonal, start, stop in actual:
+        seen += [(row, antidiagonal - row) for row in range(start, stop)]
+    assert sorted(seen) == list(itertools.product(range(down), range(across)))
 
 
 def test_each_round_of_a_loop_and_its_end_are_reported_with_the_thread():

@@ -1,6 +1,7 @@
-"""Axes that meet: choices that are checked before a search, axes that move together, and limits."""
+"""Axes that meet, axes that move together, and their limits."""
 
 import itertools
+from collections import Counter
 from typing import Annotated
 
 import pytest
@@ -25,7 +26,7 @@ WINDOW = {
 
 
 def axis(name, count):
-    """Return an axis with so many values."""
+    """Return an axis with a number of values."""
     place = Place("a test")
     return Axis(name, place, tuple(Node(value, place) for value in range(count)))
 
@@ -90,7 +91,13 @@ def test_a_value_that_suits_only_one_of_two_swept_stages_is_refused_before_a_sea
     load(script, tuning=True)
 
 
-# --- axes that move together --------------------------------------------------------------------------------------------
+# --- axes that move together ----------------------------------------------------------
+
+
+def parts_of(script):
+    """Return the method, axes and parameters of each setting."""
+    settings = script.settings
+    return [(setting.method, setting.axes, setting.parameters) for setting in settings]
 
 
 @pytest.mark.parametrize(
@@ -118,16 +125,15 @@ def test_axes_that_move_together_load_again_if_a_method_lacks_one_of_them(
         methods = dict(reversed(methods.items()))
     script = load({"methods": methods, "sweep": {"zip": rows}})
     again = load(yaml.safe_load(yaml.safe_dump(script.resolved, sort_keys=False)))
-    expected = [(one.method, one.axes, one.parameters) for one in script.settings]
-    assert [(one.method, one.axes, one.parameters) for one in again.settings] == expected
+    assert parts_of(again) == parts_of(script)
     assert again.resolved == script.resolved
-    counts = {name: sum(one.method == name for one in script.settings) for name in methods}
+    counts = Counter(setting.method for setting in script.settings)
     pairs = len(set(zip(*rows.values(), strict=True)))
     without_window = [values for name, values in rows.items() if name.startswith("search.")]
     assert counts == {"outside": len(set(zip(*without_window, strict=True))), "inside": pairs}
 
 
-# --- limits -------------------------------------------------------------------------------------------------------------
+# --- limits ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("limit", "is_allowed"), [(5, False), (6, True)])

@@ -1,4 +1,4 @@
-"""Each parameter of the original 2002 program alone, and what it becomes here."""
+"""Each parameter of the original 2002 program, and its keys of a script."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def window(**changes):
     return {"aggregation": [BOX | changes]}
 
 
-ALONE = {
+WITH_EFFECT = {
     "disp_min": (-3, {"search": {"minimum": -3}}),
     "disp_max": (15, {"search": {"maximum": 15}}),
     "disp_step": (0.5, {"search": {"step": 0.5}}),
@@ -61,7 +61,7 @@ ALONE = {
     "opt_fn": (3, {"smoothness": POTTS, "optimization": {"use": "scanline_optimization"}}),
     "refine_subpix": (1, {"refinement": [{"use": "parabola", "limit": 1.0}]}),
 }
-"""A value of each parameter that has an effect by itself, and the keys that it changes."""
+"""A value of each parameter with an effect by itself, and the keys that it changes."""
 
 WITHOUT_EFFECT = {
     "verbose": 0,
@@ -93,7 +93,7 @@ BAYESIAN = {
     "sigma": 0.4,
     "epsilon": 0.01,
 }
-BESIDE = [
+WITH_OTHER_PARAMETERS = [
     ({"aggr_fn": 3}, "diff_lambda", 0.1, ("aggregation", [DIFFUSION | {"rate": 0.1}])),
     ({"aggr_fn": 4}, "diff_lambda", 0.1, ("aggregation", [MEMBRANE | {"rate": 0.1}])),
     ({"aggr_fn": 4}, "diff_beta", 0.2, ("aggregation", [MEMBRANE | {"beta": 0.2}])),
@@ -125,17 +125,25 @@ BESIDE = [
         ("optimization", {"use": "dynamic_programming", "occlusion_cost": 7}),
     ),
 ]
-"""Parameters that have an effect beside others: those, the name, a value, and the key that it changes."""
+"""Parameters that have an effect together with others.
+
+An entry contains the other parameters, the name, a value, and the key that it changes.
+"""
 
 
 def test_every_parameter_of_the_original_has_a_case():
-    cases = {*ALONE, *WITHOUT_EFFECT, *NOT_CARRIED_OVER, *(name for _, name, *_ in BESIDE)}
+    cases = {
+        *WITH_EFFECT,
+        *WITHOUT_EFFECT,
+        *NOT_CARRIED_OVER,
+        *(name for _, name, *_ in WITH_OTHER_PARAMETERS),
+    }
     assert cases == set(DEFAULTS)
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize("name", WITH_EFFECT)
 def test_a_parameter_alone_changes_its_keys_of_the_script(name):
-    value, changes = ALONE[name]
+    value, changes = WITH_EFFECT[name]
     assert value != DEFAULTS[name]
     script = translate({name: value})
     assert script == translate({}) | changes
@@ -158,11 +166,11 @@ def test_a_parameter_that_is_not_carried_over_is_reported_once_and_refused_witho
     assert translate({name: 0}) == translate({})
 
 
-@pytest.mark.parametrize(("given", "name", "value", "change"), BESIDE)
-def test_a_parameter_of_a_method_changes_its_stage(given, name, value, change):
+@pytest.mark.parametrize(("other_parameters", "name", "value", "change"), WITH_OTHER_PARAMETERS)
+def test_a_parameter_of_a_method_changes_its_stage(other_parameters, name, value, change):
     key, expected = change
-    before = translate(given)
-    assert translate({**given, name: value}) == before | {key: expected}
+    before = translate(other_parameters)
+    assert translate({**other_parameters, name: value}) == before | {key: expected}
     assert before[key] != expected
 
 
@@ -197,7 +205,7 @@ def test_holes_of_dynamic_programming_are_filled_from_the_left():
     ]
 
 
-# --- script files -------------------------------------------------------------------------------------------------------
+# --- script files ---------------------------------------------------------------------
 
 
 def converted(path, text):
@@ -235,7 +243,9 @@ def test_statistics_among_the_parameters_are_passed_over(tmp_path, name):
 
 
 def test_reset_keeps_the_frames_the_range_and_the_border(tmp_path):
-    before = {name: ALONE[name][0] for name in ("disp_min", "disp_step", "eval_ignore_border")}
+    before = {
+        name: WITH_EFFECT[name][0] for name in ("disp_min", "disp_step", "eval_ignore_border")
+    }
     before |= {"eval_disp_gap": 3, "disp_max": 15, "aggr_window_size": 9, "eval_bad_thresh": 2}
     line = " ".join(f"{name} {value}" for name, value in before.items())
     scripts, _ = converted(tmp_path / "old.txt", f"{line}\nreset\ndepth_map a.pgm\n")
@@ -303,11 +313,12 @@ def test_two_files_of_parameters_and_two_maps_of_one_line_are_read_in_order(tmp_
         tmp_path / "old.txt",
         "input_params first.txt depth_map a.pgm\n"
         "input_params second.txt depth_map a.pgm\n"
-        # What a line says itself counts more than its file of parameters.
+        # The parameters of a line take precedence over those in its file.
         "aggr_window_size 3 input_params first.txt depth_map a.pgm\n",
     )
     assert not lines
     [script] = scripts.values()
-    sizes = {name: one["aggregation"][0]["size"] for name, one in script["methods"].items()}
+    methods = script["methods"].items()
+    sizes = {name: method["aggregation"][0]["size"] for name, method in methods}
     assert sizes == {"a": 5, "a_2": 11, "a_3": 3}
     assert script["search"] == {"maximum": 9}

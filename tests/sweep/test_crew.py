@@ -1,5 +1,6 @@
 """How many units a crew computes at a time, and how much memory it takes for them."""
 
+import itertools
 import math
 import types
 
@@ -15,13 +16,13 @@ from stereo_framework.sweep.plan import plan
 
 
 def dask_client(threads_of_workers):
-    """Return what a crew asks of a Dask client."""
+    """Return the attributes of a Dask client that a crew reads."""
     addresses = {f"tcp://{number}": count for number, count in enumerate(threads_of_workers)}
     return types.SimpleNamespace(nthreads=lambda: addresses, status="running")
 
 
 def executor(**attributes):
-    """Return an executor with what a crew asks of it."""
+    """Return an executor with the attributes that a crew reads."""
     return types.SimpleNamespace(**attributes)
 
 
@@ -105,23 +106,23 @@ class Recorder:
 
     def __init__(self):
         self.running = 0
-        self.most = 0
+        self.peak = 0
 
     def submit(self, function, *arguments):
-        """Compute a call when its result is asked for."""
+        """Return a call that is computed when its result is read."""
         self.running += 1
-        self.most = max(self.most, self.running)
+        self.peak = max(self.peak, self.running)
         return Unfinished(self, function, arguments)
 
 
 class Unfinished:
-    """A call that is computed when its result is asked for."""
+    """A call that is computed when its result is read."""
 
     def __init__(self, pool, function, arguments):
         self.pool, self.call = pool, (function, arguments)
 
     def add_done_callback(self, callback):
-        """Report at once that the result can be asked for."""
+        """Report at once that the result can be read."""
         callback(self)
 
     def cancel(self):
@@ -135,7 +136,7 @@ class Unfinished:
 
 
 @pytest.mark.parametrize(
-    ("room", "workers", "most"),
+    ("room", "workers", "peak"),
     [
         # Exactly two units fit, and one byte less allows one at a time.
         (2, 4, 2),
@@ -146,7 +147,7 @@ class Unfinished:
         (100, 2, 3),
     ],
 )
-def test_units_are_submitted_as_long_as_their_memory_fits(monkeypatch, room, workers, most):
+def test_units_are_submitted_as_long_as_their_memory_fits(monkeypatch, room, workers, peak):
     sweep = {"grid": {"matching_cost.truncation": [*range(1, 9)]}}
     tasks = plan(load(WINDOW | {"sweep": sweep}), [dots()])
     monkeypatch.setattr(executors, "units", lambda todo, workers: [[task] for task in todo])
@@ -155,6 +156,7 @@ def test_units_are_submitted_as_long_as_their_memory_fits(monkeypatch, room, wor
     pool = Recorder()
     with Crew(workers, pool, memory=int(room * need)) as crew:
         computed = dict(crew.computed(tasks))
-    assert all(result.error is None for results in computed.values() for result in results)
+    errors = {result.error for result in itertools.chain.from_iterable(computed.values())}
+    assert errors == {None}
     assert len(computed) == 8
-    assert pool.most == most
+    assert pool.peak == peak

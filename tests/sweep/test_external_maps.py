@@ -1,4 +1,4 @@
-"""Maps of other programs: their identities and keys, each part varied once, and how they are read and exported."""
+"""Maps of other programs: their identities and keys, and how they are exported."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def written(tmp_path):
 
 
 def measured(path, **changes):
-    """Return what is measured of a map."""
+    """Return the result of measuring a map."""
     options = {"scene": scene_of(), "protocol": "taxonomy2002", "method": "theirs"} | changes
     return measure_map(path, **options)
 
@@ -79,13 +79,12 @@ def test_each_part_of_the_key_of_an_added_map_counts(tmp_path, written, changes,
 
 @pytest.mark.parametrize("protocol", ["taxonomy2002", "middlebury-v2"])
 def test_two_maps_added_together_are_two_results(tmp_path, written, protocol):
-    maps = [
-        measured(written(offset, name), method=name, protocol=protocol)
-        for offset, name in ((0.0, "a"), (2.0, "b"))
-    ]
+    maps = []
+    for offset, name in ((0.0, "a"), (2.0, "b")):
+        maps.append(measured(written(offset, name), method=name, protocol=protocol))
     add_maps(tmp_path / "out", maps)
-    found = {r.method: r.statistics["bad_pixels_all"] for r in stored(tmp_path / "out")}
-    assert found == {"a": 0.0, "b": 100.0}
+    errors = {r.method: r.statistics["bad_pixels_all"] for r in stored(tmp_path / "out")}
+    assert errors == {"a": 0.0, "b": 100.0}
 
 
 def test_damage_of_the_images_is_a_warning_of_a_measured_map(written):
@@ -110,14 +109,14 @@ def test_zero_in_8_bits_is_a_disparity_under_the_protocol_of_2002_only(tmp_path,
     grey[:, ::4] = 0
     cv2.imwrite(str(tmp_path / "map.png"), grey)
     result = measured(tmp_path / "map.png", protocol=protocol, scale=4)
-    known = np.isfinite(result.disparity).mean()
-    assert known == matched
+    share = np.isfinite(result.disparity).mean()
+    assert share == matched
 
 
-# --- export -------------------------------------------------------------------------------------------------------------
+# --- export ---------------------------------------------------------------------------
 
 
-def made_result(folder, scene, hole=False, seconds=(0.5, 1.25)):
+def stored_result(folder, scene, hole=False, seconds=(0.5, 1.25)):
     """Return a result whose map is stored."""
     disparity = TRUTH.copy()
     if hole:
@@ -130,17 +129,17 @@ def made_result(folder, scene, hole=False, seconds=(0.5, 1.25)):
 
 def exported(folder):
     """Return the names of the exported files."""
-    return sorted(
-        p.relative_to(folder).as_posix()
-        for p in folder.rglob("*.*")
-        if p.is_file() and not p.name.startswith(".")
-    )
+    files = []
+    for path in folder.rglob("*.*"):
+        if path.is_file() and not path.name.startswith("."):
+            files.append(path.relative_to(folder).as_posix())
+    return sorted(files)
 
 
 def test_maps_of_two_scenes_with_and_without_holes_have_other_names_for_middlebury(tmp_path):
     scenes = ("middlebury-v3/trainingQ/Pipes", "middlebury-v3/trainingQ/Vintage")
     results = [
-        made_result(tmp_path, scene, hole)
+        stored_result(tmp_path, scene, hole)
         for scene, hole in zip(scenes, (False, True), strict=True)
     ]
     out = tmp_path / "out"
@@ -170,7 +169,7 @@ def test_maps_of_two_scenes_with_and_without_holes_have_other_names_for_middlebu
 )
 def test_maps_have_the_names_and_times_that_a_benchmark_wants(tmp_path, form, scene, names, text):
     out = tmp_path / "out"
-    assert export_maps([made_result(tmp_path, scene)], form, "m", out) == []
+    assert export_maps([stored_result(tmp_path, scene)], form, "m", out) == []
     assert exported(out) == names
     if text is not None:
         assert (out / names[1]).read_text() == text
@@ -178,12 +177,15 @@ def test_maps_have_the_names_and_times_that_a_benchmark_wants(tmp_path, form, sc
 
 def test_a_map_without_a_time_or_that_is_gone_is_reported(tmp_path):
     scenes = ("middlebury-v3/trainingQ/Pipes", "middlebury-v3/trainingQ/Vintage")
-    without_time, gone = (made_result(tmp_path, scene, seconds=()) for scene in scenes)
-    gone.map.unlink()
-    lines = export_maps([without_time, gone], "middlebury-v3", "m", tmp_path / "out")
-    assert lines == [
-        "m: nobody knows what middlebury-v3/trainingQ/Pipes took; the benchmark wants it in trainingQ/Pipes/timem.txt",
-        f"m: the map of middlebury-v3/trainingQ/Vintage, {gone.map}, is gone",
-    ]
+    without_time, removed = (stored_result(tmp_path, scene, seconds=()) for scene in scenes)
+    removed.map.unlink()
+    time_line, map_line = export_maps(
+        [without_time, removed], "middlebury-v3", "m", tmp_path / "out"
+    )
+    assert time_line == (
+        "m: nobody knows what middlebury-v3/trainingQ/Pipes took; "
+        "the benchmark wants it in trainingQ/Pipes/timem.txt"
+    )
+    assert map_line == f"m: the map of middlebury-v3/trainingQ/Vintage, {removed.map}, is gone"
     with pytest.raises(DataError, match="^m: no map of a scene of eth3d; run with --maps on some"):
         export_maps([without_time], "eth3d", "m", tmp_path / "out")

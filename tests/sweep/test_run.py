@@ -257,9 +257,9 @@ def test_a_range_around_the_truth(truth, search, expected):
 
 
 @pytest.mark.parametrize(
-    ("own", "truth", "search", "expected"),
+    ("scene_search", "truth", "search", "expected"),
     [
-        # The step of the scene counts if the script has none, and the ends lie on its grid.
+        # Without a step in the script, the ends lie on the grid of the scene's step.
         (Search(0, 8, 2), [4, 10], {"truth_margin": 0.5}, (0, 14, 2)),
         (Search(0, 8, 2), [4, 10], {"truth_margin": 0}, (4, 10, 2)),
         (Search(0, 8, 0.5), [4.25, 9.6], {"truth_margin": 0}, (4, 10, 0.5)),
@@ -276,14 +276,16 @@ def test_a_range_around_the_truth(truth, search, expected):
         (None, [4, 10], {"truth_margin": 0.5, "step": 0.5}, (1, 13, 0.5)),
     ],
 )
-def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(own, truth, search, expected):
+def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(
+    scene_search, truth, search, expected
+):
     image = np.random.default_rng(0).integers(0, 256, (4, 8, 3), dtype=np.uint8)
-    known = np.resize(np.array(truth, np.float32), (4, 8))
+    truth_map = np.resize(np.array(truth, np.float32), (4, 8))
     frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
-    scene = Scene("known", frames, search=own, truths={(0, 1): lambda: known})
+    scene = Scene("known", frames, search=scene_search, truths={(0, 1): lambda: truth_map})
     [task] = plan(load(WINDOW | {"search": search}), [scene])
-    found = (task.search.minimum, task.search.maximum, task.search.step)
-    assert found == pytest.approx(expected, abs=1e-12)
+    actual = (task.search.minimum, task.search.maximum, task.search.step)
+    assert actual == pytest.approx(expected, abs=1e-12)
     assert task.search.direction == 1
 
 
@@ -325,9 +327,11 @@ def test_maps_are_kept_unless_a_stored_script_sweeps(tmp_path, stored, sweeps, m
 
 def test_two_scripts_of_which_one_sweeps_keep_no_maps(tmp_path):
     scripts = [load(WINDOW | {"name": "one"}), load(SIZES)]
-    tasks = [task for script in scripts for task in plan(script, [dots()])]
-    found = [result for _, own in execute(scripts, tasks, out=tmp_path) for result in own]
-    assert len(found) == 7
+    tasks = []
+    for script in scripts:
+        tasks += plan(script, [dots()])
+    counts = [len(results) for _, results in execute(scripts, tasks, out=tmp_path)]
+    assert sum(counts) == 7
     assert not (tmp_path / "maps").exists()
 
 
@@ -340,10 +344,10 @@ def test_damage_of_the_images_comes_first_among_the_warnings(tmp_path):
     scene = Scene("flat", frames, search=Search(0, 7))
     for _ in range(2):
         [result] = stereo_framework.run(WINDOW, scenes=scene, out=tmp_path)
-        first, *others = result.warnings
+        first, *later = result.warnings
         assert first == "left.png is cut off"
-        assert others
-        assert first not in others
+        assert later
+        assert first not in later
 
 
 @pytest.mark.parametrize("workers", [1, 2])

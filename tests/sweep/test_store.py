@@ -120,7 +120,7 @@ def test_the_first_damaged_script_is_named_and_others_are_counted(tmp_path, dama
     with pytest.warns(ResultWarning) as warned:
         scripts = read_scripts(tmp_path)
     assert scripts == {"good.resolved.yaml": {"name": "good"}}
-    [line] = [str(one.message) for one in warned]
+    [line] = [str(warning.message) for warning in warned]
     assert line.startswith(f"{tmp_path / 'bad0.resolved.yaml'}: is damaged: ")
     assert line.endswith(f"; delete it, and the next run writes it again{end}")
 

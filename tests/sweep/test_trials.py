@@ -1,4 +1,4 @@
-"""Single trials of a search: order of axes, which are given up, what is averaged, and their records."""
+"""Single trials of a search: the order of axes, averages, and records."""
 
 import numpy as np
 import optuna
@@ -29,7 +29,7 @@ def axis(name, values):
         ([5, 20, 10], False),
         ([5, 5], True),
         ([5, 10.5], True),
-        # A null at an end is beyond all numbers; amid them it is none of their order.
+        # A null at an end is beyond all numbers; between them it has no order.
         ([5, 10, None], True),
         ([None, 5, 10], True),
         ([None, 10, 5], True),

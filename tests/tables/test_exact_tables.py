@@ -1,5 +1,6 @@
 """Tables, notes and conditions at their exact limits, and with two of each kind."""
 
+import itertools
 import math
 
 import pytest
@@ -20,7 +21,7 @@ BAD = "bad_pixels_nonocc"
 ALL = "bad_pixels_all"
 
 
-# --- conditions ---------------------------------------------------------------------------------------------------------
+# --- conditions -----------------------------------------------------------------------
 
 
 VALUES = [1, True, 1.0, 0, False, "1", None]
@@ -32,7 +33,7 @@ def with_values(*values):
 
 
 @pytest.mark.parametrize(
-    ("condition", "chosen"),
+    ("condition", "ids"),
     [
         ("a.x=1", [0, 2, 5]),
         ("a.x=1.0", [0, 2]),
@@ -52,9 +53,9 @@ def with_values(*values):
         ("a.x<=0", [3]),
     ],
 )
-def test_numbers_and_truth_values_are_different_parameters(condition, chosen):
-    found = where(with_values(*VALUES), [condition])
-    assert [int(r.id) for r in found] == chosen
+def test_numbers_and_truth_values_are_different_parameters(condition, ids):
+    results = where(with_values(*VALUES), [condition])
+    assert [int(r.id) for r in results] == ids
 
 
 def test_two_conditions_hold_together():
@@ -74,7 +75,7 @@ def test_twenty_values_are_listed_where_none_fits(count, listed, end):
         where(results, ["a.x=none of them"])
 
 
-# --- protocols ----------------------------------------------------------------------------------------------------------
+# --- protocols ------------------------------------------------------------------------
 
 
 def of_protocol(name, text, **changes):
@@ -88,8 +89,8 @@ def test_two_versions_of_a_protocol_are_two_protocols():
     assert by_protocol([first, second, first]) == {"p: 1": [first, first], "p: 2": [second]}
     with pytest.raises(ParameterError, match="they are of different versions of p; leave out"):
         one_protocol([first, second])
-    found = of_each_protocol([first, second], {}, [BAD])
-    assert found == [("_p", [first]), ("_p_1", [second])]
+    actual = of_each_protocol([first, second], {}, [BAD])
+    assert actual == [("_p", [first]), ("_p_1", [second])]
 
 
 @pytest.mark.parametrize(
@@ -118,12 +119,12 @@ def test_files_of_several_protocols_have_different_endings(names, endings):
 )
 def test_five_protocols_are_named_and_more_are_counted(count, listed):
     results = [of_protocol(f"p{i}", "") for i in range(count)]
-    message = f"^results of {listed} do not belong together; choose those of one protocol"
-    with pytest.raises(ParameterError, match=message):
+    start = f"^results of {listed} do not belong together; choose those of one protocol"
+    with pytest.raises(ParameterError, match=start):
         one_protocol(results)
 
 
-# --- numbers ------------------------------------------------------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -201,11 +202,11 @@ def test_rows_keep_their_order_among_equals(keys, order):
         {"x": "text", "y": 3},
         {"x": None, "y": 1},
     ]
-    found = sort_rows(range(6), keys, lambda i, name: rows[i][name])
-    assert found == order
+    actual = sort_rows(range(6), keys, lambda i, name: rows[i][name])
+    assert actual == order
 
 
-# --- means --------------------------------------------------------------------------------------------------------------
+# --- means ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -221,8 +222,8 @@ def test_rows_keep_their_order_among_equals(keys, order):
     ],
 )
 def test_two_values_have_an_error_bar(values, kind, ends):
-    found = Mean(values).spread(kind)
-    assert found == (None if ends is None else pytest.approx(ends))
+    actual = Mean(values).spread(kind)
+    assert actual == (None if ends is None else pytest.approx(ends))
     assert Mean(values, complete=False).spread(kind) is None
 
 
@@ -239,8 +240,13 @@ def test_two_values_have_an_error_bar(values, kind, ends):
     ],
 )
 def test_parameters_of_other_types_tell_results_apart(first, second, is_told):
-    results = [result("s", {}, {BAD: 1.0}, parameters={"a.x": value}) for value in (first, second)]
-    assert telling_keys(results) == ["scene", "method", *(["a.x"] if is_told else [])]
+    results = []
+    for value in (first, second):
+        results.append(result("s", {}, {BAD: 1.0}, parameters={"a.x": value}))
+    expected = ["scene", "method"]
+    if is_told:
+        expected.append("a.x")
+    assert telling_keys(results) == expected
 
 
 @pytest.mark.parametrize(
@@ -258,11 +264,11 @@ def test_parameters_of_other_types_tell_results_apart(first, second, is_told):
 def test_results_that_differ_in_scene_method_axes_or_parameters_are_no_twins(change, is_twin):
     common = {"method": "m", "parameters": {"a.x": 1}, "scene": "s", "axes": {"a.x": 1}}
 
-    def made(**fields):
+    def changed_result(**fields):
         fields = common | fields
         return result(fields.pop("scene"), fields.pop("axes"), {BAD: 1.0}, **fields)
 
-    results = [made(), made(**change)]
+    results = [changed_result(), changed_result(**change)]
     if is_twin:
         with pytest.raises(ParameterError, match="^s m: results of the same setting twice"):
             means(results, ["method"], [BAD])
@@ -288,21 +294,24 @@ def test_means_without_any_value_are_named_apart_from_incomplete_ones():
         return {"energy_like": 2.0}
 
     results = sweep({"a.x": [1, 2, 3]}, statistics)
-    assert means(results, ["a.x"], [BAD]).notes == (
-        f"not given: {BAD} of x=2, because a run failed, or because not all of its settings ran on every scene",
-        f"not given: {BAD} of x=3, which has none",
-    )
+    incomplete, empty = means(results, ["a.x"], [BAD]).notes
+    reason = "because a run failed, or because not all of its settings ran on every scene"
+    assert incomplete == f"not given: {BAD} of x=2, {reason}"
+    assert empty == f"not given: {BAD} of x=3, which has none"
 
 
 def test_averages_over_equal_and_different_numbers_of_settings_are_said():
-    both = sweep({"seed": [1, 2]}, lambda scene, seed: {BAD: seed})
+    def statistics(scene, seed):
+        return {BAD: seed}
+
+    both = sweep({"seed": [1, 2]}, statistics)
     assert means(both, ["method"], [BAD]).averaged == (
         "mean over 2 scenes (tsukuba, venus), 2 values of seed"
     )
     assert means(both, ["method", "seed"], [BAD]).averaged == "mean over 2 scenes (tsukuba, venus)"
     assert means(both, ["scene"], [BAD]).averaged == "mean over 2 values of seed"
     assert means(both, ["scene", "seed"], [BAD]).averaged == ""
-    more = [*both, *sweep({"seed": [1]}, lambda scene, seed: {BAD: seed}, method="n")]
+    more = both + sweep({"seed": [1]}, statistics, method="n")
     assert means(more, ["method"], [BAD]).averaged == (
         "mean over 2 scenes (tsukuba, venus), up to 2 values of seed"
     )
@@ -320,47 +329,50 @@ def test_averages_over_equal_and_different_numbers_of_settings_are_said():
     ],
 )
 def test_tables_say_which_share_of_the_pixels_has_an_estimate(coverages, note):
-    results = [
-        result("s", {"a.x": i}, {BAD: 1.0} | ({} if c is None else {"density_all": c}))
-        for i, c in enumerate(coverages)
-    ]
+    results = []
+    for i, coverage in enumerate(coverages):
+        statistics = {BAD: 1.0}
+        if coverage is not None:
+            statistics["density_all"] = coverage
+        results.append(result("s", {"a.x": i}, statistics))
     expected = tuple(filter(None, [note, "p: as one likes"]))
     assert tuple(group(results, ["a.x"], [BAD]).notes) == expected
     assert tuple(pivot(results, ["a.x"], ["scene"], [BAD]).notes) == expected
 
 
-# --- ranks --------------------------------------------------------------------------------------------------------------
+# --- ranks ----------------------------------------------------------------------------
 
 
 def methods_with(coverages, scene="s"):
     """Return a result for each of some methods, with the coverage of its map."""
-    return [
-        result(scene, {}, {BAD: float(i), "fraction_matched": c}, method=f"m{i}")
-        for i, c in enumerate(coverages)
-    ]
+    results = []
+    for i, coverage in enumerate(coverages):
+        statistics = {BAD: float(i), "fraction_matched": coverage}
+        results.append(result(scene, {}, statistics, method=f"m{i}"))
+    return results
 
 
 UNLIKE = "maps of unlike coverage are compared; with an estimate are, in the mean: "
 
 
 @pytest.mark.parametrize(
-    ("coverages", "named"),
+    ("coverages", "methods"),
     [
         ((1.0, 1.0), None),
         ((0.5, 0.5), None),
         ((1.0, 0.995), "m1 99.5 %"),
         ((0.985, 0.995), "m0 98.5 %, m1 99.5 %"),
         ((0.75, 1.0), "m0 75 %"),
-        # Shares that are shown alike are alike.
+        # Shares with the same text are the same.
         ((0.7501, 0.7502), None),
         ((1.0, *[0.5] * 5), ", ".join(f"m{i} 50 %" for i in range(1, 6))),
         ((1.0, *[0.5] * 6), ", ".join(f"m{i} 50 %" for i in range(1, 7))),
         ((1.0, *[0.5] * 7), ", ".join(f"m{i} 50 %" for i in range(1, 7)) + " and 1 more"),
     ],
 )
-def test_methods_whose_maps_are_not_complete_are_named_where_coverages_differ(coverages, named):
+def test_methods_whose_maps_are_not_complete_are_named_where_coverages_differ(coverages, methods):
     notes = ranked(methods_with(coverages), [BAD]).notes
-    assert notes == (() if named is None else (UNLIKE + named,))
+    assert notes == (() if methods is None else (UNLIKE + methods,))
 
 
 def test_the_coverage_is_no_note_if_it_is_a_column():
@@ -378,15 +390,15 @@ def test_the_coverage_is_no_note_if_it_is_a_column():
 def test_three_methods_without_a_score_are_named(count, listed):
     results = [result(scene, {}, {BAD: 1.0}, method="m0") for scene in SCENES]
     results += [result(SCENES[0], {}, {BAD: 2.0}, method=f"m{i}") for i in range(1, count + 1)]
-    found = standings(results, [BAD])
-    named = listed.replace(",", f" ({BAD}),").replace(" and", f" ({BAD}) and")
+    actual = standings(results, [BAD])
+    methods = listed.replace(",", f" ({BAD}),").replace(" and", f" ({BAD}) and")
     if " and" not in listed:
-        named += f" ({BAD})"
-    assert found.notes == (f"missing scores count as the worst: {named}",)
+        methods += f" ({BAD})"
+    assert actual.notes == (f"missing scores count as the worst: {methods}",)
 
 
 @pytest.mark.parametrize(
-    ("given", "better"),
+    ("directions", "better"),
     [
         ({"*": "higher"}, "higher"),
         ({"*": "higher", "mine_*": "lower"}, "lower"),
@@ -398,10 +410,10 @@ def test_three_methods_without_a_score_are_named(count, listed):
         ({"mi[n]e": "higher", "mine": "lower"}, "lower"),
     ],
 )
-def test_the_most_specific_direction_counts(given, better):
-    name = "mine_x" if "mine_*" in given else "mine"
+def test_the_most_specific_direction_counts(directions, better):
+    name = "mine_x" if "mine_*" in directions else "mine"
     results = [result("s", {}, {name: 1.0}, method=method) for method in "ab"]
-    [column] = standings(results, [name], given=given).columns
+    [column] = standings(results, [name], given=directions).columns
     assert column.better == better
 
 
@@ -418,23 +430,16 @@ def test_two_scores_of_a_method_on_a_scene_are_refused_unless_they_are_equal():
 
 
 def test_averages_of_two_methods_under_two_protocols_stand_apart():
-    results = [
-        result(
-            scene,
-            {},
-            {BAD: 10.0 * i + j + 100 * k, ALL: 1.0},
-            method=method,
-            energy=float(i + 2 * j),
-            protocol=name,
-            protocol_text=text,
-        )
-        for k, (name, text) in enumerate(protocols().items())
-        for i, scene in enumerate(SCENES)
-        for j, method in enumerate("ab")
-    ]
-    rows = [
-        (r.protocol, r.method, r.scene, r.statistics[BAD], r.energy) for r in average_rows(results)
-    ]
+    results = []
+    for k, (name, text) in enumerate(protocols().items()):
+        under_protocol = {"protocol": name, "protocol_text": text}
+        for (i, scene), (j, method) in itertools.product(enumerate(SCENES), enumerate("ab")):
+            statistics = {BAD: 10.0 * i + j + 100 * k, ALL: 1.0}
+            fields = {"method": method, "energy": float(i + 2 * j)} | under_protocol
+            results.append(result(scene, {}, statistics, **fields))
+    rows = []
+    for r in average_rows(results):
+        rows.append((r.protocol, r.method, r.scene, r.statistics[BAD], r.energy))
     assert rows == [
         ("taxonomy2002", "a", "average of 2", 5.0, 0.5),
         ("taxonomy2002", "b", "average of 2", 6.0, 2.5),
@@ -442,7 +447,8 @@ def test_averages_of_two_methods_under_two_protocols_stand_apart():
         ("middlebury-v2", "b", "average of 2", 106.0, 2.5),
     ]
     assert all(r.warnings == () for r in average_rows(results))
-    [partial] = [r for r in average_rows(results[:3]) if r.method == "b"]
+    _, partial = average_rows(results[:3])
+    assert partial.method == "b"
     assert partial.scene == "average of 1 of 2"
     assert partial.warnings == ("without venus, where it has no result",)
 
@@ -454,29 +460,36 @@ def protocols():
     return {name: str(resolve(name)) for name in ("taxonomy2002", "middlebury-v2")}
 
 
-# --- layout -------------------------------------------------------------------------------------------------------------
+# --- layout ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("rows", "is_upright"), [(1, True), (2, True), (3, True), (4, False)])
 def test_up_to_three_results_stand_upright(rows, is_upright):
     header = ["scene", *(f"statistic{i}" for i in range(9))]
-    cells = [[f"scene{row}", *(str(10 * row + i) for i in range(9))] for row in range(rows)]
-    lines = laid_out(header, cells, 200, keys=1, upright=True).splitlines()
-    first_words = [line.split()[0] for line in lines if line.split()]
+    cells = []
+    for row in range(rows):
+        numbers = map(str, range(10 * row, 10 * row + 9))
+        cells.append([f"scene{row}", *numbers])
+    text = laid_out(header, cells, 200, keys=1, upright=True)
+    first_words = [line.split()[0] for line in text.splitlines() if line.split()]
     assert ("statistic8" in first_words) == is_upright
 
 
 def test_a_table_with_fewer_statistics_than_results_stays():
     header, cells = ["scene", "a", "b"], [["s1", "1", "2"], ["s2", "3", "4"]]
-    assert laid_out(header, cells, 80, keys=1, upright=True).splitlines()[0].split() == header
-    tall = laid_out([*header, "c"], [[*row, "5"] for row in cells], 80, keys=1, upright=True)
-    assert [line.split()[0] for line in tall.splitlines()[2:]] == ["a", "b", "c"]
+    first_line, *_ = laid_out(header, cells, 80, keys=1, upright=True).splitlines()
+    assert first_line.split() == header
+    longer = [[*row, "5"] for row in cells]
+    tall = laid_out([*header, "c"], longer, 80, keys=1, upright=True)
+    first_words = [line.split()[0] for line in tall.splitlines()[2:]]
+    assert first_words == ["a", "b", "c"]
 
 
 def test_columns_that_fit_exactly_stay_side_by_side():
     header = ["name", "first", "second"]
     cells = [["one", "1", "22"], ["two", "3", "44"]]
-    width = max(map(len, laid_out(header, cells, 80, keys=1).splitlines()))
+    lines = laid_out(header, cells, 80, keys=1).splitlines()
+    width = max(map(len, lines))
     assert width == len("name  first  second")
     assert "\n\n" not in laid_out(header, cells, width, keys=1)
     numbers = [["one", "123456", "1234567"], ["two", "123456", "1234567"]]
@@ -520,10 +533,12 @@ def test_texts_of_two_characters_that_a_spreadsheet_computes_are_changed(cell, t
 
 
 def test_two_statistics_of_two_keys_stand_in_their_order():
-    results = sweep(
-        {"a.x": [1, 2], "b.y": [3, 4]}, lambda scene, x, y: {BAD: x, ALL: 10 * y}, SCENES[:1]
-    )
+    def statistics(scene, x, y):
+        return {BAD: x, ALL: 10 * y}
+
+    results = sweep({"a.x": [1, 2], "b.y": [3, 4]}, statistics, SCENES[:1])
     table = pivot(results, ["a.x"], ["b.y"], [ALL, BAD])
     assert table.header == ("a.x", f"y=3, {ALL}", f"y=3, {BAD}", f"y=4, {ALL}", f"y=4, {BAD}")
-    assert [list(row) for row in table.rows] == [[1, 30, 1, 40, 1], [2, 30, 2, 40, 2]]
+    rows = [list(row) for row in table.rows]
+    assert rows == [[1, 30, 1, 40, 1], [2, 30, 2, 40, 2]]
     assert table.best == {(0, 1), (1, 1), (0, 2), (0, 4)}

@@ -1,4 +1,6 @@
-"""Rules of tables, each with two of a kind: scenes, methods, keys, statistics, files."""
+"""Rules of tables, with two scenes, methods, keys, statistics or files each."""
+
+import itertools
 
 import numpy as np
 import pandas
@@ -19,13 +21,9 @@ BAD, ALL, DENSITY = "bad_pixels_nonocc", "bad_pixels_all", "density_all"
 
 
 def test_a_mean_needs_the_same_settings_on_each_scene():
-    results = [
-        result(scene, {"seed": seed}, {BAD: float(seed)})
-        for scene, seeds in zip(SCENES, ([1, 2], [1, 3]), strict=True)
-        for seed in seeds
-    ]
-    found = means(results, ["method"], [BAD])
-    [mean] = found.cells.values()
+    seeds = [(SCENES[0], 1), (SCENES[0], 2), (SCENES[1], 1), (SCENES[1], 3)]
+    results = [result(scene, {"seed": seed}, {BAD: float(seed)}) for scene, seed in seeds]
+    [mean] = means(results, ["method"], [BAD]).cells.values()
     assert (mean.values, mean.value) == ((1.0, 2.0, 1.0, 3.0), None)
     balanced = [r for r in results if r.axes["seed"] == 1]
     [mean] = means(balanced, ["method"], [BAD]).cells.values()
@@ -36,24 +34,21 @@ def test_a_mean_on_one_scene_needs_no_other_scene():
     results = [result(SCENES[0], {"seed": s}, {BAD: s}) for s in (1.0, 3.0)]
     results += [result(SCENES[1], {"seed": 1.0}, {ALL: 5.0})]
     cells = means(results, ["scene"], [BAD, ALL]).cells
-    assert {key: mean.value for key, mean in cells.items()} == {
-        (SCENES[0],): 2.0,
-        (SCENES[1],): 5.0,
-    }
+    values = {key: mean.value for key, mean in cells.items()}
+    assert values == {(SCENES[0],): 2.0, (SCENES[1],): 5.0}
 
 
 def test_a_statistic_that_no_method_has_on_a_scene_leaves_the_scene_out():
-    results = sweep(
-        {"a.x": [1, 2]}, lambda scene, x: {ALL: x} | ({BAD: x} if scene == SCENES[0] else {})
-    )
-    found = means(results, ["a.x", "statistic"], [BAD, ALL])
-    assert {key: mean.value for key, mean in found.cells.items()} == {
-        (1, BAD): 1.0,
-        (2, BAD): 2.0,
-        (1, ALL): 1.0,
-        (2, ALL): 2.0,
-    }
-    assert found.notes == (f"{BAD}: without venus, where it has no value",)
+    def statistics(scene, x):
+        if scene == SCENES[0]:
+            return {ALL: x, BAD: x}
+        return {ALL: x}
+
+    results = sweep({"a.x": [1, 2]}, statistics)
+    actual = means(results, ["a.x", "statistic"], [BAD, ALL])
+    values = {key: mean.value for key, mean in actual.cells.items()}
+    assert values == {(1, BAD): 1.0, (2, BAD): 2.0, (1, ALL): 1.0, (2, ALL): 2.0}
+    assert actual.notes == (f"{BAD}: without venus, where it has no value",)
 
 
 def table_of_scores(values):
@@ -64,10 +59,11 @@ def table_of_scores(values):
 
 def test_methods_with_all_scores_are_told_from_those_that_lack_one():
     nan = float("nan")
-    found, lacking = table_of_scores([[1, 2], [nan, 3], [nan, nan]]).complete()
-    assert found.methods == ("a",)
-    assert found.values.tolist() == [[1, 2]]
-    assert lacking == {"b": [f"s:{BAD}"], "c": [f"s:{BAD}", f"t:{BAD}"]}
+    scores = table_of_scores([[1, 2], [nan, 3], [nan, nan]])
+    actual, missing_scores = scores.complete()
+    assert actual.methods == ("a",)
+    assert actual.values.tolist() == [[1, 2]]
+    assert missing_scores == {"b": [f"s:{BAD}"], "c": [f"s:{BAD}", f"t:{BAD}"]}
 
 
 def test_missing_scores_count_as_the_worst_in_ranks_and_not_at_all_in_empty_columns():
@@ -90,10 +86,13 @@ def test_high_scores_are_better_in_the_columns_that_say_so():
 
 
 def test_only_the_requested_columns_are_compared():
-    results = [result(scene, {}, {BAD: 1.0, ALL: 2.0}, method=m) for scene in SCENES for m in "ab"]
-    chosen = {(SCENES[0], ALL), (SCENES[1], BAD)}
-    columns = standings(results, [BAD, ALL], columns=chosen).columns
-    assert [(c.scene, c.measure) for c in columns] == [(SCENES[0], ALL), (SCENES[1], BAD)]
+    results = []
+    for scene, method in itertools.product(SCENES, "ab"):
+        results.append(result(scene, {}, {BAD: 1.0, ALL: 2.0}, method=method))
+    requested = {(SCENES[0], ALL), (SCENES[1], BAD)}
+    columns = standings(results, [BAD, ALL], columns=requested).columns
+    names = [(column.scene, column.measure) for column in columns]
+    assert names == [(SCENES[0], ALL), (SCENES[1], BAD)]
 
 
 @pytest.mark.parametrize(
@@ -112,12 +111,9 @@ def test_ranks_and_groups_of_small_tables(values, ranks, groups):
 
 
 def test_equal_scores_share_the_better_rank_in_each_column():
-    assert competition_ranks([[3, 1], [1, 1], [3, 2], [3, 0]]).tolist() == [
-        [2, 2],
-        [1, 2],
-        [2, 4],
-        [2, 1],
-    ]
+    ranks = competition_ranks([[3, 1], [1, 1], [3, 2], [3, 0]])
+    assert ranks[:, 0].tolist() == [2, 1, 2, 2]
+    assert ranks[:, 1].tolist() == [2, 2, 4, 1]
 
 
 def frame(**changes):
@@ -142,8 +138,8 @@ def test_a_frame_is_ranked_by_two_statistics_of_other_directions():
 
 def test_a_frame_is_ranked_by_settings():
     sizes = frame(method=["m"] * 4, size=[3, 5, 3, 5])
-    assert list(rank(sizes, BAD, by=["method", "size"]).index) == [("m", 5), ("m", 3)]
-    assert list(rank(sizes, BAD, by="size").index) == [5, 3]
+    for keys, settings in ((["method", "size"], [("m", 5), ("m", 3)]), ("size", [5, 3])):
+        assert list(rank(sizes, BAD, by=keys).index) == settings
     with pytest.raises(ParameterError, match="^a: two results of method=m; name what tells them"):
         rank(sizes, BAD)
     with pytest.raises(ParameterError, match="^a: two results of method=m, seed=1; name what"):
@@ -186,34 +182,29 @@ def rates(scene, method, size, sparsity, error):
 
 
 def test_a_mean_curve_needs_each_setting_on_each_scene_unless_those_are_dropped():
-    results = [
-        rates("s", "a", 1, 0.1, 0.4),
-        rates("t", "a", 1, 0.3, 0.2),
-        rates("s", "a", 2, 0.5, 0.1),
-        rates("s", "b", 1, 0.2, 0.2),
-        rates("t", "b", 1, 0.2, 0.2),
-    ]
+    results = [rates("s", "a", 1, 0.1, 0.4), rates("t", "a", 1, 0.3, 0.2)]
+    results += [rates("s", "a", 2, 0.5, 0.1)]
+    results += [rates("s", "b", 1, 0.2, 0.2), rates("t", "b", 1, 0.2, 0.2)]
     with pytest.raises(DataError):
         boundary(results)
-    found = boundary(results, drop_incomplete=True)
-    assert list(found.mean) == ["a", "b"]
-    [point] = found.mean["a"]
+    actual = boundary(results, drop_incomplete=True)
+    assert list(actual.mean) == ["a", "b"]
+    [point] = actual.mean["a"]
     assert (point.sparsity_rate, point.error_rate) == pytest.approx((0.2, 0.3))
-    assert {scene: list(of) for scene, of in found.points.items()} == {
-        "s": ["a", "b"],
-        "t": ["a", "b"],
-    }
-    assert [len(points) for points in found.points["s"].values()] == [2, 1]
+    methods = {scene: list(points) for scene, points in actual.points.items()}
+    assert methods == {"s": ["a", "b"], "t": ["a", "b"]}
+    counts = [len(points) for points in actual.points["s"].values()]
+    assert counts == [2, 1]
 
 
-# --- words --------------------------------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("axes", "names"),
     [
         ([{"a.x": 1}, {"a.x": 2}], ["x=1", "x=2"]),
-        # Two axes with one last name cannot be told apart by it.
+        # Two axes with one last name are not distinguished by it.
         (
             [{"a.x": 1, "b.x": 1}, {"a.x": 2, "b.x": 2}],
             ["m (a.x=1, b.x=1)", "m (a.x=2, b.x=2)"],
@@ -224,12 +215,14 @@ def test_a_mean_curve_needs_each_setting_on_each_scene_unless_those_are_dropped(
     ],
 )
 def test_short_names_of_settings_have_the_axes_that_vary(axes, names):
-    results = [result("s", of, {BAD: 1.0}) for of in axes]
+    results = [result("s", axes_of_setting, {BAD: 1.0}) for axes_of_setting in axes]
     assert setting_names(results) == names
 
 
 def test_two_methods_are_named_with_their_axes():
-    results = [result("s", {"a.x": x}, {}, method=m) for m in "ab" for x in (1, 2)]
+    results = []
+    for method, x in itertools.product("ab", (1, 2)):
+        results.append(result("s", {"a.x": x}, {}, method=method))
     assert setting_names(results) == ["a, x=1", "a, x=2", "b, x=1", "b, x=2"]
 
 
@@ -268,7 +261,7 @@ def test_names_are_short_only_if_all_then_differ():
     assert short_names(["a/x", "b/x", "c/y"]) == {n: n for n in ("a/x", "b/x", "c/y")}
 
 
-# --- tables -------------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------
 
 
 def test_a_key_stands_once_in_a_pivot_table():
@@ -281,14 +274,20 @@ def test_a_key_stands_once_in_a_pivot_table():
 
 
 def test_the_best_value_of_each_scene_is_marked_in_a_pivot_table_with_scenes():
-    results = sweep({"a.x": [1, 2]}, lambda scene, x: {BAD: x if scene == SCENES[0] else 10 - x})
+    def statistics(scene, x):
+        if scene == SCENES[0]:
+            return {BAD: x}
+        return {BAD: 10 - x}
+
+    results = sweep({"a.x": [1, 2]}, statistics)
     table = pivot(results, ["a.x"], ["scene"], [BAD])
-    assert [list(row) for row in table.rows] == [[1, 1, 9], [2, 2, 8]]
+    rows = [list(row) for row in table.rows]
+    assert rows == [[1, 1, 9], [2, 2, 8]]
     assert table.best == {(0, 1), (1, 2)}
     down = pivot(results, ["scene"], ["a.x"], [BAD])
     assert down.best == {(0, 1), (1, 2)}
-    without = pivot(results, ["a.x"], ["method"], [BAD])
-    assert without.best == frozenset()
+    without_scenes = pivot(results, ["a.x"], ["method"], [BAD])
+    assert without_scenes.best == frozenset()
     grouped = group(results, ["scene", "a.x"], [BAD])
     assert grouped.best == {(0, 3), (3, 3)}
 
@@ -299,7 +298,7 @@ def test_keys_are_in_the_order_in_which_their_values_first_appear():
 
 
 @pytest.mark.parametrize(
-    ("statistics", "columns", "shown"),
+    ("statistics", "columns", "expected"),
     [
         ({BAD: 1.0, "fraction_matched": 1.0}, [], [BAD, "fraction_matched"]),
         ({BAD: 1.0, "fraction_matched": 1.0}, [BAD], [BAD, "fraction_matched"]),
@@ -312,8 +311,8 @@ def test_keys_are_in_the_order_in_which_their_values_first_appear():
         ({BAD: 1.0}, [BAD], [BAD]),
     ],
 )
-def test_the_coverage_stands_beside_each_error(statistics, columns, shown):
-    assert shown_statistics([result("s", {}, statistics)], columns) == shown
+def test_the_coverage_stands_beside_each_error(statistics, columns, expected):
+    assert shown_statistics([result("s", {}, statistics)], columns) == expected
 
 
 def test_rows_of_a_table_keep_their_marks_when_they_are_sorted():
@@ -325,13 +324,10 @@ def test_rows_of_a_table_keep_their_marks_when_they_are_sorted():
 
 
 def test_a_failed_run_is_named_in_each_column_without_a_value():
-    results = [
-        result("s", {}, {BAD: 1.0}),
-        result("s", {}, {}, method="n", error="no luck", seconds={}, energy=None),
-    ]
+    failed = result("s", {}, {}, method="n", error="no luck", seconds={}, energy=None)
+    results = [result("s", {}, {BAD: 1.0}), failed]
     table = listing(results, [BAD])
     assert table.header == ("scene", "method", BAD, "seconds")
-    assert [list(row) for row in table.rows] == [
-        ["s", "m", 1.0, 0.5],
-        ["s", "n", "failed", "failed"],
-    ]
+    measured, broken = map(list, table.rows)
+    assert measured == ["s", "m", 1.0, 0.5]
+    assert broken == ["s", "n", "failed", "failed"]
