@@ -112,6 +112,7 @@ def test_ranks_and_groups_of_small_tables(values, ranks, groups):
 
 def test_equal_scores_share_the_better_rank_in_each_column():
     ranks = competition_ranks([[3, 1], [1, 1], [3, 2], [3, 0]])
+    assert ranks.shape == (4, 2)
     assert ranks[:, 0].tolist() == [2, 1, 2, 2]
     assert ranks[:, 1].tolist() == [2, 2, 4, 1]
 
