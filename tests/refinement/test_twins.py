@@ -268,7 +268,7 @@ def test_votes_must_exceed_count_and_share(count, share, expected):
 @pytest.mark.parametrize(("first", "last"), [(98, 110), (90, 102), (100, 106), (94, 100)])
 @pytest.mark.parametrize("size", [5, 7])
 def test_surfaces_that_cross_a_strip_are_measured_as_a_whole(first, last, size):
-    """Two threads divide 200 rows at row 100. A line of 7 to 13 pixels crosses this row."""
+    """Two threads divide 200 rows at row 100, which a line of pixels crosses."""
     disparity = np.full((200, 3), hole, np.float32)
     disparity[first : last + 1, 1] = 4
     with in_threads(2):
