@@ -494,7 +494,7 @@ def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():
     # A tile has 128x128 reduced pixels, so that surfaces of more than 4 of them count.
     pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
     disparity = np.full((150, 150), 5.0)
-    disparity[8, 20:26] = 30
+    disparity[8, 20:25] = 30
     disparity[0, 0] = np.nan
     seen, solve = solved_by(lambda part: disparity if part.shape == (150, 150) else 5)
     tiles(solve, pair, size=256, overlap=0, factor=2, margin=0.0)
