@@ -11,6 +11,7 @@ from kernel_inputs import filled, image_pairs
 from stereo_framework import Search
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
+from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.preprocessing import radiometric_field
 
 hole = np.nan
@@ -111,3 +112,16 @@ def test_which_alternative_is_the_look():
         radiometric_field(image, image, search, views, initial="robst")
     with pytest.raises(ParameterError, match=r"^radiometric_field.sigma: 0.0 is not a number > 0"):
         radiometric_field(image, image, search, views, sigma=0.0, initial="fine")
+
+
+@pytest.mark.parametrize("shape", [(41, 41), (41, 40), (40, 41)])
+def test_averages_of_a_ramp_stay_in_their_place(shape):
+    """Blocks of 2x2 pixels are averaged, and an odd side is filled up at its end."""
+    y, x = np.mgrid[: shape[0], : shape[1]].astype(np.float32)
+    known = np.ones(shape, bool)
+    for ramp in (x, y):
+        average = local_averages(ramp[..., None], known, 0.0, 12.0)[..., 0]
+        turned = local_averages(ramp[::-1, ::-1, None], known, 0.0, 12.0)[::-1, ::-1, 0]
+        assert average.shape == shape
+        # Both begin at opposite corners, so that a displacement would differ in sign.
+        np.testing.assert_allclose(average[20, 20], turned[20, 20], atol=0.25)

@@ -19,6 +19,7 @@ from stereo_framework.refinement import (
     parabola,
     region_voting,
     remove_speckles,
+    weighted_median,
 )
 
 hole = np.nan
@@ -299,3 +300,16 @@ def test_a_vertex_exactly_at_the_limit_is_accepted(costs, limit, expected, step)
     lowest = np.argmin(costs)
     refined = parabola(np.float32([[lowest * step]]), volume, limit=limit)
     assert refined[0, 0] == pytest.approx(expected * step, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"), [([1, 9], 1), ([9, 1], 1), ([1, 9, 9], 9), ([1, 1, 9, 9], 1)]
+)
+def test_of_two_halves_of_equal_weight_the_lower_one_is_the_median(row, expected):
+    disparity = np.float32([row])
+    image, status = np.zeros(disparity.shape, np.uint8), np.zeros(disparity.shape, np.uint8)
+    # At this scale, all weights are equal.
+    filtered = weighted_median(
+        disparity, image, status, size=9, sigma_space=1e6, where="everywhere"
+    )
+    assert (filtered == expected).all()
