@@ -153,7 +153,7 @@ def table_of_papers(counts: Counts) -> str:
         "paper",
         "numbers met / judged",
         "sentences on our runs: hold / judged",
-        "not judged: turn on what is not printed",
+        "not judged: depend on unprinted details",
         "not judged: other reasons",
         "on scenes of ours, not counted as the paper's: hold / judged",
         "in print alone, nothing is reproduced: hold / judged",
@@ -184,7 +184,7 @@ def _cells(counts: Mapping[str, Any]) -> list[str]:
     undetermined = sentences["runs"]["undetermined"] + sentences["printed"]["undetermined"]
     scenes_of_ours = _share(sentences["our scenes"])
     if sentences["our scenes"]["undetermined"]:
-        scenes_of_ours += f"; {sentences['our scenes']['undetermined']} turn on what is not printed"
+        scenes_of_ours += f"; {sentences['our scenes']['undetermined']} depend on unprinted details"
     return [
         judged_numbers,
         _share(sentences["runs"]),

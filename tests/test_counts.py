@@ -308,8 +308,8 @@ def benchmarked_sets() -> Sequence[str]:
     """Return how many photographs and roads the benchmark of quality has."""
     text = (ROOT / "benchmarks" / "quality.py").read_text()
     [photographs] = re.findall(r"_PHOTOGRAPHS = \(([^)]*)\)", text)
-    [roads] = re.findall(r'"roads": \[f"kitti2015/000\{n\}_10" for n in \(([^)]*)\)', text)
-    return [word_of(len(names.split(","))) for names in (photographs, roads)]
+    [roads] = re.findall(r'"roads": \[\s*f"kitti2015/000\{n\}_10" for n in \(([^)]*)\)', text)
+    return [word_of(len(re.findall(r"[^\s,]+", names))) for names in (photographs, roads)]
 
 
 CLAIMS = (

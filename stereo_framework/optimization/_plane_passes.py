@@ -75,9 +75,9 @@ def spare_array(shape: tuple[int, ...]) -> Values:
 
 
 @kernel
-def step_in_a_loop(
+def step_in_a_loop(  # type: ignore[no-untyped-def]
     planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down
-):  # type: ignore[no-untyped-def]
+):
     """Go on with a path from one pixel to the next; nothing checks the bounds.
 
     The planes of both pixels stand from `source` and `target` on, the costs and sums of the second one from `cell` on. Its path costs replace those
@@ -100,9 +100,9 @@ def step_in_a_loop(
 
 
 @intrinsic
-def _step(
+def _step(  # type: ignore[no-untyped-def]
     context, planes, source, target, paths, at, costs, sums, cell, count, weight, bound, right, down
-):  # type: ignore[no-untyped-def]
+):
     number, real = types.int64, types.float32
     taken = (planes, number, number, paths, number, costs, sums, number, number, *[real] * 4)
     return types.void(*taken), _generate

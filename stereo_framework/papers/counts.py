@@ -15,7 +15,7 @@ from stereo_framework.papers.comparison import Comparison
 HOLDS, FAILS, UNDETERMINED, NO_VERDICT = (
     "holds",
     "does not hold",
-    "turns on what is not printed",
+    "depends on unprinted details",
     "no verdict",
 )
 """The verdicts on a sentence, each combined from the judgements of all its items."""

@@ -118,7 +118,7 @@ def _total_of_kind(kind: str, counts: SentenceCounts) -> str:
         asked -= counts.undetermined
     text = f"{subject}: {counts.fail} of {asked} do not hold, {counts.hold} hold"
     if counts.undetermined > 0 and kind not in OF_THE_PAPER:
-        text += f", {counts.undetermined} turn on what the paper does not print"
+        text += f", {counts.undetermined} depend on details that the paper does not print"
     if counts.no_verdict > 0:
         text += f", {counts.no_verdict} were not asked"
     return f"{text}."

@@ -168,12 +168,10 @@ class Model:
         return {key: node.entries[key] for key in read(SearchKeys, node, self.faults)}
 
     def seed(self, node: Node) -> int | None:
-        """Of the stages that draw random numbers."""
-        return (
-            node.value
-            if node.value is not None and is_right(SeedKey, "seed", node, self.faults)
-            else None
-        )  # type: ignore[return-value]
+        """Return the seed of stages that draw random numbers, or None if invalid."""
+        if node.value is not None and is_right(SeedKey, "seed", node, self.faults):
+            return node.value  # type: ignore[return-value]
+        return None
 
     def report(self, node: Node) -> None:
         """Plots and tables."""

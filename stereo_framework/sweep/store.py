@@ -50,10 +50,9 @@ _SHOWN = tuple(
     if f.name not in (*_DETAILS, "traceback") and not f.name.startswith("_")
 )
 _TYPES = {name: kind for name, kind in get_type_hints(Result).items() if name in _SHOWN}
-_ROW: Any = TypeAdapter(
-    with_config(ConfigDict(extra="forbid", strict=True))(TypedDict("_Row", _TYPES))
-)  # type: ignore
-"""What stands in the column `row`."""
+_ROW_CLASS: Any = TypedDict("_Row", _TYPES)  # type: ignore
+_ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(_ROW_CLASS))
+"""Reader and writer of the column `row`, which holds a result in JSON."""
 
 
 class Store(contextlib.ExitStack):

@@ -50,6 +50,62 @@ def test_the_list_of_verbs_says_each_thing_to_its_end():
     assert not any(line.endswith("...") for line in lines)
 
 
+OPTIONS_OF_OTHER_VERBS = {"run": {"--new": "scenes"}, "results": {"--out": "run"}}
+"""Options that the help of a verb names as those of another verb."""
+
+
+def options_of(verb):
+    """Return the options that a verb takes."""
+    names = [
+        name for option in VERBS[verb].params for name in (*option.opts, *option.secondary_opts)
+    ]
+    return {name for name in names if name.startswith("--")} | {"--help"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_that_a_help_names_exists(verb):
+    named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", call(verb, "--help").stdout))
+    of_others = OPTIONS_OF_OTHER_VERBS.get(verb, {})
+    assert named - options_of(verb) == set(of_others)
+    for option, other in of_others.items():
+        assert option in options_of(other)
+
+
+TRUTH_OPTIONS = {
+    "--truth": ["--truth-scale"],
+    "--mask": ["--truth"],
+    "--truth-scale": ["--scale", "--truth"],
+    "--truth-unknown": ["--truth"],
+}
+NAMED_OPTIONS = {
+    "match": {
+        "--disparities": ["--calibration"],
+        "--truth": ["--truth-scale"],
+        "--truth-scale": ["--scale", "--truth"],
+        "--truth-unknown": ["--truth"],
+        "--scale": ["--truth-scale"],
+    },
+    "run": {"--workers": ["--dask"], "--maps": ["--out"]},
+    "evaluate": TRUTH_OPTIONS,
+    "compare": TRUTH_OPTIONS,
+    "results": {"folder": ["--out"]},
+    "report": {"folder": ["--out"]},
+    "scenes": {"sets": ["--fetch"]},
+    "stages": {"--slot": ["--new"], "--new": ["--slot"]},
+}
+"""The options that the text of an option or argument names, where it names any."""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_text_of_an_option_names_the_options_that_it_depends_on(verb):
+    named = {}
+    for option in VERBS[verb].params:
+        names = re.findall(r"--[a-z][\w-]*", getattr(option, "help", None) or "")
+        if names:
+            named[option.opts[0]] = names
+    assert named == NAMED_OPTIONS.get(verb, {})
+
+
 def test_every_group_names_options_that_there_are():
     names = {parameter.name for verb in VERBS.values() for parameter in verb.params}
     assert {name for group in _shared.GROUPS.values() for name in group} - names == {"help"}

@@ -1,5 +1,7 @@
 """Masks and ranges of each pixel's own, from the cost to the last refinement."""
 
+import itertools
+
 import naive
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
-from stereo_framework import Pipeline, Search
+from stereo_framework import CostVolume, Pipeline, Search
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, fill_levels
@@ -69,6 +71,120 @@ def test_exchanged_agrees_with_twin(data, images, search):
     low, high = naive.reached(naive.open_cells(mask, search, shape), search)
     np.testing.assert_array_equal(exchanged.low, low)
     np.testing.assert_array_equal(exchanged.high, high)
+
+
+SHAPE = (3, 9)
+MAPS = ("valid", "match_valid", "low", "high", "match_low", "match_high")
+COMBINATIONS = [
+    *[(name,) for name in MAPS],
+    *itertools.combinations(MAPS[:4], 2),
+    *itertools.product(("low", "high"), ("match_low", "match_high")),
+]
+"""Each map of a mask alone, and each two of them that meet."""
+RANGES = [
+    Search(minimum * min(step, 1), minimum * min(step, 1) + 5 * step, step, direction)
+    for minimum, step, direction in [
+        (-2, 1, 1),
+        (0, 2, 1),
+        (-3, 2, -1),
+        (1, 3, -1),
+        (-1, 1 / 2, 1),
+        (3, 1 / 2, -1),
+        (-4, 1 / 3, 1),
+        (2, 1 / 3, -1),
+        (-5, 1 / 4, 1),
+        (0, 1 / 4, -1),
+    ]
+]
+
+
+def mask_of(names, search, shape):
+    """Return a mask with some maps; limits lie on levels, a quarter of one below or above, or nowhere."""
+    rng = np.random.default_rng(5)
+    maps = {}
+    for name in names:
+        if name.endswith("valid"):
+            maps[name] = rng.random(shape) < 0.7
+            continue
+        levels = rng.integers(-1, search.levels + 1, shape) + rng.choice([-0.25, 0, 0.25], shape)
+        limits = search.minimum + search.step * levels
+        limits[rng.random(shape) < 0.2] = np.nan
+        maps[name] = limits.astype(np.float32)
+    return SearchMask(**maps)
+
+
+@pytest.mark.parametrize("names", COMBINATIONS, ids="+".join)
+def test_each_map_counts_alone_and_beside_each_other_map(names):
+    for search in RANGES:
+        assert_cells_agree_with_twin(mask_of(names, search, SHAPE), search)
+
+
+def assert_cells_agree_with_twin(mask, search):
+    """Check which cells of a mask are closed, and the disparities that its pixels may have."""
+    shape = SHAPE
+    is_open = naive.open_cells(mask, search, shape)
+    np.testing.assert_array_equal(mask.invalid(search, shape), ~is_open.any(axis=2))
+    costs = np.arange(is_open.size, dtype=np.float32).reshape(is_open.shape)
+    volume = CostVolume(costs.copy(), search, 5.0)
+    mask.close(volume, 777)
+    np.testing.assert_array_equal(volume.costs, np.where(is_open, costs, 777))
+
+    lowest, highest = mask.ranges(search, shape)
+    low = np.full(shape, -np.inf) if mask.low is None else mask.low
+    high = np.full(shape, np.inf) if mask.high is None else mask.high
+    np.testing.assert_array_equal(lowest, np.fmax(low, np.float32(search.minimum)))
+    np.testing.assert_array_equal(highest, np.fmin(high, np.float32(search.maximum)))
+
+
+@pytest.mark.parametrize("names", COMBINATIONS, ids="+".join)
+def test_each_map_changes_sides_in_the_exchanged_mask(names):
+    for search in RANGES:
+        assert_maps_change_sides(mask_of(names, search, SHAPE), names, search)
+
+
+def assert_maps_change_sides(mask, names, search):
+    """Check the maps of an exchanged mask, whose ranges follow from open cells if none is given."""
+    exchanged = mask.exchanged(search)
+    assert exchanged.valid is mask.match_valid
+    assert exchanged.match_valid is mask.valid
+    assert exchanged.match_low is mask.low
+    assert exchanged.match_high is mask.high
+    has_match_range = {"match_low", "match_high"} & set(names)
+    has_range = {"low", "high"} & set(names)
+    if has_match_range or not has_range:
+        assert exchanged.low is mask.match_low
+        assert exchanged.high is mask.match_high
+    else:
+        low, high = naive.reached(naive.open_cells(mask, search, SHAPE), search)
+        np.testing.assert_array_equal(exchanged.low, low)
+        np.testing.assert_array_equal(exchanged.high, high)
+
+
+@pytest.mark.parametrize("names", COMBINATIONS, ids="+".join)
+def test_rows_of_a_mask_are_rows_of_each_of_its_maps(names):
+    mask = mask_of(names, Search(0, 5), (6, 9))
+    rows = mask.rows(2, 5)
+    for name in MAPS:
+        whole = getattr(mask, name)
+        part = getattr(rows, name)
+        assert (part is None) == (whole is None)
+        if whole is not None:
+            np.testing.assert_array_equal(part, whole[2:5])
+
+
+@pytest.mark.parametrize("names", COMBINATIONS, ids="+".join)
+def test_a_pixel_lies_beside_a_closed_cell_if_one_of_its_three_levels_is_closed(names):
+    for search in RANGES:
+        mask = mask_of(names, search, SHAPE)
+        is_open = naive.open_cells(mask, search, SHAPE)
+        levels = np.random.default_rng(6).integers(-1, search.levels, SHAPE)
+        expected = np.zeros(SHAPE, bool)
+        for (y, x), level in np.ndenumerate(levels):
+            if level >= 0:
+                middle = min(max(level, 1), search.levels - 2)
+                expected[y, x] = not is_open[y, x, middle - 1 : middle + 2].all()
+        disparity = search.disparity_of(levels)
+        np.testing.assert_array_equal(mask.beside_closed(disparity, search), expected)
 
 
 def test_exchanged_takes_the_match_pixels_own_range():

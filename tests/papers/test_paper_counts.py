@@ -152,7 +152,7 @@ def test_a_run_writes_the_counts_of_its_sentences(counts):
         "after_success": 0,
         "not_recorded": 0,
     }
-    assert counts["claims"]["open"]["verdict"] == "turns on what is not printed"
+    assert counts["claims"]["open"]["verdict"] == "depends on unprinted details"
     assert counts["claims"]["said"]["earlier"] == [
         {"rule": "below a half", "holds": False, "reason": "half is nowhere in the paper"}
     ]
@@ -213,7 +213,7 @@ def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apar
     }
     table = paper_counts.table_of_papers({"boundary2007": run}).splitlines()
     assert (
-        "| `boundary2007` | none is judged | 3 / 7 | 10 | 1 | 2 / 7; 2 turn on what is not printed | 0 / 0 | 8 / 4 | 0 / 0 |"
+        "| `boundary2007` | none is judged | 3 / 7 | 10 | 1 | 2 / 7; 2 depend on unprinted details | 0 / 0 | 8 / 4 | 0 / 0 |"
         in table
     )
     assert "| `hci2015` | - | - | - | - | - | - | - | - |" in table

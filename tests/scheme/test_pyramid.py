@@ -44,26 +44,14 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
             assert math.isnan(high[y, x])
             continue
         # The range holds what was found, widened, as far as the search does, and ends at levels next to it.
+        levels = search.disparities.astype(float)
         least, most = 2 * min(known) - margin, 2 * max(known) + margin
-        assert is_next_level(low[y, x], least, search, "below")
-        assert is_next_level(high[y, x], most, search, "above")
-
-
-def is_next_level(found, disparity, search, side):
-    """Return whether a limit is the level next to a disparity, on one of its sides.
-
-    At a disparity that float32 cannot hold, such as 5/3, rounding may take the next level.
-    """
-    levels = search.disparities.astype(float)
-    is_exact = disparity == np.float32(disparity) and search.step != 1 / 3
-    roundings = [0] if is_exact else [-1e-6, 1e-6]
-    if side == "below":
-        expected = [max([d for d in levels if d <= disparity + r] or levels[:1]) for r in roundings]
-    else:
-        expected = [
-            min([d for d in levels if d >= disparity + r] or levels[-1:]) for r in roundings
-        ]
-    return min(abs(found - level) for level in expected) <= 1e-5
+        assert low[y, x] == pytest.approx(
+            max([d for d in levels if d <= least + 1e-6] or [levels[0]]), abs=1e-5
+        )
+        assert high[y, x] == pytest.approx(
+            min([d for d in levels if d >= most - 1e-6] or [levels[-1]]), abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("levels", [(0, 5), (1, 3), (1, 6), (3, 7), (-9, -8), (6, 10)])

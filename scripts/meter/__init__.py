@@ -1,0 +1,1 @@
+"""Measures of legibility: the columns, the files, the words and the ceilings."""

@@ -1,0 +1,1 @@
+"""Small changes of the source code that tests must notice: ``scripts/mutants.py``."""

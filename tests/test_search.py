@@ -1,0 +1,300 @@
+"""Every function of `Search` at steps of several pixels and of fractions of a pixel."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import naive_search
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from kernel_inputs import searches
+
+from stereo_framework import Search
+from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.search import arranged, geometry
+
+STEPS = (1, 2, 3, 1 / 2, 1 / 3, 1 / 4)
+RANGES = [
+    Search(minimum, minimum + 6 * step, step, direction)
+    for step, minimum, direction in itertools.product(STEPS, (-7, 0, 2), (1, -1))
+]
+
+
+@pytest.mark.parametrize("search", RANGES, ids=str)
+def test_levels_and_their_disparities_agree_with_the_twin(search):
+    expected = naive_search.disparities(search)
+    grid = naive_search.exact_step(search).denominator
+    assert search.levels == len(expected) == 7
+    assert search.disparities.tolist() == [np.float32(float(value)) for value in expected]
+    assert search.denominator == grid
+    assert search.first == expected[0] * grid
+    assert search.stride == (expected[1] - expected[0]) * grid
+    levels = np.array([[-1, 0, 6], [3, -1, 1]])
+    disparity = search.disparity_of(levels)
+    assert np.isnan(disparity).tolist() == [[True, False, False], [False, True, False]]
+    assert disparity[levels >= 0].tolist() == [float(search.disparities[k]) for k in (0, 6, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("ends", "levels"),
+    [
+        # 29 thirds and 41 fifths are a little below whole numbers in binary.
+        ((0, 29 / 3, 1 / 3), 30),
+        ((0, 41 / 5, 1 / 5), 42),
+        # A maximum between two levels is no level.
+        ((0, 9.9, 1), 10),
+        ((0, 10, 3), 4),
+        ((0, 12, 3), 5),
+        ((0, 1.49, 0.5), 3),
+    ],
+)
+def test_the_last_level_is_at_or_below_the_maximum(ends, levels):
+    assert Search(*ends).levels == levels
+
+
+@pytest.mark.parametrize(("level", "is_valid"), [(-2, False), (-1, True), (6, True), (7, False)])
+def test_a_level_lies_between_none_and_the_last_one(level, is_valid):
+    search = Search(0, 3, 0.5)
+    levels = np.array([0, level])
+    if is_valid:
+        assert np.isnan(search.disparity_of(levels)).tolist() == [False, level < 0]
+        return
+    lowest, highest = sorted([0, level])
+    message = f"^levels from {lowest} to {highest}; expected 0 to 6, -1 = none$"
+    with pytest.raises(ParameterError, match=message):
+        search.disparity_of(levels)
+
+
+@pytest.mark.parametrize("search", RANGES, ids=str)
+def test_disparities_more_than_half_a_step_outside_the_range_are_beyond_it(search):
+    lowest, highest = naive_search.exact_ends(search)
+    step = naive_search.exact_step(search)
+    shares = [Fraction(share) for share in ("0", "0.25", "0.5", "0.5005", "0.502", "0.75", "2")]
+    outside = [lowest - share * step for share in shares]
+    outside += [highest + share * step for share in shares]
+    disparity = np.array([float(value) for value in outside], np.float32)
+    expected = [naive_search.is_beyond(search, value) for value in disparity.tolist()]
+    assert expected == [False, False, False, False, True, True, True] * 2
+    assert search.beyond(disparity).tolist() == expected
+
+
+def test_half_a_step_and_not_half_a_pixel_is_tolerated_outside_the_range():
+    wide = np.array([-1, 10.9, 11.5], np.float32)
+    assert Search(0, 10, 2).beyond(wide).tolist() == [False, False, True]
+    fine = np.array([10.1, 10.4], np.float32)
+    assert Search(0, 10, 0.25).beyond(fine).tolist() == [False, True]
+
+
+def test_a_pixel_without_a_disparity_is_not_beyond_the_range():
+    assert not Search(0, 10).beyond(np.array([np.nan], np.float32))[0]
+
+
+@pytest.mark.parametrize("search", [one for one in RANGES if one.step != 1 / 3], ids=str)
+def test_the_nearest_level_agrees_with_the_twin(search):
+    # Eighths of a step are exact, so that the values halfway between two levels are.
+    offsets = np.arange(-12, 8 * 7 + 12) / 8
+    disparity = (search.minimum + search.step * offsets).astype(np.float32)
+    expected = [naive_search.nearest_level(search, value) for value in disparity.tolist()]
+    assert search.levels_of(disparity).tolist() == expected
+    assert search.levels_of(np.array([np.nan], np.float32)).tolist() == [-1]
+
+
+@pytest.mark.parametrize("minimum", [-7, 0, 2])
+def test_each_disparity_of_thirds_belongs_to_its_level(minimum):
+    search = Search(minimum, minimum + 2, 1 / 3)
+    for shift in (-0.4, 0, 0.4):
+        disparity = search.disparities + np.float32(shift / 3)
+        assert search.levels_of(disparity).tolist() == [0, 1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 9])
+@pytest.mark.parametrize("search", RANGES, ids=str)
+def test_levels_in_view_agree_with_the_twin(search, columns):
+    expected = [naive_search.in_view(search, column, columns) for column in range(columns)]
+    assert search.in_view(columns).tolist() == expected
+
+
+@pytest.mark.parametrize("width", [1, 5, 9])
+@pytest.mark.parametrize("search", [one for one in RANGES if one.step >= 1], ids=str)
+def test_columns_of_whole_steps_meet_those_in_view(search, width):
+    seen = np.array([naive_search.in_view(search, column, width) for column in range(width)])
+    for level, (reference, match) in enumerate(search.columns(width)):
+        here = np.arange(width)[reference]
+        assert here.tolist() == np.flatnonzero(seen[:, level]).tolist()
+        there = here - search.direction * int(search.disparities[level])
+        assert np.arange(width)[match].tolist() == there.tolist()
+
+
+@pytest.mark.parametrize("search", [one for one in RANGES if one.step < 1], ids=str)
+def test_columns_of_fractions_of_a_pixel_are_refused(search):
+    message = rf"^search.columns: the step is {search.step:g} pixels; whole steps are needed$"
+    with pytest.raises(ParameterError, match=message):
+        next(search.columns(9))
+    message = rf"^mine: search.step is 1/{round(1 / search.step)} pixel; pixels match one to one at whole steps"
+    with pytest.raises(ParameterError, match=message):
+        search.check_whole_steps("mine")
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_whole_steps_are_accepted_where_pixels_match_one_to_one(step):
+    Search(0, 12, step).check_whole_steps("mine")
+
+
+@settings(max_examples=300)
+@given(search=searches(), columns=st.integers(1, 9))
+@example(search=Search(0, 3, 1 / 3), columns=1)
+@example(search=Search(-6, 6, 3, -1), columns=7)
+def test_the_samples_of_a_line_lie_level_by_level(search, columns):
+    """Each level of a column in view finds, at its place in the line, the sample that it meets."""
+    view = geometry(columns, search)
+    samples = np.arange(view.samples, dtype=np.float32) + 1
+    line = arranged(samples[None], view)[0]
+    assert line.shape == (view.samples + 2 * view.levels,)
+    clipped = []
+    for column in range(columns):
+        seen = naive_search.in_view(search, column, columns)
+        levels = [level for level, is_seen in enumerate(seen) if is_seen]
+        assert list(range(view.starts[column], view.stops[column])) == levels
+        if len(levels) < search.levels:
+            clipped.append(column)
+        for level in levels:
+            position = column - search.direction * naive_search.disparities(search)[level]
+            sample = int(position * search.denominator)
+            assert line[view.origins[column] + level] == sample + 1
+    assert view.clipped.tolist() == clipped
+
+
+@pytest.mark.parametrize(
+    ("search", "scale", "expected"),
+    [
+        (Search(0, 13), 0.5, (0, 7, 1)),
+        (Search(-13, 0), 0.5, (-7, 0, 1)),
+        (Search(3, 13), 2, (6, 26, 1)),
+        (Search(1, 5), 1 / 3, (0, 2, 1)),
+        (Search(-5, -1), 1 / 3, (-2, 0, 1)),
+        (Search(0, 26, 2), 0.5, (0, 13, 2)),
+        (Search(0, 27, 2), 0.5, (0, 14, 2)),
+        (Search(0.5, 5, 0.5), 0.5, (0, 3, 0.5)),
+        (Search(0.25, 4.75, 0.25), 2, (0, 10, 0.25)),
+        # The range of the same frames stays, even if its ends are not whole.
+        (Search(0.5, 4.5, 0.5), 1, (0.5, 4.5, 0.5)),
+    ],
+)
+def test_a_scaled_range_is_widened_to_whole_pixels(search, scale, expected):
+    scaled = search.scaled(scale)
+    assert (scaled.minimum, scaled.maximum, scaled.step) == expected
+
+
+IS_DOUBTFUL = (
+    "the range {} of disparities is wider than half of the {} columns of the image; "
+    "most of it is out of view nearly everywhere"
+)
+
+
+@pytest.mark.parametrize(
+    ("ends", "columns", "doubt"),
+    [
+        # Ten disparities are exactly half of twenty columns.
+        ((0, 9), 20, ""),
+        ((0, 9), 19, IS_DOUBTFUL.format("0..9", 19)),
+        ((0, 10), 20, IS_DOUBTFUL.format("0..10", 20)),
+        # Twenty disparities are exactly as many as there are columns.
+        ((0, 19), 20, IS_DOUBTFUL.format("0..19", 20)),
+        ((-19, 0), 20, IS_DOUBTFUL.format("-19..0", 20)),
+        # Only the outermost column has a counterpart.
+        ((19, 22), 20, ""),
+        ((-22, -19), 20, ""),
+        ((0, 9, 0.5), 20, ""),
+        ((0, 9, 3), 20, ""),
+    ],
+)
+def test_a_range_wider_than_half_of_the_image_is_doubtful(ends, columns, doubt):
+    assert Search(*ends).check_width(columns) == doubt
+
+
+@pytest.mark.parametrize(
+    ("ends", "columns", "message"),
+    [
+        (
+            (0, 20),
+            20,
+            r"the range 0..20 of disparities has 21 pixels, it is wider than the image of 20 columns",
+        ),
+        (
+            (20, 23),
+            20,
+            r"the range 20..23 of disparities lies beyond the image of 20 columns: no pixel has a counterpart there",
+        ),
+        (
+            (-23, -20),
+            20,
+            r"the range -23..-20 of disparities lies beyond the image of 20 columns: no pixel has a counterpart there",
+        ),
+    ],
+)
+def test_a_range_without_any_counterpart_is_refused(ends, columns, message):
+    with pytest.raises(ParameterError, match=f"^{message}$"):
+        Search(*ends).check_width(columns)
+
+
+@pytest.mark.parametrize(
+    ("step", "snapped"),
+    [(2.0009, 2), (1.9991, 2), (0.3331, 1 / 3), (0.3336, 1 / 3), (0.25001, 0.25)],
+)
+def test_a_step_within_a_thousandth_of_n_or_its_inverse_is_snapped(step, snapped):
+    assert Search(0, 8, step).step == snapped
+    assert Search.covering(0, 8, step).step == snapped
+
+
+@pytest.mark.parametrize("step", [2.0011, 1.9989, 0.3329, 0.3338])
+def test_a_step_more_than_a_thousandth_off_is_refused(step):
+    with pytest.raises(ParameterError, match=r"^search.step: \S+ is neither a whole number"):
+        Search(0, 8, step)
+
+
+@settings(max_examples=300)
+@given(
+    low=st.integers(-40, 40),
+    width=st.integers(1, 40),
+    step=st.sampled_from(STEPS),
+    direction=st.sampled_from([1, -1]),
+)
+@example(low=1, width=1, step=1 / 2, direction=1)
+@example(low=-1, width=1, step=3, direction=-1)
+def test_a_covering_range_is_the_smallest_on_the_grid(low, width, step, direction):
+    """Eighths of a pixel lie on the grids of halves and quarters and between those of others."""
+    lowest = Fraction(low, 8)
+    highest = lowest + Fraction(width, 8)
+    search = Search.covering(float(lowest), float(highest), step, direction)
+    exact = Fraction(round(step)) if step >= 1 else Fraction(1, round(1 / step))
+    grid = exact.denominator
+    first = Fraction(math.floor(lowest * grid), grid)
+    last = max(Fraction(math.ceil(highest * grid), grid), first + exact)
+    assert search.minimum == float(first)
+    assert search.maximum == pytest.approx(float(last), abs=1e-12)
+    assert (search.step, search.direction) == (step, direction)
+
+
+@pytest.mark.parametrize("given", [(0, 3), [0, 3], np.array([0, 3]), (0, 3, 1), Search(0, 3)])
+def test_a_range_is_given_as_such_or_by_its_ends_and_step(given):
+    assert Search.of(given) == Search(0, 3)
+
+
+@pytest.mark.parametrize("given", [(0,), (0, 3, 1, 1), 3, "0:3", np.zeros((2, 1)), None])
+def test_any_other_range_is_refused(given):
+    with pytest.raises(ParameterError, match="; expected a Search, such as"):
+        Search.of(given)
+
+
+@pytest.mark.parametrize(
+    ("search", "text"),
+    [
+        (Search(0, 63), "0..63 step 1"),
+        (Search(-2, 4, 2, -1), "-2..4 step 2"),
+        (Search(0.5, 3, 0.25), "0.5..3 step 0.25"),
+    ],
+)
+def test_a_range_is_shown_with_its_ends_and_step(search, text):
+    assert str(search) == text
