@@ -56,7 +56,7 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
 
 @pytest.mark.parametrize("levels", [(0, 5), (1, 3), (1, 6), (3, 7), (-9, -8), (6, 10)])
 def test_rounding_of_thirds_widens_a_range_by_at_most_one_level(levels):
-    """A quotient of float32 numbers may lie a little below a whole number."""
+    """The quotient of float32 numbers may lie a little below a whole number of levels."""
     minimum, maximum = (level / 3 for level in levels)
     search = Search(minimum, maximum, 1 / 3)
     low, high = spread(np.float32([[maximum / 2]]), search, (2, 2), margin=0.0, size=1)
@@ -163,8 +163,7 @@ def test_the_pairs_own_mask_is_respected():
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        # The range of the smaller map is 5 to 9. A limit of the pair narrows one end of
-        # it.
+        # The range of the smaller map is 5 to 9. A limit of the pair narrows one end of it.
         ({}, (5, 9)),
         ({"low": 3}, (5, 9)),
         ({"low": 6}, (6, 9)),
