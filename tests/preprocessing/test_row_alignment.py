@@ -256,10 +256,11 @@ def test_the_warning_gives_the_largest_row_difference_without_its_sign(monkeypat
 
 @pytest.mark.parametrize(("windows", "offset"), [(300, 0.5), (299, 0.0)])
 def test_three_hundred_windows_are_enough_for_a_field(monkeypatch, windows, offset):
-    """Of 20x30 windows, some say that the target image is half a row lower."""
+    """Shift the target image by half a row in some of 20x30 windows."""
 
     def measure(left, right, slopes, disparity, direction, step, field, start, shifts):
-        numbers = 30 * start + np.arange(shifts.size).reshape(shifts.shape)
+        first = 30 * start
+        numbers = np.arange(first, first + shifts.size).reshape(shifts.shape)
         shifts[:] = np.where(numbers < windows, 0.5 - field[0], np.nan)
 
     monkeypatch.setattr(module, "_measure", measure)

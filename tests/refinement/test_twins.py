@@ -307,7 +307,8 @@ def test_a_vertex_exactly_at_the_limit_is_accepted(costs, limit, expected, step)
 )
 def test_of_two_halves_of_equal_weight_the_lower_one_is_the_median(row, expected):
     disparity = np.float32([row])
-    image, status = np.zeros(disparity.shape, np.uint8), np.zeros(disparity.shape, np.uint8)
+    image = np.zeros(disparity.shape, np.uint8)
+    status = np.zeros_like(image)
     # At this scale, all weights are equal.
     filtered = weighted_median(
         disparity, image, status, size=9, sigma_space=1e6, where="everywhere"

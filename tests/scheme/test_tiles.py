@@ -281,8 +281,8 @@ def test_each_map_of_a_mask_is_cut_alone_like_its_image(name, shift):
 @pytest.mark.parametrize(
     ("hidden", "limits", "expected"),
     [
-        # The range is 2.5 columns wide. Its candidates lie to the left, so that no other
-        # columns are added.
+        # The range is 2.5 columns wide. Its candidates lie to the left, so that no
+        # other columns are added.
         (slice(40, 50), (0, 2.5), (37, 53)),
         (slice(40, 50), (0, 3), (37, 53)),
         (slice(1, 99), (0, 2.5), (0, 100)),
@@ -313,8 +313,8 @@ def test_a_tile_that_is_too_large_is_divided_down_to_sixteen_rows(monkeypatch, r
     monkeypatch.setattr(_Planner, "_fits", lambda *arguments: False)
     pair = pair_of_columns(rows, 30, Search(0, 4))
     hidden = np.full((rows, 30), 2, np.float32)
-    nothing = np.full_like(hidden, np.nan)
-    surfaces = _Surfaces(hidden, hidden, nothing, np.ones(hidden.shape, bool))
+    holes = np.full_like(hidden, np.nan)
+    surfaces = _Surfaces(hidden, hidden, holes, np.ones(hidden.shape, bool))
     planner = _Planner(pair, surfaces, overlap=0, factor=1, margin=0.0, most_cells=1)
     whole_rows = _Span(slice(0, rows), slice(0, rows), slice(0, rows))
     columns = _Span(slice(0, 30), slice(0, 30), slice(0, 30))
