@@ -219,7 +219,7 @@ def _count(text: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     epilog = (
-        "The exit status is 0 if at most 10 %% of the sample survive, 1 if more survive, 2 for"
+        "The exit status is 0 if at most 10 % of the sample survive, 1 if more survive, 2 for"
         " wrong use or if tests fail before any change, and 130 if the run is interrupted."
     )
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog=epilog)

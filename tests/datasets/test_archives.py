@@ -169,6 +169,14 @@ def test_an_archive_of_more_than_100_gigabytes_is_refused(root, archive, monkeyp
     assert not files(root)
 
 
+@pytest.mark.parametrize(("limit", "value"), [("UNPACKED", 1000), ("MEMBERS", 1)])
+def test_an_archive_exactly_at_a_limit_is_unpacked(root, archive, monkeypatch, limit, value):
+    monkeypatch.setattr(limits, limit, value)
+    archive(zipped(im0=os.urandom(1000)))
+    download.fetch("set")
+    assert files(root) == {"set/im0"}
+
+
 def test_an_archive_of_a_million_empty_files_is_refused(root, archive, monkeypatch):
     assert limits.MEMBERS == 1_000_000
     monkeypatch.setattr(limits, "MEMBERS", 3)

@@ -215,7 +215,8 @@ def test_filled_pixels_are_no_estimates_beside_a_reference_map(statistic, expect
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        # The percentages of pixels off by more than a pixel and by more than half a pixel.
+        # The percentages of pixels off by more than a pixel and by more than half a
+        # pixel.
         (0.5, (0, 0)),
         (0.5625, (0, 100)),
         (1, (0, 100)),

@@ -78,11 +78,13 @@ def test_stray_estimates_near_a_marker_are_at_most_two_percent_of_its_pixels(cou
 @pytest.mark.parametrize(
     ("marker", "other_values", "is_reported"),
     [
-        # A scene of one layer: the marker is as large as the width, and ten times the layer.
+        # A scene of one layer: the marker is as large as the width, and ten times the
+        # layer.
         (100, np.full(SLANTED.shape, 10), True),
         (99, np.full(SLANTED.shape, 5), False),
         (100, np.full(SLANTED.shape, 10.5), False),
-        # Other scenes: the marker is as large as the width, and twice the largest disparity.
+        # Other scenes: the marker is as large as the width, and twice the largest
+        # disparity.
         (-100, 0.5 * COLUMNS + 0.5, True),
         (-99, 0.5 * COLUMNS - 25, False),
         (100, 0.5 * COLUMNS + 1, False),
@@ -96,7 +98,8 @@ def test_a_marker_may_be_exactly_as_large_as_the_image_is_wide(marker, other_val
 @pytest.mark.parametrize(
     ("other_values", "is_reported"),
     [
-        # The gap is exactly one pixel, three spacings, or a fiftieth of the range of the values.
+        # The gap is exactly one pixel, three spacings, or a fiftieth of the range of
+        # the values.
         (1 + 0.125 * COLUMNS, True),
         (0.875 + 0.125 * COLUMNS, False),
         (9 + 3 * (COLUMNS // 10), True),

@@ -107,7 +107,8 @@ def test_disparity_picture_is_sharp_at_a_whole_multiple(tmp_path, shape):
 @pytest.mark.parametrize(
     ("search", "truth", "disparity", "expected"),
     [
-        # The search range has priority over the ground truth, and the ground truth over the map.
+        # The search range has priority over the ground truth, and the ground truth over
+        # the map.
         ((-2, 30), [5, 9], [0, 200], (-2, 30)),
         ((-2, 30), None, [0, 200], (-2, 30)),
         (None, [5, 9], [0, 200], (5, 9)),
@@ -411,7 +412,8 @@ def test_the_border_of_a_protocol_replaces_that_of_the_scene(
         ({"base": "taxonomy2002", "prediction": "none"}, 1, 1, 0, True),
         ({"base": "taxonomy2002", "prediction": "none", "regions": ["all"]}, 1, 1, 0, False),
         ({"base": "kitti2015"}, 1, 3, 0.05, False),
-        # Errors of 2 pixels of the original images are errors of 1 in images of half size.
+        # Errors of 2 pixels of the original images are errors of 1 in images of half
+        # size.
         ({"base": "middlebury-v3"}, 2, 1, 0, False),
         ({"base": "taxonomy2002", "prediction": "none", "thresholds": [0.5, 4]}, 1, 0.5, 0, True),
     ],

@@ -151,9 +151,11 @@ def test_intensities_are_means_over_the_channels_rounded_to_the_nearest_level():
     )
     colours = [image.astype(np.uint8) for image in coloured]
     np.testing.assert_array_equal(_costs_of(*colours, disparity), expected)
-    for change in (-0.375, 0.375):
-        floats = [image + np.float32(change) for image in (left, right)]
-        np.testing.assert_array_equal(_costs_of(*floats, disparity), expected)
+    floats = np.float32([left, right])
+    fractions = np.float32([-0.375, 0, 0.375])
+    each_pixel = np.random.default_rng(2).choice(fractions, floats.shape)
+    for change in (-0.375, 0.375, each_pixel):
+        np.testing.assert_array_equal(_costs_of(*(floats + change), disparity), expected)
 
 
 def test_mistakes():

@@ -253,7 +253,8 @@ def test_differences_count_in_full_where_nothing_is_known():
 @pytest.mark.parametrize(
     ("weight", "steps", "dtype"),
     [
-        # Largest costs of 255 and of 65535 fit; a step more needs another type, or is refused.
+        # Largest costs of 255 and of 65535 fit; a step more needs another type, or is
+        # refused.
         (1.25, 102, np.uint8),
         (1.25, 103, np.uint16),
         (1.5, 21845, np.uint16),

@@ -1,3 +1,4 @@
+import importlib
 from types import SimpleNamespace
 
 import naive_planes
@@ -26,8 +27,15 @@ from stereo_framework.optimization._plane_candidates import (
 )
 from stereo_framework.optimization._plane_passes import LANES, path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import by_edges
-from stereo_framework.optimization.plane_paths import _mean_of_near, _start, _whole_disparities
+from stereo_framework.optimization.plane_paths import (
+    _filled,
+    _mean_of_near,
+    _start,
+    _whole_disparities,
+)
 from stereo_framework.refinement import left_right_check
+
+module = importlib.import_module("stereo_framework.optimization.plane_paths")
 
 F = np.float32
 sizes = st.tuples(st.integers(1, 5), st.integers(1, 7))
@@ -345,3 +353,26 @@ def test_works_in_small_images():
     with in_threads(2):
         found = plane_paths(absolute_difference(left, left, search), left, left, other)
     assert np.isfinite(found.reference).all()
+
+
+def test_maps_that_differ_by_exactly_a_pixel_from_the_last_one_are_averaged():
+    maps = [F([[1, 3, 0.9375, 2]]), F([[2, 2, 2, 5]]), F([[2, 2, 2, 2]])]
+    expected = [[5 / 3, 7 / 3, 2, 2]]
+    np.testing.assert_allclose(_mean_of_near(maps), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(1, 1), (5, 5), (0.9375, 4), (5.0625, 4), (np.nan, 4)]
+)
+def test_holes_are_filled_by_planes_up_to_the_ends_of_the_search_range(
+    monkeypatch, value, expected
+):
+    monkeypatch.setattr(module, "plane_values", lambda *arguments: F([value]))
+    image = np.zeros((1, 12), np.uint8)
+    volume = CostVolume(np.zeros((1, 12, 5), F), Search(1, 5), 9.0)
+    side = SimpleNamespace(image=image, volume=volume, seed=0)
+    # The target image contradicts column 9, whose candidate is column 5.
+    disparity, other = np.full((2, 1, 12), 4, F)
+    other[0, 5] = 9
+    filled = _filled(side, disparity, other)
+    assert filled[0, 9] == expected

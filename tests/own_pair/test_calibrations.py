@@ -364,7 +364,7 @@ def test_a_resized_scene_of_a_data_set_is_refused(tmp_path, data):
 @pytest.mark.parametrize(
     ("size", "ndisp", "expected"),
     [
-        # A tenth of 70 is 7, though it is a little more in binary numbers.
+        # A tenth of 70 is 7, and a tenth of 71 is rounded to 8.
         ((100, 50), 71, 7),
         ((100, 50), 72, 8),
         ((500, 250), 72, 36),

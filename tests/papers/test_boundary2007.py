@@ -72,7 +72,8 @@ def test_differences_are_stated_only_if_all_scenes_are_measured():
 
 
 def test_curves_are_compared_where_both_methods_have_settings():
-    # The curves begin at the sparsity rates 0.1 and 0.5. The shared rates are 0.5005 to 0.9995.
+    # The curves begin at the sparsity rates 0.1 and 0.5. The shared rates are 0.5005 to
+    # 0.9995.
     sparse, dense = [(0.5, 0.2), (1.0, 0.0)], [(0.1, 0.2), (1.0, 0.0)]
     for gc, dp in ((sparse, dense), (dense, sparse)):
         boundary = changed(("venus", "gc", gc), ("venus", "dp", dp))

@@ -1,4 +1,4 @@
-"""The rules by which statements are judged, met exactly at their limits, and the means that they take.
+"""The rules of papers' statements, met exactly at their limits, and their means.
 
 Each case is small enough to compute by hand. The data that a paper gives are in
 ``failing_PAPER``; most of them are far from the limits.
@@ -31,7 +31,7 @@ def _ranks(first_in):
 
 
 def _apart(ranks):
-    """One method has rank 5 by each existing measure, and these ranks by the nine metrics."""
+    """Return a method with rank 5 by existing measures and these ranks by metrics."""
     columns = dict.fromkeys(["Bad1.0", "Bad4.0", "RMS"], 5) | dict(zip(NINE, ranks, strict=True))
     return DataFrame({name: {"a": rank} for name, rank in columns.items()})
 
@@ -68,7 +68,8 @@ def _two(*rows):
         (hci2015.opposed, [_two((8, 10), (10, 9.5))], None),
         # A quarter of the pairs is opposed: one of four is enough, one of five is not.
         (hci2015.opposed, [_two((1, 1), (1, 3), (2, 2), (2, 4))], True),
-        # Shares are of the larger value: 20 and 19 are 5 % apart, 4 and 3 are 25 % apart.
+        # Shares are of the larger value: 20 and 19 are 5 % apart, 4 and 3 are 25 %
+        # apart.
         (hci2015.similar_rms, [DataFrame({"RMS": [20, 19], "F_por": [4, 2.9]})], False),
         (hci2015.similar_rms, [DataFrame({"RMS": [20, 19.1], "F_por": [4, 3]})], False),
         (hci2015.similar_rms, [DataFrame({"RMS": [20, 19.1], "F_por": [4, 2.9]})], True),
@@ -119,7 +120,8 @@ SUPPORT_CASES = [
     # Equal errors are a lead of 0.
     (taxonomy2002.shiftable_best, {"shiftable": {"nonocc": [4]}, "box": {"nonocc": [4]}}, True),
     (taxonomy2002.shiftable_best, {"shiftable": {"nonocc": [5]}, "box": {"nonocc": [4]}}, False),
-    # The others are 3 points apart. Shiftable windows lead their mean by 3.5 and 3 points.
+    # The others are 3 points apart. Shiftable windows lead their mean by 3.5 and 3
+    # points.
     (
         taxonomy2002.others_alike,
         {
@@ -138,7 +140,8 @@ SUPPORT_CASES = [
         },
         False,
     ),
-    # The first sizes are 3, 5, 7, 9, 11 pixels: 10 is twice 5, so that 11 and 5 suffice.
+    # The first sizes are 3, 5, 7, 9, 11 pixels: 10 is twice 5, so that 11 and 5
+    # suffice.
     (
         taxonomy2002.shiftable_sizes,
         {"shiftable": {"textureless": [9, 9, 9, 9, 1], "discont": [9, 1, 9, 9, 9]}},
@@ -149,7 +152,8 @@ SUPPORT_CASES = [
         {"shiftable": {"textureless": [9, 9, 9, 1, 9], "discont": [9, 1, 9, 9, 9]}},
         False,
     ),
-    # More support lowers textureless errors and raises those near discontinuities again.
+    # More support lowers textureless errors and raises those near discontinuities
+    # again.
     (taxonomy2002.trade_off, {"box": {"textureless": [9, 8], "discont": [4, 5]}}, True),
     (taxonomy2002.trade_off, {"box": {"textureless": [9, 8], "discont": [9, 4, 5][1:]}}, True),
     (taxonomy2002.trade_off, {"box": {"textureless": [9, 9], "discont": [4, 5]}}, False),
@@ -382,7 +386,7 @@ def test_shared_errors_have_their_median():
 
 
 def _half_below(beginning):
-    """Boundary of two methods on stripes; the first curve is lower from this rate on."""
+    """Return a boundary on stripes; the first curve is lower from this rate on."""
     return changed(
         ("stripes", "gc", [(0.0, 0.25), (1.0, 0.0)]),
         ("stripes", "dp", [(0.0, 0.5), (beginning, 0.125), (1.0, 0.0)]),
@@ -453,7 +457,7 @@ def test_two_changes_between_methods_are_an_alternation(monkeypatch, order, expe
 
 
 def _patch_match(worse, factor):
-    """Errors of PatchMatch and of four methods, so many of which are worse by a factor."""
+    """Return errors of PatchMatch and four methods; some are worse by a factor."""
     own = {f"venus_{region}": 10.0 for region in groups2012.REGIONS}
     others = [dict.fromkeys(own, 10 * (factor if i < worse else 1.0)) for i in range(4)]
     return DataFrame([own, *others], index=["PatchMatch", *"abcd"])

@@ -11,6 +11,7 @@ from kernel_inputs import filled, image_pairs
 from stereo_framework import Search
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
+from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.preprocessing import radiometric_field
 
 hole = np.nan
@@ -111,3 +112,20 @@ def test_which_alternative_is_the_look():
         radiometric_field(image, image, search, views, initial="robst")
     with pytest.raises(ParameterError, match=r"^radiometric_field.sigma: 0.0 is not a number > 0"):
         radiometric_field(image, image, search, views, sigma=0.0, initial="fine")
+
+
+@pytest.mark.parametrize("shape", [(41, 41), (41, 40), (40, 41)])
+def test_averages_of_a_ramp_stay_in_their_place(shape):
+    """Average blocks of 2x2 pixels, with an odd side filled up at its end."""
+
+    def average(image):
+        mask = np.ones(shape, bool)
+        return local_averages(image[..., None], mask, 0.0, 12.0)[..., 0]
+
+    for ramp in np.indices(shape, np.float32):
+        upright = average(ramp)
+        turned = np.flip(average(np.flip(ramp)))
+        assert upright.shape == shape
+        # Both begin at opposite corners, so that a displacement would differ in sign.
+        # The pull toward 0 is a thousandth of the average.
+        np.testing.assert_allclose(upright[20, 20], turned[20, 20], atol=0.05)

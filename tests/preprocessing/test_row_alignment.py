@@ -254,6 +254,21 @@ def test_the_warning_gives_the_largest_row_difference_without_its_sign(monkeypat
     assert [report.warning for report in reports] == ["rows are off by up to 0.8 px: corrected"]
 
 
+@pytest.mark.parametrize(("windows", "offset"), [(300, 0.5), (299, 0.0)])
+def test_three_hundred_windows_are_enough_for_a_field(monkeypatch, windows, offset):
+    """Shift the target image by half a row in some of 20x30 windows."""
+
+    def measure(left, right, slopes, disparity, direction, step, field, start, shifts):
+        first = 30 * start
+        numbers = np.arange(first, first + shifts.size).reshape(shifts.shape)
+        shifts[:] = np.where(numbers < windows, 0.5 - field[0], np.nan)
+
+    monkeypatch.setattr(module, "_measure", measure)
+    image = np.zeros((20, 30), np.uint8)
+    field = _field(image, image, 1, np.zeros(image.shape, np.float32))
+    assert field[0] == pytest.approx(offset, abs=0.01)
+
+
 @pytest.mark.parametrize("status", [Status.FILLED, Status.MISMATCHED, Status.INVALID])
 def test_only_matched_pixels_measure_rows(monkeypatch, status):
     received = []

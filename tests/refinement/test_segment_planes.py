@@ -12,6 +12,7 @@ from stereo_framework.kernels.segments import segments
 from stereo_framework.refinement import segment_planes
 
 hole = np.nan
+SEARCH = Search(-30, 30)
 matched, occluded, mismatched, full, invalid = map(int, Status)
 
 
@@ -119,8 +120,8 @@ def test_agrees_with_twin(seed, shape, count, share, scale, trials, slopes, thre
         np.testing.assert_array_equal(array, copy)
 
 
-def _filled_in_one_segment(estimates, search=Search(-30, 30), **parameters):  # noqa: B008  A search is immutable.
-    """Return the disparity that the only pixel without an estimate receives, in one segment."""
+def _filled_in_one_segment(estimates, search=SEARCH, **parameters):
+    """Return the disparity of the only pixel without an estimate, in one segment."""
     disparity = np.float32([[*estimates, hole]])
     image = np.zeros(disparity.shape, np.uint8)
     status = np.where(np.isnan(disparity), occluded, matched).astype(np.uint8)

@@ -19,6 +19,7 @@ from stereo_framework.refinement import (
     parabola,
     region_voting,
     remove_speckles,
+    weighted_median,
 )
 
 hole = np.nan
@@ -268,7 +269,7 @@ def test_votes_must_exceed_count_and_share(count, share, expected):
 @pytest.mark.parametrize(("first", "last"), [(98, 110), (90, 102), (100, 106), (94, 100)])
 @pytest.mark.parametrize("size", [5, 7])
 def test_surfaces_that_cross_a_strip_are_measured_as_a_whole(first, last, size):
-    """Two threads divide 200 rows at row 100. A line of 7 to 13 pixels crosses this row."""
+    """Two threads divide 200 rows at row 100, which a line of pixels crosses."""
     disparity = np.full((200, 3), hole, np.float32)
     disparity[first : last + 1, 1] = 4
     with in_threads(2):
@@ -299,3 +300,17 @@ def test_a_vertex_exactly_at_the_limit_is_accepted(costs, limit, expected, step)
     lowest = np.argmin(costs)
     refined = parabola(np.float32([[lowest * step]]), volume, limit=limit)
     assert refined[0, 0] == pytest.approx(expected * step, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"), [([1, 9], 1), ([9, 1], 1), ([1, 9, 9], 9), ([1, 1, 9, 9], 1)]
+)
+def test_of_two_halves_of_equal_weight_the_lower_one_is_the_median(row, expected):
+    disparity = np.float32([row])
+    image = np.zeros(disparity.shape, np.uint8)
+    status = np.zeros_like(image)
+    # At this scale, all weights are equal.
+    filtered = weighted_median(
+        disparity, image, status, size=9, sigma_space=1e6, where="everywhere"
+    )
+    assert (filtered == expected).all()

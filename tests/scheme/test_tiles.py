@@ -22,9 +22,12 @@ from stereo_framework.scheme.tiles import (
     _cut_mask,
     _find_surfaces,
     _halve,
+    _Planner,
     _reduce_window,
     _Span,
+    _Surfaces,
     _told_once,
+    _widen,
 )
 
 POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabola])
@@ -275,6 +278,49 @@ def test_each_map_of_a_mask_is_cut_alone_like_its_image(name, shift):
     assert [other for other, values in vars(part).items() if values is not None] == [name]
 
 
+@pytest.mark.parametrize(
+    ("hidden", "limits", "expected"),
+    [
+        # The range is 2.5 columns wide. Its candidates lie to the left, so that no
+        # other columns are added.
+        (slice(40, 50), (0, 2.5), (37, 53)),
+        (slice(40, 50), (0, 3), (37, 53)),
+        (slice(1, 99), (0, 2.5), (0, 100)),
+        (None, (0, 2.5), (40, 50)),
+    ],
+)
+def test_hidden_columns_widen_a_tile_by_whole_columns(hidden, limits, expected):
+    search = Search(*limits, 0.5)
+    widened = _widen(slice(40, 50), hidden, search, 100)
+    assert (widened.start, widened.stop) == expected
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_pixel_whose_candidate_is_the_first_column_outside_is_hidden(direction):
+    disparity = np.full((1, 12), 2, np.float32)
+    # Candidates of columns 1 and 2 are columns -1 and 0, or mirrored.
+    disparity[0, 1:3] = np.nan
+    disparity = np.ascontiguousarray(disparity[:, ::direction])
+    status = np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
+    estimate = replace(FOUND, disparity=disparity, status=status)
+    surfaces = _find_surfaces(estimate, 1.0, direction)
+    hidden = np.isfinite(surfaces.hidden[0, ::direction])
+    assert hidden.tolist() == [False, True] + [False] * 10
+
+
+@pytest.mark.parametrize(("rows", "parts"), [(31, 1), (32, 2), (33, 2)])
+def test_a_tile_that_is_too_large_is_divided_down_to_sixteen_rows(monkeypatch, rows, parts):
+    monkeypatch.setattr(_Planner, "_fits", lambda *arguments: False)
+    pair = pair_of_columns(rows, 30, Search(0, 4))
+    hidden = np.full((rows, 30), 2, np.float32)
+    holes = np.full_like(hidden, np.nan)
+    surfaces = _Surfaces(hidden, hidden, holes, np.ones(hidden.shape, bool))
+    planner = _Planner(pair, surfaces, overlap=0, factor=1, margin=0.0, most_cells=1)
+    whole_rows = _Span(slice(0, rows), slice(0, rows), slice(0, rows))
+    columns = _Span(slice(0, 30), slice(0, 30), slice(0, 30))
+    assert len(planner.plan(whole_rows, columns)) == parts
+
+
 @st.composite
 def wide_searches(draw):
     """Return search ranges of some pixels, below, around and above 0, in either direction."""
@@ -494,7 +540,7 @@ def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():
     # A tile has 128x128 reduced pixels, so that surfaces of more than 4 of them count.
     pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
     disparity = np.full((150, 150), 5.0)
-    disparity[8, 20:26] = 30
+    disparity[8, 20:25] = 30
     disparity[0, 0] = np.nan
     seen, solve = solved_by(lambda part: disparity if part.shape == (150, 150) else 5)
     tiles(solve, pair, size=256, overlap=0, factor=2, margin=0.0)

@@ -93,8 +93,8 @@ def test_pixels_with_unknown_truth_are_not_outside_the_discontinuities():
         foreground=near & ~edges,
         background=np.zeros_like(near),
     )
-    # The gradient of a level estimate is too weak, by 2, 4 and 2 pixels per pixel. The next
-    # known pixels outside are 2, 3 and 2 pixels away.
+    # The gradient of a level estimate is too weak, by 2, 4 and 2 pixels per pixel. The
+    # next known pixels outside are 2, 3 and 2 pixels away.
     score = fuzziness(np.full_like(truth, 5), truth, subsets)
     assert score.value == pytest.approx((2 * 2 + 4 * 3 + 2 * 2) / 3)
 
