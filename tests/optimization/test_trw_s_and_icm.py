@@ -68,6 +68,16 @@ def test_blocks_and_threads_do_not_show(kind):
         np.testing.assert_array_equal(found.levels, naive_trees.icm(costs, smoothness, 2)[-1])
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (3, 1), (2, 3)])
+def test_the_lowest_of_equally_good_levels_is_chosen(shape):
+    # Every pixel has the same cost at all levels, and smoothness prefers no level.
+    costs = np.full((*shape, 3), 5, np.float32)
+    smoothness = smoothness_of(*shape, [0, 2, 4], np.ones((2, *shape), np.float32))
+    energy = energy_of(costs, smoothness)
+    result = trw_s(energy.volume, energy.smoothness, iterations=2)
+    np.testing.assert_array_equal(result.levels, np.zeros(shape))
+
+
 # --- the bound ---------------------------------------------------------------------------------------------------------------
 
 
