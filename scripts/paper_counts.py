@@ -346,16 +346,16 @@ def sentences_of_2007(counts: Counts) -> str:
     asked = runs["asked"] + ours["asked"]
     text = (
         f"Of the {asked} sentences with a rule, {ours['asked']} are about Stripes and Slits and do not count as the paper's: "
-        f"{ours['hold']} of them hold on our scenes, {ours['fail']} do not, and {ours['undetermined']} turn on costs. Of the other "
-        f"{runs['asked']}, {runs['undetermined']} turn on costs that the paper does not print and are not judged, "
+        f"{ours['hold']} of them hold on our scenes, {ours['fail']} do not, and {ours['undetermined']} depend on costs. Of the other "
+        f"{runs['asked']}, {runs['undetermined']} depend on costs that the paper does not print and are not judged, "
         f"{runs['hold']} hold and {runs['fail']} do not. One further sentence has no measure."
     )
     holding = [name for name, entry in claims.items() if entry["verdict"] == "holds"]
     rewritten = [name for name in holding if claims[name].get("earlier_holds", [True])[-1] is False]
     names = ", ".join(f"`{name}`" for name in rewritten) or "none"
     return (
-        f"{text} Over both kinds {len(holding)} sentences hold. {len(rewritten)} of them have a rule that replaced one that had "
-        f"failed: {names}."
+        f"{text} Over both kinds {len(holding)} sentences hold. The sentences among them whose "
+        f"rule replaced a failed rule: {names}."
     )
 
 

@@ -114,7 +114,7 @@ def _total_of_kind(kind: str, counts: SentenceCounts) -> str:
     subject = "Our own checks, in no total" if kind == "own" else f"Sentences {KINDS[kind]}"
     asked = counts.asked
     if kind in OF_THE_PAPER:
-        # Those without a verdict for what is not printed are counted among those not judged.
+        # Sentences whose verdict depends on unprinted details count among those not judged.
         asked -= counts.undetermined
     text = f"{subject}: {counts.fail} of {asked} do not hold, {counts.hold} hold"
     if counts.undetermined > 0 and kind not in OF_THE_PAPER:
@@ -131,7 +131,7 @@ def _total_of_unjudged(by_kind: Mapping[str, SentenceCounts]) -> str:
         return ""
     if undetermined == 0:
         return f"Sentences not judged: {total}."
-    return f"Sentences not judged: {total}, of which {undetermined} have a verdict that changes with what the paper does not print."
+    return f"Sentences not judged: {total}, of which {undetermined} have a verdict that depends on details that the paper does not print."
 
 
 def reproduce(
@@ -331,7 +331,7 @@ def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts
         )
     undetermined = sum(counts.undetermined for counts in by_kind.values())
     if undetermined > 0:
-        yield f"Without a verdict, since it changes with what the paper does not print: {_counted(undetermined, 'sentence')}."
+        yield f"Without a verdict, because it depends on details that the paper does not print: {_counted(undetermined, 'sentence')}."
     replaced = count_replaced(group[0].claim for group in by_sentence(done.judgements).values())
     if replaced["sentences"] > 0:
         yield (

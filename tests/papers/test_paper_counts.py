@@ -225,11 +225,11 @@ def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apar
     }
     text = paper_counts.sentences_of_2007({"boundary2007": {**run, "claims": claims}})
     assert (
-        "Of the other 17, 10 turn on costs that the paper does not print and are not judged, 3 hold and 4 do not."
+        "Of the other 17, 10 depend on costs that the paper does not print and are not judged, 3 hold and 4 do not."
         in text
     )
     assert text.endswith(
-        "2 sentences hold. 1 of them have a rule that replaced one that had failed: `a`."
+        "2 sentences hold. The sentences among them whose rule replaced a failed rule: `a`."
     )
 
 
