@@ -1,12 +1,17 @@
-"""Planting of faults: the place of a fault is found, and its text alone is replaced.
+"""Insert faults, which are deliberate mistakes that the tests must find, into files.
+
+Only the text of the old code changes; the rest of the file stays the same.
 
 - In a Python file the old code is searched for in the syntax tree of a function, so
   that layout, quotes, parentheses and comments do not matter. The old code is an
   expression or consecutive statements. An f-string is compared as a whole.
-- In a YAML file with ``key`` the old value is expected at that path.
-- In all other files the old text is searched for without regard to white space.
+- In a YAML file, if the fault has a ``key``, the value at this path must be the old
+  value.
+- In all other cases the old text is searched for word by word; the line breaks and
+  spaces between two words do not matter.
 
-The old code must occur exactly once, or as often as ``occurrence`` states.
+The old code must occur exactly once. If it occurs three times, ``occurrence: 2 of 3``
+selects the second occurrence.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _REPAIR = (
     "write the fault again for the present code, "
-    "or remove the entry if the mistake is impossible now"
+    "or remove the entry if the fault is no longer possible"
 )
 
 
@@ -40,7 +45,8 @@ def planted(fault: Fault, root: Path) -> str:
     Raises
     ------
     FaultError
-        If the old code does not occur, or occurs in several places.
+        If the file does not exist or cannot be parsed, if the old code does not occur
+        as often as expected, or if the new code cannot replace it.
     """
     path = root / fault.file
     if not path.is_file():
@@ -70,6 +76,7 @@ def plant(fault: Fault, root: Path) -> None:
 
 def check_fault(fault: Fault, root: Path) -> None:
     """Refuse a fault that no longer applies, or whose tests do not exist."""
+    # This raises an error if the fault no longer applies.
     planted(fault, root)
     for test in fault.tests:
         test_file = test.partition("::")[0]
@@ -81,8 +88,8 @@ def check_fault(fault: Fault, root: Path) -> None:
             raise FaultError(message)
 
 
-def _choose(fault: Fault, lines: Sequence[int], where: str) -> int:
-    """Return the index of the occurrence that a fault means, given the line of each."""
+def _select_occurrence(fault: Fault, lines: Sequence[int], where: str) -> int:
+    """Return the index of the occurrence to replace; `lines` has a line for each."""
     number, count = occurrence_of(fault)
     if len(lines) == count:
         return number - 1
@@ -94,20 +101,22 @@ def _choose(fault: Fault, lines: Sequence[int], where: str) -> int:
         raise FaultError(message)
     line_numbers = ", ".join(str(line) for line in lines)
     times = "once" if len(lines) == 1 else f"{len(lines)} times"
+    remedy = f"write 'occurrence: {min(number, len(lines))} of {len(lines)}'"
+    if len(lines) > count:
+        remedy += ", or a longer piece of code"
     message = (
         f"{fault.place}: {where} contains {shown(fault.old)} {times} (lines: {line_numbers}), "
-        f"but the entry expects {count}; write a longer piece of code, "
-        f"or 'occurrence: {min(number, len(lines))} of {len(lines)}'"
+        f"but the entry expects {count}; {remedy}"
     )
     raise FaultError(message)
 
 
-def _refuse_equal_codes(fault: Fault, are_equal: bool) -> None:
-    """Refuse a fault that changes nothing."""
-    if are_equal:
+def _refuse_unchanged(fault: Fault, old: object, new: object) -> None:
+    """Refuse a fault whose old and new code are equal."""
+    if old == new:
         message = (
             f"{fault.place}: 'old' and 'new' are the same code, so nothing would be wrong; "
-            "write the mistake in 'new'"
+            "write the fault in 'new'"
         )
         raise FaultError(message)
 
@@ -116,8 +125,8 @@ def _refuse_equal_codes(fault: Fault, are_equal: bool) -> None:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A position in a syntax tree at which the old code of a fault occurs."""
+class _Occurrence:
+    """An occurrence of the old code of a fault in a syntax tree."""
 
     parent: ast.AST
     field: str
@@ -126,8 +135,12 @@ class _Place:
     nodes: Sequence[ast.AST]
 
     def start(self) -> tuple[int, int]:
-        """Return the first line and its column in bytes; decorators count."""
+        """Return the line and the column in bytes at which the code starts.
+
+        The code of a definition starts at its first decorator.
+        """
         first = self.nodes[0]
+        # The "@" of a decorator is in the column of the definition.
         decorators = getattr(first, "decorator_list", [])
         line = decorators[0].lineno if decorators else first.lineno
         return line, first.col_offset
@@ -136,7 +149,7 @@ class _Place:
         """Return the last line and the column in bytes at which the code ends."""
         return self.nodes[-1].end_lineno, self.nodes[-1].end_col_offset
 
-    def put(self, nodes: Sequence[ast.AST]) -> None:
+    def replace_nodes(self, nodes: Sequence[ast.AST]) -> None:
         """Replace the old code in the tree by other nodes."""
         if self.index is None:
             setattr(self.parent, self.field, nodes[0])
@@ -149,17 +162,22 @@ def _planted_in_python(fault: Fault, text: str) -> str:
     """Return the text of a Python file with the fault in it."""
     tree = _parse(text)
     old_nodes, new_nodes = _parse_codes(fault)
-    _refuse_equal_codes(fault, _structures(old_nodes) == _structures(new_nodes))
+    _refuse_unchanged(fault, _structures(old_nodes), _structures(new_nodes))
     where = f"{fault.function} of {fault.file}" if fault.function else f"the module {fault.file}"
-    places = [
-        place for scope in _find_scopes(fault, tree) for place in _find_places(scope, old_nodes)
-    ]
-    index = _choose(fault, [place.start()[0] for place in places], where)
+    occurrences: list[_Occurrence] = []
+    for scope in _find_scopes(fault, tree):
+        occurrences.extend(_find_occurrences(scope, old_nodes))
+    line_numbers = [occurrence.start()[0] for occurrence in occurrences]
+    occurrence = occurrences[_select_occurrence(fault, line_numbers, where)]
 
-    place = places[index]
-    candidates = [_replace_source(text, place, code) for code in _spellings(fault, place)]
-    place.put(new_nodes)
+    # The replacement of nodes changes positions in the tree, so the texts come first.
+    candidates = []
+    for code in _spellings(fault, occurrence):
+        candidates.append(_replace_source(text, occurrence, code))
+    occurrence.replace_nodes(new_nodes)
     expected_structure = ast.dump(tree)
+    # New text can change how Python parses the code around it, so a text is accepted
+    # only if it gives the tree with the new nodes.
     for candidate in candidates:
         if _structure_of_text(candidate) == expected_structure:
             return candidate
@@ -171,7 +189,7 @@ def _planted_in_python(fault: Fault, text: str) -> str:
 
 
 def _parse(text: str) -> ast.Module:
-    """Parse Python code, without the difference between reading and writing a name."""
+    """Parse Python code so that a name that is read equals a name that is assigned."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if hasattr(node, "ctx"):
@@ -192,21 +210,24 @@ def _structures(nodes: Sequence[ast.AST]) -> list[str]:
 
 
 def _parse_codes(fault: Fault) -> tuple[list[ast.AST], list[ast.AST]]:
-    """Parse the old and the new code, as statements if one of them is no expression."""
-    bodies = []
-    for field, code in (("old", fault.old), ("new", fault.new)):
-        try:
-            bodies.append(_parse(textwrap.dedent(code)).body)
-        except SyntaxError as error:
-            message = (
-                f"{fault.place}: '{field}' is no valid Python code ({error.msg}): {shown(code)}; "
-                "write an expression or whole statements"
-            )
-            raise FaultError(message) from error
-    old_body, new_body = bodies
+    """Parse the old and the new code, as expressions if both are expressions."""
+    old_body = _parse_code(fault, "old", fault.old)
+    new_body = _parse_code(fault, "new", fault.new)
     if _is_expression(old_body) and _is_expression(new_body):
         return [old_body[0].value], [new_body[0].value]
     return old_body, new_body
+
+
+def _parse_code(fault: Fault, field: str, code: str) -> list[ast.stmt]:
+    """Return the statements of the code in a field of a fault's entry."""
+    try:
+        return _parse(textwrap.dedent(code)).body
+    except SyntaxError as error:
+        message = (
+            f"{fault.place}: '{field}' is no valid Python code ({error.msg}): {shown(code)}; "
+            "write an expression or whole statements"
+        )
+        raise FaultError(message) from error
 
 
 def _is_expression(body: Sequence[ast.stmt]) -> bool:
@@ -214,13 +235,15 @@ def _is_expression(body: Sequence[ast.stmt]) -> bool:
 
 
 def _find_scopes(fault: Fault, tree: ast.Module) -> list[ast.AST]:
-    """Return the definitions of the fault's function; for module level the module."""
+    """Return the definitions of the fault's function, or the module if it names none.
+
+    A name may be defined several times, for example in both branches of an `if`.
+    """
     scopes: list[ast.AST] = [tree]
     if not fault.function:
         return scopes
     for name in fault.function.split("."):
-        inner = [definition for scope in scopes for definition in _definitions(scope)]
-        scopes = [definition for definition in inner if definition.name == name]
+        scopes = _definitions_named(name, scopes)
     if scopes:
         return scopes
 
@@ -233,8 +256,16 @@ def _find_scopes(fault: Fault, tree: ast.Module) -> list[ast.AST]:
     raise FaultError(message)
 
 
+def _definitions_named(name: str, scopes: Sequence[ast.AST]) -> list[ast.AST]:
+    """Return the functions and classes of some scopes that have a name."""
+    definitions: list[ast.AST] = []
+    for scope in scopes:
+        definitions.extend(child for child in _definitions(scope) if child.name == name)
+    return definitions
+
+
 def _definitions(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yield the functions and classes that are defined directly in a scope."""
+    """Yield the functions and classes of a scope, also those in its `if` blocks."""
     for child in ast.iter_child_nodes(scope):
         if isinstance(child, _DEFINITIONS):
             yield child
@@ -249,29 +280,29 @@ def _qualified_names(scope: ast.AST, prefix: str = "") -> Iterator[str]:
         yield from _qualified_names(definition, f"{prefix}{definition.name}.")
 
 
-def _find_places(scope: ast.AST, old_nodes: Sequence[ast.AST]) -> list[_Place]:
-    """Return the places of a scope at which the old code occurs, from first to last.
+def _find_occurrences(scope: ast.AST, old_nodes: Sequence[ast.AST]) -> list[_Occurrence]:
+    """Return the occurrences of the old code in a scope, from first to last.
 
-    A function is searched with all functions that it contains. A module or a class is
-    searched without its functions and classes, because they have names of their own.
+    The search of a function includes its inner functions and classes. The search of a
+    module or a class excludes the functions and classes in it, which an entry selects
+    by ``function``.
     """
     enters_definitions = isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)
-    old_structures = _structures(old_nodes)
-    places = []
+    occurrences = []
     for parent in _searched_nodes(scope, enters_definitions):
         for field, value in ast.iter_fields(parent):
             if isinstance(value, list):
                 for index in range(len(value) - len(old_nodes) + 1):
                     nodes = value[index : index + len(old_nodes)]
-                    if _match(nodes, old_nodes, old_structures):
-                        places.append(_Place(parent, field, index, nodes))
-            elif _match([value], old_nodes, old_structures):
-                places.append(_Place(parent, field, None, [value]))
-    return sorted(places, key=_Place.start)
+                    if _match(nodes, old_nodes):
+                        occurrences.append(_Occurrence(parent, field, index, nodes))
+            elif _match([value], old_nodes):
+                occurrences.append(_Occurrence(parent, field, None, [value]))
+    return sorted(occurrences, key=_Occurrence.start)
 
 
 def _searched_nodes(scope: ast.AST, enters_definitions: bool) -> Iterator[ast.AST]:
-    """Yield the nodes of a scope in which code is searched for."""
+    """Yield the nodes of a scope whose fields are searched for the old code."""
     yield scope
     for child in ast.iter_child_nodes(scope):
         # Before Python 3.12, nodes inside an f-string have no usable positions.
@@ -281,33 +312,38 @@ def _searched_nodes(scope: ast.AST, enters_definitions: bool) -> Iterator[ast.AS
             yield from _searched_nodes(child, enters_definitions)
 
 
-def _match(nodes: Sequence[Any], old_nodes: Sequence[ast.AST], old_structures: list[str]) -> bool:
+def _match(nodes: Sequence[Any], old_nodes: Sequence[ast.AST]) -> bool:
     """Tell whether nodes have the structure of the old code."""
-    # Comparing the types first is what makes the search fast.
+    # To compare structures is slow, so the types are compared first.
     if [type(node) for node in nodes] != [type(node) for node in old_nodes]:
         return False
-    return _structures(nodes) == old_structures
+    return _structures(nodes) == _structures(old_nodes)
 
 
-def _spellings(fault: Fault, place: _Place) -> list[str]:
-    """Return the texts of the new code that may stand in a place."""
+def _spellings(fault: Fault, occurrence: _Occurrence) -> list[str]:
+    """Return the texts of the new code that may replace an occurrence."""
     code = textwrap.dedent(fault.new).strip()
-    if isinstance(place.nodes[0], ast.stmt):
-        indentation = " " * place.start()[1]
+    if isinstance(occurrence.nodes[0], ast.stmt):
+        indentation = " " * occurrence.start()[1]
+        # The file already contains the indentation of the first line.
         return [textwrap.indent(code, indentation).lstrip()]
     # Parentheses are needed where an operator of the surrounding code binds stronger.
     return [code, f"({code})"]
 
 
-def _replace_source(text: str, place: _Place, code: str) -> str:
-    """Return a text in which the source of a place is replaced by other code."""
-    # The columns of a syntax tree count bytes, and the text may contain Greek letters.
-    lines = text.encode().split(b"\n")
-    first_line, first_column = place.start()
-    last_line, last_column = place.end()
-    before = [*lines[: first_line - 1], lines[first_line - 1][:first_column]]
-    after = [lines[last_line - 1][last_column:], *lines[last_line:]]
-    return (b"\n".join(before) + code.encode() + b"\n".join(after)).decode()
+def _replace_source(text: str, occurrence: _Occurrence, code: str) -> str:
+    """Return a text in which the source of an occurrence is replaced by other code."""
+    source = text.encode()
+    start = _byte_offset(source, *occurrence.start())
+    end = _byte_offset(source, *occurrence.end())
+    return (source[:start] + code.encode() + source[end:]).decode()
+
+
+def _byte_offset(source: bytes, line: int, column: int) -> int:
+    """Return the offset of a line and a column, which a syntax tree counts in bytes."""
+    lines_before = source.split(b"\n")[: line - 1]
+    line_breaks = len(lines_before)
+    return sum(map(len, lines_before)) + line_breaks + column
 
 
 # --- YAML -----------------------------------------------------------------------------
@@ -315,16 +351,15 @@ def _replace_source(text: str, place: _Place, code: str) -> str:
 
 def _planted_in_yaml(fault: Fault, text: str) -> str:
     """Return the text of a YAML file with the new value at the fault's key."""
-    _refuse_equal_codes(fault, _as_json(fault.old) == _as_json(fault.new))
-    document = {"root": yaml.load(text, _YAML_LOADER)}
+    _refuse_unchanged(fault, _as_json(fault.old), _as_json(fault.new))
+    document = yaml.load(text, _YAML_LOADER)
     node = yaml.compose(text, _YAML_LOADER)
-    parent: Any = document
-    last_step: Any = "root"
+    value: Any = document
     for step in fault.key:
-        parent = parent[last_step]
-        last_step = _position(fault, parent, step)
-        node = _child_node(node, last_step)
-    value = parent[last_step]
+        container = value
+        position = _position(fault, container, step)
+        value = container[position]
+        node = _child_node(fault, node, position)
     if _as_json(value) != _as_json(fault.old):
         message = (
             f"{fault.place}: no longer applies, because {fault.file} has {shown(value)} and not "
@@ -333,11 +368,12 @@ def _planted_in_yaml(fault: Fault, text: str) -> str:
         raise FaultError(message)
 
     changed = _replace_value(text, node, fault.new)
-    parent[last_step] = fault.new
-    if _json_of_yaml(changed) != _as_json(document["root"]):
+    container[position] = fault.new
+    if _json_of_yaml(changed) != _as_json(document):
         message = (
             f"{fault.place}: the value at the key {fault.key} cannot be changed by itself, because "
-            "it is shared or YAML reads the new value otherwise; remove 'key' and write text"
+            "an alias refers to it or YAML reads the new value differently; "
+            "remove 'key' and write 'old' and 'new' as text"
         )
         raise FaultError(message)
     return changed
@@ -345,12 +381,15 @@ def _planted_in_yaml(fault: Fault, text: str) -> str:
 
 def _replace_value(text: str, node: yaml.Node, value: Any) -> str:
     """Return a YAML text in which the text of a node is replaced by a value."""
-    start, end = node.start_mark.index, node.end_mark.index
-    # The text of a list or a mapping extends to the beginning of the next value.
-    space_after = text[start:end][len(text[start:end].rstrip()) :]
-    # A value in brackets must be indented, but a list of lines need not be.
-    space_before = "" if isinstance(node, yaml.ScalarNode) or node.flow_style else " "
-    new_text = space_before + json.dumps(value, ensure_ascii=False) + space_after
+    start = node.start_mark.index
+    # PyYAML ends a list or a mapping at the next value, so white space is cut off.
+    old_text = text[start : node.end_mark.index].rstrip()
+    end = start + len(old_text)
+    new_text = json.dumps(value, ensure_ascii=False)
+    if not isinstance(node, yaml.ScalarNode) and not node.flow_style:
+        # A list without brackets may start in the column of its key, but the bracket
+        # that replaces it must be indented.
+        new_text = " " + new_text
     return text[:start] + new_text + text[end:]
 
 
@@ -368,17 +407,20 @@ def _json_of_yaml(text: str) -> str | None:
 
 
 def _position(fault: Fault, parent: Any, step: Any) -> Any:
-    """Return the key or index of a step; a mapping selects the item with its values."""
+    """Return the key or index that a step selects in a mapping or a list.
+
+    A step that is a mapping selects the only item of a list that has all its entries.
+    """
     if isinstance(parent, list) and isinstance(step, dict):
         positions = [
             index
             for index, item in enumerate(parent)
             if isinstance(item, dict) and step.items() <= item.items()
         ]
-    elif isinstance(parent, list):
-        positions = [step] if step in range(len(parent)) else []
     else:
-        positions = [step] if isinstance(parent, dict) and step in parent else []
+        keys = range(len(parent)) if isinstance(parent, list) else parent
+        exists = isinstance(parent, list | dict) and step in keys
+        positions = [step] if exists else []
     if len(positions) == 1:
         return positions[0]
     message = (
@@ -388,26 +430,30 @@ def _position(fault: Fault, parent: Any, step: Any) -> Any:
     raise FaultError(message)
 
 
-def _child_node(node: yaml.Node, position: Any) -> yaml.Node:
+def _child_node(fault: Fault, node: yaml.Node, position: Any) -> yaml.Node:
     """Return the node of the value at a key or index."""
     if isinstance(node, yaml.SequenceNode):
         return node.value[position]
     for key, value in node.value:
+        # The node of a key holds text; the loader makes 1 or true of it.
         if yaml.SafeLoader("").construct_document(key) == position:
             return value
-    message = f"the key {position!r} is merged from another mapping"
-    raise yaml.YAMLError(message)
+    message = (
+        f"{fault.place}: the key {position!r} of {fault.file} is merged from another mapping "
+        "by '<<', so its value cannot be replaced here; give the path to the original mapping"
+    )
+    raise FaultError(message)
 
 
 # --- Text -----------------------------------------------------------------------------
 
 
 def _planted_in_text(fault: Fault, text: str) -> str:
-    """Return the text of any other file with the fault in it."""
+    """Return the text of a file, of which no syntax is used, with the fault in it."""
     old_words = fault.old.split()
-    _refuse_equal_codes(fault, old_words == fault.new.split())
+    _refuse_unchanged(fault, old_words, fault.new.split())
     pattern = r"\s+".join(re.escape(word) for word in old_words)
     matches = list(re.finditer(pattern, text))
     lines = [text.count("\n", 0, match.start()) + 1 for match in matches]
-    match = matches[_choose(fault, lines, fault.file)]
+    match = matches[_select_occurrence(fault, lines, fault.file)]
     return text[: match.start()] + fault.new.strip() + text[match.end() :]

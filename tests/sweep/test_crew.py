@@ -1,6 +1,5 @@
-"""How many units a crew computes at a time, and how much memory it takes for them."""
+"""Limits of a crew: the number of units that it computes at once, and their memory."""
 
-import itertools
 import math
 import types
 
@@ -16,13 +15,13 @@ from stereo_framework.sweep.plan import plan
 
 
 def dask_client(threads_of_workers):
-    """Return the attributes of a Dask client that a crew reads."""
-    addresses = {f"tcp://{number}": count for number, count in enumerate(threads_of_workers)}
-    return types.SimpleNamespace(nthreads=lambda: addresses, status="running")
+    """Return a fake Dask client."""
+    threads = {f"tcp://{number}": count for number, count in enumerate(threads_of_workers)}
+    return types.SimpleNamespace(nthreads=lambda: threads, status="running")
 
 
-def executor(**attributes):
-    """Return an executor with the attributes that a crew reads."""
+def pool_with(**attributes):
+    """Return a fake executor with some attributes."""
     return types.SimpleNamespace(**attributes)
 
 
@@ -39,15 +38,15 @@ def machine(monkeypatch):
         (None, None, 7),
         (3, None, 3),
         (9, None, 9),
-        (None, executor(_max_workers=4), 4),
-        (3, executor(_max_workers=4), 3),
-        (9, executor(_max_workers=4), 9),
-        (None, executor(_client=dask_client([2, 3])), 5),
-        (3, executor(_client=dask_client([2, 3])), 3),
-        (None, executor(), 7),
+        (None, pool_with(_max_workers=4), 4),
+        (3, pool_with(_max_workers=4), 3),
+        (9, pool_with(_max_workers=4), 9),
+        (None, pool_with(_client=dask_client([2, 3])), 5),
+        (3, pool_with(_client=dask_client([2, 3])), 3),
+        (None, pool_with(), 7),
     ],
 )
-def test_workers_are_those_asked_for_or_those_of_the_executor_or_all_threads(workers, pool, count):
+def test_the_number_of_workers_is_that_of_the_argument_or_executor_or_threads(workers, pool, count):
     with Crew(workers, pool) as crew:
         assert crew._workers == count
 
@@ -56,17 +55,15 @@ def test_workers_are_those_asked_for_or_those_of_the_executor_or_all_threads(wor
     ("memory", "pool", "expected"),
     [
         (None, None, 800_000),
-        (None, executor(_max_workers=4), 800_000),
+        (None, pool_with(_max_workers=4), 800_000),
         (123, None, 123),
         (2_000_000, None, 2_000_000),
-        # The memory of a cluster is not that of this machine.
-        (None, executor(_client=dask_client([2])), math.inf),
-        (123, executor(_client=dask_client([2])), 123),
+        # A cluster may run on other machines, whose memory this machine does not know.
+        (None, pool_with(_client=dask_client([2])), math.inf),
+        (123, pool_with(_client=dask_client([2])), 123),
     ],
 )
-def test_memory_is_that_asked_for_or_four_fifths_of_the_free_memory_of_this_machine(
-    memory, pool, expected
-):
+def test_the_memory_limit_is_the_argument_or_four_fifths_of_the_free_memory(memory, pool, expected):
     with Crew(memory=memory, executor=pool) as crew:
         assert crew._memory == expected
 
@@ -80,7 +77,7 @@ def test_memory_is_that_asked_for_or_four_fifths_of_the_free_memory_of_this_mach
         ({"memory": -5}, "memory: -5 bytes is nothing"),
     ],
 )
-def test_neither_no_workers_nor_no_memory_are_accepted(options, message):
+def test_fewer_than_one_worker_or_byte_is_refused(options, message):
     with pytest.raises(ParameterError, match=f"^{message}$"):
         Crew(**options)
 
@@ -90,15 +87,19 @@ def test_one_worker_and_one_byte_are_accepted():
         assert (crew._workers, crew._memory) == (1, 1)
 
 
-@pytest.mark.parametrize(("spare", "fits"), [(0, True), (1, True), (-1, False)])
-def test_a_run_that_takes_exactly_the_memory_is_computed(spare, fits):
-    [task] = plan(load(WINDOW), [dots()])
+def required_bytes(task):
+    """Return the estimated peak memory of a task."""
     shape = task.scene.reference.shape[:2]
-    need = peak_memory([task.setting.pipeline], shape, task.search)
-    with Crew(workers=1, memory=need + spare) as crew:
+    return peak_memory([task.setting.pipeline], shape, task.search)
+
+
+@pytest.mark.parametrize(("spare_bytes", "succeeds"), [(0, True), (1, True), (-1, False)])
+def test_a_run_fails_only_if_it_needs_more_than_the_memory_limit(spare_bytes, succeeds):
+    [task] = plan(load(WINDOW), [dots()])
+    with Crew(workers=1, memory=required_bytes(task) + spare_bytes) as crew:
         [(computed, [result])] = crew.computed([task])
     assert computed is task
-    assert (result.error is None) == fits
+    assert (result.error is None) == succeeds
 
 
 class Recorder:
@@ -109,54 +110,57 @@ class Recorder:
         self.peak = 0
 
     def submit(self, function, *arguments):
-        """Return a call that is computed when its result is read."""
+        """Return a future that computes the call when its result is read."""
         self.running += 1
         self.peak = max(self.peak, self.running)
-        return Unfinished(self, function, arguments)
+        return LazyFuture(self, function, arguments)
 
 
-class Unfinished:
-    """A call that is computed when its result is read."""
+class LazyFuture:
+    """A future that computes its call when its result is read."""
 
     def __init__(self, pool, function, arguments):
-        self.pool, self.call = pool, (function, arguments)
+        self.pool = pool
+        self.function = function
+        self.arguments = arguments
 
     def add_done_callback(self, callback):
-        """Report at once that the result can be read."""
+        """Call back at once, so that the crew reads the result."""
         callback(self)
 
     def cancel(self):
-        """Do nothing, as a call that has begun does."""
+        """Do nothing, because a running call cannot be cancelled."""
 
     def result(self):
         """Compute the call."""
         self.pool.running -= 1
-        function, arguments = self.call
-        return function(*arguments)
+        return self.function(*self.arguments)
 
 
 @pytest.mark.parametrize(
-    ("room", "workers", "peak"),
+    ("memory_in_units", "workers", "peak"),
     [
-        # Exactly two units fit, and one byte less allows one at a time.
+        # The memory limits the submitted units to the whole units that fit.
         (2, 4, 2),
         (1.99, 4, 1),
         (3, 4, 3),
-        # One unit more than there are workers waits.
+        # With enough memory, each worker has a unit, and one more unit waits.
         (100, 1, 2),
         (100, 2, 3),
     ],
 )
-def test_units_are_submitted_as_long_as_their_memory_fits(monkeypatch, room, workers, peak):
+def test_units_are_submitted_as_long_as_their_memory_fits(
+    monkeypatch, memory_in_units, workers, peak
+):
     sweep = {"grid": {"matching_cost.truncation": [*range(1, 9)]}}
     tasks = plan(load(WINDOW | {"sweep": sweep}), [dots()])
-    monkeypatch.setattr(executors, "units", lambda todo, workers: [[task] for task in todo])
-    shape = tasks[0].scene.reference.shape[:2]
-    need = peak_memory([tasks[0].setting.pipeline], shape, tasks[0].search)
+    # Each task becomes a separate unit, so that units can be counted.
+    monkeypatch.setattr(executors, "units", lambda tasks, workers: [[task] for task in tasks])
+    memory = int(memory_in_units * required_bytes(tasks[0]))
     pool = Recorder()
-    with Crew(workers, pool, memory=int(room * need)) as crew:
+    with Crew(workers, pool, memory=memory) as crew:
         computed = dict(crew.computed(tasks))
-    errors = {result.error for result in itertools.chain.from_iterable(computed.values())}
-    assert errors == {None}
+    for results in computed.values():
+        assert [result.error for result in results] == [None]
     assert len(computed) == 8
     assert pool.peak == peak
