@@ -20,7 +20,7 @@ from kernels import best
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import CostVolume, Pipeline, Search, load_scene, step, threads
+from stereo_framework import CostVolume, Pipeline, SearchRange, load_scene, step, threads
 from stereo_framework.aggregation import cross_based
 from stereo_framework.core.pair import Pair
 from stereo_framework.matching_cost import census
@@ -47,7 +47,7 @@ def timed(call: Call) -> tuple[float, float]:
 
 def ours(left: np.ndarray, right: np.ndarray) -> dict[str, Call]:
     """Our chains: from images to disparities, but for cross_based, which is one pass alone."""
-    search = Search(0, LEVELS - 1)
+    search = SearchRange(0, LEVELS - 1)
     pair = Pair(left, right, search)
     volume = CostVolume(census(left, right, search).costs.astype(np.float32), search, 31.0)
     whole = load("sgm").settings[0].pipeline

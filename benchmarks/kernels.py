@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from stereo_framework import CostVolume, Search, threads
+from stereo_framework import CostVolume, SearchRange, threads
 from stereo_framework.aggregation import box, cross_based, guided_filter, min_filter
 from stereo_framework.aggregation.cross_based import arms_of
 from stereo_framework.engine.walk import STRIP_ROWS
@@ -218,7 +218,7 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
     """Our stages on random data."""
     rows, columns, levels = shape
     left, right = images(rows, columns)
-    search = Search(0, levels - 1)
+    search = SearchRange(0, levels - 1)
     volume = CostVolume(
         np.random.default_rng(1).integers(0, 256, shape).astype(np.float32), search, 255.0
     )

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 
 from stereo_framework.core.errors import StereoFrameworkError
-from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.scene import Disparity, Image, SearchRange
 from stereo_framework.core.stage import stage
 from stereo_framework.io import write_image
 
@@ -34,14 +34,14 @@ PIPELINE = {
 
 
 @stage("matcher", source="Pandora 1.9 with libSGM 0.5: Cournet et al. 2020")
-def pandora_sgm(reference: Image, match: Image, search: Search) -> Disparity:
+def pandora_sgm(reference: Image, match: Image, search: SearchRange) -> Disparity:
     """Census and semi-global matching by Pandora and libSGM, of the grey images.
 
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Only its ends are used: Pandora goes from pixel to pixel.
 
     Returns

@@ -13,7 +13,7 @@ from stereo_framework import (
     Fraction01,
     Pipeline,
     Scene,
-    Search,
+    SearchRange,
     Unit,
     load_scene,
     stage,
@@ -52,7 +52,7 @@ holes = Scene.from_images(
     planes.reference, planes.match, (planes.search.minimum, planes.search.maximum), left_mask=mask
 )
 match = method.having(aggregation=[step(box, size=9), sharpen])(
-    holes, Search(0, planes.search.maximum)
+    holes, SearchRange(0, planes.search.maximum)
 )
 assert np.array_equal(match.status == Status.INVALID, ~mask)
 assert np.isnan(match.disparity[~mask]).all()

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from c_libsgm import sgm_api  # type: ignore[import-not-found]
 
-from stereo_framework import Search, load_scene
+from stereo_framework import SearchRange, load_scene
 from stereo_framework.matching_cost import absolute_difference
 
 OUT = Path(__file__).parents[1] / "tests" / "golden" / "semi_global.npz"
-ROWS, COLUMNS, SEARCH = slice(130, 154), slice(150, 184), Search(0, 12)
+ROWS, COLUMNS, SEARCH = slice(130, 154), slice(150, 184), SearchRange(0, 12)
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1), (-1, 1))
 """Steps in rows and columns by which libSGM's paths reach a pixel, in its order."""
 

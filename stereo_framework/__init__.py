@@ -20,7 +20,7 @@ _NAMES = {
         "PositiveInt",
         "Unit",
     ],
-    "core.scene": ["Scene", "Search"],
+    "core.scene": ["Scene", "SearchRange"],
     "core.stage": ["stage"],
     "core.volume": ["CostVolume", "Energy", "Labeling", "Smoothness", "Status"],
     "datasets": ["dataset", "load_pair", "load_scene", "pair_scene"],
@@ -58,7 +58,7 @@ __all__ = [
     "Positive",
     "PositiveInt",
     "Scene",
-    "Search",
+    "SearchRange",
     "Smoothness",
     "Status",
     "Step",
@@ -124,7 +124,7 @@ if TYPE_CHECKING:
         PositiveInt,
         Unit,
     )
-    from stereo_framework.core.scene import Scene, Search
+    from stereo_framework.core.scene import Scene, SearchRange
     from stereo_framework.core.stage import stage
     from stereo_framework.core.threads import threads
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status

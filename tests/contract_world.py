@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from stereo_framework import CostVolume, Labeling, Match, Pipeline, Scene, Search, Smoothness
+from stereo_framework import CostVolume, Labeling, Match, Pipeline, Scene, SearchRange, Smoothness
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Frame
@@ -32,7 +32,7 @@ def world_of(kind):
     else:
         reference, match = ((image / 1.1).astype(np.float32) for image in noisy)
     frames = Frame("left", reference.copy, 0), Frame("right", match.copy, 1)
-    scene, search = Scene("made", frames, search=Search(0, 5)), Search(0, 5)
+    scene, search = Scene("made", frames, search=SearchRange(0, 5)), SearchRange(0, 5)
     volume = absolute_difference(reference, match, search)
     matcher = Pipeline([absolute_difference, winner_take_all])
     disparity = matcher(scene).disparity
@@ -151,9 +151,9 @@ def mirrored(value):
         return Smoothness(np.ascontiguousarray(right), turned(term.down), term.rho)
 
     def search(one):
-        return Search(one.minimum, one.maximum, one.step, -one.direction)
+        return SearchRange(one.minimum, one.maximum, one.step, -one.direction)
 
-    return rebuilt(value, turned, {Smoothness: edges, Search: search})
+    return rebuilt(value, turned, {Smoothness: edges, SearchRange: search})
 
 
 def documented(function):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import stereo_framework
-from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework import CostVolume, Energy, SearchRange, Smoothness
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels import threads
 
@@ -46,7 +46,7 @@ def searches(draw, steps=STEPS):
     levels = draw(st.sampled_from([6, 7, 5, 4, 3, 2]))
     # The maximum need not be a level.
     maximum = minimum + (levels - 1 + draw(st.sampled_from([0, 0.4]))) * step
-    return Search(minimum, maximum, step, draw(st.sampled_from([1, -1])))
+    return SearchRange(minimum, maximum, step, draw(st.sampled_from([1, -1])))
 
 
 @st.composite
@@ -139,7 +139,7 @@ def search_masks(draw, shape):
 def energy_of(costs, smoothness):
     """Costs of any type, at levels from 0 on, with a smoothness term."""
     costs = np.asarray(costs, np.float32)
-    return Energy(CostVolume(costs, Search(0, costs.shape[2] - 1), 255.0), smoothness)
+    return Energy(CostVolume(costs, SearchRange(0, costs.shape[2] - 1), 255.0), smoothness)
 
 
 def smoothness_of(rows, columns, rho, weight=1.0):

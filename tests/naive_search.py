@@ -1,4 +1,4 @@
-"""Slow twins of `Search`: plain loops over exact fractions, written from its documentation."""
+"""Slow twins of `SearchRange`: plain loops over exact fractions, written from its documentation."""
 
 from fractions import Fraction
 

@@ -13,7 +13,7 @@ class Table:
     Parameters
     ----------
     costs : (columns, levels)
-    search : Search
+    search : SearchRange
     left, right : per pixel, the variance of its window
     """
 

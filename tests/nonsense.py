@@ -70,7 +70,7 @@ NONSENSE = {
     "missing path": lambda: Path("missing/file.png"),
     "generator": lambda: (i for i in range(2)),
     "range": lambda: range(2),
-    "search range": lambda: sf.Search(0, 3),
+    "search range": lambda: sf.SearchRange(0, 3),
     "data frame": lambda: pandas.DataFrame({"a": [1]}),
 }
 """Functions that make a value, by its name."""
@@ -80,7 +80,7 @@ LEFT = RANDOM.integers(0, 255, (ROWS, COLUMNS)).astype(np.uint8)
 RIGHT = np.roll(LEFT, -2, axis=1)
 MAP = np.full((ROWS, COLUMNS), 2, np.float32)
 MASK = np.ones((ROWS, COLUMNS), bool)
-SEARCH = sf.Search(0, LEVELS - 1)
+SEARCH = sf.SearchRange(0, LEVELS - 1)
 VOLUME = sf.CostVolume(RANDOM.random((ROWS, COLUMNS, LEVELS)).astype(np.float32), SEARCH, 1.0)
 EDGES = np.ones((ROWS, COLUMNS), np.float32)
 SMOOTHNESS = sf.Smoothness(EDGES, EDGES, np.arange(LEVELS, dtype=np.float32))
@@ -147,7 +147,7 @@ CALLS = {
             "size": (COLUMNS, ROWS),
         },
     ),
-    "Search": (sf.Search, {"minimum": 0, "maximum": 3, "step": 1, "direction": 1}),
+    "SearchRange": (sf.SearchRange, {"minimum": 0, "maximum": 3, "step": 1, "direction": 1}),
     "CostVolume": (sf.CostVolume, {"costs": VOLUME.costs, "search": SEARCH, "outside": 1.0}),
     "Smoothness": (sf.Smoothness, {"right": EDGES, "down": EDGES, "rho": SMOOTHNESS.rho}),
     "Energy": (sf.Energy, {"volume": VOLUME, "smoothness": SMOOTHNESS}),
@@ -200,19 +200,19 @@ CALLS = {
     "Scene.mask": (SCENE.within(MASK).mask, {"name": "evaluated"}),
     "Scene.within": (lambda **named: SCENE.within(**named).evaluated, {"mask": MASK}),
     "Scene.pair": (SCENE.pair, {"reference_index": 1, "match_index": 0, "search": SEARCH}),
-    "Search.covering": (
-        sf.Search.covering,
+    "SearchRange.covering": (
+        sf.SearchRange.covering,
         {"minimum": 0, "maximum": 3, "step": 1, "direction": 1},
     ),
-    "Search.of": (sf.Search.of, {"given": SEARCH}),
-    "Search.disparity_of": (SEARCH.disparity_of, {"levels": LEVEL_MAP}),
-    "Search.levels_of": (SEARCH.levels_of, {"disparity": MAP}),
-    "Search.columns": (lambda **named: list(SEARCH.columns(**named)), {"width": 5}),
-    "Search.beyond": (SEARCH.beyond, {"disparity": MAP}),
-    "Search.in_view": (SEARCH.in_view, {"columns": 5}),
-    "Search.check_whole_steps": (SEARCH.check_whole_steps, {"stage": "a"}),
-    "Search.check_width": (SEARCH.check_width, {"columns": 50}),
-    "Search.scaled": (SEARCH.scaled, {"scale": 2}),
+    "SearchRange.of": (sf.SearchRange.of, {"given": SEARCH}),
+    "SearchRange.disparity_of": (SEARCH.disparity_of, {"levels": LEVEL_MAP}),
+    "SearchRange.levels_of": (SEARCH.levels_of, {"disparity": MAP}),
+    "SearchRange.columns": (lambda **named: list(SEARCH.columns(**named)), {"width": 5}),
+    "SearchRange.beyond": (SEARCH.beyond, {"disparity": MAP}),
+    "SearchRange.in_view": (SEARCH.in_view, {"columns": 5}),
+    "SearchRange.check_whole_steps": (SEARCH.check_whole_steps, {"stage": "a"}),
+    "SearchRange.check_width": (SEARCH.check_width, {"columns": 50}),
+    "SearchRange.scaled": (SEARCH.scaled, {"scale": 2}),
     "CostVolume.chosen": (VOLUME.chosen, {"levels": LEVEL_MAP}),
     "Smoothness.of": (SMOOTHNESS.of, {"levels": LEVEL_MAP}),
     "Energy.of": (sf.Energy(VOLUME, SMOOTHNESS).of, {"levels": LEVEL_MAP}),

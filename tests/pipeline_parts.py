@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework import Scene, Search
+from stereo_framework import Scene, SearchRange
 from stereo_framework.core.scene import Frame
 from stereo_framework.engine import walk
 
@@ -23,7 +23,7 @@ def textured(shift=2, rows=9, columns=20, search=None):
     texture = np.random.default_rng(3).permuted(
         np.tile(np.arange(256, dtype=np.uint8), (rows, 1)), axis=1
     )[:, : columns + shift]
-    return make_scene(texture[:, :columns], texture[:, shift:], search or Search(0, 4))
+    return make_scene(texture[:, :columns], texture[:, shift:], search or SearchRange(0, 4))
 
 
 def ramp(shift, search):

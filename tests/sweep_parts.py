@@ -3,7 +3,7 @@
 import numpy as np
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Frame, Scene, Search
+from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.sweep import Store
 
 WINDOW = {
@@ -45,7 +45,8 @@ def dots(name="tiny", seed=0, rows=24, **changes):
     frames = (Frame("left", lambda: left, 0), Frame("right", lambda: right, 1))
     return Scene(
         name,
-        **{"frames": frames, "search": Search(0, 7), "truths": {(0, 1): lambda: truth}} | changes,
+        **{"frames": frames, "search": SearchRange(0, 7), "truths": {(0, 1): lambda: truth}}
+        | changes,
     )
 
 

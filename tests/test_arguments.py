@@ -99,7 +99,7 @@ def test_objects_that_convert_to_arrays_are_taken_wherever_arrays_are():
     )
     np.testing.assert_array_equal(scene.truth, MAP)
     assert sf.evaluate(disparity, scene, mask=mask) == sf.evaluate(MAP, scene, mask=MASK)
-    assert sf.CostVolume(ArrayLike(volume.costs), sf.Search(0, 3), 1.0).shape == LEFT.shape
+    assert sf.CostVolume(ArrayLike(volume.costs), sf.SearchRange(0, 3), 1.0).shape == LEFT.shape
     assert sf.match(left, right, (0, 3), method="sgbm").disparity.shape == LEFT.shape
 
 
@@ -160,7 +160,7 @@ def test_truths_of_grey_levels_are_refused_as_maps_are():
 
 
 def test_levels_in_place_of_disparities_get_a_remedy():
-    message = r"median: disparity is int64 .*convert levels with Search.disparity_of\(levels\)"
+    message = r"median: disparity is int64 .*convert levels with SearchRange.disparity_of\(levels\)"
     with pytest.raises(DataError, match=message):
         median(MAP.astype(np.int64), size=3)
 
@@ -206,8 +206,8 @@ def test_levels_of_an_optimizer_may_be_the_result_of_argmin(registry):
         (lambda: sf.threads(0), "threads: count is 0; expected a whole number >= 1"),
         (lambda: sf.reader(5, kind="image"), "reader: suffix is 5; expected a text"),
         (
-            lambda: sf.Search(0, 3).disparity_of([1]),
-            r"Search.disparity_of: levels is \[1\]; expected an array of",
+            lambda: sf.SearchRange(0, 3).disparity_of([1]),
+            r"SearchRange.disparity_of: levels is \[1\]; expected an array of",
         ),
         (
             lambda: sf.plot(5, "scene"),
@@ -223,7 +223,7 @@ def test_levels_of_an_optimizer_may_be_the_result_of_argmin(registry):
         ),
         (lambda: sf.Scene("a", 5), "Scene: frames is 5; expected a tuple of Frames"),
         (
-            lambda: sf.CostVolume([[1]], sf.Search(0, 3), 1),
+            lambda: sf.CostVolume([[1]], sf.SearchRange(0, 3), 1),
             r"CostVolume: costs is \[\[1\]\]; expected an array of float32",
         ),
         (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stereo_framework as sf
-from stereo_framework import Pipeline, Search, load_scene, stage
+from stereo_framework import Pipeline, SearchRange, load_scene, stage
 from stereo_framework.aggregation import box
 from stereo_framework.confidence import peak_ratio
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning
@@ -22,18 +22,18 @@ def test_arrays_of_costs_come_back_as_arrays():
     costs = np.random.default_rng(0).integers(0, 50, (12, 14, 5)).astype(np.float64)
     mean = box(costs, size=3)
     assert isinstance(mean, np.ndarray)
-    expected = box(sf.CostVolume(costs.astype(np.float32), Search(0, 4), 50.0), size=3).costs
+    expected = box(sf.CostVolume(costs.astype(np.float32), SearchRange(0, 4), 50.0), size=3).costs
     np.testing.assert_array_equal(mean, expected)
     np.testing.assert_array_equal(winner_take_all(costs).levels, costs.argmin(axis=2))
     np.testing.assert_array_equal(winner_take_all(costs).disparity, costs.argmin(axis=2))
 
 
 def test_search_ranges_are_given_in_several_forms():
-    expected = census(LEFT, RIGHT, Search(0, 9)).search
+    expected = census(LEFT, RIGHT, SearchRange(0, 9)).search
     for given in ((0, 9), [0.0, 9.0], np.array([0, 9]), (np.uint8(0), np.int16(9)), (0, 9, 1)):
         assert census(LEFT, RIGHT, given).search == expected
     # Numbers of 8 bits would wrap in sums.
-    assert Search(np.int8(-100), np.int8(100)).levels == 201
+    assert SearchRange(np.int8(-100), np.int8(100)).levels == 201
 
 
 def test_confidence_does_without_a_mask():
@@ -65,7 +65,7 @@ def test_images_of_sixteen_bits_and_cropped_views():
         (lambda: box(np.zeros((3, 4, 5)), sise=3), ParameterError, "box.sise: no such parameter of box; .*did you mean 'size'"),
         (lambda: box(np.zeros((3, 4, 5)), size=0), ParameterError, "box.size: 0 is not a whole number >= 1"),
         (lambda: box(np.zeros((3, 4, 5)), 3), TypeError, r"box\(\) takes 1 data, 2 were given; parameters are given by name"),
-        (lambda: census(LEFT, RIGHT, 31), ParameterError, r"census: search is 31; expected a Search, such as Search\(0, 63\), or its two ends"),
+        (lambda: census(LEFT, RIGHT, 31), ParameterError, r"census: search is 31; expected a SearchRange, such as SearchRange\(0, 63\), or its two ends"),
         (lambda: census(LEFT > 9, RIGHT > 9, (0, 9)), DataError, r"census: reference is bool \(240, 320, 3\); expected uint8 or float32"),
         (lambda: census(LEFT, RIGHT[:, 1:], (0, 9)), DataError, "census: match has shape .* fits the reference image"),
         (lambda: parabola(np.zeros((3, 4), np.int32), np.zeros((3, 4, 5))), DataError, r"parabola: disparity is int32 \(3, 4\); expected float32 \(rows, columns\)"),
@@ -113,7 +113,10 @@ def test_a_cost_may_return_an_array(registry):
 
 def test_columns_that_meet():
     for direction in (1, -1):
-        for search in (Search(-2, 3, direction=direction), Search(4, 9, direction=direction)):
+        for search in (
+            SearchRange(-2, 3, direction=direction),
+            SearchRange(4, 9, direction=direction),
+        ):
             for d, (here, there) in zip(search.disparities, search.columns(5), strict=True):
                 x = np.arange(5)
                 met = x - direction * int(d)
@@ -123,7 +126,7 @@ def test_columns_that_meet():
     with pytest.raises(
         ParameterError, match=r"search.columns: the step is 0.5 pixels; whole steps are needed"
     ):
-        next(Search(0, 3, 0.5).columns(5))
+        next(SearchRange(0, 3, 0.5).columns(5))
 
 
 def test_scenes_and_matches_can_be_pickled():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from catalogues import cases_in
 
-from stereo_framework import CostVolume, Search, step
+from stereo_framework import CostVolume, SearchRange, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import find
 
@@ -63,7 +63,7 @@ def test_values_that_cannot_stand_together(slot, name, parameters, said):
 def test_values_that_are_refused_when_they_are_used(slot, name, parameters, said):
     image = np.zeros((9, 20), np.uint8)
     with pytest.raises(ParameterError, match=rf"^{name}\.{said}"):
-        find(slot, name).public(image, image, Search(0, 8), **parameters)
+        find(slot, name).public(image, image, SearchRange(0, 8), **parameters)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_values_that_are_refused_when_they_are_used(slot, name, parameters, said
 def test_a_smoothness_term_that_is_missing(name):
     with pytest.raises(ParameterError) as caught:
         find("optimization", name).public(
-            CostVolume(np.zeros((1, 2, 2), np.float32), Search(0, 1), 1.0)
+            CostVolume(np.zeros((1, 2, 2), np.float32), SearchRange(0, 1), 1.0)
         )
     assert str(caught.value) == (
         f"{name}: the energy has no smoothness term, so every pixel would stand alone; "
@@ -98,7 +98,11 @@ def test_a_smoothness_term_that_is_missing(name):
     ],
 )
 def test_steps_of_half_a_pixel_are_refused(name):
-    stage, search, image = find("optimization", name), Search(0, 1, 0.5), np.zeros((2, 4), np.uint8)
+    stage, search, image = (
+        find("optimization", name),
+        SearchRange(0, 1, 0.5),
+        np.zeros((2, 4), np.uint8),
+    )
     volume = CostVolume(np.zeros((2, 4, 3), np.float32), search, 2.0)
     images = [image] * (len({"reference", "match"} & {*stage.data}))
     with pytest.raises(

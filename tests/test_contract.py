@@ -23,7 +23,7 @@ from kernel_inputs import in_threads
 from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import Match, Search, step
+from stereo_framework import Match, SearchRange, step
 from stereo_framework.core.calls import keeping
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
@@ -371,7 +371,7 @@ def test_direct_calls_and_pairs_name_what_they_refuse(number, worlds):
     with pytest.raises(
         DataError, match=r"^pair: the match image has .* expected (finite )?intensities in 0..255"
     ):
-        Pair(world["reference"], image, Search(0, 5))
+        Pair(world["reference"], image, SearchRange(0, 5))
 
 
 def test_direct_calls_refuse_costs_that_are_not_finite(worlds):

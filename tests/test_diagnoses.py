@@ -10,7 +10,7 @@ import pytest
 
 from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.search import Search
+from stereo_framework.core.search import SearchRange
 from stereo_framework.engine.match import warnings as warnings_of_match
 from stereo_framework.evaluation import doubts as doubts_of_map
 from stereo_framework.io import locked, read_disparity, read_image, write_image, write_pfm
@@ -43,38 +43,38 @@ def sparse(disparities, vertical=0.0):
 
 def pair_of_wrong_matches(folder):
     """Return the doubt about a rectified pair whose matches are wrong."""
-    return doubts_of_pair(sparse(range(1, 41), 2.5), Search(0, 50))[0]
+    return doubts_of_pair(sparse(range(1, 41), 2.5), SearchRange(0, 50))[0]
 
 
 def rectified_pair_of_another_lens_model(folder):
     """Return the doubt about a pair that a calibration of another lens model has rectified."""
-    return doubts_of_pair(sparse(range(1, 41), 2.5), Search(0, 50), rectified=True)[0]
+    return doubts_of_pair(sparse(range(1, 41), 2.5), SearchRange(0, 50), rectified=True)[0]
 
 
 def cameras_that_converge(folder):
     """Return the doubt about a pair whose disparities are below 0 on purpose."""
-    return doubts_of_pair(sparse(range(-40, 0)), Search(0, 50))[0]
+    return doubts_of_pair(sparse(range(-40, 0)), SearchRange(0, 50))[0]
 
 
 def repeated_texture(folder):
     """Return the doubt about a range outside of which only wrong matches lie."""
-    return doubts_of_pair(sparse([*range(1, 21), *range(100, 120)]), Search(0, 50))[0]
+    return doubts_of_pair(sparse([*range(1, 21), *range(100, 120)]), SearchRange(0, 50))[0]
 
 
 def small_near_object(folder):
     """Return the doubt about a range that a small object needs."""
     disparity = np.linspace(10, 40, 600, dtype=np.float32).reshape(20, 30)
-    return doubts_of_pair(sparse(range(10, 41)), Search(0, 100), disparity)[0]
+    return doubts_of_pair(sparse(range(10, 41)), SearchRange(0, 100), disparity)[0]
 
 
 def walls_without_texture(folder):
     """Return the doubt about images of one scene that has no texture."""
-    return doubts_of_pair(sparse([1, 2]), Search(0, 50))[0]
+    return doubts_of_pair(sparse([1, 2]), SearchRange(0, 50))[0]
 
 
 def costs_of_a_wall(folder):
     """Return the warning about a match of a wall that lies at the end of the range."""
-    return warnings_of_match(None, np.full((20, 30), 16, np.float32), Search(0, 16))[0]
+    return warnings_of_match(None, np.full((20, 30), 16, np.float32), SearchRange(0, 16))[0]
 
 
 def scene():

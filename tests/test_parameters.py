@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from annotated_types import Ge, Le, Lt
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.parameters import (
     Fraction01,
@@ -143,7 +143,7 @@ def test_defaults_fill_what_is_not_given():
         (Literal["a"] | int, "a or a whole number"),
         (list[int], "a list of a whole number"),
         (tuple[float, ...], "a list of a number"),
-        (Search, "Search"),
+        (SearchRange, "SearchRange"),
     ],
 )
 def test_annotations_in_words(annotation, words):

@@ -12,7 +12,7 @@ import pytest
 import stereo_framework
 
 TOP = """
-CostVolume Energy Labeling Match Pipeline Scene Search Smoothness Step StereoFrameworkError evaluate load load_scene match results run step threads __version__
+CostVolume Energy Labeling Match Pipeline Scene SearchRange Smoothness Step StereoFrameworkError evaluate load load_scene match results run step threads __version__
 Fraction01 NonNegative NonNegativeInt Positive PositiveInt Status Unit stage
 """
 FAMILIES = {
@@ -96,7 +96,7 @@ def test_the_package_is_marked_as_typed():
 
 USER_FILE = """
 import stereo_framework as sf
-from stereo_framework import Match, Pair, Pipeline, Scene, Search, evaluate, load_scene, step, threads
+from stereo_framework import Match, Pair, Pipeline, Scene, SearchRange, evaluate, load_scene, step, threads
 from stereo_framework.core.volume import restore_outside
 from stereo_framework.datasets import scene_names
 from stereo_framework.evaluation import resolve
@@ -107,7 +107,7 @@ from stereo_framework.matching_cost import census
 
 method = Pipeline([census, step("box", size=9), sf.optimization.winner_take_all])
 scene: Scene = load_scene(scene_names()[0])
-search: Search = Search(0, 63)
+search: SearchRange = SearchRange(0, 63)
 pair: Pair = Pair(scene.reference, scene.match, search)
 with threads(1):
     result: Match = method(pair)

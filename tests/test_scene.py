@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework import Scene, Search
+from stereo_framework import Scene, SearchRange
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Frame
@@ -21,7 +21,7 @@ def scene(*positions, loaders=(), **others):
     return Scene("made", tuple(map(frame, positions, loaders)), **others)
 
 
-# --- Search -----------------------------------------------------------------------------------------------------------
+# --- SearchRange -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def scene(*positions, loaders=(), **others):
     ],
 )
 def test_levels(arguments, disparities):
-    search = Search(*arguments)
+    search = SearchRange(*arguments)
     assert search.levels == len(disparities)
     assert search.disparities.dtype == np.float32
     np.testing.assert_allclose(search.disparities, disparities, atol=1e-7)
@@ -60,7 +60,7 @@ def test_levels(arguments, disparities):
     ],
 )
 def test_step_snaps_to_n_or_its_inverse(step, snapped, denominator, stride):
-    search = Search(0, 8, step)
+    search = SearchRange(0, 8, step)
     assert (search.step, search.denominator, search.stride) == (snapped, denominator, stride)
 
 
@@ -80,7 +80,7 @@ def test_step_snaps_to_n_or_its_inverse(step, snapped, denominator, stride):
     ],
 )
 def test_levels_in_view(arguments, in_view):
-    assert Search(*arguments).in_view(4).tolist() == [
+    assert SearchRange(*arguments).in_view(4).tolist() == [
         [c == "x" for c in levels] for levels in in_view
     ]
 
@@ -104,7 +104,7 @@ def test_levels_in_view(arguments, in_view):
 )
 def test_a_minimum_off_the_grid_is_refused(arguments, message):
     with pytest.raises(ParameterError, match=f"^search.minimum: {message}"):
-        Search(*arguments)
+        SearchRange(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_minimum_off_the_grid_is_refused(arguments, message):
 )
 def test_bad_ranges_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
-        Search(*arguments)
+        SearchRange(*arguments)
 
 
 # --- Scene ------------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_what_a_scene_gives_is_read_only_and_the_loaders_arrays_are_not_touched(
 
 @pytest.mark.parametrize(("positions", "direction"), [((0, 1), 1), ((4, 1.5), -1)])
 def test_direction_comes_from_the_frames(positions, direction):
-    made = scene(*positions, search=Search(0, 4, 1, -direction))
+    made = scene(*positions, search=SearchRange(0, 4, 1, -direction))
     assert made.direction == made.search.direction == direction
 
 
@@ -282,19 +282,19 @@ def test_missing_masks_are_named():
 
 
 def test_another_pair():
-    made = scene(0, 1, 4, search=Search(-1, 3), masks={"nonocc": image}, border=7)
+    made = scene(0, 1, 4, search=SearchRange(-1, 3), masks={"nonocc": image}, border=7)
     exchanged = made.pair(1, 0)
-    assert exchanged.search == Search(-1, 3, 1, -1)
+    assert exchanged.search == SearchRange(-1, 3, 1, -1)
     assert (exchanged.masks, exchanged.border) == ({}, 7)
     assert "nonocc" in made.pair(0, 1).masks
-    assert scene(0, 1, search=Search(-0.5, 1.5, 0.5)).pair(1, 0).search == Search(
+    assert scene(0, 1, search=SearchRange(-0.5, 1.5, 0.5)).pair(1, 0).search == SearchRange(
         -0.5, 1.5, 0.5, -1
     )
     # Four times, three times as far.
-    assert made.pair(0, 2).search == Search(-4, 12)
-    assert made.pair(2, 1).search == Search(-3, 9, 1, -1)
-    assert made.pair(0, 2).pair(0, 1).search == Search(-1, 3)
-    assert made.pair(2, 1, Search(0, 5)).search == Search(0, 5, 1, -1)
+    assert made.pair(0, 2).search == SearchRange(-4, 12)
+    assert made.pair(2, 1).search == SearchRange(-3, 9, 1, -1)
+    assert made.pair(0, 2).pair(0, 1).search == SearchRange(-1, 3)
+    assert made.pair(2, 1, SearchRange(0, 5)).search == SearchRange(0, 5, 1, -1)
     assert scene(0, 1).pair(1, 0).search is None
 
 
@@ -312,7 +312,7 @@ def test_images_from_memory_with_masks_and_ranges():
     np.testing.assert_array_equal(made.reference, [[1, 1, 4, 4], [0] * 4, [9, 9, 9, 7]])
     np.testing.assert_array_equal(made.valid(0), [[1, 0, 0, 1], [0] * 4, [0, 1, 0, 1]])
     assert made.valid(1) is None
-    assert made.search == Search(0, 3)
+    assert made.search == SearchRange(0, 3)
     np.testing.assert_array_equal(made.range(0, 1), [low, high])
     np.testing.assert_array_equal(made.truth, low)
     assert np.isnan(left[0, 1]), "the caller's image was changed"

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from stereo_framework import Search, step
+from stereo_framework import SearchRange, step
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.file_damage import report_damage
@@ -48,7 +48,7 @@ def assert_argument(array, name, names):
 def test_each_argument_of_a_scene_from_images_counts_alone_and_beside_each_other_one(names):
     scene = Scene.from_images(*IMAGES, **{name: ARGUMENTS[name] for name in names})
     assert scene.name == ("mine" if "name" in names else "images")
-    assert scene.search == (Search(0, 3) if "disparities" in names else None)
+    assert scene.search == (SearchRange(0, 3) if "disparities" in names else None)
     expected = {
         "truth": scene.truth,
         "left_mask": scene.valid(0),
@@ -65,8 +65,8 @@ def test_each_argument_of_a_scene_from_images_counts_alone_and_beside_each_other
 @pytest.mark.parametrize("names", CHOICES, ids="+".join)
 def test_each_argument_of_a_scene_reaches_the_mask_of_its_pair(names):
     arguments = {name: ARGUMENTS[name] for name in names}
-    pair = Pair.of(Scene.from_images(*IMAGES, **arguments), Search(0, 2))
-    assert pair.search == Search(0, 2)
+    pair = Pair.of(Scene.from_images(*IMAGES, **arguments), SearchRange(0, 2))
+    assert pair.search == SearchRange(0, 2)
     maps = {"valid": "left_mask", "match_valid": "right_mask", "low": "low", "high": "high"}
     if not set(maps.values()) & set(names):
         assert pair.mask is None
@@ -126,7 +126,7 @@ def damaged_frame(number):
 def sequence(**fields):
     """Return a scene of four damaged frames."""
     frames = tuple(damaged_frame(number) for number in range(4))
-    return Scene("made", frames, search=Search(0, 13), **fields)
+    return Scene("made", frames, search=SearchRange(0, 13), **fields)
 
 
 def test_damage_is_reported_of_the_two_images_of_the_present_pair():
@@ -150,23 +150,23 @@ def test_damage_is_reported_of_the_two_images_of_the_present_pair():
         ((1, 3), [], (0, 26)),
         ((3, 2), [], (0, 13, 1, -1)),
         ((3, 0), [], (0, 39, 1, -1)),
-        ((0, 2), [Search(0, 5)], (0, 5)),
-        ((2, 0), [Search(0, 5)], (0, 5, 1, -1)),
-        ((0, 1), [Search(0, 5)], (0, 5)),
+        ((0, 2), [SearchRange(0, 5)], (0, 5)),
+        ((2, 0), [SearchRange(0, 5)], (0, 5, 1, -1)),
+        ((0, 1), [SearchRange(0, 5)], (0, 5)),
     ],
 )
 def test_another_pair_has_its_own_range_or_one_scaled_by_the_distance_of_its_frames(
     frames, search, expected
 ):
     scene = sequence()
-    assert scene.pair(*frames, *search).search == Search(*expected)
+    assert scene.pair(*frames, *search).search == SearchRange(*expected)
 
 
 def test_a_nearer_pair_has_a_range_widened_to_whole_pixels():
     frames = tuple(damaged_frame(number) for number in range(3))
-    scene = Scene("made", frames, match_index=2, search=Search(-3, 13))
-    assert scene.pair(0, 1).search == Search(-2, 7)
-    assert scene.pair(1, 0).search == Search(-2, 7, 1, -1)
+    scene = Scene("made", frames, match_index=2, search=SearchRange(-3, 13))
+    assert scene.pair(0, 1).search == SearchRange(-2, 7)
+    assert scene.pair(1, 0).search == SearchRange(-2, 7, 1, -1)
 
 
 def test_a_scene_that_was_let_go_loads_all_again():
@@ -195,7 +195,7 @@ def test_the_other_view_of_a_pair_has_a_name_of_its_own():
     turned = pair.exchanged()
     assert turned.scene.name == "made (other view)"
     assert (turned.scene.reference_index, turned.scene.match_index) == (1, 0)
-    assert turned.search == Search(0, 13, 1, -1)
+    assert turned.search == SearchRange(0, 13, 1, -1)
     assert turned.scene.search == turned.search
     assert pair.rows(1, 2).scene is None
 
@@ -203,11 +203,11 @@ def test_the_other_view_of_a_pair_has_a_name_of_its_own():
 @pytest.mark.parametrize(
     ("search", "factor", "step", "expected"),
     [
-        (Search(2, 2.5, 0.5), 4, None, (0.5, 1, 0.5)),
-        (Search(2, 2.5, 0.5), 4, 0.25, (0.5, 0.75, 0.25)),
-        (Search(3, 4), 8, 1 / 3, (1 / 3, 2 / 3, 1 / 3)),
-        (Search(0, 2, 2), 4, None, (0, 2, 2)),
-        (Search(0, 1), 1, 0.25, (0, 1, 0.25)),
+        (SearchRange(2, 2.5, 0.5), 4, None, (0.5, 1, 0.5)),
+        (SearchRange(2, 2.5, 0.5), 4, 0.25, (0.5, 0.75, 0.25)),
+        (SearchRange(3, 4), 8, 1 / 3, (1 / 3, 2 / 3, 1 / 3)),
+        (SearchRange(0, 2, 2), 4, None, (0, 2, 2)),
+        (SearchRange(0, 1), 1, 0.25, (0, 1, 0.25)),
     ],
 )
 def test_a_narrow_range_is_a_single_step_of_the_smaller_pair(search, factor, step, expected):

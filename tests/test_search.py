@@ -1,4 +1,4 @@
-"""Every function of `Search` at steps of several pixels and of fractions of a pixel."""
+"""Every function of `SearchRange` at steps of several pixels and of fractions of a pixel."""
 
 import itertools
 import math
@@ -11,13 +11,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kernel_inputs import searches
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.search import arranged, geometry
 
 STEPS = (1, 2, 3, 1 / 2, 1 / 3, 1 / 4)
 RANGES = [
-    Search(minimum, minimum + 6 * step, step, direction)
+    SearchRange(minimum, minimum + 6 * step, step, direction)
     for step, minimum, direction in itertools.product(STEPS, (-7, 0, 2), (1, -1))
 ]
 
@@ -51,12 +51,12 @@ def test_levels_and_their_disparities_agree_with_the_twin(search):
     ],
 )
 def test_the_last_level_is_at_or_below_the_maximum(ends, levels):
-    assert Search(*ends).levels == levels
+    assert SearchRange(*ends).levels == levels
 
 
 @pytest.mark.parametrize(("level", "is_valid"), [(-2, False), (-1, True), (6, True), (7, False)])
 def test_a_level_lies_between_none_and_the_last_one(level, is_valid):
-    search = Search(0, 3, 0.5)
+    search = SearchRange(0, 3, 0.5)
     levels = np.array([0, level])
     if is_valid:
         assert np.isnan(search.disparity_of(levels)).tolist() == [False, level < 0]
@@ -82,13 +82,13 @@ def test_disparities_more_than_half_a_step_outside_the_range_are_beyond_it(searc
 
 def test_half_a_step_and_not_half_a_pixel_is_tolerated_outside_the_range():
     wide = np.array([-1, 10.9, 11.5], np.float32)
-    assert Search(0, 10, 2).beyond(wide).tolist() == [False, False, True]
+    assert SearchRange(0, 10, 2).beyond(wide).tolist() == [False, False, True]
     fine = np.array([10.1, 10.4], np.float32)
-    assert Search(0, 10, 0.25).beyond(fine).tolist() == [False, True]
+    assert SearchRange(0, 10, 0.25).beyond(fine).tolist() == [False, True]
 
 
 def test_a_pixel_without_a_disparity_is_not_beyond_the_range():
-    assert not Search(0, 10).beyond(np.array([np.nan], np.float32))[0]
+    assert not SearchRange(0, 10).beyond(np.array([np.nan], np.float32))[0]
 
 
 @pytest.mark.parametrize("search", [one for one in RANGES if one.step != 1 / 3], ids=str)
@@ -103,7 +103,7 @@ def test_the_nearest_level_agrees_with_the_twin(search):
 
 @pytest.mark.parametrize("minimum", [-7, 0, 2])
 def test_each_disparity_of_thirds_belongs_to_its_level(minimum):
-    search = Search(minimum, minimum + 2, 1 / 3)
+    search = SearchRange(minimum, minimum + 2, 1 / 3)
     for shift in (-0.4, 0, 0.4):
         disparity = search.disparities + np.float32(shift / 3)
         assert search.levels_of(disparity).tolist() == [0, 1, 2, 3, 4, 5, 6]
@@ -139,13 +139,13 @@ def test_columns_of_fractions_of_a_pixel_are_refused(search):
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_whole_steps_are_accepted_where_pixels_match_one_to_one(step):
-    Search(0, 12, step).check_whole_steps("mine")
+    SearchRange(0, 12, step).check_whole_steps("mine")
 
 
 @settings(max_examples=300)
 @given(search=searches(), columns=st.integers(1, 9))
-@example(search=Search(0, 3, 1 / 3), columns=1)
-@example(search=Search(-6, 6, 3, -1), columns=7)
+@example(search=SearchRange(0, 3, 1 / 3), columns=1)
+@example(search=SearchRange(-6, 6, 3, -1), columns=7)
 def test_the_samples_of_a_line_lie_level_by_level(search, columns):
     """Each level of a column in view finds, at its place in the line, the sample that it meets."""
     view = geometry(columns, search)
@@ -169,17 +169,17 @@ def test_the_samples_of_a_line_lie_level_by_level(search, columns):
 @pytest.mark.parametrize(
     ("search", "scale", "expected"),
     [
-        (Search(0, 13), 0.5, (0, 7, 1)),
-        (Search(-13, 0), 0.5, (-7, 0, 1)),
-        (Search(3, 13), 2, (6, 26, 1)),
-        (Search(1, 5), 1 / 3, (0, 2, 1)),
-        (Search(-5, -1), 1 / 3, (-2, 0, 1)),
-        (Search(0, 26, 2), 0.5, (0, 13, 2)),
-        (Search(0, 27, 2), 0.5, (0, 14, 2)),
-        (Search(0.5, 5, 0.5), 0.5, (0, 3, 0.5)),
-        (Search(0.25, 4.75, 0.25), 2, (0, 10, 0.25)),
+        (SearchRange(0, 13), 0.5, (0, 7, 1)),
+        (SearchRange(-13, 0), 0.5, (-7, 0, 1)),
+        (SearchRange(3, 13), 2, (6, 26, 1)),
+        (SearchRange(1, 5), 1 / 3, (0, 2, 1)),
+        (SearchRange(-5, -1), 1 / 3, (-2, 0, 1)),
+        (SearchRange(0, 26, 2), 0.5, (0, 13, 2)),
+        (SearchRange(0, 27, 2), 0.5, (0, 14, 2)),
+        (SearchRange(0.5, 5, 0.5), 0.5, (0, 3, 0.5)),
+        (SearchRange(0.25, 4.75, 0.25), 2, (0, 10, 0.25)),
         # The range of the same frames stays, even if its ends are not whole.
-        (Search(0.5, 4.5, 0.5), 1, (0.5, 4.5, 0.5)),
+        (SearchRange(0.5, 4.5, 0.5), 1, (0.5, 4.5, 0.5)),
     ],
 )
 def test_a_scaled_range_is_widened_to_whole_pixels(search, scale, expected):
@@ -211,7 +211,7 @@ IS_DOUBTFUL = (
     ],
 )
 def test_a_range_wider_than_half_of_the_image_is_doubtful(ends, columns, doubt):
-    assert Search(*ends).check_width(columns) == doubt
+    assert SearchRange(*ends).check_width(columns) == doubt
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_range_wider_than_half_of_the_image_is_doubtful(ends, columns, doubt):
 )
 def test_a_range_without_any_counterpart_is_refused(ends, columns, message):
     with pytest.raises(ParameterError, match=f"^{message}$"):
-        Search(*ends).check_width(columns)
+        SearchRange(*ends).check_width(columns)
 
 
 @pytest.mark.parametrize(
@@ -244,14 +244,14 @@ def test_a_range_without_any_counterpart_is_refused(ends, columns, message):
     [(2.0009, 2), (1.9991, 2), (0.3331, 1 / 3), (0.3336, 1 / 3), (0.25001, 0.25)],
 )
 def test_a_step_within_a_thousandth_of_n_or_its_inverse_is_snapped(step, snapped):
-    assert Search(0, 8, step).step == snapped
-    assert Search.covering(0, 8, step).step == snapped
+    assert SearchRange(0, 8, step).step == snapped
+    assert SearchRange.covering(0, 8, step).step == snapped
 
 
 @pytest.mark.parametrize("step", [2.0011, 1.9989, 0.3329, 0.3338])
 def test_a_step_more_than_a_thousandth_off_is_refused(step):
     with pytest.raises(ParameterError, match=r"^search.step: \S+ is neither a whole number"):
-        Search(0, 8, step)
+        SearchRange(0, 8, step)
 
 
 @settings(max_examples=300)
@@ -267,7 +267,7 @@ def test_a_covering_range_is_the_smallest_on_the_grid(low, width, step, directio
     """Eighths of a pixel lie on the grids of halves and quarters and between those of others."""
     lowest = Fraction(low, 8)
     highest = lowest + Fraction(width, 8)
-    search = Search.covering(float(lowest), float(highest), step, direction)
+    search = SearchRange.covering(float(lowest), float(highest), step, direction)
     exact = Fraction(round(step)) if step >= 1 else Fraction(1, round(1 / step))
     grid = exact.denominator
     first = Fraction(math.floor(lowest * grid), grid)
@@ -277,23 +277,23 @@ def test_a_covering_range_is_the_smallest_on_the_grid(low, width, step, directio
     assert (search.step, search.direction) == (step, direction)
 
 
-@pytest.mark.parametrize("given", [(0, 3), [0, 3], np.array([0, 3]), (0, 3, 1), Search(0, 3)])
+@pytest.mark.parametrize("given", [(0, 3), [0, 3], np.array([0, 3]), (0, 3, 1), SearchRange(0, 3)])
 def test_a_range_is_given_as_such_or_by_its_ends_and_step(given):
-    assert Search.of(given) == Search(0, 3)
+    assert SearchRange.of(given) == SearchRange(0, 3)
 
 
 @pytest.mark.parametrize("given", [(0,), (0, 3, 1, 1), 3, "0:3", np.zeros((2, 1)), None])
 def test_any_other_range_is_refused(given):
-    with pytest.raises(ParameterError, match="; expected a Search, such as"):
-        Search.of(given)
+    with pytest.raises(ParameterError, match="; expected a SearchRange, such as"):
+        SearchRange.of(given)
 
 
 @pytest.mark.parametrize(
     ("search", "text"),
     [
-        (Search(0, 63), "0..63 step 1"),
-        (Search(-2, 4, 2, -1), "-2..4 step 2"),
-        (Search(0.5, 3, 0.25), "0.5..3 step 0.25"),
+        (SearchRange(0, 63), "0..63 step 1"),
+        (SearchRange(-2, 4, 2, -1), "-2..4 step 2"),
+        (SearchRange(0.5, 3, 0.25), "0.5..3 step 0.25"),
     ],
 )
 def test_a_range_is_shown_with_its_ends_and_step(search, text):

@@ -10,7 +10,7 @@ import pytest
 from networks import write_network
 
 import stereo_framework
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.errors import ParameterError, ScriptError
 from stereo_framework.core.pair import Pair
@@ -53,7 +53,7 @@ def search_from(minimum, spacing, direction=1):
     """Return a search range of seven levels."""
     lowest = float(minimum)
     distance = float(spacing)
-    return Search(lowest, lowest + (LEVELS - 1) * distance, distance, direction)
+    return SearchRange(lowest, lowest + (LEVELS - 1) * distance, distance, direction)
 
 
 def ends_and_middle(disparities):
@@ -232,7 +232,9 @@ def pair_and_files(tmp_path):
             Frame("left", textured.pair.reference.copy, 0),
             Frame("right", textured.pair.match.copy, 1),
         )
-        pair = dataclasses.replace(textured.pair, scene=Scene("made", frames, search=Search(0, 5)))
+        pair = dataclasses.replace(
+            textured.pair, scene=Scene("made", frames, search=SearchRange(0, 5))
+        )
         return dataclasses.replace(textured, pair=pair), files
 
     return make
@@ -303,7 +305,7 @@ def assert_refused(pipeline, pair):
     [(0, 0.5), (0.5, 0.5), (5.5, 0.5), (-2.5, 0.5), (1 / 3, 1 / 3), (0, 0.25)],
 )
 def test_planes_are_found_in_ranges_narrower_than_a_pixel(minimum, spacing, direction):
-    search = Search(minimum, minimum + spacing, spacing, direction)
+    search = SearchRange(minimum, minimum + spacing, spacing, direction)
     # Two levels distinguish less than seven, so the window is larger.
     pipeline = Pipeline([step("ad_census", steps=100), step("box", size=7), "plane_paths"])
     for disparity in (search.minimum, search.maximum):
@@ -386,7 +388,7 @@ def test_every_shipped_method_finds_the_disparities_of_every_valid_range(name, m
     ],
 )
 def test_the_smallest_valid_range_covers_both_ends(ends, spacing, expected):
-    search = Search.covering(*ends, spacing)
+    search = SearchRange.covering(*ends, spacing)
     assert (search.minimum, search.maximum, search.step) == (*expected, spacing)
     assert search.levels >= 2
 
@@ -404,7 +406,7 @@ def test_the_smallest_valid_range_covers_both_ends(ends, spacing, expected):
 )
 def test_ends_that_no_range_covers_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
-        Search.covering(*arguments)
+        SearchRange.covering(*arguments)
 
 
 def match_cases():
@@ -423,7 +425,7 @@ def match_cases():
 @pytest.mark.parametrize(("name", "minimum", "spacing"), match_cases())
 def test_match_widens_a_range_to_the_grid_of_the_step(name, minimum, spacing):
     ends = float(minimum), float(minimum) + (LEVELS - 1) * float(spacing)
-    search = Search.covering(*ends, float(spacing))
+    search = SearchRange.covering(*ends, float(spacing))
     textured = textured_pair(search, ends_and_middle(search.disparities))
     method = {"include": "sgm" if name == "sgm" else "window", "search": {"step": float(spacing)}}
     if name == "tiled":
@@ -460,19 +462,19 @@ def test_stages_that_need_whole_steps_are_refused_before_anything_is_computed(st
     with pytest.raises(ParameterError, match=f"^search.step: {reason}"):
         stereo_framework.match(image, image, (0, 8, 0.5), method=whole)
     with pytest.raises(ParameterError, match=f"^search.step: {reason}"):
-        whole.pipeline(Pair(image, image, Search(0, 8, 0.5)))
+        whole.pipeline(Pair(image, image, SearchRange(0, 8, 0.5)))
 
 
 def test_a_scheme_may_determine_the_step_of_a_stage():
     method = ["census", "stable_matching"]
-    pair = textured_pair(Search(0, 6, 0.5), [2, 4]).pair
+    pair = textured_pair(SearchRange(0, 6, 0.5), [2, 4]).pair
     assert np.isfinite(Pipeline([*method, step("coarse", step=1)])(pair).disparity).any()
     with pytest.raises(
         ParameterError,
         match=r"^scheme.coarse.step: 0.5 pixel is not a whole step, and stable_matching \(optimization\)",
     ):
         Pipeline([*method, step("coarse", step=0.5)])(
-            dataclasses.replace(pair, search=Search(0, 6))
+            dataclasses.replace(pair, search=SearchRange(0, 6))
         )
     inner = Pipeline(method)
     outer = Pipeline(["census", "winner_take_all", step("coarse", step=0.5)], {"first": inner})
@@ -490,8 +492,10 @@ def test_a_scheme_may_determine_the_step_of_a_stage():
 
 
 def test_the_search_range_of_a_scene_is_checked_before_its_runs():
-    textured = textured_pair(Search(0.5, 4, 0.5), [1])
-    scene = Scene.from_images(textured.pair.reference, textured.pair.match, Search(0.5, 4, 0.5))
+    textured = textured_pair(SearchRange(0.5, 4, 0.5), [1])
+    scene = Scene.from_images(
+        textured.pair.reference, textured.pair.match, SearchRange(0.5, 4, 0.5)
+    )
     script = {"matching_cost": "census", "optimization": "stable_matching"}
     with pytest.raises(
         ScriptError, match=r"scene \S+: search.step: 0\.5 pixel is not a whole step"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import STEPS, labellings, priors, searches, volumes
 
-from stereo_framework import CostVolume, Energy, Search, Smoothness
+from stereo_framework import CostVolume, Energy, SearchRange, Smoothness
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.volume import (
     as_volume,
@@ -52,7 +52,8 @@ def test_energy_adds_in_double_precision():
     costs = np.full((1, 2, 2), 1, np.float32)
     costs[0, 0] = 2**24
     assert (
-        Energy(CostVolume(costs, Search(0, 1), 255.0)).of(np.zeros((1, 2), np.int16)) == 2**24 + 1
+        Energy(CostVolume(costs, SearchRange(0, 1), 255.0)).of(np.zeros((1, 2), np.int16))
+        == 2**24 + 1
     )
 
 
@@ -78,7 +79,7 @@ def test_fill_levels_returns_what_is_full():
     ("level", "is_allowed"), [(-2, False), (-1, True), (0, True), (2, True), (3, False)]
 )
 def test_levels_beyond_the_last_one_or_below_none_are_refused(level, is_allowed):
-    volume = CostVolume(np.ones((2, 4, 3), np.float32), Search(0, 2), 255.0)
+    volume = CostVolume(np.ones((2, 4, 3), np.float32), SearchRange(0, 2), 255.0)
     edges = np.zeros((2, 4), np.float32)
     smoothness = Smoothness(edges, edges, np.array([0, 1, 2], np.float32))
     levels = np.zeros((2, 4), np.int16)
@@ -101,7 +102,7 @@ def test_levels_beyond_the_last_one_or_below_none_are_refused(level, is_allowed)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 def test_chosen_costs_are_those_of_the_levels_and_0_without_one(dtype):
     costs = np.arange(24).reshape(2, 4, 3).astype(dtype)
-    chosen_costs = CostVolume(costs, Search(0, 2), 255.0).chosen(
+    chosen_costs = CostVolume(costs, SearchRange(0, 2), 255.0).chosen(
         np.array([[0, 1, 2, -1], [2, 0, -1, 1]], np.int16)
     )
     assert chosen_costs.dtype == dtype
@@ -116,7 +117,7 @@ def test_an_array_of_costs_has_the_largest_one_out_of_view(dtype, hole, outside)
     costs = np.arange(24).reshape(2, 4, 3).astype(dtype)
     if hole:
         costs[1, 3, 2] = np.nan
-    volume = as_volume(costs, Search(0, 2))
+    volume = as_volume(costs, SearchRange(0, 2))
     assert (volume.outside, volume.costs.dtype) == (outside, dtype)
     assert volume.costs[1, 3, 2] == outside
     assert volume.costs is not costs

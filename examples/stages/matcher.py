@@ -17,7 +17,7 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         The disparities to try, `search.disparities`, in pixels; x_match = x_reference - search.direction * d.
     window : int
         Side of the square windows in pixels.

@@ -21,7 +21,7 @@ def slope_difference(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         The disparity of each level is `search.disparities[level]`, in pixels; whole ones here.
     truncation : float
         Largest cost, in grey levels a pixel.

@@ -27,7 +27,7 @@ def keep_confirmed(
         Pixels, NaN = no estimate.
     other : View
         The match frame's disparity and status, as they were before this stage. Naming it is all it takes: the exchanged pair is matched by the same stages.
-    search : Search
+    search : SearchRange
         x_match = x_reference - search.direction * d.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. A stage that returns disparities alone leaves it to the pipeline.

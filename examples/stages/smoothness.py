@@ -22,7 +22,7 @@ def fading(
     ----------
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Disparity of each level.
     weight : float
         Price of a change by one pixel where nothing differs, in units of the matching cost.

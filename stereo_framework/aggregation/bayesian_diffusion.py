@@ -82,9 +82,9 @@ def bayesian_diffusion(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.array([[[9, 0], [4, 5], [9, 0]]], np.float32)
-    >>> result = bayesian_diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=50, cost_scale=1.0)
+    >>> result = bayesian_diffusion(CostVolume(costs, SearchRange(0, 1), 255.0), iterations=50, cost_scale=1.0)
     >>> result.costs.argmin(axis=2).tolist()
     [[1, 1, 1]]
     """

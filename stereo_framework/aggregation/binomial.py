@@ -53,9 +53,9 @@ def binomial(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.array([[0, 0, 16, 0, 0]], np.float32)[..., None].repeat(2, axis=2)
-    >>> binomial(CostVolume(costs, Search(0, 1), 255.0)).costs[0, :, 0].tolist()
+    >>> binomial(CostVolume(costs, SearchRange(0, 1), 255.0)).costs[0, :, 0].tolist()
     [1.0, 4.0, 6.0, 4.0, 1.0]
     """
     return replace(volume, costs=iterate(_kernel, (partial or volume).costs, iterations))

@@ -55,9 +55,9 @@ def box(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.array([[0, 0, 9]], np.float32)[..., None].repeat(2, axis=2)
-    >>> box(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
+    >>> box(CostVolume(costs, SearchRange(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [0.0, 3.0, 6.0]
     """
     return replace(

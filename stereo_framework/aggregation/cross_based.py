@@ -142,10 +142,10 @@ def cross_based(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> image = np.array([[10, 12, 90, 95]], np.uint8)
     >>> costs = np.array([[4, 8, 1, 3]], np.float32)[..., None].repeat(2, axis=2)
-    >>> cross_based(CostVolume(costs, Search(0, 1), 9.0), image, image, iterations=1).costs[0].tolist()
+    >>> cross_based(CostVolume(costs, SearchRange(0, 1), 9.0), image, image, iterations=1).costs[0].tolist()
     [[6.0, 9.0], [6.0, 8.0], [2.0, 1.0], [2.0, 3.0]]
     """
     search, shape = volume.search, volume.costs.shape

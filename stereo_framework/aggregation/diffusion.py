@@ -50,9 +50,9 @@ def diffusion(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.array([[0, 8, 0]], np.float32)[..., None].repeat(2, axis=2)
-    >>> diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.25).costs[0, :, 0].tolist()
+    >>> diffusion(CostVolume(costs, SearchRange(0, 1), 255.0), iterations=1, rate=0.25).costs[0, :, 0].tolist()
     [2.0, 4.0, 2.0]
     """
     return membrane_diffusion(volume, partial, iterations=iterations, rate=rate, beta=0.0)

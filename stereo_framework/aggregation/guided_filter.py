@@ -78,10 +78,10 @@ def guided_filter(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> image = np.array([[0, 0, 0, 255, 255, 255]], np.uint8)
     >>> costs = np.array([[0, 9, 0, 5, 5, 5]], np.float32)[..., None].repeat(2, axis=2)
-    >>> guided_filter(CostVolume(costs, Search(0, 1), 9.0), image, size=3).costs[0, :, 0].round(2)
+    >>> guided_filter(CostVolume(costs, SearchRange(0, 1), 9.0), image, size=3).costs[0, :, 0].round(2)
     array([3.75, 4.  , 2.5 , 5.  , 5.  , 5.  ], dtype=float32)
     """
     radius = size // 2

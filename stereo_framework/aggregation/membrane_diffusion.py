@@ -68,9 +68,9 @@ def membrane_diffusion(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.array([[0, 8, 0]], np.float32)[..., None].repeat(2, axis=2)
-    >>> membrane_diffusion(CostVolume(costs, Search(0, 1), 255.0), iterations=1, rate=0.125, beta=4.0).costs[0, :, 0].tolist()
+    >>> membrane_diffusion(CostVolume(costs, SearchRange(0, 1), 255.0), iterations=1, rate=0.125, beta=4.0).costs[0, :, 0].tolist()
     [1.0, 6.0, 1.0]
     """
     # As the original computes in float32: the factor of the cell itself follows from the rounded rate, so that the three sum to one.

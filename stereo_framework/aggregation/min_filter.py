@@ -48,9 +48,9 @@ def min_filter(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.array([[5, 7, 9, 2]], np.float32)[..., None].repeat(2, axis=2)
-    >>> min_filter(CostVolume(costs, Search(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
+    >>> min_filter(CostVolume(costs, SearchRange(0, 1), 255.0), size=3).costs[0, :, 0].tolist()
     [5.0, 5.0, 2.0, 2.0]
     """
     costs, minimum = volume.costs, np.empty_like(volume.costs)

@@ -64,10 +64,10 @@ def minimum_spanning_tree(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> image = np.array([[90, 90, 90, 200, 200, 200]], np.uint8)
     >>> costs = np.array([[0, 9, 0, 5, 5, 5]], np.float32)[..., None].repeat(2, axis=2)
-    >>> minimum_spanning_tree(CostVolume(costs, Search(0, 1), 9.0), image).costs[0, :, 0].round(2)
+    >>> minimum_spanning_tree(CostVolume(costs, SearchRange(0, 1), 9.0), image).costs[0, :, 0].round(2)
     array([3.03, 3.03, 3.03, 4.97, 4.97, 4.97], dtype=float32)
     """
     tree = _tree(reference)

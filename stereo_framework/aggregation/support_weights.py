@@ -89,10 +89,10 @@ def support_weights(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> image = np.array([[90, 90, 90, 200, 200, 200]], np.uint8)
     >>> costs = np.array([[0, 9, 0, 5, 5, 5]], np.float32)[..., None].repeat(2, axis=2)
-    >>> support_weights(CostVolume(costs, Search(0, 1), 9.0), image, image, size=3).costs[0, :, 0].round(2)
+    >>> support_weights(CostVolume(costs, SearchRange(0, 1), 9.0), image, image, size=3).costs[0, :, 0].round(2)
     array([4.24, 3.23, 4.24, 5.  , 5.  , 5.  ], dtype=float32)
     """
     search, (rows, columns, _) = volume.search, volume.costs.shape

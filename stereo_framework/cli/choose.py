@@ -52,7 +52,7 @@ def choose(
     """
     import yaml
 
-    from stereo_framework.core.scene import Search
+    from stereo_framework.core.scene import SearchRange
     from stereo_framework.datasets import load_scene, pair_scene
     from stereo_framework.figures.disparity_figures import write_comparison
     from stereo_framework.io import output_folder, write_bytes, write_disparity
@@ -70,7 +70,7 @@ def choose(
         own = (
             None
             if disparity_range in (None, "auto")
-            else Search.covering(*_shared.disparities(str(disparity_range)))
+            else SearchRange.covering(*_shared.disparities(str(disparity_range)))
         )
         known = pair_scene(left, right, own, upright=True)
     known, told = stretched(known) if stretch else (known, "")

@@ -50,8 +50,8 @@ def ambiguity(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
-    >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> from stereo_framework import SearchRange
+    >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 5]]], np.uint8), SearchRange(0, 3), 10.0)
     >>> round(float(ambiguity(np.ones((1, 4), np.float32), volume, None, excess=0.7)[0, 3]), 3)
     0.905
     """

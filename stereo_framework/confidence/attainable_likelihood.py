@@ -49,8 +49,8 @@ def attainable_likelihood(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
-    >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 10]]], np.uint8), Search(0, 3), 10.0)
+    >>> from stereo_framework import SearchRange
+    >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 10]]], np.uint8), SearchRange(0, 3), 10.0)
     >>> round(float(attainable_likelihood(np.ones((1, 4), np.float32), volume, None, sigma=0.372)[0, 3]), 3)
     0.925
     """

@@ -13,7 +13,7 @@ from stereo_framework.core.stage import (
     Disparity,
     Image,
     PositiveInt,
-    Search,
+    SearchRange,
     Unit,
     stage,
 )
@@ -26,7 +26,7 @@ from stereo_framework.kernels.window_statistics import extended
 def distinctiveness(
     disparity: Disparity,
     reference: Image,
-    search: Search,
+    search: SearchRange,
     *,
     size: Annotated[PositiveInt, Unit("pixels")] = 9,
 ) -> ConfidenceMap:
@@ -38,7 +38,7 @@ def distinctiveness(
         Pixels, NaN = no estimate.
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Its width says how far to the left and right other windows are searched.
     size : int
         Side of the windows, in pixels.
@@ -62,7 +62,7 @@ def distinctiveness(
     --------
     >>> import numpy as np
     >>> row = np.array([[10, 20, 90, 20]], np.uint8)
-    >>> distinctiveness(np.zeros((1, 4), np.float32), row, Search(0, 2), size=1).tolist()
+    >>> distinctiveness(np.zeros((1, 4), np.float32), row, SearchRange(0, 2), size=1).tolist()
     [[10.0, 0.0, 70.0, 0.0]]
     """
     image = extended(reference, size)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.core.stage import ConfidenceMap, Disparity, Search, View, stage
+from stereo_framework.core.stage import ConfidenceMap, Disparity, SearchRange, View, stage
 from stereo_framework.kernels.left_right import apart
 
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3 (LRC); Egnal & Wildes 2002")
-def left_right_consistency(disparity: Disparity, other: View, search: Search) -> ConfidenceMap:
+def left_right_consistency(disparity: Disparity, other: View, search: SearchRange) -> ConfidenceMap:
     """Minus the difference between a pixel's disparity and the disparity of its matched pixel in the match frame's own map.
 
     Parameters
@@ -18,7 +18,7 @@ def left_right_consistency(disparity: Disparity, other: View, search: Search) ->
         Pixels, NaN = no estimate.
     other : View
         The match frame's disparity map.
-    search : Search
+    search : SearchRange
         Its direction says where the match frame lies; its width bounds the differences.
 
     Returns
@@ -35,8 +35,8 @@ def left_right_consistency(disparity: Disparity, other: View, search: Search) ->
     --------
     >>> import numpy as np
     >>> left, right = np.float32([[0, 0, 1, 1]]), np.float32([[0, 1, 0.5, 0]])
-    >>> other = View(right, np.zeros((1, 4), np.uint8), Search(0, 2, direction=-1))
-    >>> left_right_consistency(left, other, Search(0, 2)).tolist()
+    >>> other = View(right, np.zeros((1, 4), np.uint8), SearchRange(0, 2, direction=-1))
+    >>> left_right_consistency(left, other, SearchRange(0, 2)).tolist()
     [[0.0, -1.0, 0.0, -0.5]]
     """
     difference = apart(disparity, other.disparity, search.direction)

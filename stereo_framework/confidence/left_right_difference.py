@@ -36,8 +36,8 @@ def left_right_difference(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
-    >>> volume = CostVolume(np.array([4 * [[10, 2, 8, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> from stereo_framework import SearchRange
+    >>> volume = CostVolume(np.array([4 * [[10, 2, 8, 5]]], np.uint8), SearchRange(0, 3), 10.0)
     >>> round(float(left_right_difference(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     300000.0
     """

@@ -33,8 +33,8 @@ def peak_ratio_naive(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
-    >>> volume = CostVolume(np.array([4 * [[10, 2, 3, 5]]], np.uint8), Search(0, 3), 10.0)
+    >>> from stereo_framework import SearchRange
+    >>> volume = CostVolume(np.array([4 * [[10, 2, 3, 5]]], np.uint8), SearchRange(0, 3), 10.0)
     >>> round(float(peak_ratio_naive(np.ones((1, 4), np.float32), volume, None)[0, 3]), 3)
     1.5
     """

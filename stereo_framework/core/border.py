@@ -18,7 +18,7 @@ from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.frames import LARGEST_EXACT
 from stereo_framework.core.pair import Pair, intensity_fault
 from stereo_framework.core.parameters import check_kind, in_short
-from stereo_framework.core.scene import Search, intensities, read_only, scale_doubt
+from stereo_framework.core.scene import SearchRange, intensities, read_only, scale_doubt
 from stereo_framework.core.search import are_ends
 from stereo_framework.core.view import View, in_one_form, mapped
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
@@ -128,14 +128,14 @@ def _meant(name: str, value: Any) -> Any:
     most; a map for the view of an image of which nothing else is known.
     """
     if name == "search" and are_ends(value):
-        return Search.of(value)
+        return SearchRange.of(value)
     if (
         isinstance(value, np.ndarray)
         and _KINDS.get(name) is _VOLUME
         and value.ndim == 3
         and value.size
     ):
-        return CostVolume(value, Search(0, max(value.shape[2] - 1, 1)), float(value.max()))
+        return CostVolume(value, SearchRange(0, max(value.shape[2] - 1, 1)), float(value.max()))
     if isinstance(value, np.ndarray) and name == "other" and value.dtype.kind == "f":
         return View(value, status_of(value))
     return value
@@ -188,7 +188,7 @@ def _remedy(array: NDArray, role: str) -> str:
     if role != "disparity" or array.dtype.kind not in "iu":
         return ""
     return (
-        "; convert levels with Search.disparity_of(levels), and whole disparities in pixels with .astype(numpy.float32), "
+        "; convert levels with SearchRange.disparity_of(levels), and whole disparities in pixels with .astype(numpy.float32), "
         "NaN = no estimate"
     )
 
@@ -320,7 +320,7 @@ _KINDS: Mapping[str, tuple[type, str]] = {
     "reference": _IMAGE,
     "match": _IMAGE,
     "corrected": (tuple, "a tuple of two images"),
-    "search": (Search, "a Search, such as Search(0, 63), or its two ends, (0, 63)"),
+    "search": (SearchRange, "a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"),
     "volume": _VOLUME,
     "raw": _VOLUME,
     "partial": _VOLUME,
@@ -331,7 +331,7 @@ _KINDS: Mapping[str, tuple[type, str]] = {
     "mask": (SearchMask, "a SearchMask or None"),
     "alternatives": (Mapping, "a mapping of names to Views"),
     "confidence": (Mapping, "a mapping of names to maps"),
-    "pair": (Pair, "a Pair, such as Pair(reference, match, Search(0, 63))"),
+    "pair": (Pair, "a Pair, such as Pair(reference, match, SearchRange(0, 63))"),
 }
 
 

@@ -13,7 +13,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked, checked_fields
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.parameters import Checked, Positive, brief
-from stereo_framework.core.scene import Image, Scene, Search, intensities
+from stereo_framework.core.scene import Image, Scene, SearchRange, intensities
 from stereo_framework.core.volume import SearchMask
 
 BlockSize = Annotated[int, Ge(1), Le(limits.WINDOW)]
@@ -64,7 +64,7 @@ class Pair:
     ----------
     reference, match : ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, finite, of one size; those of 16 bits are divided by 257.
-    search : Search or (float, float)
+    search : SearchRange or (float, float)
     mask : SearchMask, optional
     scene : Scene, optional
         Where the pair comes from, for matchers that name it.
@@ -78,7 +78,7 @@ class Pair:
 
     reference: Image
     match: Image
-    search: Annotated[Search, Checked(Search.of)]
+    search: Annotated[SearchRange, Checked(SearchRange.of)]
     mask: SearchMask | None = None
     scene: Scene | None = None
 
@@ -107,13 +107,13 @@ class Pair:
 
     @staticmethod
     @checked()
-    def of(scene: Scene, search: Search | None = None) -> Pair:
+    def of(scene: Scene, search: SearchRange | None = None) -> Pair:
         """The frame pair of a scene.
 
         Parameters
         ----------
         scene : Scene
-        search : Search, optional
+        search : SearchRange, optional
             Instead of the scene's own; its direction is taken from the scene.
 
         Raises
@@ -204,7 +204,7 @@ class Pair:
 
         lowest = down(search.minimum)
         highest = max(up(search.maximum), lowest + step)
-        smaller_search = Search(lowest, highest, step, search.direction)
+        smaller_search = SearchRange(lowest, highest, step, search.direction)
         reference = shrunk(self.reference, factor)
         match = shrunk(self.match, factor)
         if self.mask is None:

@@ -29,7 +29,7 @@ from stereo_framework.core.frames import (
     read_only,
     unmasked,
 )
-from stereo_framework.core.search import Search, SearchArgument
+from stereo_framework.core.search import SearchArgument, SearchRange
 
 EVALUATED = "evaluated"
 """The mask of a scene outside of which nothing is evaluated, whatever the protocol."""
@@ -51,7 +51,7 @@ class Scene:
         From left to right or in any other order; `position` counts.
     reference_index, match_index : int
         Which frames are matched.
-    search : Search or None
+    search : SearchRange or None
         Disparity range of the pair; its direction is taken from the frames.
     truths : mapping of (int, int) to callable
         Ground-truth loaders by frame pair: ``truths[2, 6]`` gives the disparities of frame 2 towards frame 6 in pixels.
@@ -81,7 +81,7 @@ class Scene:
     frames: tuple[Frame, ...]
     reference_index: int = 0
     match_index: int = 1
-    search: Search | None = None
+    search: SearchRange | None = None
     truths: Mapping[tuple[int, int], Callable[[], Disparity]] = field(default_factory=dict)
     masks: Mapping[str, Callable[[], Mask]] = field(default_factory=dict)
     calibration: Calibration | None = None
@@ -136,7 +136,7 @@ class Scene:
         ----------
         left, right : ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
             Intensities 0..255, those of 16 bits are divided by 257; NaN = no data.
-        disparities : (float, float) or Search, optional
+        disparities : (float, float) or SearchRange, optional
             Smallest and largest disparity in pixels, both included.
         name : str
         truth : ndarray, float32, (rows, columns), optional
@@ -178,7 +178,7 @@ class Scene:
         return Scene(
             name,
             frames,
-            search=None if disparities is None else Search.of(disparities),
+            search=None if disparities is None else SearchRange.of(disparities),
             truths={} if truth is None else {(0, 1): Given(truth)},
             ranges={
                 (0, 1): Given((nothing if low is None else low, nothing if high is None else high))
@@ -381,14 +381,16 @@ class Scene:
         )
 
     @checked()
-    def pair(self, reference_index: int, match_index: int, search: Search | None = None) -> Scene:
+    def pair(
+        self, reference_index: int, match_index: int, search: SearchRange | None = None
+    ) -> Scene:
         """The same sequence with another frame pair. Truth goes with its own pair, masks and the stand-in only with the present one; the border stays.
 
         Parameters
         ----------
         reference_index, match_index : int
             Frames to match.
-        search : Search, optional
+        search : SearchRange, optional
             Range of the new pair. Without it the present range is scaled by the ratio of the frame distances.
         """
         same = (reference_index, match_index) == (self.reference_index, self.match_index)

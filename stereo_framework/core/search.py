@@ -18,7 +18,7 @@ from stereo_framework.core.parameters import Words
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchRange:
     """The disparities that are tried, in pixels: ``minimum, minimum + step, ..., maximum``.
 
     Parameters
@@ -63,7 +63,9 @@ class Search:
             )
 
     @staticmethod
-    def covering(minimum: float, maximum: float, step: float = 1, direction: int = 1) -> Search:
+    def covering(
+        minimum: float, maximum: float, step: float = 1, direction: int = 1
+    ) -> SearchRange:
         """Return the smallest valid search range that contains two disparities.
 
         Use it if the ends of a range come from a user or an estimate, because these ends
@@ -81,7 +83,7 @@ class Search:
 
         Returns
         -------
-        Search
+        SearchRange
             Search range with at least two levels; its ends are `minimum` and `maximum` if
             these lie on the grid.
 
@@ -93,7 +95,7 @@ class Search:
 
         Examples
         --------
-        >>> print(Search.covering(5.5, 58.7), Search.covering(5.5, 58.7, 0.5), sep=", ")
+        >>> print(SearchRange.covering(5.5, 58.7), SearchRange.covering(5.5, 58.7, 0.5), sep=", ")
         5..59 step 1, 5.5..59 step 0.5
         """
         lowest = _checked_number("minimum", minimum)
@@ -104,10 +106,10 @@ class Search:
         first = _grid_position(lowest, spacing, math.floor)
         last = _grid_position(highest, spacing, math.ceil)
         last = max(last, first + spacing)
-        return Search(first, last, spacing, direction)
+        return SearchRange(first, last, spacing, direction)
 
     @staticmethod
-    def of(given: Search | Sequence[float] | NDArray) -> Search:
+    def of(given: SearchRange | Sequence[float] | NDArray) -> SearchRange:
         """Return a search range that is given as such, or by its two ends and perhaps its step.
 
         Raises
@@ -115,11 +117,11 @@ class Search:
         ParameterError
             The argument is none of these, or there is no such range.
         """
-        if isinstance(given, Search):
+        if isinstance(given, SearchRange):
             return given
         if are_ends(given):
-            return Search(*given)
-        message = f"search is {shown(given)}; expected a Search, such as Search(0, 63), or its two ends, (0, 63)"
+            return SearchRange(*given)
+        message = f"search is {shown(given)}; expected a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"
         raise ParameterError(message)
 
     @property
@@ -148,7 +150,7 @@ class Search:
 
         Examples
         --------
-        >>> Search(0, 2).disparity_of(np.array([2, 0, -1])).tolist()
+        >>> SearchRange(0, 2).disparity_of(np.array([2, 0, -1])).tolist()
         [2.0, 0.0, nan]
         """
         if levels.dtype.kind not in "iu":
@@ -180,7 +182,7 @@ class Search:
 
         Examples
         --------
-        >>> list(Search(0, 1).columns(5))
+        >>> list(SearchRange(0, 1).columns(5))
         [(slice(0, 5, None), slice(0, 5, None)), (slice(1, 5, None), slice(0, 4, None))]
         """
         if self.denominator > 1:
@@ -228,7 +230,7 @@ class Search:
 
         Examples
         --------
-        >>> Search(0, 2).in_view(3).tolist()
+        >>> SearchRange(0, 2).in_view(3).tolist()
         [[True, False, False], [True, True, False], [True, True, True]]
         """
         x = np.arange(columns)[:, None] * self.denominator
@@ -265,7 +267,7 @@ class Search:
 
         Examples
         --------
-        >>> Search(0, 400).check_width(741)
+        >>> SearchRange(0, 400).check_width(741)
         'the range 0..400 of disparities is wider than half of the 741 columns of the image; most of it is out of view nearly everywhere'
         """
         said, width = (
@@ -285,11 +287,13 @@ class Search:
         return ""
 
     @checked()
-    def scaled(self, scale: float) -> Search:
+    def scaled(self, scale: float) -> SearchRange:
         """The range of a pair whose frames are `scale` times as far apart, widened to whole pixels."""
         if scale == 1:
             return self
-        return Search(math.floor(self.minimum * scale), math.ceil(self.maximum * scale), self.step)
+        return SearchRange(
+            math.floor(self.minimum * scale), math.ceil(self.maximum * scale), self.step
+        )
 
     def __str__(self) -> str:
         return f"{self.minimum:g}..{self.maximum:g} step {self.step:g}"
@@ -299,8 +303,8 @@ ImageWidth = Annotated[int, Ge(0), Le(2**31)]
 """Annotation of a number of columns."""
 
 SearchArgument = Annotated[
-    Search | tuple[AnyNumber, AnyNumber] | tuple[AnyNumber, AnyNumber, AnyNumber],
-    Words("a Search, such as Search(0, 63), or its two ends, (0, 63)"),
+    SearchRange | tuple[AnyNumber, AnyNumber] | tuple[AnyNumber, AnyNumber, AnyNumber],
+    Words("a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"),
 ]
 """Annotation of a search range that a user gives: as such, or by its ends and perhaps its step."""
 
@@ -443,12 +447,12 @@ class Geometry(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def geometry(columns: int, search: Search) -> Geometry:
+def geometry(columns: int, search: SearchRange) -> Geometry:
     """The geometry of rows of `columns` pixels.
 
     Examples
     --------
-    >>> found = geometry(3, Search(0, 1))
+    >>> found = geometry(3, SearchRange(0, 1))
     >>> found.starts.tolist(), found.stops.tolist(), found.clipped.tolist()
     ([0, 0, 0], [1, 2, 2], [0])
 

@@ -42,7 +42,7 @@ from stereo_framework.core.parameters import (
 )
 from stereo_framework.core.plugins import import_file, installed_plugins, load_plugin
 from stereo_framework.core.registry import Registry
-from stereo_framework.core.scene import Disparity, Image, Mask, Scene, Search, read_only
+from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange, read_only
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS, Slot
 from stereo_framework.core.view import View, in_one_form, one_of
 from stereo_framework.core.volume import (
@@ -85,7 +85,7 @@ class Stage:
         the stage does as many iterations more as the parameter says, and the result is, bit for bit, that of all of them.
     memory : int or callable, optional
         For the estimate of memory: how many volumes the stage holds at most while it works, its result included, besides the one that it is given;
-        default: 4 in aggregation, else 2. Of a scheme that cuts pairs up: takes rows and columns of a pair, its `Search`, and the stage's parameters, and
+        default: 4 in aggregation, else 2. Of a scheme that cuts pairs up: takes rows and columns of a pair, its `SearchRange`, and the stage's parameters, and
         returns rows and columns of the largest pair that the scheme makes of it.
     integer : bool
         The stage takes, or makes, volumes of uint8 and uint16 costs. For any other stage the pipeline converts them to float32.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import brief
-from stereo_framework.core.scene import Image, Mask, Scene, Search, read_only
+from stereo_framework.core.scene import Image, Mask, Scene, SearchRange, read_only
 from stereo_framework.core.volume import (
     CostVolume,
     Labeling,
@@ -37,7 +37,7 @@ class View:
         Pixels, NaN = no estimate.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
-    search : Search
+    search : SearchRange
         Of this view; its direction is the opposite of the other's.
     confidence : mapping of str to ndarray, float32, (rows, columns)
         Higher = surer.
@@ -341,7 +341,7 @@ def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -
 
 
 def differences(
-    reference: Image, match: Image, search: Search, initial: View
+    reference: Image, match: Image, search: SearchRange, initial: View
 ) -> tuple[Mask, NDArray[np.float32]]:
     """Which pixels a look at a pair has matched with one in view, and by how much each is brighter than that.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.arguments import AnyNumber, checked, checked_fields
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import brief, in_short
-from stereo_framework.core.scene import Disparity, Mask, Search, read_only
+from stereo_framework.core.scene import Disparity, Mask, SearchRange, read_only
 from stereo_framework.kernels.closed_cells import (
     close_cells,
     closed_levels,
@@ -45,14 +45,14 @@ class CostVolume:
     ----------
     costs : ndarray, float32, uint8 or uint16, (rows, columns, levels)
         Cost of giving a pixel a disparity; lower is better. C order. Only stages declared with ``integer=True`` take integer costs.
-    search : Search
+    search : SearchRange
         Disparity of each level.
     outside : float
         The finite cost held by cells whose match position lies outside the match image.
     """
 
     costs: Costs
-    search: Search
+    search: SearchRange
     outside: AnyNumber
 
     @property
@@ -96,11 +96,11 @@ class CostVolume:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Cells in view, bool ``(columns, levels)``, the same for every row: `Search.in_view`."""
+        """Cells in view, bool ``(columns, levels)``, the same for every row: `SearchRange.in_view`."""
         return self.search.in_view(self.shape[1])
 
 
-def as_volume(costs: CostVolume | NDArray, search: Search) -> CostVolume:
+def as_volume(costs: CostVolume | NDArray, search: SearchRange) -> CostVolume:
     """A volume, or what a cost returned in its place: an array (rows, columns, levels), whose cells out of view are NaN and get the largest cost."""
     if (
         isinstance(costs, CostVolume)
@@ -149,7 +149,7 @@ def restore_outside(volume: CostVolume) -> CostVolume:
 def restore_outside_inplace(volume: CostVolume) -> None:
     """`restore_outside` without the copy, for a caller that owns the volume."""
     search = volume.search
-    # At whole steps the cells out of `Search.in_view`. Slices: no mask is as fast.
+    # At whole steps the cells out of `SearchRange.in_view`. Slices: no mask is as fast.
     columns = volume.shape[1]
     last = (columns - 1) * search.denominator
     fine = search.first + search.stride * np.arange(search.levels)
@@ -337,12 +337,12 @@ class SearchMask:
             }
         )
 
-    def exchanged(self, search: Search) -> SearchMask:
+    def exchanged(self, search: SearchRange) -> SearchMask:
         """The mask of the exchanged pair.
 
         Parameters
         ----------
-        search : Search
+        search : SearchRange
             Of this pair. Where no range of the match pixels is given, each gets the smallest interval over the open cells of the reference
             pixels that reach it, which is empty where none does.
         """
@@ -352,15 +352,15 @@ class SearchMask:
             low, high = reached(self.maps(limits[0].shape), _grid(search))
         return SearchMask(self.match_valid, self.valid, low, high, self.low, self.high)
 
-    def invalid(self, search: Search, shape: tuple[int, int]) -> Mask:
+    def invalid(self, search: SearchRange, shape: tuple[int, int]) -> Mask:
         """The pixels without an open cell, bool ``(rows, columns)``."""
         return without_open_cell(self.maps(shape), _grid(search))
 
-    def closed(self, levels: Levels, search: Search) -> Mask:
+    def closed(self, levels: Levels, search: SearchRange) -> Mask:
         """The pixels whose level lies in a closed cell, bool ``(rows, columns)``; unassigned levels (-1) lie in none."""
         return closed_levels(levels, self.maps(levels.shape), _grid(search))
 
-    def beside_closed(self, disparity: Disparity, search: Search) -> Mask:
+    def beside_closed(self, disparity: Disparity, search: SearchRange) -> Mask:
         """The pixels whose level or one of its neighbours is closed, bool ``(rows, columns)``: no curve goes through their three costs.
 
         At either end of the range the three outermost levels count. Pixels without a disparity lie in none.
@@ -384,7 +384,7 @@ class SearchMask:
 
         over_rows(run, len(costs), costs.size)
 
-    def ranges(self, search: Search, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
+    def ranges(self, search: SearchRange, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
         """The smallest and the largest disparity that each reference pixel may have, float32 ``(rows, columns)``, whatever is closed between them."""
         _, _, low, high = self.maps(shape)
         return np.maximum(low, np.float32(search.minimum)), np.minimum(
@@ -406,7 +406,7 @@ class SearchMask:
         return tuple(map(read_only, (*masks, low, high)))  # type: ignore[return-value]
 
 
-def _grid(search: Search) -> tuple[int, int, int, int, int]:
+def _grid(search: SearchRange) -> tuple[int, int, int, int, int]:
     """The levels of a search as the kernels of closed cells count them."""
     return search.first, search.stride, search.denominator, search.direction, search.levels
 
@@ -432,7 +432,7 @@ class Labeling:
         No labelling has a lower energy than this. -inf counts as no bound.
     objective : float, optional
         Value of the optimizer's own objective where that is not the energy.
-    search : Search, optional
+    search : SearchRange, optional
         The disparities of the levels.
     """
 
@@ -442,7 +442,7 @@ class Labeling:
     trace: tuple[tuple[float, ...], ...] = ()
     lower_bound: float | None = None
     objective: float | None = None
-    search: Search | None = None
+    search: SearchRange | None = None
 
     @property
     def disparity(self) -> Disparity:

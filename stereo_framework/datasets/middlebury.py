@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Calibration, Disparity, Scene, Search
+from stereo_framework.core.scene import Calibration, Disparity, Scene, SearchRange
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.io import read_bytes, read_calibration, read_disparity, read_mask
@@ -62,7 +62,7 @@ def listed(folder: Path, name: str) -> Scene:
     there = [
         i for i, file in enumerate(files) if not sparse or i in match or (place / file).is_file()
     ]
-    entry["search"] = Search(*entry["search"])
+    entry["search"] = SearchRange(*entry["search"])
     if "calibration" in entry:
         entry["calibration"] = Calibration(*entry["calibration"])
     return Scene(
@@ -142,7 +142,7 @@ def structured_light(folder: Path, name: str) -> Scene:
         frames_of(images, {i: f"view{i}.png" for i in views}),
         reference,
         match,
-        Search(0, _FULL_SEARCH // reduction - 1),
+        SearchRange(0, _FULL_SEARCH // reduction - 1),
         truths_of(truths, partial(_truth, reduction=reduction)),
         calibration=_calibration(scene / "dmin.txt", reduction),
         reduction=reduction,
@@ -232,7 +232,7 @@ def eth3d(folder: Path, name: str) -> Scene:
     part, _, scene = name.partition("/")
     found = _calibrated(folder / name, folder / f"{part}_gt" / scene)
     return replace(
-        found, search=Search(0, min(int(found.largest_disparity or _LEVELS), _LEVELS) - 1)
+        found, search=SearchRange(0, min(int(found.largest_disparity or _LEVELS), _LEVELS) - 1)
     )
 
 
@@ -252,7 +252,7 @@ def _calibrated(folder: Path, *others: Path) -> Scene:
     return Scene(
         folder.name,
         frames_of(folder, {0: "im0.png", 1: "im1.png"}, calibration),
-        search=Search(0, ndisp - 1),
+        search=SearchRange(0, ndisp - 1),
         truths=truths_of(
             {(0, 1): first("disp0GT.pfm", "disp0.pfm"), (1, 0): first("disp1GT.pfm", "disp1.pfm")}
         ),

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from stereo_framework.core.errors import DataError, MissingExtraError, brings
-from stereo_framework.core.scene import Disparity, Mask, Scene, Search
+from stereo_framework.core.scene import Disparity, Mask, Scene, SearchRange
 from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.datasets.scene_file import pair_scene
 from stereo_framework.io import read_disparity, read_grey, read_kitti_calibration
@@ -97,7 +97,7 @@ def _scene(
     return Scene(
         name,
         frames_of(part, {0: f"{left}/{file}", 1: f"{right}/{file}"}, calibration),
-        search=Search(0, 255),
+        search=SearchRange(0, 255),
         truths=truths_of({(0, 1): there.get("")}),
         masks=masks,
         calibration=calibration,

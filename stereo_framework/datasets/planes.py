@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked, checked_fields
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Disparity, Frame, Mask, Scene, Search
+from stereo_framework.core.scene import Disparity, Frame, Mask, Scene, SearchRange
 from stereo_framework.datasets.textures import Grid, Texture, evaluate
 
 Floats = NDArray[np.float64]
@@ -194,7 +194,7 @@ def planes_scene(
     rows: int,
     columns: int,
     positions: Sequence[float] = SEVEN_FRAMES,
-    search: Search | None = None,
+    search: SearchRange | None = None,
     noise: float = 1.0,
     seed: int = 0,
     name: str = "planes",
@@ -209,7 +209,7 @@ def planes_scene(
         Image size in pixels.
     positions : sequence of float
         Positions of the cameras. They must include 0, the reference frame, and 1, the match frame to its right.
-    search : Search, optional
+    search : SearchRange, optional
         By default the whole pixels around the reference frame's truth.
     noise : float
         Standard deviation of the noise in grey levels, independent in every frame, pixel and channel.
@@ -269,7 +269,7 @@ def planes_scene(
     if search is None:
         disparity = truth(0, 1)
         low = math.floor(disparity.min())
-        search = Search(low, max(math.ceil(disparity.max()), low + 1))
+        search = SearchRange(low, max(math.ceil(disparity.max()), low + 1))
     return Scene(
         name,
         tuple(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Scene, Search
+from stereo_framework.core.scene import Scene, SearchRange
 from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.planes import (
     Outline,
@@ -61,7 +61,7 @@ def load(name: str) -> Scene:
     entry = shipped_yaml("datasets/ready_made.yaml")[name]
     planes, search = (
         [_plane(**plane) for plane in entry.pop("planes")],
-        Search(*entry.pop("search")),
+        SearchRange(*entry.pop("search")),
     )
     return planes_scene(planes, rows=ROWS, columns=COLUMNS, search=search, name=name, **entry)
 
@@ -214,7 +214,7 @@ def town(*, rows: int, columns: int, levels: int, seed: int = 6, name: str = "to
         rows=rows,
         columns=columns,
         positions=(0, 1),
-        search=Search(0, top),
+        search=SearchRange(0, top),
         noise=2,
         seed=seed,
         name=name,

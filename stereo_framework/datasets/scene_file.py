@@ -38,7 +38,7 @@ from stereo_framework.core.scene import (
     Frame,
     Image,
     Scene,
-    Search,
+    SearchRange,
 )
 from stereo_framework.core.search import SearchArgument
 from stereo_framework.io import (
@@ -106,7 +106,7 @@ def load(path: PathLike) -> Scene:
     truths = {pair: map_in(entry.truth), pair[::-1]: map_in(entry.match_truth)}
     try:
         if given:
-            search: Search | None = Search(given.minimum, given.maximum, given.step)
+            search: SearchRange | None = SearchRange(given.minimum, given.maximum, given.step)
         else:
             search = _range_beside(folder / entry.frames[pair[0]].file, upright=entry.upright)
         return Scene(
@@ -147,7 +147,7 @@ def pair_scene(
     left, right : path-like
         Images. Pixels that an alpha channel makes transparent, that have the value of a TIFF's nodata tag, or that are NaN in a float image (PFM, npy,
         TIFF) hold no data.
-    search : Search or (float, float), optional
+    search : SearchRange or (float, float), optional
         Disparity range in pixels, both ends included. Default: what the calib.txt beside the left image says, if there is one.
     truth : path-like, optional
         Disparity map of the left image, see `read_disparity`.
@@ -174,7 +174,7 @@ def pair_scene(
     name = harmless(
         "/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}")))
     )
-    search = _range_beside(left, upright=upright) if search is None else Search.of(search)
+    search = _range_beside(left, upright=upright) if search is None else SearchRange.of(search)
     return Scene(
         name,
         (
@@ -206,7 +206,7 @@ def _file(read: Callable[..., Any], path: PathLike, **how: Any) -> _Load:
 _map = partial(_file, read_disparity)
 
 
-def _range_beside(image: Path, *, upright: bool = False) -> Search | None:
+def _range_beside(image: Path, *, upright: bool = False) -> SearchRange | None:
     """Return the search range from a Middlebury calib.txt beside an image.
 
     If the file states another size than that of the image, the range is scaled. None if
@@ -219,11 +219,11 @@ def _range_beside(image: Path, *, upright: bool = False) -> Search | None:
     if ndisp is None:
         return None
     if calibration.size is None or not image.is_file():
-        return Search(0, ndisp - 1)
+        return SearchRange(0, ndisp - 1)
     rows, columns = read_image(image, upright=upright).shape[:2]
     ratio = size_ratio(calibration.size, (columns, rows))
     if ratio == 1:
-        return Search(0, ndisp - 1)
+        return SearchRange(0, ndisp - 1)
 
     sizes = f"{calib}: is for images of {calibration.size[0]}x{calibration.size[1]} pixels, and {image.name} has {columns}x{rows}"
     if ratio is None:
@@ -234,10 +234,10 @@ def _range_beside(image: Path, *, upright: bool = False) -> Search | None:
         f"{sizes}, so its range of disparities, 0 to {ndisp - 1}, was scaled to 0 to {largest}"
     )
     warn([message], DataWarning)
-    return Search(0, largest)
+    return SearchRange(0, largest)
 
 
-def _image(path: Path, search: Search | None, *, upright: bool = False) -> Image:
+def _image(path: Path, search: SearchRange | None, *, upright: bool = False) -> Image:
     """Read an image, without pixels that hold no data; for the reference frame, its declared range of disparities is checked."""
     image = read_image(path, masked=True, upright=upright)
     if search is not None:
@@ -254,7 +254,7 @@ def _frame(
     path: Path,
     position: float,
     mask: PathLike | None,
-    search: Search | None = None,
+    search: SearchRange | None = None,
     *,
     upright: bool = False,
 ) -> Frame:
@@ -292,7 +292,7 @@ _TEXT = Path(__file__).with_name("new_scene.txt")
 """What is written, with names in braces that are filled in."""
 
 
-def new_scene(folder: Path, estimate: Callable[[Scene], Search]) -> Path:
+def new_scene(folder: Path, estimate: Callable[[Scene], SearchRange]) -> Path:
     """Write a ``scene.yaml`` for two images in a folder: left and right, or the first two by name, such as im0 and im1.
 
     Parameters

@@ -13,7 +13,7 @@ from stereo_framework.core.border import fault
 from stereo_framework.core.calls import CallReport
 from stereo_framework.core.errors import StereoFrameworkError, harmless, one_line, place_of
 from stereo_framework.core.parameters import in_short
-from stereo_framework.core.scene import Disparity, Search
+from stereo_framework.core.scene import Disparity, SearchRange
 from stereo_framework.core.stage import SLOTS, Stage
 from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
 from stereo_framework.core.view import View, in_one_form
@@ -49,7 +49,7 @@ class Match:
         Values of `Status`.
     levels : ndarray, int16, (rows, columns), or None
         The optimizer's levels, -1 = unassigned; None of a matcher, and where a scheme puts maps together.
-    search : Search
+    search : SearchRange
     energy : float or None
         Data costs plus smoothness of the levels, unassigned pixels filled from the background, which costs as much as a cell out of view where that cell is
         closed; None where there are no levels.
@@ -73,7 +73,7 @@ class Match:
     disparity: Disparity
     status: NDArray[np.uint8]
     levels: Levels | None
-    search: Search
+    search: SearchRange
     energy: float | None
     objective: float | None
     lower_bound: float | None
@@ -137,7 +137,7 @@ def _of_estimates(
 
 
 def warnings(
-    levels: Levels | None, disparity: Disparity, search: Search, scale: str = ""
+    levels: Levels | None, disparity: Disparity, search: SearchRange, scale: str = ""
 ) -> tuple[str, ...]:
     """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range, and the `scale_doubt` of its images."""
     known = disparity[~np.isnan(disparity)]
@@ -492,7 +492,11 @@ def check_direction(
     left, right = (np.ascontiguousarray(texture[:, start : start + 40]) for start in (0, 2))
     shares = []
     for reference, match, direction in ((left, right, 1), (right, left, -1)):
-        data = {"reference": reference, "match": match, "search": Search(0, 5, direction=direction)}
+        data = {
+            "reference": reference,
+            "match": match,
+            "search": SearchRange(0, 5, direction=direction),
+        }
         try:
             levels = call(dict.fromkeys(stage.data) | data).costs[6:-6, 12:-12].argmin(axis=2)
         except Exception:  # too small an image for it, or it takes what is missing here

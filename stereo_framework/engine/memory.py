@@ -10,7 +10,7 @@ import numpy as np
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Search
+from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.step import step
@@ -39,7 +39,7 @@ with three passes of a binomial filter.
 def peak_memory(
     pipelines: Sequence[Any],
     shape: tuple[int, ...],
-    search: Search,
+    search: SearchRange,
     *,
     both: bool = False,
     keep_volume: bool = False,
@@ -50,7 +50,7 @@ def peak_memory(
     ----------
     pipelines : sequence of Pipeline
     shape : (rows, columns)
-    search : Search
+    search : SearchRange
     both, keep_volume : bool
         As of `Walk`.
     """
@@ -61,7 +61,7 @@ def peak_memory(
     return walk.peak
 
 
-def in_tiles(method: Any, shape: tuple[int, ...], search: Search, most: float) -> Any:
+def in_tiles(method: Any, shape: tuple[int, ...], search: SearchRange, most: float) -> Any:
     """The method in the largest tiles whose volumes take at most so many bytes; None where no tiles do, or where a stage cannot work on parts."""
     if any(one.stage.name != tiles.__name__ for one in method.in_slot("scheme")):
         return None
@@ -75,7 +75,7 @@ def in_tiles(method: Any, shape: tuple[int, ...], search: Search, most: float) -
 def refusal(
     method: Any,
     shape: tuple[int, ...],
-    search: Search,
+    search: SearchRange,
     need: float,
     most: float,
     told: str = "allowed (--memory)",
@@ -97,14 +97,16 @@ def refusal(
     )
 
 
-def fitted(method: Any, shape: tuple[int, ...], search: Search, most: float | None = None) -> Any:
+def fitted(
+    method: Any, shape: tuple[int, ...], search: SearchRange, most: float | None = None
+) -> Any:
     """The method as it matches a pair best: whole or, where the pair is large or its volumes would not fit into memory, in tiles.
 
     Parameters
     ----------
     method : Pipeline
     shape : (rows, columns)
-    search : Search
+    search : SearchRange
     most : float, optional
         Bytes that volumes may take. Default: four fifths of what is free.
 
@@ -122,7 +124,7 @@ def fitted(method: Any, shape: tuple[int, ...], search: Search, most: float | No
     return tiled or method
 
 
-def of_large_pair(method: Any, shape: tuple[int, ...], search: Search) -> Any:
+def of_large_pair(method: Any, shape: tuple[int, ...], search: SearchRange) -> Any:
     """The method as it matches a pair of this size on any machine: in `tiles` if it holds whole volumes of 2^29 cells or more, else as it is."""
     cells = math.prod(shape) * search.levels
     if (
@@ -138,11 +140,11 @@ class _Rehearsal(Walk):
     """A walk in which nothing is computed: each volume is a single cell, and they are counted."""
 
     def __init__(
-        self, pipelines: Sequence[Any], shape: tuple[int, ...], search: Search, **options: Any
+        self, pipelines: Sequence[Any], shape: tuple[int, ...], search: SearchRange, **options: Any
     ):
         super().__init__(
             pipelines,
-            Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), Search(0, 1)),
+            Pair(np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8), SearchRange(0, 1)),
             **options,
         )
         self.shape, self.search, self.peak = shape, search, 0

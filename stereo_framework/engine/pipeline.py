@@ -15,7 +15,7 @@ from stereo_framework.core.calls import kept_here
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Scene
-from stereo_framework.core.search import Search
+from stereo_framework.core.search import SearchRange
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
@@ -328,13 +328,13 @@ class Pipeline:
         return found
 
     @checked(
-        scene="a Scene or a Pair, such as Pair(left, right, Search(0, 63))",
-        search="a Search, such as Search(0, 63)",
+        scene="a Scene or a Pair, such as Pair(left, right, SearchRange(0, 63))",
+        search="a SearchRange, such as SearchRange(0, 63)",
     )
     def __call__(
         self,
         scene: Scene | Pair,
-        search: Search | None = None,
+        search: SearchRange | None = None,
         *,
         keep_volume: bool = False,
     ) -> Match:
@@ -343,7 +343,7 @@ class Pipeline:
         Parameters
         ----------
         scene : Scene or Pair
-        search : Search, optional
+        search : SearchRange, optional
             Instead of the scene's own; its direction is taken from the scene.
         keep_volume : bool
             Keep the optimizer's volume in the result. It then exists whole.
@@ -372,7 +372,9 @@ class Pipeline:
             warn(found.warnings)
         return found
 
-    def matched(self, scene: Scene | Pair, search: Search | None = None, **options: Any) -> Match:
+    def matched(
+        self, scene: Scene | Pair, search: SearchRange | None = None, **options: Any
+    ) -> Match:
         """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. The options are those of `Walk`."""
         pair = (
             Pair.of(scene, search)

@@ -18,7 +18,7 @@ from stereo_framework.core.calls import CallReport, Stopped, collecting_reports,
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
-from stereo_framework.core.scene import Scene, Search, scale_doubt
+from stereo_framework.core.scene import Scene, SearchRange, scale_doubt
 from stereo_framework.core.view import Strips, View, Views, in_one_form
 from stereo_framework.engine.match import (
     Match,
@@ -57,7 +57,7 @@ class Walk:
     ----------
     pipelines : sequence of Pipeline
     problem : Scene or Pair
-    search : Search, optional
+    search : SearchRange, optional
         Instead of the scene's own.
     both : bool
         Match both sides: each outcome is a pair of matches, the reference image's first.
@@ -73,7 +73,7 @@ class Walk:
         self,
         pipelines: Sequence[Any],
         problem: Scene | Pair,
-        search: Search | None = None,
+        search: SearchRange | None = None,
         *,
         both: bool = False,
         keep_volume: bool = False,

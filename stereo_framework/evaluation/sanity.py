@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Disparity, Scene, Search, scale_doubt
+from stereo_framework.core.scene import Disparity, Scene, SearchRange, scale_doubt
 from stereo_framework.evaluation.markers import Marker, probable_markers
 
 _FACTORS = (2, 4, 8, 16, 256)
@@ -55,7 +55,7 @@ class Remedies:
 def doubts(
     disparity: Disparity,
     scene: Scene,
-    search: Search | None = None,
+    search: SearchRange | None = None,
     *,
     is_external: bool | None = None,
     remedies: Remedies | None = None,
@@ -68,7 +68,7 @@ def doubts(
         Pixels, NaN = no estimate. A map of another size than the scene's images is
         examined for markers only.
     scene : Scene
-    search : Search, optional
+    search : SearchRange, optional
         The range that was searched; default: the scene's.
     is_external : bool, optional
         Whether the map may hold markers inside of the search range. A method of this
@@ -131,7 +131,7 @@ def _markers_of_truth(truth: Disparity, name: str, remedies: Remedies) -> list[s
 
 
 def _markers_of_map(
-    disparity: Disparity, search: Search | None, *, is_external: bool, scale: float
+    disparity: Disparity, search: SearchRange | None, *, is_external: bool, scale: float
 ) -> list[Marker]:
     """Find probable markers of a map; values that a method has searched are none."""
     markers = probable_markers(disparity, scale=scale)
@@ -169,7 +169,11 @@ def _stored_text(value: float, scale: float) -> str:
 
 
 def _by_range(
-    disparity: Disparity, name: str, search: Search, markers: set[np.float32], remedies: Remedies
+    disparity: Disparity,
+    name: str,
+    search: SearchRange,
+    markers: set[np.float32],
+    remedies: Remedies,
 ) -> list[str]:
     """Report the most frequent value outside the search range, unless it is a marker."""
     sample = disparity[:: max(1, disparity.shape[0] // _ROWS)]

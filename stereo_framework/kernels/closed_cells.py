@@ -2,7 +2,7 @@
 
 `maps` are the masks of the valid pixels of both images, and the smallest and largest disparities of each pixel, infinite where there is no limit; all
 ``(rows, columns)``. Positions in the match image are counted in fine samples, ``denominator`` to a pixel; `grid` holds the fine disparity of level 0, the
-fine samples from level to level, the samples of a pixel, the direction, as `Search` defines them, and the number of levels. A position between two pixels
+fine samples from level to level, the samples of a pixel, the direction, as `SearchRange` defines them, and the number of levels. A position between two pixels
 is closed when one of both is.
 """
 
@@ -46,7 +46,7 @@ def _meets_gap(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
     """Whether a cell in view meets a masked pixel of the row of the match image."""
     first, stride, denominator, direction, _ = grid
     position = x * denominator - direction * (first + stride * level)
-    # In view as in `Search.in_view`, inline for speed.
+    # In view as in `SearchRange.in_view`, inline for speed.
     if position < 0 or position > (match_valid.shape[0] - 1) * denominator:
         return False
     left = position // denominator

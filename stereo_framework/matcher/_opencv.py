@@ -7,7 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from stereo_framework.core.stage import Disparity, Image, ParameterError, Search, SearchMask
+from stereo_framework.core.stage import Disparity, Image, ParameterError, SearchMask, SearchRange
 
 SIXTEENTHS = 16
 """Units of a pixel in OpenCV's maps; it searches a multiple of as many disparities."""
@@ -39,7 +39,7 @@ def check_odd(parameter: str, value: int) -> None:
 def compute(
     matcher: Any,
     pair: tuple[Image, Image],
-    search: Search,
+    search: SearchRange,
     mask: SearchMask | None,
     size: int,
     tolerance: int | None,
@@ -57,7 +57,7 @@ def compute(
     ----------
     matcher : cv2.StereoMatcher
     pair : two ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-    search : Search
+    search : SearchRange
     mask : SearchMask or None
     size : int
         Side in pixels of the windows that are matched; OpenCV refuses images smaller than half a window.
@@ -73,7 +73,7 @@ def compute(
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Sixteenths of pixels, NaN = no estimate, or one outside the range (`Search.beyond`) or in a closed cell.
+        Sixteenths of pixels, NaN = no estimate, or one outside the range (`SearchRange.beyond`) or in a closed cell.
     """
     images = [np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in pair]
     rows, columns = images[0].shape[:2]

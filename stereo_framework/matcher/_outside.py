@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stereo_framework.core.scene import Disparity, Image, Search, unmasked
+from stereo_framework.core.scene import Disparity, Image, SearchRange, unmasked
 from stereo_framework.core.stage import Located, ParameterError, StereoFrameworkError
 
 
@@ -38,7 +38,7 @@ def existing(parameter: str, paths: Iterable[str]) -> list[Path]:
     return list(map(Path, paths))
 
 
-def left_and_right(reference: Image, match: Image, search: Search) -> tuple[Image, Image]:
+def left_and_right(reference: Image, match: Image, search: SearchRange) -> tuple[Image, Image]:
     """The pair as outside matchers expect it, a left and a right image: if the match frame lies to the left of the reference frame, both are mirrored."""
     if search.direction > 0:
         return reference, match
@@ -46,7 +46,7 @@ def left_and_right(reference: Image, match: Image, search: Search) -> tuple[Imag
 
 
 def taken(
-    who: str, found: Any, reference: Image, search: Search, *, scale: float = 1.0
+    who: str, found: Any, reference: Image, search: SearchRange, *, scale: float = 1.0
 ) -> Disparity:
     """Turn a map from outside into what a stage returns.
 
@@ -57,7 +57,7 @@ def taken(
     found : object
         Disparities of the left image as of `left_and_right`; values that are not finite or that are masked mean no estimate.
     reference : ndarray, (rows, columns) or (rows, columns, 3)
-    search : Search
+    search : SearchRange
     scale : float
         Units of the map per pixel.
 

@@ -24,7 +24,15 @@ from stereo_framework.core.calls import CallReport, is_stopped, report_call
 from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.plugins import check_execution, sources
-from stereo_framework.core.stage import Disparity, Image, Located, Positive, Search, Unit, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    Image,
+    Located,
+    Positive,
+    SearchRange,
+    Unit,
+    stage,
+)
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.kernels.threads import LIMIT, environment_of_programs
@@ -134,7 +142,7 @@ def _execution(run: str, shell: bool) -> str:
 def command(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     run: Annotated[str, Located(_started)] = "",
     format: Literal["pfm", "png", "tif", "npy"] = "pfm",
@@ -154,7 +162,7 @@ def command(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, written to files. Where the match frame lies to the left of the reference frame both are mirrored, and so is what is read.
-    search : Search
+    search : SearchRange
         The program can be given both of its ends.
     run : str
         The program and its arguments. {left} and {right} become the files of the images, {output} the file of the map that the program writes, {minimum}

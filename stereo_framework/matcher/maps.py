@@ -14,7 +14,7 @@ from stereo_framework.core.stage import (
     Disparity,
     Image,
     Scene,
-    Search,
+    SearchRange,
     Unit,
     report_call,
     stage,
@@ -50,7 +50,7 @@ def _files(place: str, scene: Scene | None) -> list[Path]:
 def maps(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     scene: Scene,
     *,
     place: FilePath = "",
@@ -66,7 +66,7 @@ def maps(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Only their size is used.
-    search : Search
+    search : SearchRange
         Not used.
     scene : Scene
         Its name says which file holds its map, and its data set says how 8-bit maps are encoded.

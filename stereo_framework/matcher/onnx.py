@@ -18,7 +18,7 @@ from stereo_framework.core.stage import (
     NonNegativeInt,
     Positive,
     PositiveInt,
-    Search,
+    SearchRange,
     Unit,
     stage,
 )
@@ -55,7 +55,7 @@ def _files(model: str) -> list[Path]:
 def onnx(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     model: FilePath = "",
     inputs: list[str] | None = None,
@@ -81,7 +81,7 @@ def onnx(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. The network sees (intensity / divide - mean) / deviation, (1, channels, rows, columns). Where the match frame lies to the left of
         the reference frame both are mirrored, and so is the output.
-    search : Search
+    search : SearchRange
         Not used: the network has its own range.
     model : str
         The file; its path starts at the script's folder. Files with weights, which the model names, lie in its folder or below; their content is part of

@@ -12,8 +12,8 @@ from stereo_framework.core.stage import (
     Image,
     NonNegativeInt,
     Positive,
-    Search,
     SearchMask,
+    SearchRange,
     Unit,
     stage,
 )
@@ -35,7 +35,7 @@ Odd = Annotated[int, Ge(5), Le(255)]
 def opencv_bm(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     mask: SearchMask | None = None,
     *,
     size: Annotated[Odd, Unit("pixels")] = 21,
@@ -56,7 +56,7 @@ def opencv_bm(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; fractions are rounded, and colours are matched as grey.
-    search : Search
+    search : SearchRange
         Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
         the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside. Pipelines and scripts
         refuse steps below a pixel, because estimates are seldom as accurate as half of such a step.

@@ -12,8 +12,8 @@ from stereo_framework.core.stage import (
     Image,
     NonNegativeInt,
     PositiveInt,
-    Search,
     SearchMask,
+    SearchRange,
     Unit,
     stage,
 )
@@ -35,7 +35,7 @@ _MODES = {
 def opencv_sgbm(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     mask: SearchMask | None = None,
     *,
     mode: Literal["sgbm", "hh", "3way", "hh4"] = "sgbm",
@@ -54,7 +54,7 @@ def opencv_sgbm(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; fractions are rounded.
-    search : Search
+    search : SearchRange
         Disparities between its ends, in pixels, are searched; OpenCV rounds their number up to a multiple of 16, and what it finds among
         the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside. Pipelines and scripts
         refuse steps below a pixel, because estimates are seldom as accurate as half of such a step.

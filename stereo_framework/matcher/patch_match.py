@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image, Mask, Search
+from stereo_framework.core.scene import Image, Mask, SearchRange
 from stereo_framework.core.stage import (
     Fraction01,
     NonNegative,
@@ -31,7 +31,7 @@ from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
 def patch_match(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     mask: SearchMask | None = None,
     *,
     size: Annotated[PositiveInt, Unit("pixels")] = 35,
@@ -49,7 +49,7 @@ def patch_match(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; grey counts as three equal channels.
-    search : Search
+    search : SearchRange
         Disparities lie between its ends, in pixels; its step is not used.
     mask : SearchMask, optional
         Masked pixels are neither matched nor matched with, and each pixel's disparity stays within its own range.

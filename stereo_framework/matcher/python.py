@@ -16,7 +16,15 @@ from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
 from stereo_framework.core.plugins import check_execution, forget, noted, raised, sources
-from stereo_framework.core.stage import Disparity, Image, Located, Scene, Search, import_file, stage
+from stereo_framework.core.stage import (
+    Disparity,
+    Image,
+    Located,
+    Scene,
+    SearchRange,
+    import_file,
+    stage,
+)
 from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
 
 
@@ -85,7 +93,7 @@ def _files(function: str, files: list[str] | None, scene: Scene | None = None) -
 def python(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     function: Annotated[str, Located(_started)] = "",
     files: FilePaths | None = None,
@@ -97,7 +105,7 @@ def python(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Given to the function as they are, intensities 0..255, colours in RGB order. Where the match frame lies to the left of the reference
         frame both are mirrored, and so is the result.
-    search : Search
+    search : SearchRange
         The function is given both ends, in pixels, both included.
     function : str
         The function as PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION; the path of a file starts at the script's folder. It returns numbers, (rows, columns),

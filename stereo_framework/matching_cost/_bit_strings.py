@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Search, per_image
+from stereo_framework.core.stage import Image, SearchRange, per_image
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -33,7 +33,7 @@ _PIECE = 16
 def bit_strings(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     width: int,
     height: int,
     form: Form,
@@ -46,7 +46,7 @@ def bit_strings(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Beyond its borders the outermost pixels of an image repeat.
-    search : Search
+    search : SearchRange
         Positions are 1/denominator pixels apart along rows; the pixels of a window remain one pixel apart.
     width, height : int
         Of the windows in pixels, odd.

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.scene import Image, SearchRange
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
@@ -30,7 +30,7 @@ _LARGE = 2**25 // 4
 def difference_volume(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     squared: bool,
     truncation: float | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.core.stage import CostVolume, Image, Positive, Search, Unit, stage
+from stereo_framework.core.stage import CostVolume, Image, Positive, SearchRange, Unit, stage
 from stereo_framework.matching_cost._difference import Interval, difference_volume
 from stereo_framework.matching_cost._sampling import Interpolation
 
@@ -13,7 +13,7 @@ from stereo_framework.matching_cost._sampling import Interpolation
 def absolute_difference(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     truncation: Annotated[Positive, Unit("grey levels")] | None = None,
     interval: Interval = False,
@@ -25,7 +25,7 @@ def absolute_difference(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
-    search : Search
+    search : SearchRange
         Disparities to try, in pixels.
     truncation : float, optional
         Largest cost in grey levels, applied to the sum over the channels; null = none.
@@ -59,7 +59,7 @@ def absolute_difference(
     --------
     >>> import numpy as np
     >>> left, right = np.array([[10, 20, 30]], np.uint8), np.array([[20, 30, 40]], np.uint8)
-    >>> absolute_difference(left, right, Search(0, 1)).costs[0].tolist()
+    >>> absolute_difference(left, right, SearchRange(0, 1)).costs[0].tolist()
     [[10.0, 255.0], [10.0, 0.0], [10.0, 0.0]]
     """
     return difference_volume(

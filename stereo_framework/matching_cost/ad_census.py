@@ -15,7 +15,7 @@ from stereo_framework.core.stage import (
     Image,
     ParameterError,
     Positive,
-    Search,
+    SearchRange,
     Unit,
     stage,
 )
@@ -64,7 +64,7 @@ def _halo(height: int, residual: float | None) -> int | None:
 def ad_census(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     alternatives: Mapping[str, View] | None = None,
     *,
     difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
@@ -85,7 +85,7 @@ def ad_census(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
-    search : Search
+    search : SearchRange
         Disparities to try, in pixels.
     alternatives : mapping of str to View, optional
         For `residual`: the initial map is one of them.
@@ -139,11 +139,11 @@ def ad_census(
     --------
     >>> import numpy as np
     >>> left, right = np.full((1, 3), 50, np.uint8), np.full((1, 3), 60, np.uint8)
-    >>> ad_census(left, right, Search(0, 1)).costs[0].round(3)
+    >>> ad_census(left, right, SearchRange(0, 1)).costs[0].round(3)
     array([[0.632, 1.   ],
            [0.632, 0.632],
            [0.632, 0.632]], dtype=float32)
-    >>> ad_census(left, right, Search(0, 1), steps=1000).costs[0].tolist()
+    >>> ad_census(left, right, SearchRange(0, 1), steps=1000).costs[0].tolist()
     [[632, 1000], [632, 632], [632, 632]]
     """
     if residual is not None and not alternatives:
@@ -208,7 +208,7 @@ def ad_census(
 
 
 def _kept(
-    reference: Image, match: Image, search: Search, initial: View, residual: float
+    reference: Image, match: Image, search: SearchRange, initial: View, residual: float
 ) -> NDArray[np.float32]:
     """What of the weight of differences is left, where light differs by more than so many grey levels by what an initial map says."""
     known, apart = differences(reference, match, search, initial)

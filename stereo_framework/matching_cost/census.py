@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
+from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._bit_strings import (
     Form,
@@ -30,7 +30,7 @@ from stereo_framework.matching_cost._sampling import Interpolation, close_view, 
 def census(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
@@ -47,7 +47,7 @@ def census(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Colour is turned into grey.
-    search : Search
+    search : SearchRange
         Disparities to try, in pixels.
     width, height : int
         Of the windows in pixels.
@@ -84,7 +84,7 @@ def census(
     >>> import numpy as np
     >>> left = np.array([[10, 20, 30, 10, 50, 40]], np.uint8)
     >>> brighter = 2 * left + 40
-    >>> census(left, brighter, Search(0, 1), width=3, height=3).costs[0].tolist()
+    >>> census(left, brighter, SearchRange(0, 1), width=3, height=3).costs[0].tolist()
     [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
     """
     rows, columns = reference.shape[:2]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import Fraction01, Image, Positive, Search, Unit, stage
+from stereo_framework.core.stage import Fraction01, Image, Positive, SearchRange, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._difference import difference_row
@@ -34,7 +34,7 @@ class _Terms(NamedTuple):
 def gradient_difference(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     share: Fraction01 = 0.89,
     truncation: Annotated[Positive, Unit("grey levels")] = 7.0,
@@ -47,7 +47,7 @@ def gradient_difference(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
-    search : Search
+    search : SearchRange
         Disparities to try, in pixels.
     share : float
         Share of the gradients in the cost, 0 to 1, the rest being that of the colours.
@@ -82,7 +82,7 @@ def gradient_difference(
     --------
     >>> import numpy as np
     >>> left, right = np.array([[10, 20, 30, 40]], np.uint8), np.array([[14, 24, 34, 45]], np.uint8)
-    >>> gradient_difference(left, right, Search(0, 1), share=0.5).costs[0].tolist()
+    >>> gradient_difference(left, right, SearchRange(0, 1), share=0.5).costs[0].tolist()
     [[2.0, 4.5], [2.0, 3.0], [2.25, 3.0], [3.0, 3.25]]
     """
     rows, columns = reference.shape[:2]

@@ -14,7 +14,7 @@ from stereo_framework.core.stage import (
     DataError,
     Image,
     Positive,
-    Search,
+    SearchRange,
     Status,
     Unit,
     View,
@@ -34,7 +34,7 @@ _WORST = 255.0
 def mutual_information(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     alternatives: Mapping[str, View],
     *,
     initial: str | None = None,
@@ -46,7 +46,7 @@ def mutual_information(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Colour is turned into grey, the mean of R, G and B.
-    search : Search
+    search : SearchRange
         Disparities to try, in pixels.
     alternatives : mapping of str to View
         Other methods' maps of the same pair, by name.
@@ -79,8 +79,8 @@ def mutual_information(
     >>> from stereo_framework.core.view import View
     >>> left = np.tile(np.array([10, 80, 160, 240], np.uint8), (6, 3))
     >>> inverse = 255 - left
-    >>> initial = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), Search(0, 1))
-    >>> costs = mutual_information(left, inverse, Search(0, 1), {"initial": initial}).costs
+    >>> initial = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), SearchRange(0, 1))
+    >>> costs = mutual_information(left, inverse, SearchRange(0, 1), {"initial": initial}).costs
     >>> bool((costs[:, 1:, 0] < costs[:, 1:, 1]).all())
     True
     """

@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
+from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import (
@@ -32,7 +32,7 @@ _WORST = 2.0
 def normalized_cross_correlation(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     size: Annotated[int, Ge(2), Unit("pixels")] = 5,
     form: Form = "moravec",
@@ -44,7 +44,7 @@ def normalized_cross_correlation(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, rounded to 1/4096 grey level.
-    search : Search
+    search : SearchRange
         Disparities to try, in pixels.
     size : int
         Width and height of the windows in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
@@ -80,7 +80,7 @@ def normalized_cross_correlation(
     >>> left = np.array([[10, 20, 40, 10, 10], [20, 10, 10, 30, 10]], np.uint8)
     >>> halved = left // 2 + 50
     >>> for form in ("moravec", "standard"):
-    ...     volume = normalized_cross_correlation(left, halved, Search(0, 1), size=2, form=form)
+    ...     volume = normalized_cross_correlation(left, halved, SearchRange(0, 1), size=2, form=form)
     ...     print(form, round(float(volume.costs[0, 2, 0]), 3))
     moravec 0.2
     standard 0.0
@@ -129,7 +129,7 @@ def _phases(image: Image, size: int, denominator: int, cubic: bool) -> list[Floa
     return [rounded(fine[:, i::denominator]) for i in range(denominator)]
 
 
-def _shifts(columns: int, search: Search) -> NDArray[np.int64]:
+def _shifts(columns: int, search: SearchRange) -> NDArray[np.int64]:
     """By level: which phase of the match image is met, how many columns further right, and from which to before which column it is in view.
 
     int64 (levels, 4).

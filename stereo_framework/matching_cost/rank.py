@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import CostVolume, Image, Search, Unit, stage
+from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -27,7 +27,7 @@ Ranks = NDArray[np.uint8]
 def rank(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     *,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
@@ -42,7 +42,7 @@ def rank(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Colour is turned into grey, the mean of R, G and B, without rounding.
-    search : Search
+    search : SearchRange
         Disparities to try, in pixels.
     width, height : int
         Of the windows in pixels.
@@ -71,7 +71,7 @@ def rank(
     --------
     >>> import numpy as np
     >>> left, right = np.array([[10, 20, 30, 25]], np.uint8), np.array([[10, 30, 20, 25]], np.uint8)
-    >>> rank(left, right, Search(0, 1), width=3, height=3).costs[0].tolist()
+    >>> rank(left, right, SearchRange(0, 1), width=3, height=3).costs[0].tolist()
     [[0, 4], [3, 3], [6, 0], [3, 0]]
     """
     rows, columns = reference.shape[:2]

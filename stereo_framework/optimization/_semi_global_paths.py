@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.scene import Search
+from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.view import in_one_form
 from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT
 from stereo_framework.kernels.decorator import kernel
@@ -77,14 +77,14 @@ class AnyCosts(NamedTuple):
 
 
 def path_sums(
-    costs: NDArray, search: Search, penalties: Penalties, kind: type
+    costs: NDArray, search: SearchRange, penalties: Penalties, kind: type
 ) -> tuple[NDArray, NDArray[np.int16], NDArray[np.float32]]:
     """The sum of the paths from all directions for each cell, the levels where it is lowest, and the costs there.
 
     Parameters
     ----------
     costs : ndarray, float32, uint16 or uint8, (rows, columns, levels)
-    search : Search
+    search : SearchRange
     penalties : Penalties
     kind : type
         Of the sums: float32, or uint16 where neither costs nor prices have fractions and no sum of open cells reaches `CLOSED`.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Search, in_one_form, per_image
+from stereo_framework.core.stage import Image, SearchRange, in_one_form, per_image
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
@@ -139,7 +139,7 @@ def _between(
 
 
 def edge_lines(
-    edges: NDArray[np.bool_], search: Search, levels: int
+    edges: NDArray[np.bool_], search: SearchRange, levels: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The edges of the match image in the order in which a pixel's levels meet them.
 
@@ -147,7 +147,7 @@ def edge_lines(
     ----------
     edges : ndarray, bool, (steps, rows + 1, columns + 2)
         As in `Penalties.match_edges`.
-    search : Search
+    search : SearchRange
     levels : int
         How many levels a pixel has, those added to fill registers included.
 

@@ -98,9 +98,9 @@ def dynamic_programming(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search
+    >>> from stereo_framework import CostVolume, SearchRange
     >>> costs = np.array([[[0, 9], [0, 9], [9, 9], [9, 0], [9, 0]]], np.float32)
-    >>> result = dynamic_programming(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=2)
+    >>> result = dynamic_programming(CostVolume(costs, SearchRange(0, 1), 255.0), occlusion_cost=2)
     >>> result.levels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 2.0)
     """

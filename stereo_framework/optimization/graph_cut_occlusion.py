@@ -111,10 +111,10 @@ def graph_cut_occlusion(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search
+    >>> from stereo_framework import CostVolume, SearchRange
     >>> reference, match = np.array([[10, 50, 90, 20, 60]], np.uint8), np.array([[10, 20, 60, 30, 30]], np.uint8)
     >>> shifted = np.abs(reference[..., None] - np.stack([match, np.roll(match, 1), np.roll(match, 2)], axis=-1).astype(float))
-    >>> volume = CostVolume(shifted.astype(np.float32), Search(0, 2), 255.0)
+    >>> volume = CostVolume(shifted.astype(np.float32), SearchRange(0, 2), 255.0)
     >>> result = graph_cut_occlusion(volume, reference, match, weight=1, occlusion_cost=5)
     >>> result.levels.tolist(), result.objective
     ([[0, -1, -1, 2, 2]], 22.0)
@@ -245,7 +245,7 @@ def _weight(direction: int, y: int, x: int, match: int, problem: _Problem) -> fl
     """Of the edge from a match to its right, left, lower or upper neighbour of equal disparity; 0 if one of its pixels is out of view."""
     flat, flat_match, weights = problem.flat, problem.flat_match, problem.weights
     rows, columns = flat.shape
-    # Whether the neighbours are pixels of either image; asked of a cell, that is `Search.in_view`.
+    # Whether the neighbours are pixels of either image; asked of a cell, that is `SearchRange.in_view`.
     step = (0, -1, 0, 0)[direction]
     first, first_match = x + step, match + step
     row = y - (direction == 3)

@@ -58,8 +58,8 @@ def icm(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search, Smoothness
-    >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), Search(0, 1), 255.0)
+    >>> from stereo_framework import CostVolume, SearchRange, Smoothness
+    >>> volume = CostVolume(np.array([[[0, 9], [5, 4], [0, 9]]], np.float32), SearchRange(0, 1), 255.0)
     >>> flat = np.zeros((1, 3), np.float32)
     >>> changes = Smoothness(np.array([[2, 2, 0]], np.float32), flat, np.array([0, 1], np.float32))
     >>> icm(volume, changes).levels.tolist()

@@ -58,9 +58,9 @@ def maximum_likelihood_matching(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search
+    >>> from stereo_framework import CostVolume, SearchRange
     >>> costs = np.array([[[0, 255], [0, 9], [50, 9], [9, 0], [9, 0]]], np.float32)
-    >>> result = maximum_likelihood_matching(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=2)
+    >>> result = maximum_likelihood_matching(CostVolume(costs, SearchRange(0, 1), 255.0), occlusion_cost=2)
     >>> result.levels.tolist(), result.objective
     ([[0, 0, -1, 1, 1]], 4.0)
     """

@@ -67,9 +67,9 @@ def more_global_matching(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search
+    >>> from stereo_framework import CostVolume, SearchRange
     >>> costs = np.array([[[0, 9], [5, 4], [0, 9]]], np.float32)
-    >>> more_global_matching(CostVolume(costs, Search(0, 1), 9.0), p1=2, p2=2).levels.tolist()
+    >>> more_global_matching(CostVolume(costs, SearchRange(0, 1), 9.0), p1=2, p2=2).levels.tolist()
     [[0, 0, 0]]
     """
     rows, columns, levels = volume.costs.shape

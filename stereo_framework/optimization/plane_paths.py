@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.calls import per_image
 from stereo_framework.core.pair import shrunk
-from stereo_framework.core.scene import Disparity, Image, Search, read_only
+from stereo_framework.core.scene import Disparity, Image, SearchRange, read_only
 from stereo_framework.core.stage import (
     CostVolume,
     NonNegative,
@@ -172,7 +172,7 @@ def plane_paths(
     >>> from stereo_framework.matching_cost import census
     >>> from stereo_framework.core.pair import Pair
     >>> left = np.random.default_rng(0).integers(0, 256, (20, 40), np.uint8)
-    >>> match = Pipeline([census, plane_paths])(Pair(left, np.roll(left, -3, axis=1), Search(0, 5, 0.5)))
+    >>> match = Pipeline([census, plane_paths])(Pair(left, np.roll(left, -3, axis=1), SearchRange(0, 5, 0.5)))
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
@@ -243,16 +243,16 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
     return np.clip(refined, first, last)
 
 
-def _whole_disparities(search: Search) -> tuple[Search, slice | NDArray[np.intp]]:
+def _whole_disparities(search: SearchRange) -> tuple[SearchRange, slice | NDArray[np.intp]]:
     """Return the whole disparities around a search range, and the level that each of them takes.
 
     Parameters
     ----------
-    search : Search
+    search : SearchRange
 
     Returns
     -------
-    whole : Search
+    whole : SearchRange
         From the next whole disparity below the first level to the next one above the last
         level, at least two. For a step of N pixels, it has the levels of `search`.
     levels : slice or ndarray, (whole.levels,)
@@ -267,7 +267,7 @@ def _whole_disparities(search: Search) -> tuple[Search, slice | NDArray[np.intp]
     last = math.ceil((search.first + last_level) / search.denominator)
     last = max(last, first + 1)
 
-    whole = Search(first, last, 1, search.direction)
+    whole = SearchRange(first, last, 1, search.direction)
     positions = np.arange(first, last + 1) * search.denominator - search.first
     return whole, np.clip(positions, 0, last_level)
 

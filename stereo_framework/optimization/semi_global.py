@@ -90,10 +90,10 @@ def semi_global(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search
+    >>> from stereo_framework import CostVolume, SearchRange
     >>> costs = np.array([[[0, 9], [5, 4], [0, 9]]], np.uint8)
     >>> image = np.zeros((1, 3), np.uint8)
-    >>> result = semi_global(CostVolume(costs, Search(0, 1), 9.0), image, image, paths=4, p1=2, p2=2)
+    >>> result = semi_global(CostVolume(costs, SearchRange(0, 1), 9.0), image, image, paths=4, p1=2, p2=2)
     >>> result.levels.tolist(), result.volume.costs[0, 1].tolist()
     ([[0, 0, 0]], [20, 20])
     """

@@ -89,10 +89,10 @@ def stable_matching(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search
+    >>> from stereo_framework import CostVolume, SearchRange
     >>> image = np.zeros((1, 3), np.uint8)
     >>> costs = np.array([[[0.1, 2], [0.3, 0.2], [0.0, 0.9]]], np.float32)
-    >>> volume = CostVolume(costs, Search(0, 1), 2.0)
+    >>> volume = CostVolume(costs, SearchRange(0, 1), 2.0)
     >>> stable_matching(volume, image, image, alpha=0, beta=0).levels.tolist()
     [[0, 0, 0]]
     >>> stable_matching(volume, image, image, alpha=0, beta=0.2).levels.tolist()

@@ -34,9 +34,9 @@ def winner_take_all(volume: CostVolume) -> Labeling:
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import CostVolume, Search
+    >>> from stereo_framework import CostVolume, SearchRange
     >>> costs = np.array([[[3, 1, 1], [0, 0, 2]]], np.float32)
-    >>> winner_take_all(CostVolume(costs, Search(0, 2), 255.0)).levels.tolist()
+    >>> winner_take_all(CostVolume(costs, SearchRange(0, 2), 255.0)).levels.tolist()
     [[1, 0]]
     """
     costs, shape = np.ascontiguousarray(volume.costs), volume.shape

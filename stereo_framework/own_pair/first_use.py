@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stereo_framework.core.scene import Image, Search
+from stereo_framework.core.scene import Image, SearchRange
 from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.datasets import load_scene
@@ -52,7 +52,7 @@ def _compile() -> None:
     """Compile what the default method needs once it has costs, by running it on costs without meaning."""
 
     @stage("matching_cost", source="no method: any costs will do")
-    def any_costs(reference: Image, match: Image, search: Search) -> CostVolume:
+    def any_costs(reference: Image, match: Image, search: SearchRange) -> CostVolume:
         """Costs without meaning, of the type that the default method's costs have."""
         random = np.random.default_rng(0)
         costs = random.integers(0, 170, (*reference.shape[:2], search.levels), np.uint8)

@@ -13,7 +13,7 @@ from stereo_framework import io
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, harmless
-from stereo_framework.core.scene import Disparity, Image, Mask, Scene, Search
+from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange
 from stereo_framework.engine.match import Match
 from stereo_framework.figures.grid import NO_VALUE, rgb
 from stereo_framework.io.disparity import KITTI_SCALE
@@ -120,7 +120,7 @@ class Matched:
         return self.result.status
 
     @property
-    def search(self) -> Search:
+    def search(self) -> SearchRange:
         """The search range that was used."""
         return self.result.search
 

@@ -15,7 +15,7 @@ from stereo_framework.core.arguments import AnyNumber, checked
 from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.file_damage import collecting_damage
 from stereo_framework.core.parameters import Positive
-from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, Search
+from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, SearchRange
 from stereo_framework.core.search import SearchArgument, are_ends
 from stereo_framework.datasets import pair_scene
 from stereo_framework.engine.memory import fitted
@@ -63,7 +63,7 @@ def match(
     left, right : path-like or ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
         Two files or two arrays, intensities 0..255; those of 16 bits are divided by 257. The left image is the reference. Photographs are turned by
         their EXIF orientation, as programs show them; masks, ranges and calibrations must be those of the upright images.
-    disparities : (float, float), Search or "auto", optional
+    disparities : (float, float), SearchRange or "auto", optional
         Smallest and largest disparity in pixels, both included, or "auto" to estimate them.
         Ends between the levels of the method are widened to the next level outside them.
         Default: the bounds in the calibration file, or in a calib.txt beside the left image,
@@ -202,25 +202,25 @@ def _calibrated(
 
     known, levels, remarks = calibration_of_pair(calibration, scene, cameras)
     if levels is not None:
-        scene = replace(scene, search=Search(0, levels - 1))
+        scene = replace(scene, search=SearchRange(0, levels - 1))
     return replace(scene, calibration=known), remarks
 
 
-def requested_range(setting: Setting, ends: Any, source: str) -> Search:
+def requested_range(setting: Setting, ends: Any, source: str) -> SearchRange:
     """Return the search range that a user requests, widened to the grid of the method's step.
 
     Parameters
     ----------
     setting : Setting
         Its script may give the step. Default: 1 pixel.
-    ends : Search, or sequence of two or three float
-        Minimum, maximum and possibly the step, in pixels. A `Search` is returned unchanged.
+    ends : SearchRange, or sequence of two or three float
+        Minimum, maximum and possibly the step, in pixels. A `SearchRange` is returned unchanged.
     source : str
         Argument or option that gives the range, for messages.
 
     Returns
     -------
-    Search
+    SearchRange
         Range with the requested ends, or the nearest ends outside them that lie on the grid.
 
     Raises
@@ -229,28 +229,28 @@ def requested_range(setting: Setting, ends: Any, source: str) -> Search:
         The ends are not numbers, the maximum is not above the minimum, or there are too many
         levels between them.
     """
-    if isinstance(ends, Search) or not are_ends(ends):
-        return Search.of(ends)
+    if isinstance(ends, SearchRange) or not are_ends(ends):
+        return SearchRange.of(ends)
     minimum, maximum, *steps = ends
     step = setting.search.get("step", steps[0] if steps else 1)
     try:
-        return Search.covering(minimum, maximum, step)
+        return SearchRange.covering(minimum, maximum, step)
     except ParameterError as error:
         message = str(error).replace("search.", "").removeprefix("search: ")
         raise ParameterError(f"{source}: {message}") from None
 
 
-def _origin(ends: Any, search: Search) -> str:
+def _origin(ends: Any, search: SearchRange) -> str:
     """Describe the origin of a search range that the user gave, and whether it was widened.
 
     Parameters
     ----------
-    ends : Search, or sequence of float
+    ends : SearchRange, or sequence of float
         Range that the user gave.
-    search : Search
+    search : SearchRange
         Range that is searched.
     """
-    if isinstance(ends, Search):
+    if isinstance(ends, SearchRange):
         minimum, maximum = ends.minimum, ends.maximum
     else:
         minimum, maximum = ends[:2]
@@ -259,7 +259,7 @@ def _origin(ends: Any, search: Search) -> str:
     return "given"
 
 
-def own_search(run: Setting, search: Search) -> Search:
+def own_search(run: Setting, search: SearchRange) -> SearchRange:
     """Return a search range with the step and the bounds of a setting of a script.
 
     Bounds that the setting does not give are widened to the grid of the setting's step.
@@ -279,10 +279,10 @@ def own_search(run: Setting, search: Search) -> Search:
             f"{search.minimum:g}:{search.maximum:g}; remove search.minimum and search.maximum from the method, or change the range"
         )
         raise ParameterError(message)
-    return Search.covering(minimum, maximum, step, search.direction)
+    return SearchRange.covering(minimum, maximum, step, search.direction)
 
 
-def _scene(left: Any, right: Any, search: Search | None, masks: Mapping[str, Any]) -> Scene:
+def _scene(left: Any, right: Any, search: SearchRange | None, masks: Mapping[str, Any]) -> Scene:
     arrays = isinstance(left, np.ndarray)
     if arrays != isinstance(right, np.ndarray):
         raise ParameterError(

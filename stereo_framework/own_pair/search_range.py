@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Disparity, Scene, Search
+from stereo_framework.core.scene import Disparity, Scene, SearchRange
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.kernels.counting import announce
@@ -161,14 +161,14 @@ def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, i
     }
 
 
-def looked_at(scene: Scene) -> tuple[Search, SparseMatches, bool]:
+def looked_at(scene: Scene) -> tuple[SearchRange, SparseMatches, bool]:
     """Look at the pair of a scene: returns its search range, its own or an estimate; its sparse matches; and whether the range is estimated."""
     announce("sparse matches")
     sparse = _sparse_matches_while_numba_starts(scene)
     if scene.search is not None:
         return scene.search, sparse, False
     announce("estimating the range of disparities")
-    return Search(*estimate_range(scene, sparse)), sparse, True
+    return SearchRange(*estimate_range(scene, sparse)), sparse, True
 
 
 def _sparse_matches_while_numba_starts(scene: Scene) -> SparseMatches:
@@ -227,7 +227,7 @@ def _found(
     valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
     mask = SearchMask(*valid) if any(known is not None for known in valid) else None
     coarse = Pair(
-        scene.reference, scene.match, Search(math.floor(low), math.ceil(high)), mask
+        scene.reference, scene.match, SearchRange(math.floor(low), math.ceil(high)), mask
     ).reduced(factor)
     found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
     found = factor * found[np.isfinite(found)]
@@ -237,7 +237,7 @@ def _found(
 
 def doubts(
     sparse: SparseMatches,
-    search: Search,
+    search: SearchRange,
     disparity: Disparity | None = None,
     *,
     estimated: bool = False,
@@ -248,7 +248,7 @@ def doubts(
     Parameters
     ----------
     sparse : SparseMatches
-    search : Search
+    search : SearchRange
         The search range.
     disparity : ndarray, float32, (rows, columns), optional
         The map that was found; pixels, NaN = no estimate.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, Positive, Search, Unit, stage
+from stereo_framework.core.stage import Image, Positive, SearchRange, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.local_averages import local_averages
 
@@ -18,7 +18,7 @@ from stereo_framework.kernels.local_averages import local_averages
 def radiometric_field(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     alternatives: Mapping[str, View],
     *,
     sigma: Annotated[Positive, Unit("pixels")] = 30.0,
@@ -30,7 +30,7 @@ def radiometric_field(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Its direction says where the match frame lies.
     alternatives : mapping of str to View
         The initial map is one of them. Pixels count that have an estimate and were not filled.
@@ -60,8 +60,8 @@ def radiometric_field(
     --------
     >>> import numpy as np
     >>> left, right = np.full((2, 4), 90, np.uint8), np.full((2, 4), 80, np.uint8)
-    >>> initial = View(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), Search(0, 3))
-    >>> radiometric_field(left, right, Search(0, 3), {"initial": initial})[0].tolist()
+    >>> initial = View(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), SearchRange(0, 3))
+    >>> radiometric_field(left, right, SearchRange(0, 3), {"initial": initial})[0].tolist()
     [[80, 80, 80, 80], [80, 80, 80, 80]]
     """
     seen = one_of("radiometric_field.initial", alternatives, initial)

@@ -14,7 +14,7 @@ from stereo_framework.core.stage import (
     Disparity,
     Image,
     NonNegative,
-    Search,
+    SearchRange,
     Status,
     Unit,
     View,
@@ -57,7 +57,7 @@ _PULL = np.diag([1e-4, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 def row_alignment(
     reference: Image,
     match: Image,
-    search: Search,
+    search: SearchRange,
     alternatives: Mapping[str, View],
     *,
     threshold: Annotated[NonNegative, Unit("pixels")] = 0.1,
@@ -69,7 +69,7 @@ def row_alignment(
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Its direction says where the match frame lies.
     alternatives : mapping of str to View
         The initial map is one of them. Pixels count that have an estimate and were not filled.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.border import in_one_form
-from stereo_framework.core.scene import Disparity, Image, Mask, Search
+from stereo_framework.core.scene import Disparity, Image, Mask, SearchRange
 from stereo_framework.core.stage import (
     NonNegative,
     Positive,
@@ -36,7 +36,7 @@ _HOLD = (10.0, 1e-3)
 def border_fill(
     disparity: Disparity,
     reference: Image,
-    search: Search,
+    search: SearchRange,
     status: StatusMap,
     *,
     reach: Annotated[PositiveInt, Unit("pixels")] = 25,
@@ -51,7 +51,7 @@ def border_fill(
         Pixels, NaN = no estimate.
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Its direction says at which end of the rows the border is; disparities are limited to its ends.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Invalid pixels are not filled.
@@ -88,7 +88,7 @@ def border_fill(
     >>> import numpy as np
     >>> row = np.float32([[np.nan, np.nan, 2, 2, 2, 2, 5, 5]])
     >>> status = np.uint8([[1, 1, 0, 0, 0, 0, 0, 0]])
-    >>> border_fill(row, np.zeros((1, 8), np.uint8), Search(0, 7), status)[0].tolist()
+    >>> border_fill(row, np.zeros((1, 8), np.uint8), SearchRange(0, 7), status)[0].tolist()
     [[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 5.0, 5.0]]
     """
     # From here on the border is always on the left.

@@ -55,9 +55,9 @@ def discontinuity_adjustment(
     The pixel in the middle was given to the surface at its left.
 
     >>> import numpy as np
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.float32([[[0, 9, 9, 9], [5, 9, 9, 4], [9, 9, 9, 0]]])
-    >>> discontinuity_adjustment(np.float32([[0, 0, 3]]), CostVolume(costs, Search(0, 3), 9.0)).tolist()
+    >>> discontinuity_adjustment(np.float32([[0, 0, 3]]), CostVolume(costs, SearchRange(0, 3), 9.0)).tolist()
     [[0.0, 3.0, 3.0]]
     """
     adjusted = disparity.copy()

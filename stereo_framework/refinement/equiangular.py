@@ -42,8 +42,8 @@ def equiangular(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
-    >>> volume = CostVolume(np.array([[[9, 1, 5]]], np.uint8), Search(0, 2), 255.0)
+    >>> from stereo_framework import SearchRange
+    >>> volume = CostVolume(np.array([[[9, 1, 5]]], np.uint8), SearchRange(0, 2), 255.0)
     >>> equiangular(np.array([[1]], np.float32), volume).tolist()
     [[1.25]]
     """

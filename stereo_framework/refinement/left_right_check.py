@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Disparity, NonNegative, Search, Unit, View, stage
+from stereo_framework.core.stage import Disparity, NonNegative, SearchRange, Unit, View, stage
 from stereo_framework.core.volume import Status, StatusMap, status_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.left_right import round_half_away
@@ -20,7 +20,7 @@ _OCCLUDED, _MISMATCHED = int(Status.OCCLUDED), int(Status.MISMATCHED)
 def left_right_check(
     disparity: Disparity,
     other: View,
-    search: Search | None = None,
+    search: SearchRange | None = None,
     status: StatusMap | None = None,
     *,
     tolerance: Annotated[NonNegative, Unit("pixels")] = 1.0,
@@ -33,7 +33,7 @@ def left_right_check(
         Pixels, NaN = no estimate.
     other : View, or ndarray, float32, (rows, columns)
         The match frame's map and status, or its map alone.
-    search : Search, optional
+    search : SearchRange, optional
         Its direction says where the match frame lies; default: to the right of the reference frame.
     status : ndarray, uint8, (rows, columns), optional
         Values of `Status`; default: occluded where there is no estimate, else matched.
@@ -66,8 +66,8 @@ def left_right_check(
     >>> import numpy as np
     >>> left, right = np.float32([[0, 0, 0, 2, 2, 0]]), np.float32([[0, 2, 2, 0, 0, 0]])
     >>> matched = np.zeros((1, 6), np.uint8)
-    >>> other = View(right, matched, Search(0, 2, direction=-1))
-    >>> checked, status = left_right_check(left, other, Search(0, 2), matched)
+    >>> other = View(right, matched, SearchRange(0, 2, direction=-1))
+    >>> checked, status = left_right_check(left, other, SearchRange(0, 2), matched)
     >>> checked.tolist(), status.tolist()
     ([[0.0, nan, nan, 2.0, 2.0, 0.0]], [[0, 1, 1, 0, 0, 0]])
     """

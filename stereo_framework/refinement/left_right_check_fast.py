@@ -56,9 +56,9 @@ def left_right_check_fast(
     --------
     A near surface of one pixel hides one of the far one.
 
-    >>> from stereo_framework import Search
+    >>> from stereo_framework import SearchRange
     >>> costs = np.float32([[[0, 9], [1, 8], [9, 0], [0, 9]]])
-    >>> left_right_check_fast(np.float32([[0, 0, 1, 0]]), CostVolume(costs, Search(0, 1), 9.0), tolerance=0.5)[0].tolist()
+    >>> left_right_check_fast(np.float32([[0, 0, 1, 0]]), CostVolume(costs, SearchRange(0, 1), 9.0), tolerance=0.5)[0].tolist()
     [[0.0, nan, 1.0, 0.0]]
     """
     search = volume.search

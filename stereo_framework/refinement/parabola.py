@@ -45,11 +45,11 @@ def parabola(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Search
-    >>> volume = CostVolume(np.array([[[9, 3, 1]]], np.float32), Search(0, 2), 255.0)
+    >>> from stereo_framework import SearchRange
+    >>> volume = CostVolume(np.array([[[9, 3, 1]]], np.float32), SearchRange(0, 2), 255.0)
     >>> parabola(np.array([[2]], np.float32), volume, limit=1.0).tolist()
     [[2.0]]
-    >>> volume = CostVolume(np.array([[[9, 1, 3]]], np.float32), Search(0, 2), 255.0)
+    >>> volume = CostVolume(np.array([[[9, 1, 3]]], np.float32), SearchRange(0, 2), 255.0)
     >>> round(float(parabola(np.array([[1]], np.float32), volume)[0, 0]), 3)
     1.3
     """

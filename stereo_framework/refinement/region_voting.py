@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.calls import per_image
-from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.scene import Disparity, Image, SearchRange
 from stereo_framework.core.stage import (
     Fraction01,
     Levels,
@@ -36,7 +36,7 @@ arms_of = per_image(arms)
 def region_voting(
     disparity: Disparity,
     reference: Image,
-    search: Search,
+    search: SearchRange,
     status: StatusMap,
     *,
     minimum_count: Annotated[NonNegativeInt, Unit("pixels")] = 20,
@@ -55,7 +55,7 @@ def region_voting(
         Pixels, NaN = no estimate.
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, from which `cross_based` makes its regions: the horizontal arms of all pixels on a pixel's vertical ones.
-    search : Search
+    search : SearchRange
         Votes are for its levels: an estimate between two of them counts for the nearer one, an estimate beyond its ends not at all.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Invalid pixels are not filled.
@@ -90,7 +90,7 @@ def region_voting(
     --------
     >>> import numpy as np
     >>> row, image = np.float32([[3, 3, np.nan, 5, 7]]), np.array([[80, 80, 80, 80, 200]], np.uint8)
-    >>> region_voting(row, image, Search(0, 7), np.uint8([[0, 0, 1, 0, 0]]), minimum_count=2)
+    >>> region_voting(row, image, SearchRange(0, 7), np.uint8([[0, 0, 1, 0, 0]]), minimum_count=2)
     (array([[3., 3., 3., 5., 7.]], dtype=float32), array([[0, 0, 3, 0, 0]], dtype=uint8))
     """
     arms = arms_of(reference, length, float(threshold), far, float(far_threshold))

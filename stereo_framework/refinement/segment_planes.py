@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from stereo_framework.core.calls import per_image
-from stereo_framework.core.scene import Disparity, Image, Search
+from stereo_framework.core.scene import Disparity, Image, SearchRange
 from stereo_framework.core.stage import (
     Fraction01,
     NonNegative,
@@ -31,7 +31,7 @@ segments_of = per_image(segments)
 def segment_planes(
     disparity: Disparity,
     reference: Image,
-    search: Search,
+    search: SearchRange,
     status: StatusMap,
     *,
     sigma: Annotated[NonNegative, Unit("pixels")] = 0.5,
@@ -51,7 +51,7 @@ def segment_planes(
         Pixels, NaN = no estimate.
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Pixels are not filled where a plane lies beyond its ends.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Invalid pixels are not filled.
@@ -101,7 +101,7 @@ def segment_planes(
     >>> ramp = (x / 2 + y / 4).astype(np.float32)
     >>> ramp[3:5, 4:] = np.nan
     >>> status = np.where(np.isnan(ramp), 1, 0).astype(np.uint8)
-    >>> segment_planes(ramp, np.full((8, 10), 80, np.uint8), Search(0, 7), status)[0][3].round(2).tolist()
+    >>> segment_planes(ramp, np.full((8, 10), 80, np.uint8), SearchRange(0, 7), status)[0][3].round(2).tolist()
     [0.75, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4.25, 4.75, 5.25]
     """
     filled, told = disparity.copy(), status.copy()

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Pair, Positive, PositiveInt, Search, Status, Unit, stage
+from stereo_framework.core.stage import (
+    Pair,
+    Positive,
+    PositiveInt,
+    SearchRange,
+    Status,
+    Unit,
+    stage,
+)
 
 
 @stage("scheme", source="Quam 1987")
@@ -37,7 +45,7 @@ def coarse(
     -------
     Match
         Each pixel has `factor` times the disparity of its block, and its status and confidence; there are no levels. Where that disparity lies more than
-        half a step outside the range (`Search.beyond`), or the block is invalid, there is no estimate, and the pixel is mismatched. A pixel without an open
+        half a step outside the range (`SearchRange.beyond`), or the block is invalid, there is no estimate, and the pixel is mismatched. A pixel without an open
         cell is invalid, whatever its block is.
 
     Raises
@@ -53,18 +61,18 @@ def coarse(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import Pipeline, Search
+    >>> from stereo_framework import Pipeline, SearchRange
     >>> from stereo_framework.matching_cost import absolute_difference
     >>> from stereo_framework.optimization import winner_take_all
     >>> left, right = np.array([[0, 0, 80, 80, 0, 0]], np.uint8), np.array([[80, 80, 0, 0, 0, 0]], np.uint8)
-    >>> match = Pipeline([absolute_difference, winner_take_all, coarse])(Pair(left, right, Search(0, 2)))
+    >>> match = Pipeline([absolute_difference, winner_take_all, coarse])(Pair(left, right, SearchRange(0, 2)))
     >>> match.disparity[0, 2:4].tolist()
     [2.0, 2.0]
     """
     search = pair.search
     if factor == 1:
         if step is not None:
-            search = Search.covering(search.minimum, search.maximum, step, search.direction)
+            search = SearchRange.covering(search.minimum, search.maximum, step, search.direction)
         return solve(replace(pair, search=search))
 
     small = solve(pair.reduced(factor, step))

@@ -14,8 +14,8 @@ from stereo_framework.core.stage import (
     NonNegative,
     Pair,
     PositiveInt,
-    Search,
     SearchMask,
+    SearchRange,
     Unit,
     stage,
 )
@@ -72,7 +72,7 @@ def pyramid(
 
 
 def spread(
-    coarse: Disparity, search: Search, shape: tuple[int, int], margin: float, size: int
+    coarse: Disparity, search: SearchRange, shape: tuple[int, int], margin: float, size: int
 ) -> tuple[Disparity, Disparity]:
     """The range of each pixel of a pair, from the map of the pair at half the size.
 
@@ -80,7 +80,7 @@ def spread(
     ----------
     coarse : ndarray, float32
         Pixels of the smaller image, NaN = no estimate.
-    search : Search
+    search : SearchRange
         Of the larger pair.
     shape : (rows, columns)
         Of the larger pair.

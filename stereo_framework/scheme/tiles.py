@@ -17,8 +17,8 @@ from stereo_framework.core.stage import (
     NonNegativeInt,
     Pair,
     PositiveInt,
-    Search,
     SearchMask,
+    SearchRange,
     Status,
     Unit,
     stage,
@@ -51,7 +51,7 @@ Fewer rows would hold too little of the image for the stages of a method.
 
 
 def _largest(
-    shape: tuple[int, int], search: Search, size: int, overlap: int, factor: int, margin: float
+    shape: tuple[int, int], search: SearchRange, size: int, overlap: int, factor: int, margin: float
 ) -> tuple[int, int]:
     """Return the rows and columns of the largest pair that is matched for a tile.
 
@@ -293,7 +293,7 @@ class _Part(NamedTuple):
 
     rows: _Span
     columns: _Span
-    search: Search
+    search: SearchRange
     reach: slice
 
 
@@ -405,14 +405,19 @@ class _Planner:
             return self.plan(upper, columns) + self.plan(lower, columns)
         return [_Part(rows, columns, search, _widen(columns.seen, None, search, width))]
 
-    def _fits(self, rows: _Span, columns: _Span, search: Search, reach: slice) -> bool:
+    def _fits(self, rows: _Span, columns: _Span, search: SearchRange, reach: slice) -> bool:
         frame = _choose_columns(columns.seen, reach, search, self.pair.shape[1])
         return _length(rows.seen) * _length(frame.reference) * search.levels <= self.most_cells
 
 
 def _narrow_search(
-    surfaces: _Surfaces, *, search: Search, window: tuple[slice, slice], factor: int, margin: float
-) -> Search:
+    surfaces: _Surfaces,
+    *,
+    search: SearchRange,
+    window: tuple[slice, slice],
+    factor: int,
+    margin: float,
+) -> SearchRange:
     """Return the part of the search range that the surfaces of a tile occupy.
 
     This is the whole range if too few of the pixels are matched that the target image
@@ -463,7 +468,7 @@ def _find_hidden_columns(
     return slice(max(first, core[1].start), min(last, core[1].stop))
 
 
-def _widen(columns: slice, hidden_columns: slice | None, search: Search, width: int) -> slice:
+def _widen(columns: slice, hidden_columns: slice | None, search: SearchRange, width: int) -> slice:
     """Widen a tile so that its hidden pixels are not matched with a wrong surface.
 
     A hidden pixel x may be matched with a pixel x' of the target image, from x - far to
@@ -476,7 +481,7 @@ def _widen(columns: slice, hidden_columns: slice | None, search: Search, width: 
         Columns of the tile with its overlap.
     hidden_columns : slice or None
         Columns from the first to the last hidden pixel that the tile decides.
-    search : Search
+    search : SearchRange
         Search range of the tile.
     width : int
         Number of columns of the pair.
@@ -499,7 +504,7 @@ def _widen(columns: slice, hidden_columns: slice | None, search: Search, width: 
     return slice(max(0, start), min(width, stop))
 
 
-def _find_offsets(search: Search) -> tuple[float, float]:
+def _find_offsets(search: SearchRange) -> tuple[float, float]:
     """Return the smallest and largest distance from a pixel to the left to a candidate."""
     near, far = sorted(
         search.direction * disparity for disparity in (search.minimum, search.maximum)
@@ -519,7 +524,7 @@ class _Frame(NamedTuple):
     move: int
 
 
-def _choose_columns(columns: slice, reach: slice, search: Search, width: int) -> _Frame:
+def _choose_columns(columns: slice, reach: slice, search: SearchRange, width: int) -> _Frame:
     """Return the columns that contain `reach` and all candidates of `columns`."""
     near, far = _find_offsets(search)
     # At fractions of a pixel, cells within a pixel of the border count as outside.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import place_of
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Search
+from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.stage import stages
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status
@@ -170,7 +170,7 @@ def _trial_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
     rows = 2 * (_MARGIN + halo) + _STRIP
     columns = min(32 + halo, 64)
     texture = generator.integers(0, contrast, (rows, columns + 2, 3)).astype(np.uint8)
-    pair = Pair(texture[:, :columns], texture[:, 2:], Search(0, levels - 1))
+    pair = Pair(texture[:, :columns], texture[:, 2:], SearchRange(0, levels - 1))
     shape = rows, columns
 
     volume = CostVolume(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import spelled
-from stereo_framework.core.scene import Search
+from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, step
@@ -400,7 +400,7 @@ class Method:
         if "minimum" in numbers:
             maximum = numbers.get("maximum", maximum)
         try:
-            Search(minimum, maximum, step)
+            SearchRange(minimum, maximum, step)
         except ParameterError as error:
             key, _, message = str(error).removeprefix("search").removeprefix(".").partition(": ")
             self._fault(nodes.get(key, [*nodes.values()][-1]).place, message)

@@ -1,7 +1,7 @@
 """A trial: every setting of a script on a small pair, which shows in seconds what only running shows."""
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Search
+from stereo_framework.core.scene import SearchRange
 from stereo_framework.datasets import load_scene
 from stereo_framework.engine.step import blame
 from stereo_framework.engine.walk import Walk
@@ -24,7 +24,7 @@ def trial(script: Script) -> list[str]:
     """
     scene = load_scene("synthetic/planes")
     left, right = (image[:ROWS, :COLUMNS] for image in (scene.reference, scene.match))
-    pair = Pair(left, right, Search(0, LEVELS - 1), scene=scene)
+    pair = Pair(left, right, SearchRange(0, LEVELS - 1), scene=scene)
     failed: dict[str, list[int]] = {}
     for index, found in Walk([run.pipeline for run in script.settings], pair):
         if isinstance(found, Exception):

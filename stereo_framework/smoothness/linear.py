@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, NonNegative, Search, Smoothness, Unit, stage
+from stereo_framework.core.stage import Image, NonNegative, SearchRange, Smoothness, Unit, stage
 from stereo_framework.smoothness._gradient import weighted
 
 
@@ -17,7 +17,7 @@ from stereo_framework.smoothness._gradient import weighted
 )
 def linear(
     reference: Image,
-    search: Search,
+    search: SearchRange,
     *,
     weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
     gradient_threshold: Annotated[NonNegative, Unit("grey levels")] | None = None,
@@ -29,7 +29,7 @@ def linear(
     ----------
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Disparity of each level.
     weight : float
         The paper's lambda: cost of a change by one pixel of disparity, in units of the matching cost.
@@ -57,7 +57,7 @@ def linear(
     Examples
     --------
     >>> import numpy as np
-    >>> linear(np.zeros((1, 2), np.uint8), Search(0, 1, 0.5)).rho.tolist()
+    >>> linear(np.zeros((1, 2), np.uint8), SearchRange(0, 1, 0.5)).rho.tolist()
     [0.0, 0.5, 1.0]
     """
     return weighted(

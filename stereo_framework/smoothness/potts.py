@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, NonNegative, Search, Smoothness, Unit, stage
+from stereo_framework.core.stage import Image, NonNegative, SearchRange, Smoothness, Unit, stage
 from stereo_framework.smoothness._gradient import weighted
 
 
@@ -17,7 +17,7 @@ from stereo_framework.smoothness._gradient import weighted
 )
 def potts(
     reference: Image,
-    search: Search,
+    search: SearchRange,
     *,
     weight: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
     gradient_threshold: Annotated[NonNegative, Unit("grey levels")] | None = None,
@@ -29,7 +29,7 @@ def potts(
     ----------
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Disparity of each level.
     weight : float
         The paper's lambda: cost of a change between two neighbours, in units of the matching cost.
@@ -59,7 +59,7 @@ def potts(
     --------
     >>> import numpy as np
     >>> image = np.array([[0, 7, 15]], np.uint8)
-    >>> potts(image, Search(0, 3), weight=20, gradient_threshold=8, gradient_penalty=2).right.tolist()
+    >>> potts(image, SearchRange(0, 3), weight=20, gradient_threshold=8, gradient_penalty=2).right.tolist()
     [[40.0, 20.0, 0.0]]
     """
     rho = (np.arange(search.levels) > 0).astype(np.float64)

@@ -10,7 +10,7 @@ from stereo_framework.core.stage import (
     Image,
     NonNegative,
     Positive,
-    Search,
+    SearchRange,
     Smoothness,
     Unit,
     stage,
@@ -25,7 +25,7 @@ from stereo_framework.smoothness._gradient import weighted
 )
 def truncated_linear(
     reference: Image,
-    search: Search,
+    search: SearchRange,
     *,
     weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
     truncation: Annotated[Positive, Unit("pixels")] = 2.0,
@@ -38,7 +38,7 @@ def truncated_linear(
     ----------
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
-    search : Search
+    search : SearchRange
         Disparity of each level.
     weight : float
         The paper's lambda: cost of a change by one pixel of disparity, in units of the matching cost.
@@ -67,7 +67,7 @@ def truncated_linear(
     Examples
     --------
     >>> import numpy as np
-    >>> truncated_linear(np.zeros((1, 2), np.uint8), Search(0, 4)).rho.tolist()
+    >>> truncated_linear(np.zeros((1, 2), np.uint8), SearchRange(0, 4)).rho.tolist()
     [0.0, 1.0, 2.0, 2.0, 2.0]
     """
     rho = np.minimum(search.step * np.arange(search.levels), truncation)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
-from stereo_framework.core.scene import Scene, Search
+from stereo_framework.core.scene import Scene, SearchRange
 from stereo_framework.engine.memory import of_large_pair
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import ALTERNATIVES, Step, places
@@ -68,7 +68,7 @@ class Task:
 
     scene: Scene
     setting: Setting
-    search: Search
+    search: SearchRange
     id: str
     protocols: tuple[Protocol, ...]
     twin: int = 0
@@ -173,7 +173,7 @@ def tasks_of(
     twins: collections.Counter[tuple[str, str]] = collections.Counter()
     for setting in settings:
         search = search_of(*setting.search.items())
-        if not isinstance(search, Search):
+        if not isinstance(search, SearchRange):
             yield search
             continue
         try:
@@ -211,7 +211,7 @@ def _files_of_stages(
         yield address, step.files(None if imports_nothing else scene)
 
 
-def _search(scene: Scene, override: Mapping[str, Any]) -> Search | ParameterError:
+def _search(scene: Scene, override: Mapping[str, Any]) -> SearchRange | ParameterError:
     if "truth_margin" in override:
         step = override.get("step", scene.search.step if scene.search else 1)
         given = {key: value for key, value in override.items() if key != "truth_margin"}
@@ -224,7 +224,7 @@ def _search(scene: Scene, override: Mapping[str, Any]) -> Search | ParameterErro
         return (
             replace(scene.search, **override)
             if scene.search
-            else Search(**override, direction=scene.direction)
+            else SearchRange(**override, direction=scene.direction)
         )
     except ParameterError as error:
         return ParameterError(f"scene {scene.name}: {error}")
@@ -254,7 +254,7 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
     Sorted, those that begin alike follow each other, more iterations after fewer. A slice ends where another beginning begins, one up to the map that
     the optimizer makes.
     """
-    groups: dict[tuple[int, Search], list[Task]] = {}
+    groups: dict[tuple[int, SearchRange], list[Task]] = {}
     for task in tasks:
         groups.setdefault((id(task.scene), task.search), []).append(task)
     numbers: dict[Step, int] = {}

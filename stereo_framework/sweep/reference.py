@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from stereo_framework.core.scene import Disparity, Scene, Search
+from stereo_framework.core.scene import Disparity, Scene, SearchRange
 from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
 
@@ -21,13 +21,13 @@ _KEPT = 4
 _LOCK = threading.Lock()
 
 
-def reference(scene: Scene, search: Search | None = None) -> Disparity:
+def reference(scene: Scene, search: SearchRange | None = None) -> Disparity:
     """The reference map of a scene's pair, made once a process and kept for a while.
 
     Parameters
     ----------
     scene : Scene
-    search : Search, optional
+    search : SearchRange, optional
         Where the scene has none.
 
     Returns

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import KINDS_OF_STEPS, guided_volumes, in_threads, search_masks
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume, SearchRange
 from stereo_framework.aggregation import cross_based, support_weights
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.kernels.arms import arms
@@ -71,7 +71,7 @@ def test_more_rows_and_cells_than_are_summed_up_at_a_time():
     rng = np.random.default_rng(2)
     images = rng.integers(0, 40, (2, 140, 6), dtype=np.uint8)
     volume = CostVolume(
-        rng.integers(0, 256, (140, 6, 200)).astype(np.float32), Search(0, 199), 255.0
+        rng.integers(0, 256, (140, 6, 200)).astype(np.float32), SearchRange(0, 199), 255.0
     )
     parameters = {
         "length": 9,
@@ -83,7 +83,9 @@ def test_more_rows_and_cells_than_are_summed_up_at_a_time():
     }
     is_open = np.ones(volume.costs.shape, bool)
     # Only the levels in view are of interest; the twin is slow.
-    few = replace(volume, costs=np.ascontiguousarray(volume.costs[..., :6]), search=Search(0, 5))
+    few = replace(
+        volume, costs=np.ascontiguousarray(volume.costs[..., :6]), search=SearchRange(0, 5)
+    )
     expected = naive_support.cross_based(few.costs, few.search, 255, *images, is_open, **parameters)
     result = cross_based(volume, *images, **parameters).costs
     np.testing.assert_allclose(result[..., :6], expected, rtol=3e-7)
@@ -96,7 +98,7 @@ def test_sums_are_exact_whatever_comes_before():
     rng = np.random.default_rng(4)
     image = np.zeros((200, 6), np.uint8)
     costs = (rng.random((200, 6, 3)) ** 20).astype(np.float32)
-    volume = CostVolume(costs, Search(0, 2), 1.0)
+    volume = CostVolume(costs, SearchRange(0, 2), 1.0)
     whole = cross_based(volume, image, image, length=5, iterations=1).costs
     for top in range(100, 120, 4):
         part = cross_based(

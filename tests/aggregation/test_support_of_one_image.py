@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches, shapes
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume, SearchRange
 from stereo_framework.aggregation import guided_filter, minimum_spanning_tree
 
 
@@ -45,7 +45,7 @@ def test_levels_and_rows_beyond_those_that_are_filtered_at_a_time(levels, channe
     image = rng.integers(0, 256, (30, 11, *channels), dtype=np.uint8)
     costs = rng.random((30, 11, levels)).astype(np.float32)
     expected = naive_support.guided_filter(costs, image, radius=3, epsilon=1e-4)
-    result = guided_filter(CostVolume(costs, Search(0, levels - 1), 1.0), image, size=7).costs
+    result = guided_filter(CostVolume(costs, SearchRange(0, levels - 1), 1.0), image, size=7).costs
     # Results of the size of the costs, rounded to float32; costs to 2^-35.
     np.testing.assert_allclose(result, expected, rtol=0, atol=1.5e-7)
 
@@ -55,7 +55,7 @@ def test_sums_are_exact_whatever_comes_before():
     rng = np.random.default_rng(4)
     image = (rng.random((150, 9, 3)) * 255).astype(np.float32)
     costs = (rng.random((150, 9, 3)) ** 20).astype(np.float32)
-    volume = CostVolume(costs, Search(0, 2), 1.0)
+    volume = CostVolume(costs, SearchRange(0, 2), 1.0)
     whole = guided_filter(volume, image, size=5).costs
     for top in range(80, 100, 4):
         part = guided_filter(replace(volume, costs=costs[top:]), image[top:], size=5).costs
@@ -89,7 +89,7 @@ def test_levels_beyond_those_that_walk_at_a_time(threads):
     rng = np.random.default_rng(1)
     image, costs = rng.uniform(0, 90, (4, 5)).astype(np.float32), rng.random((4, 5, 37), np.float32)
     with in_threads(threads):
-        result = minimum_spanning_tree(CostVolume(costs, Search(0, 36), 1.0), image).costs
+        result = minimum_spanning_tree(CostVolume(costs, SearchRange(0, 36), 1.0), image).costs
     np.testing.assert_allclose(
         result, naive_support.minimum_spanning_tree(costs, image, scale=25.5), rtol=1e-6
     )

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, volumes
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume, SearchRange
 from stereo_framework.aggregation import box, min_filter
 
 sizes = st.integers(1, 11)
@@ -35,7 +35,7 @@ def test_box_forgets_large_costs_that_left_the_window():
     # In float32 the sum 260100 + 0.01 - 260100 is 0.
     costs = np.full((9, 9, 2), 0.01, np.float32)
     costs[:2, :2] = 260100
-    result = box(CostVolume(costs, Search(0, 1), 260100.0), size=3).costs
+    result = box(CostVolume(costs, SearchRange(0, 1), 260100.0), size=3).costs
     np.testing.assert_allclose(result[3:], 0.01, rtol=1e-6)
     np.testing.assert_allclose(result[:, 3:], 0.01, rtol=1e-6)
 
@@ -43,12 +43,12 @@ def test_box_forgets_large_costs_that_left_the_window():
 def test_even_windows_reach_further_right_and_down():
     costs = np.zeros((5, 5, 2), np.float32)
     costs[2, 2] = 16
-    volume = CostVolume(costs, Search(0, 1), 255.0)
+    volume = CostVolume(costs, SearchRange(0, 1), 255.0)
     # A window of 4 covers one sample before and two after its centre: the centres 0..3 see sample 2.
     expected = np.zeros((5, 5))
     expected[:4, :4] = 1
     np.testing.assert_array_equal(box(volume, size=4).costs[..., 0], expected)
-    lowest = min_filter(CostVolume(16 - costs, Search(0, 1), 255.0), size=4).costs[..., 0]
+    lowest = min_filter(CostVolume(16 - costs, SearchRange(0, 1), 255.0), size=4).costs[..., 0]
     np.testing.assert_array_equal(lowest, 16 * (1 - expected))
 
 
@@ -72,5 +72,5 @@ def test_min_filter_agrees_with_twin(volume, size, threads):
 def test_min_filter_of_many_rows(costs, size, threads):
     # More rows than two windows: the kernel works on blocks of rows.
     with in_threads(threads):
-        result = min_filter(CostVolume(costs, Search(0, 1), 255.0), size=size)
+        result = min_filter(CostVolume(costs, SearchRange(0, 1), 255.0), size=size)
     np.testing.assert_array_equal(result.costs, naive.min_filter(costs, size))

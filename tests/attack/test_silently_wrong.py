@@ -13,7 +13,7 @@ from stereo_framework import (
     Energy,
     Pipeline,
     Scene,
-    Search,
+    SearchRange,
     evaluate,
     load,
     load_scene,
@@ -56,7 +56,7 @@ def test_the_marker_of_closed_cells_is_no_cost(refinement):
     # The winner's right neighbour is closed; with the marker as its cost the curve's vertex lies half a level further left.
     costs = np.array([[[9, 1, 1e6, 9]]], np.float32)
     mask = SearchMask(high=np.array([[1]], np.float32))
-    volume, winner = CostVolume(costs, Search(0, 3), 255.0), np.array([[1]], np.float32)
+    volume, winner = CostVolume(costs, SearchRange(0, 3), 255.0), np.array([[1]], np.float32)
     wide = SearchMask(high=np.array([[2]], np.float32))
     assert [refinement(winner, volume, one)[0, 0] for one in (None, mask, wide)] == pytest.approx(
         [0.5, 1, 0.5], abs=1e-3
@@ -72,7 +72,7 @@ def test_nan_never_wins(nan):
     costs[..., 7] = 1
     costs[3, 20, [0, 12]] = nan
     image = np.zeros((6, 40), np.uint8)
-    energy = Energy(CostVolume(costs, Search(0, 23), 9.0))
+    energy = Energy(CostVolume(costs, SearchRange(0, 23), 9.0))
     # Direct calls refuse NaN; these are the functions that pipelines call.
     assert (winner_take_all.__wrapped__(energy.volume).levels == 7).all()
     found = semi_global.__wrapped__(energy.volume, image, image)
@@ -84,7 +84,7 @@ def test_nan_never_wins(nan):
 def test_a_large_cost_of_cells_out_of_view_takes_no_precision_from_the_others(outside):
     random = np.random.default_rng(0)
     image = random.integers(0, 60, (20, 40), dtype=np.uint8)
-    costs, search = random.random((20, 40, 5)).astype(np.float32), Search(0, 4)
+    costs, search = random.random((20, 40, 5)).astype(np.float32), SearchRange(0, 4)
     seen = search.in_view(40)
     expected, found = (
         cross_based(CostVolume(costs, search, rest), image, image).costs[:, seen]
@@ -183,9 +183,9 @@ def test_a_masked_map_of_a_python_function_has_no_estimates_there(slanted):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda image, s: Pair(image, s.match, Search(0, 3)), "masked array"),
+        (lambda image, s: Pair(image, s.match, SearchRange(0, 3)), "masked array"),
         (
-            lambda image, s: census(image, s.match, Search(0, 3)),
+            lambda image, s: census(image, s.match, SearchRange(0, 3)),
             "census: reference is a masked array",
         ),
         (
@@ -207,7 +207,7 @@ def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request)
     )
     # True disparities lie on both sides of it.
     low, high = np.floor(np.nanpercentile(scene.truth, [30, 70]))
-    found = load(method).pipeline(scene, Search(float(low), float(high)))
+    found = load(method).pipeline(scene, SearchRange(float(low), float(high)))
     known = found.disparity[np.isfinite(found.disparity)]
     # Half a step is what sub-pixel refinement may add at either end.
     assert known.size > 1000
@@ -216,7 +216,7 @@ def test_no_estimate_lies_outside_of_the_range_asked_for(method, scene, request)
 
 
 def test_levels_become_disparities():
-    search = Search(2, 4, 0.5)
+    search = SearchRange(2, 4, 0.5)
     np.testing.assert_equal(
         search.disparity_of(np.array([[0, -1], [4, 1]], np.int16)),
         np.array([[2, np.nan], [4, 2.5]], np.float32),
@@ -257,7 +257,7 @@ def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(sla
 
 
 WRONG_MATCHES = {
-    "search": ({"search": Search(0, 3)}, "a Match of Search"),
+    "search": ({"search": SearchRange(0, 3)}, "a Match of SearchRange"),
     "type": ({"disparity": np.zeros((240, 320))}, r"float64 \(240, 320\); expected float32"),
     "infinite": ({"disparity": np.full((240, 320), np.inf, np.float32)}, "not finite"),
     "status type": ({"status": np.zeros((240, 320), int)}, r"status: int64"),
@@ -301,7 +301,7 @@ WARNED = {
         "the range may be too narrow",
     ),
     "end": (
-        lambda s: load("window").pipeline(s, Search(0, 8)),
+        lambda s: load("window").pipeline(s, SearchRange(0, 8)),
         "chose the upper end of the search range, 8",
     ),
     "0..1 matched": (

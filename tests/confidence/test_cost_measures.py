@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads, search_masks, volumes
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume, SearchRange
 from stereo_framework import confidence as family
 
 TINY = 1e-6
@@ -218,7 +218,7 @@ def test_left_right_difference_agrees_with_its_twin(given, threads):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_parameters_change_the_measure(name, parameters, expected, dtype):
     costs = np.array([4 * [[10, 0, 10, 5]]], dtype)
-    volume = CostVolume(costs, Search(0, 3), 10.0)
+    volume = CostVolume(costs, SearchRange(0, 3), 10.0)
     disparity = np.ones((1, 4), np.float32)
     measured = getattr(family, name)(disparity, volume, **parameters)
     assert measured[0, 3] == pytest.approx(expected, abs=1e-5)
@@ -228,5 +228,5 @@ def test_a_pixel_without_an_estimate_has_the_lowest_confidence_of_all_estimates(
     # The costs at the first pixel are the highest, but none of them was chosen.
     costs = np.float32([[[9, 9], [9, 2], [9, 8]]])
     disparity = np.float32([[np.nan, 1, 1]])
-    measured = family.matching_score(disparity, CostVolume(costs, Search(0, 1), 9.0))
+    measured = family.matching_score(disparity, CostVolume(costs, SearchRange(0, 1), 9.0))
     assert measured.tolist() == [pytest.approx([-8 / 9, -2 / 9, -8 / 9])]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches, shapes
 from scipy.stats import rankdata
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.confidence import distinctiveness, learned, left_right_consistency
 from stereo_framework.confidence.learned import MEASURES, _add_ranks, coefficients
 from stereo_framework.core.errors import ParameterError
@@ -44,7 +44,7 @@ def test_distinctiveness_agrees_with_twin(pair, window, width, threads):
     disparity = np.zeros(image.shape[:2], np.float32)
     disparity[0, 0] = np.nan
     with in_threads(threads):
-        found = distinctiveness(disparity, image, Search(-1, width - 1, 0.5), size=window)
+        found = distinctiveness(disparity, image, SearchRange(-1, width - 1, 0.5), size=window)
     expected = naive_distinctiveness(image, int(np.ceil(width)), window)
     expected[0, 0] = expected.min()
     np.testing.assert_array_equal(found, expected, strict=True)
@@ -56,7 +56,7 @@ def test_distinctiveness_agrees_with_twin(pair, window, width, threads):
 )
 def test_windows_are_compared_up_to_the_rounded_up_width_of_the_range(width, expected):
     row = np.array([[10, 20, 90, 12]], np.uint8)
-    search = Search(-1, width - 1, 0.5)
+    search = SearchRange(-1, width - 1, 0.5)
     measured = distinctiveness(np.zeros((1, 4), np.float32), row, search, size=1)
     assert measured.tolist() == [expected]
 

@@ -8,7 +8,7 @@ import yaml
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Calibration, Search
+from stereo_framework.core.scene import Calibration, SearchRange
 from stereo_framework.datasets import load_scene, pair_scene
 from stereo_framework.datasets.scene_file import new_scene
 from stereo_framework.io import write_disparity, write_image
@@ -20,7 +20,7 @@ TRUTH = np.array([[1, 2, 3, 4], [1, 1, 1, 1], [2, 2, 2, np.nan]], np.float32)
 @pytest.fixture(autouse=True)
 def _narrow(monkeypatch):
     """The images of these tests are four columns wide, too narrow for any honest range."""
-    monkeypatch.setattr(Search, "check_width", lambda self, columns: "")
+    monkeypatch.setattr(SearchRange, "check_width", lambda self, columns: "")
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_everything(folder):
         """,
     )
     assert [f.position for f in scene.frames] == [-1.5, 1, 2]
-    assert scene.search == Search(-2, 3.5, 0.5, direction=-1)
+    assert scene.search == SearchRange(-2, 3.5, 0.5, direction=-1)
     np.testing.assert_array_equal(scene.reference, LEFT + 100)
     np.testing.assert_array_equal(scene.match, LEFT + 50)
     # grey 4 is unknown, and 0, how the NaN was written, is a disparity
@@ -164,7 +164,11 @@ def test_a_wrong_truth_is_found_when_it_is_used(folder):
 
 def test_pair(folder):
     scene = pair_scene(
-        "desk/left.png", folder / "right.png", Search(0, 2), truth="desk/truth.png", truth_scale=4
+        "desk/left.png",
+        folder / "right.png",
+        SearchRange(0, 2),
+        truth="desk/truth.png",
+        truth_scale=4,
     )
     assert (scene.name, scene.reference_index, scene.match_index, scene.direction) == (
         "desk/left-right",
@@ -172,7 +176,7 @@ def test_pair(folder):
         1,
         1,
     )
-    assert scene.search == Search(0, 2)
+    assert scene.search == SearchRange(0, 2)
     np.testing.assert_array_equal(scene.reference, LEFT)
     np.testing.assert_array_equal(scene.match, LEFT + 100)
     np.testing.assert_array_equal(scene.truth, TRUTH)
@@ -209,7 +213,7 @@ def test_masks_of_the_input_and_ranges_of_each_pixel(folder):
     pair = pair_scene(
         "desk/left.png",
         "desk/right.png",
-        Search(0, 4),
+        SearchRange(0, 4),
         left_mask="desk/mask.png",
         low="desk/low.pfm",
         high="desk/low.pfm",
@@ -240,14 +244,14 @@ def test_faults_of_masks_and_ranges(folder, beside, message):
     np.save("desk/small.npy", np.zeros((1, 2), np.float32))
     np.save("desk/five.npy", np.full((3, 4), 5, np.float32))
     with pytest.raises(DataError, match=message):
-        Pair.of(pair_scene("desk/left.png", "desk/right.png", Search(0, 4), **beside))
+        Pair.of(pair_scene("desk/left.png", "desk/right.png", SearchRange(0, 4), **beside))
 
 
 def new_scene_frames(folder, *names):
     for name in names:
         write_image(folder / name, np.zeros((8, 30), np.uint8))
     written = yaml.safe_load(
-        new_scene(folder, lambda pair: Search(0, 8)).read_text(encoding="utf-8")
+        new_scene(folder, lambda pair: SearchRange(0, 8)).read_text(encoding="utf-8")
     )
     return written["frames"]
 

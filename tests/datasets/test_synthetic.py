@@ -5,7 +5,7 @@ import pytest
 from scipy.ndimage import map_coordinates, maximum_filter, minimum_filter
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.scene import Search
+from stereo_framework.core.scene import SearchRange
 from stereo_framework.datasets import Plane, Texture, load_scene, planes_scene, rectangle, slanted
 
 ROWS, COLUMNS = 44, 64
@@ -226,7 +226,7 @@ def test_search_range():
     card = Plane(slanted(7.6), CLOUDS, rectangle(5, 5, 30, 30))
     assert str(scene_of([Plane(slanted(3.2), CLOUDS), card]).search) == "3..8 step 1"
     assert str(scene_of([Plane(slanted(3), CLOUDS)]).search) == "3..4 step 1"
-    assert scene_of(search=Search(0, 20)).search == Search(0, 20)
+    assert scene_of(search=SearchRange(0, 20)).search == SearchRange(0, 20)
 
 
 @pytest.mark.parametrize(
@@ -299,10 +299,10 @@ def test_textures_fade(pattern):
 @pytest.mark.parametrize(
     ("disparities", "expected"),
     [
-        ((2.75, 5.25), Search(2, 6)),
-        ((3, 5), Search(3, 5)),
-        ((-1.25, 2), Search(-2, 2)),
-        ((4, 4), Search(4, 5)),
+        ((2.75, 5.25), SearchRange(2, 6)),
+        ((3, 5), SearchRange(3, 5)),
+        ((-1.25, 2), SearchRange(-2, 2)),
+        ((4, 4), SearchRange(4, 5)),
     ],
 )
 def test_the_search_range_holds_the_disparities_in_whole_pixels(disparities, expected):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework import Search, load_scene
+from stereo_framework import SearchRange, load_scene
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import find_scenes, scene_names
 from stereo_framework.datasets.ready_made import town
@@ -11,7 +11,7 @@ def test_ground_roofs_and_what_they_hide():
     scene = town(rows=240, columns=300, levels=64)
     truth, hidden = scene.truth, scene.mask("occluded")
     assert scene.reference.shape == (240, 300, 3)
-    assert scene.search == Search(0, 63)
+    assert scene.search == SearchRange(0, 63)
     assert 0 < truth.min() < truth.max() <= 63
     # The ground rises from 6 % of the range to 36 % of it, and by 2 % along each row.
     assert truth[0, 0] == pytest.approx(0.06 * 63, abs=1e-4)
@@ -46,7 +46,7 @@ def test_the_built_in_scene_comes_in_any_size():
     assert (scene.name, scene.reference.shape, scene.search) == (
         "synthetic/large-80x60x20",
         (60, 80, 3),
-        Search(0, 19),
+        SearchRange(0, 19),
     )
     with pytest.raises(
         ParameterError,

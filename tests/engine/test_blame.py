@@ -263,7 +263,7 @@ WRONG = [
         "aggregation",
         COSTS,
         lambda v: costs(v, search=BACK),
-        f"a CostVolume of {BACK!r}; expected that which it was given, Search(",
+        f"a CostVolume of {BACK!r}; expected that which it was given, SearchRange(",
     ),
     (
         "smoothness",

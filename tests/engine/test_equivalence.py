@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stereo_framework import Search, load_scene, step
+from stereo_framework import SearchRange, load_scene, step
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.shipped import library
 from stereo_framework.core.volume import SearchMask
@@ -40,7 +40,7 @@ def pairs():
     low = rng.integers(0, 6, (48, 64)).astype(np.float32)
     high = low + rng.integers(3, 9, (48, 64)).astype(np.float32)
     low[rng.random((48, 64)) < 0.1] = np.nan
-    plain = Pair(*images, Search(0, 20))
+    plain = Pair(*images, SearchRange(0, 20))
     search_masks = None, SearchMask(valid, match_valid), SearchMask(valid, match_valid, low, high)
     return {name: replace(plain, mask=mask) for name, mask in zip(PAIRS, search_masks, strict=True)}
 

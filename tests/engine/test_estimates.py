@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pipeline_parts import local, not_local
 
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import bayesian_diffusion, box, diffusion, min_filter
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.stage import stage
@@ -20,7 +20,7 @@ from stereo_framework.scheme import tiles
 from stereo_framework.smoothness import potts
 
 SHAPE = (1000, 700)
-SEARCH = Search(0, 63)
+SEARCH = SearchRange(0, 63)
 VOLUME = 4 * 1000 * 700 * 64
 """Bytes of a volume of this shape and range in float32."""
 
@@ -64,7 +64,7 @@ def test_strips_of_local_steps_have_their_halo_on_both_sides(aggregation, halo):
     ],
 )
 def test_strips_above_64_mib_are_halved(columns, levels, height):
-    search = Search(0, levels - 1)
+    search = SearchRange(0, levels - 1)
     volume = 4 * 1000 * columns * levels
     method = PLAIN.having(aggregation=[step(box, size=9)])
     assert peak_memory([method], (1000, columns), search) == 3 * volume * (height + 8) // 1000
@@ -226,8 +226,8 @@ def test_pairs_of_exactly_the_large_number_of_cells_are_cut_into_tiles(monkeypat
 
 def test_pairs_from_half_a_thousand_million_cells_are_large():
     assert memory._LARGE == 2**29
-    assert of_large_pair(CUT, (2**12, 2**11), Search(0, 62)) is CUT
-    assert size_of(of_large_pair(CUT, (2**12, 2**11), Search(0, 63))) == 1024
+    assert of_large_pair(CUT, (2**12, 2**11), SearchRange(0, 62)) is CUT
+    assert size_of(of_large_pair(CUT, (2**12, 2**11), SearchRange(0, 63))) == 1024
 
 
 def test_only_methods_with_a_whole_volume_and_no_scheme_are_cut_into_tiles(monkeypatch, registry):
@@ -263,7 +263,7 @@ def test_a_refusal_names_both_amounts_and_the_tiles_that_fit(need, allowed, need
         f"{CUT.name} needs about {needed} for 120x90 pixels and 8 levels; {limit} are {{}}; "
         "use fewer levels or smaller images, or tiles: --set 'scheme=[{{use: tiles, size: 1024}}]'"
     )
-    search = Search(0, 7)
+    search = SearchRange(0, 7)
     assert refusal(CUT, small, search, need, allowed) == message.format("allowed (--memory)")
     assert refusal(CUT, small, search, need, allowed, "free") == message.format("free")
 
@@ -272,7 +272,7 @@ def test_a_pair_that_takes_exactly_the_free_memory_is_matched(monkeypatch):
     from stereo_framework.core.pair import Pair
     from stereo_framework.engine import pipeline
 
-    pair = Pair(*np.zeros((2, 9, 20), np.uint8), Search(0, 3))
+    pair = Pair(*np.zeros((2, 9, 20), np.uint8), SearchRange(0, 3))
     need = peak_memory([CUT], pair.shape, pair.search)
     monkeypatch.setattr(pipeline, "free_memory", lambda: need)
     assert CUT.matched(pair).disparity.shape == (9, 20)

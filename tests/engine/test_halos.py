@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pipeline_parts import assert_same_match, in_strips, local, make_scene, not_local
 
-from stereo_framework import CostVolume, Labeling, Pipeline, Search, StereoFrameworkError, step
+from stereo_framework import CostVolume, Labeling, Pipeline, SearchRange, StereoFrameworkError, step
 from stereo_framework.aggregation import binomial, box, min_filter
 from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.stage import PositiveInt, stage
@@ -17,7 +17,7 @@ from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check
 
 CHANCE = np.random.default_rng(8)
-SCENE = make_scene(*CHANCE.integers(0, 256, (2, 40, 24), np.uint8), Search(0, 6))
+SCENE = make_scene(*CHANCE.integers(0, 256, (2, 40, 24), np.uint8), SearchRange(0, 6))
 FILTERS = {
     "box 9": step(box, size=9),
     "minimum 7": step(min_filter, size=7),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.calls import keeping, per_image
 from stereo_framework.core.pair import Pair
@@ -26,7 +26,7 @@ def texture(rows=8, columns=20):
     return CHANCE.integers(0, 256, (rows, columns), np.uint8)
 
 
-PAIR = Pair(texture(), texture(), Search(0, 5))
+PAIR = Pair(texture(), texture(), SearchRange(0, 5))
 
 
 def as_wide_rows(image):
@@ -35,10 +35,10 @@ def as_wide_rows(image):
 
 
 CHANGES = {
-    "narrower range": {"search": Search(0, 3)},
-    "later range": {"search": Search(1, 5)},
-    "finer range": {"search": Search(0, 5, 0.5)},
-    "other side": {"search": Search(0, 5, 1, -1)},
+    "narrower range": {"search": SearchRange(0, 3)},
+    "later range": {"search": SearchRange(1, 5)},
+    "finer range": {"search": SearchRange(0, 5, 0.5)},
+    "other side": {"search": SearchRange(0, 5, 1, -1)},
     "reference image": {"reference": texture()},
     "match image": {"match": texture()},
     "shape": {"reference": as_wide_rows(PAIR.reference), "match": as_wide_rows(PAIR.match)},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pipeline_parts import not_local, textured
 
-from stereo_framework import Labeling, Pipeline, Search
+from stereo_framework import Labeling, Pipeline, SearchRange
 from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.stage import stage
 from stereo_framework.core.view import View
@@ -22,7 +22,7 @@ def view_of(**fields):
     """Return the last view of a pipeline whose map holds 1 pixel everywhere."""
     disparity = np.ones(SHAPE, np.float32)
     status = np.full(SHAPE, Status.MATCHED, np.uint8)
-    return View(disparity, status, Search(0, 4), **fields)
+    return View(disparity, status, SearchRange(0, 4), **fields)
 
 
 @pytest.mark.parametrize(
@@ -120,20 +120,20 @@ END_OF_RANGE = (
     ("search", "lower", "upper", "expected"),
     [
         # Ten levels: a uniform spread has 10 % at each end, and 10 % more are allowed.
-        (Search(0, 9), 20, 20, ()),
-        (Search(0, 9), 21, 20, (END_OF_RANGE.format(21, "lower", 0),)),
-        (Search(0, 9), 20, 21, (END_OF_RANGE.format(21, "upper", 9),)),
+        (SearchRange(0, 9), 20, 20, ()),
+        (SearchRange(0, 9), 21, 20, (END_OF_RANGE.format(21, "lower", 0),)),
+        (SearchRange(0, 9), 20, 21, (END_OF_RANGE.format(21, "upper", 9),)),
         (
-            Search(-4, 5),
+            SearchRange(-4, 5),
             30,
             25,
             (END_OF_RANGE.format(30, "lower", -4), END_OF_RANGE.format(25, "upper", 5)),
         ),
         # Two levels: a uniform spread has 50 % at each end.
-        (Search(0, 1), 40, 60, ()),
-        (Search(0, 1), 39, 61, (END_OF_RANGE.format(61, "upper", 1),)),
-        (Search(0, 2.25, 0.25), 21, 0, (END_OF_RANGE.format(21, "lower", 0),)),
-        (Search(0, 18, 2), 0, 21, (END_OF_RANGE.format(21, "upper", 18),)),
+        (SearchRange(0, 1), 40, 60, ()),
+        (SearchRange(0, 1), 39, 61, (END_OF_RANGE.format(61, "upper", 1),)),
+        (SearchRange(0, 2.25, 0.25), 21, 0, (END_OF_RANGE.format(21, "lower", 0),)),
+        (SearchRange(0, 18, 2), 0, 21, (END_OF_RANGE.format(21, "upper", 18),)),
     ],
 )
 def test_more_than_a_tenth_beyond_a_uniform_spread_at_an_end_warns(search, lower, upper, expected):
@@ -149,12 +149,12 @@ def test_more_than_a_tenth_beyond_a_uniform_spread_at_an_end_warns(search, lower
 
 def test_a_map_without_estimates_and_a_doubtful_scale_warn():
     nothing = np.full(SHAPE, np.nan, np.float32)
-    assert warnings(None, nothing, Search(0, 9), "a doubt") == (
+    assert warnings(None, nothing, SearchRange(0, 9), "a doubt") == (
         "the result holds no estimate at all",
     )
     middle = np.full(SHAPE, 4, np.float32)
-    assert warnings(None, middle, Search(0, 9), "a doubt") == ("a doubt",)
-    assert warnings(None, middle, Search(0, 9)) == ()
+    assert warnings(None, middle, SearchRange(0, 9), "a doubt") == ("a doubt",)
+    assert warnings(None, middle, SearchRange(0, 9)) == ()
 
 
 def test_unassigned_and_unknown_pixels_do_not_count_for_the_ends_of_the_range():
@@ -162,10 +162,10 @@ def test_unassigned_and_unknown_pixels_do_not_count_for_the_ends_of_the_range():
     levels = np.full(100, 5, np.int16)
     levels[:20] = 0
     levels[80:] = -1
-    disparity = Search(0, 9).disparity_of(levels)
+    disparity = SearchRange(0, 9).disparity_of(levels)
     expected = (END_OF_RANGE.format(25, "lower", 0),)
-    assert warnings(levels[None], disparity[None], Search(0, 9)) == expected
-    assert warnings(None, disparity[None], Search(0, 9)) == expected
+    assert warnings(levels[None], disparity[None], SearchRange(0, 9)) == expected
+    assert warnings(None, disparity[None], SearchRange(0, 9)) == expected
 
 
 def test_a_match_is_shown_with_its_share_of_estimates_its_range_and_its_time():

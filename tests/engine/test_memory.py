@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box, diffusion
 from stereo_framework.engine.memory import free_memory, peak_memory
 from stereo_framework.matching_cost import absolute_difference
@@ -110,7 +110,7 @@ def test_unknown_is_not_zero(system):
 
 
 def test_memory_is_estimated():
-    shape, search = (1000, 1000), Search(0, 99)
+    shape, search = (1000, 1000), SearchRange(0, 99)
     volume = 4 * 1000 * 1000 * 100
     plain = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
     assert peak_memory([plain], shape, search) < 0.5 * volume

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pipeline_parts import MIRRORED, local, not_local, textured
 
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.stage import stage
@@ -110,7 +110,7 @@ def test_alternatives_nest_and_are_told(seen):
 
 def test_alternatives_count_in_memory(seen):
     *_, merge = seen
-    shape, search = (1000, 1000), Search(0, 99)
+    shape, search = (1000, 1000), SearchRange(0, 99)
     cut = Pipeline([absolute_difference, potts, graph_cut])
     method = PLAIN.having(refinement=[merge], alternatives={"robust": cut})
     plain = peak_memory([PLAIN], shape, search)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pipeline_parts import in_strips, local, make_scene, not_local, ramp, textured
 
-from stereo_framework import Pipeline, Search, StereoFrameworkError, step
+from stereo_framework import Pipeline, SearchRange, StereoFrameworkError, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.stage import stage
@@ -25,23 +25,23 @@ def test_no_warning_where_all_is_well():
     ("scene", "message"),
     [
         (
-            ramp(2, Search(-4, -1)),
+            ramp(2, SearchRange(-4, -1)),
             "^95 % of the pixels chose the upper end of the search range, -1: the range may be too narrow or have the wrong sign",
         ),
         (
-            ramp(2, Search(-4, -1)).pair(1, 0),
+            ramp(2, SearchRange(-4, -1)).pair(1, 0),
             "^95 % of the pixels chose the upper end of the search range, -1:",
         ),
         (
-            textured(shift=5, search=Search(0, 5)),
+            textured(shift=5, search=SearchRange(0, 5)),
             r"^\d+ % of the pixels chose the upper end of the search range, 5:",
         ),
         (
-            textured(shift=1, search=Search(1, 6)),
+            textured(shift=1, search=SearchRange(1, 6)),
             r"^\d+ % of the pixels chose the lower end of the search range, 1:",
         ),
         (
-            textured(shift=1, search=Search(1, 3, 0.5)),
+            textured(shift=1, search=SearchRange(1, 3, 0.5)),
             r"chose the lower end of the search range, 1:",
         ),
     ],
@@ -63,9 +63,9 @@ def test_a_map_without_estimates_warns(registry):
 def test_range_is_the_scenes_or_the_callers():
     scene = textured()
     method = Pipeline([absolute_difference, winner_take_all])
-    assert method(scene).search == Search(0, 4)
+    assert method(scene).search == SearchRange(0, 4)
     # The direction is the scene's in any case.
-    assert method(scene, Search(1, 3, 0.5, -1)).search == Search(1, 3, 0.5, 1)
+    assert method(scene, SearchRange(1, 3, 0.5, -1)).search == SearchRange(1, 3, 0.5, 1)
     with pytest.raises(
         DataError,
         match=r"scene made: no search range; give one \(search: {minimum: 0, maximum: 64}, in a script or with --set\)",
@@ -74,7 +74,7 @@ def test_range_is_the_scenes_or_the_callers():
 
 
 def test_images_of_different_size_are_refused():
-    scene = make_scene(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), Search(0, 1))
+    scene = make_scene(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), SearchRange(0, 1))
     with pytest.raises(
         DataError, match=r"left.png is 3x2 and right.png is 4x2; both images must be of one size"
     ):
@@ -121,7 +121,7 @@ def test_stages_that_cannot_stand_there_are_refused(arguments, message):
         ),
         (
             (textured(), (0, 3)),
-            r"^Pipeline: search is \(0, 3\); expected a Search, such as Search\(0, 63\)$",
+            r"^Pipeline: search is \(0, 3\); expected a SearchRange, such as SearchRange\(0, 63\)$",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
-from stereo_framework import CostVolume, Pipeline, Search
+from stereo_framework import CostVolume, Pipeline, SearchRange
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, fill_levels
@@ -82,7 +82,7 @@ COMBINATIONS = [
 ]
 """Each map of a mask alone, and each two of them that meet."""
 RANGES = [
-    Search(minimum * min(step, 1), minimum * min(step, 1) + 5 * step, step, direction)
+    SearchRange(minimum * min(step, 1), minimum * min(step, 1) + 5 * step, step, direction)
     for minimum, step, direction in [
         (-2, 1, 1),
         (0, 2, 1),
@@ -162,7 +162,7 @@ def assert_maps_change_sides(mask, names, search):
 
 @pytest.mark.parametrize("names", COMBINATIONS, ids="+".join)
 def test_rows_of_a_mask_are_rows_of_each_of_its_maps(names):
-    mask = mask_of(names, Search(0, 5), (6, 9))
+    mask = mask_of(names, SearchRange(0, 5), (6, 9))
     rows = mask.rows(2, 5)
     for name in MAPS:
         whole = getattr(mask, name)
@@ -192,21 +192,21 @@ def test_exchanged_takes_the_match_pixels_own_range():
         name: np.full((2, 3), i, np.float32)
         for i, name in enumerate(("low", "high", "match_low", "match_high"))
     }
-    exchanged = SearchMask(**ranges).exchanged(Search(0, 5))
+    exchanged = SearchMask(**ranges).exchanged(SearchRange(0, 5))
     assert (
         exchanged.low[0, 0],
         exchanged.high[0, 0],
         exchanged.match_low[0, 0],
         exchanged.match_high[0, 0],
     ) == (2, 3, 0, 1)
-    assert exchanged.exchanged(Search(0, 5, direction=-1)).low is ranges["low"]
+    assert exchanged.exchanged(SearchRange(0, 5, direction=-1)).low is ranges["low"]
 
 
 def textured_pair(mask, *, step=1.0, direction=1):
     texture = np.random.default_rng(3).integers(0, 256, (9, 22), dtype=np.uint8)
     left, right = texture[:, :20], texture[:, 2:]
     images = (left.copy(), right.copy()) if direction == 1 else (right.copy(), left.copy())
-    return Pair(*images, Search(0, 4, step, direction), mask)
+    return Pair(*images, SearchRange(0, 4, step, direction), mask)
 
 
 def test_maps_that_do_not_fit_are_refused():

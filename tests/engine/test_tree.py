@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pipeline_parts import assert_same_match, in_strips, local, not_local, textured
 
-from stereo_framework import Labeling, Pipeline, Search, step
+from stereo_framework import Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
@@ -263,7 +263,9 @@ def test_costs_alone_are_made_at_once(registry, monkeypatch):
         return winner_take_all(volume)
 
     rows, columns, levels = 3 * walk.STRIP_ROWS, 4, 4
-    pair = Pair(*[np.zeros((rows, columns), np.uint8) for _ in range(2)], Search(0, levels - 1))
+    pair = Pair(
+        *[np.zeros((rows, columns), np.uint8) for _ in range(2)], SearchRange(0, levels - 1)
+    )
     a_row = 4 * columns * levels
     for room, last, expected in (
         (rows * a_row, decide, [rows]),

@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 
-from stereo_framework import Labeling, Pipeline, Search, step
+from stereo_framework import Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import Positive, PositiveInt, stage
@@ -35,7 +35,7 @@ def mixed(*data):
             one = mixed(one.valid, one.low)
         elif isinstance(one, dict):
             one = mixed(*(value for _, value in sorted(one.items())))
-        elif isinstance(one, Search):
+        elif isinstance(one, SearchRange):
             one = one.direction
         total = total + (
             0 if one is None else np.nan_to_num(np.float32(one), posinf=9, neginf=-9) / 64
@@ -356,7 +356,7 @@ def any_method(rng, stages, alternatives):
 def any_pair(rng):
     """A pair, in which some arrays are parts of others, with a mask or without."""
     wide = rng.integers(0, 60, (2, SHAPE[0], SHAPE[1] + 4), dtype=np.uint8)
-    search = Search(
+    search = SearchRange(
         int(rng.integers(-2, 2)), 4, float(rng.choice([1, 0.5])), int(rng.choice([1, -1]))
     )
     masks = [None, SearchMask(valid=rng.random(SHAPE) < 0.8, match_valid=rng.random(SHAPE) < 0.9)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
-from stereo_framework import Search, evaluate, load_scene
+from stereo_framework import SearchRange, evaluate, load_scene
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.datasets import scene_names
 from stereo_framework.evaluation import doubts
@@ -172,9 +172,9 @@ def test_a_map_of_another_size_is_examined_for_markers():
 def test_a_method_of_this_package_writes_no_markers_in_its_search_range():
     scene = make_scene(SLANTED)
     ties = np.where(TENTH, 0, SLANTED)
-    assert doubts(ties, scene, Search(0, 40), is_external=False) == []
-    assert len(doubts(ties, scene, Search(0, 40), is_external=True)) == 1
-    assert len(doubts(ties, scene, Search(5, 40), is_external=False)) == 1
+    assert doubts(ties, scene, SearchRange(0, 40), is_external=False) == []
+    assert len(doubts(ties, scene, SearchRange(0, 40), is_external=True)) == 1
+    assert len(doubts(ties, scene, SearchRange(5, 40), is_external=False)) == 1
 
 
 def test_evaluate_reports_markers_of_a_map_and_of_a_truth_without_a_search_range():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from evaluation_inputs import make_scene
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.evaluation import doubts
 from stereo_framework.evaluation.sanity import _of_other_view
 
@@ -74,7 +74,7 @@ def test_a_map_of_the_other_view(real, name):
 @pytest.mark.parametrize("marked", [-1, 0, -0.75, 16.75, 99])
 def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
     truth = np.tile(np.arange(10, 14, 0.1, np.float32), (20, 1))
-    scene = replace(make_scene(truth), search=Search(1, 16))
+    scene = replace(make_scene(truth), search=SearchRange(1, 16))
     holes = truth.copy()
     holes[:, :2] = marked
     (line,) = doubts(holes, scene)
@@ -89,7 +89,7 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
         f"if this value means no estimate, set these pixels to NaN, or read the file with read_disparity(..., unknown={marked:g})"
         in line
     )
-    assert not doubts(holes, scene, Search(-1, 99))
+    assert not doubts(holes, scene, SearchRange(-1, 99))
     # Nothing is odd about a percent, about many different values, or about a value that a sub-pixel step may give.
     few = truth.copy()
     few[:8, 0] = marked
@@ -106,7 +106,7 @@ SLOPE = np.tile(np.arange(10, 14, 0.1, np.float32), (20, 1))
 @pytest.mark.parametrize(("step", "half"), [(1, 0.5), (2, 0.5), (1 / 2, 0.25), (1 / 4, 0.125)])
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_half_a_level_beyond_the_search_range_is_accepted(step, half, sign):
-    search = Search(2, 18, step)
+    search = SearchRange(2, 18, step)
     end = search.minimum if sign < 0 else search.maximum
     disparity = SLOPE.copy()
     disparity[:, :2] = end + sign * half
@@ -120,10 +120,10 @@ def test_half_a_level_beyond_the_search_range_is_accepted(step, half, sign):
 def test_exactly_three_percent_of_one_value_outside_the_range_are_reported():
     disparity = SLOPE.copy()
     disparity.flat[:24] = 17.5
-    [line] = doubts(disparity, make_scene(SLOPE), Search(2, 16))
+    [line] = doubts(disparity, make_scene(SLOPE), SearchRange(2, 16))
     assert "3 % of the map hold 17.5" in line
     disparity.flat[0] = 12
-    assert doubts(disparity, make_scene(SLOPE), Search(2, 16)) == []
+    assert doubts(disparity, make_scene(SLOPE), SearchRange(2, 16)) == []
 
 
 @pytest.mark.parametrize(

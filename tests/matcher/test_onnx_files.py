@@ -10,12 +10,12 @@ import onnx as onnx_package
 import pytest
 from networks import PARTS_WITH_WEIGHTS, external_tensor, move_weights, write_network, write_weights
 
-from stereo_framework import Search, step
+from stereo_framework import SearchRange, step
 from stereo_framework.core.errors import ParameterError, ScriptError
 from stereo_framework.matcher import onnx
 from stereo_framework.script import load
 
-SEARCH = Search(0, 5)
+SEARCH = SearchRange(0, 5)
 LEFT = np.random.default_rng(1).integers(0, 256, (4, 6, 3), dtype=np.uint8)
 RIGHT = np.random.default_rng(2).integers(0, 256, (4, 6, 3), dtype=np.uint8)
 

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.core.stage import of
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
@@ -37,13 +37,15 @@ def test_what_opencv_s_parameters_are_called_here():
 @pytest.mark.parametrize("shift", [0, 7, -5])
 def test_finds_a_shift(matcher, shift):
     left, right = shifted(shift)
-    found = matcher(left, right, Search(-8, 8))
+    found = matcher(left, right, SearchRange(-8, 8))
     inner = found[5:-5, 20:-20]
     assert found.dtype == np.float32
     assert np.isfinite(inner).mean() > 0.95
     # Sixteenths, interpolated between whole pixels.
     assert np.nanmax(np.abs(inner - shift)) < 0.2
-    mirrored = matcher(left[:, ::-1].copy(), right[:, ::-1].copy(), Search(-8, 8, direction=-1))
+    mirrored = matcher(
+        left[:, ::-1].copy(), right[:, ::-1].copy(), SearchRange(-8, 8, direction=-1)
+    )
     np.testing.assert_array_equal(mirrored[:, ::-1], found)
 
 
@@ -54,7 +56,7 @@ def test_what_it_finds_in_closed_cells_is_no_estimate(matcher, direction):
     high, match_valid = np.full(left.shape, np.nan, np.float32), np.ones(left.shape, bool)
     high[:30] = 4
     match_valid[:, 50:60] = False
-    search = Search(0, 8, direction=direction)
+    search = SearchRange(0, 8, direction=direction)
     plain, found = (
         matcher(left, right, search, mask)
         for mask in (None, SearchMask(match_valid=match_valid, high=high))
@@ -73,22 +75,22 @@ def test_what_it_finds_in_closed_cells_is_no_estimate(matcher, direction):
 @both
 def test_looks_from_the_first_column_and_row_on(matcher):
     left, right = shifted(7)
-    found = matcher(left, right, Search(0, 63))
+    found = matcher(left, right, SearchRange(0, 63))
     assert (
         np.isfinite(found[:, 10:30]).mean() > 0.9
     )  # of 64 columns, and of half a window of rows, that OpenCV alone leaves out
-    assert np.isfinite(matcher(right, left, Search(-63, 0))[:, -30:-10]).mean() > 0.9
+    assert np.isfinite(matcher(right, left, SearchRange(-63, 0))[:, -30:-10]).mean() > 0.9
 
 
 @both
 def test_colours_and_fractions(matcher):
     left, right = shifted(7)
-    expected = matcher(left, right, Search(0, 8))
+    expected = matcher(left, right, SearchRange(0, 8))
     np.testing.assert_array_equal(
-        matcher(left + np.float32(0.25), right.astype(np.float32), Search(0, 8)), expected
+        matcher(left + np.float32(0.25), right.astype(np.float32), SearchRange(0, 8)), expected
     )
     coloured = matcher(
-        *(np.repeat(image[..., None], 3, axis=2) for image in (left, right)), Search(0, 8)
+        *(np.repeat(image[..., None], 3, axis=2) for image in (left, right)), SearchRange(0, 8)
     )
     # Three equal channels cost three times as much as one, which only the penalties of paths notice.
     assert np.isclose(coloured, expected, atol=0.2).mean() > 0.9
@@ -96,15 +98,22 @@ def test_colours_and_fractions(matcher):
         # Red, green and blue weigh differently in grey: of the red alone 30 % are left, which is less than a window's texture must be.
         red = [np.stack([image, *2 * [np.zeros_like(image)]], axis=2) for image in (left, right)]
         assert (
-            np.isfinite(matcher(*red, Search(0, 8), texture=10_000)).sum()
-            < np.isfinite(matcher(left, right, Search(0, 8), texture=10_000)).sum()
+            np.isfinite(matcher(*red, SearchRange(0, 8), texture=10_000)).sum()
+            < np.isfinite(matcher(left, right, SearchRange(0, 8), texture=10_000)).sum()
         )
 
 
 @both
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (3, 1), (2, 9)])
 @pytest.mark.parametrize(
-    "search", [Search(0, 3), Search(-2, 2), Search(5, 9), Search(-19, -15), Search(0, 2, 0.5, -1)]
+    "search",
+    [
+        SearchRange(0, 3),
+        SearchRange(-2, 2),
+        SearchRange(5, 9),
+        SearchRange(-19, -15),
+        SearchRange(0, 2, 0.5, -1),
+    ],
 )
 def test_tiny_images_and_ranges_out_of_view(matcher, shape, search):
     image = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
@@ -177,7 +186,7 @@ COMMON = {"MinDisparity": -3, "NumDisparities": 32, "UniquenessRatio": 6, "Speck
 def test_parameters_reach_opencv(monkeypatch, matcher, name, choice, given, expected):
     spy, (ours, theirs, legal) = Spy(monkeypatch, name), choice
     for number, chosen in enumerate(legal):
-        matcher(*shifted(3), Search(-2.5, 20, 0.5), **{ours: chosen}, **given, **SPECKLES)
+        matcher(*shifted(3), SearchRange(-2.5, 20, 0.5), **{ours: chosen}, **given, **SPECKLES)
         reached = expected | COMMON | {theirs: number}
         assert {what: getattr(spy, what) for what in reached} == reached
 
@@ -189,7 +198,9 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
     left[20:40, 40:60] = np.random.default_rng(2).integers(0, 256, (20, 20))
     known = {
         tolerance: np.isfinite(
-            matcher(left, right, Search(0, 15), tolerance=tolerance, uniqueness=0, speckle_size=0)
+            matcher(
+                left, right, SearchRange(0, 15), tolerance=tolerance, uniqueness=0, speckle_size=0
+            )
         ).sum()
         for tolerance in (1, 5, None)
     }
@@ -203,15 +214,15 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
     ("search", "first", "count"),
     [
         # OpenCV searches multiples of 16 disparities, in whole pixels.
-        (Search(0, 15), 0, 16),
-        (Search(0, 16), 0, 32),
-        (Search(-1, 14), -1, 16),
-        (Search(-1, 15), -1, 32),
-        (Search(0, 15.5, 0.5), 0, 32),
-        (Search(0.5, 15, 0.5), 0, 16),
-        (Search(0.5, 15.5, 0.5), 0, 32),
-        (Search(-0.75, 14, 0.25), -1, 16),
-        (Search(-0.75, 14.25, 0.25), -1, 32),
+        (SearchRange(0, 15), 0, 16),
+        (SearchRange(0, 16), 0, 32),
+        (SearchRange(-1, 14), -1, 16),
+        (SearchRange(-1, 15), -1, 32),
+        (SearchRange(0, 15.5, 0.5), 0, 32),
+        (SearchRange(0.5, 15, 0.5), 0, 16),
+        (SearchRange(0.5, 15.5, 0.5), 0, 32),
+        (SearchRange(-0.75, 14, 0.25), -1, 16),
+        (SearchRange(-0.75, 14.25, 0.25), -1, 32),
     ],
 )
 def test_the_searched_disparities_contain_the_range(
@@ -225,7 +236,7 @@ def test_the_searched_disparities_contain_the_range(
 @both
 def test_float_intensities_are_rounded_to_the_nearest_grey_level(matcher):
     left, right = (np.clip(image, 1, 254) for image in shifted(7))
-    expected = matcher(left, right, Search(0, 8))
+    expected = matcher(left, right, SearchRange(0, 8))
     for change in (-0.375, 0.375):
         floats = [image + np.float32(change) for image in (left, right)]
-        np.testing.assert_array_equal(matcher(*floats, Search(0, 8)), expected)
+        np.testing.assert_array_equal(matcher(*floats, SearchRange(0, 8)), expected)

@@ -14,7 +14,7 @@ from catalogues import cases_in
 from networks import write_network
 from pipeline_parts import textured
 
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.core.calls import collecting_reports, stopped_by
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
@@ -24,10 +24,10 @@ from stereo_framework.refinement import left_right_check
 posix = pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
 
 FAULTS = cases_in("faults.yaml", __file__)
-SEARCH = Search(-2, 5)
+SEARCH = SearchRange(-2, 5)
 LEFT = np.random.default_rng(1).integers(0, 256, (4, 6, 3), dtype=np.uint8)
 RIGHT = np.random.default_rng(2).integers(0, 256, (4, 6, 3), dtype=np.uint8)
-MIRRORED = Search(-2, 5, direction=-1)
+MIRRORED = SearchRange(-2, 5, direction=-1)
 
 
 def _fails(match, *arguments, **parameters):
@@ -313,8 +313,8 @@ def test_nobody_waits_for_a_program_once_all_is_stopped():
 @pytest.mark.slow
 def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
     wants = (
-        "import numpy as np\nfrom stereo_framework import Search\nfrom stereo_framework.matcher import command\nimage = np.zeros((4, 6), np.uint8)\n"
-        f"command(image, image, Search(0, 1), run='echo $$ > {tmp_path}/child; sleep 600; true {{output}}', shell=True)\n"
+        "import numpy as np\nfrom stereo_framework import SearchRange\nfrom stereo_framework.matcher import command\nimage = np.zeros((4, 6), np.uint8)\n"
+        f"command(image, image, SearchRange(0, 1), run='echo $$ > {tmp_path}/child; sleep 600; true {{output}}', shell=True)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", wants])
     while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
@@ -435,4 +435,4 @@ def test_what_a_program_does_to_the_files_of_its_folder_stops_nobody(tmp_path, n
     program.chmod(0o755)
     images = np.zeros((2, 8, 9), np.uint8)
     with pytest.raises(StereoFrameworkError, match="exit status 3: said"):
-        command(*images, Search(0, 3), run=f"{program} {{left}} {{right}} {{output}}")
+        command(*images, SearchRange(0, 3), run=f"{program} {{left}} {{right}} {{output}}")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads
 
-from stereo_framework import Pipeline, Search, load_scene, step
+from stereo_framework import Pipeline, SearchRange, load_scene, step
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matcher import _patches, patch_match
@@ -142,7 +142,7 @@ def slanted():
     left, part = np.floor(place).astype(int), (place % 1)[..., None]
     reference = (1 - part) * smooth[y, left] + part * smooth[y, left + 1]
     return Pair(
-        reference.astype(np.float32), smooth[:, 20:52].astype(np.float32), Search(0, 12)
+        reference.astype(np.float32), smooth[:, 20:52].astype(np.float32), SearchRange(0, 12)
     ), truth.astype(np.float32)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import KINDS_OF_STEPS, image_pairs, in_threads, searches
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.matching_cost import _difference, absolute_difference, squared_difference
 
 COSTS = [absolute_difference, squared_difference]
@@ -45,7 +45,7 @@ def test_agrees_with_twin(cost, steps, data, images, parameters, threads):
 def test_agrees_with_twin_where_levels_fill_vectors(cost, dtype, direction, levels):
     # Sixteen levels are computed at once; in some columns all are in view, in the others some.
     images = np.random.default_rng(levels).integers(0, 256, (2, 2, 40, 3)).astype(dtype)
-    search = Search(-9, levels - 10, 1, direction)
+    search = SearchRange(-9, levels - 10, 1, direction)
     for truncation in (None, 50.5):
         volume = cost(*images, search, truncation=truncation)
         expected, _ = naive.difference(
@@ -75,14 +75,14 @@ def grey(*values):
 def test_outside_is_the_worst_cost_or_the_truncation(cost, shape, truncation, outside):
     # Colour counts four channels: 4 * 255 and 4 * 255^2.
     image = np.zeros(shape, np.uint8)
-    volume = cost(image, image, Search(0, 1), truncation=truncation)
+    volume = cost(image, image, SearchRange(0, 1), truncation=truncation)
     assert volume.outside == outside
     assert (volume.costs[:, 0] == [0, outside]).all()
 
 
 def test_cubic_samples_are_neither_halved_nor_clipped():
     # Weights half-way: -1/8 5/8 5/8 -1/8, that is 318.75 and -63.75, truncated toward zero.
-    search = Search(-0.5, 0, 0.5)
+    search = SearchRange(-0.5, 0, 0.5)
     black = grey(0, 0, 0, 0)
     assert absolute_difference(black, grey(0, 255, 255, 0), search).costs[0, 1, 0] == 318
     assert absolute_difference(black, grey(255, 0, 0, 255), search).costs[0, 1, 0] == 63
@@ -93,9 +93,9 @@ def test_cubic_samples_are_neither_halved_nor_clipped():
 
 def test_large_volumes_begin_at_huge_pages(monkeypatch):
     images = np.random.default_rng(0).integers(0, 256, (2, 3, 9, 3), dtype=np.uint8)
-    small = absolute_difference(*images, Search(0, 5)).costs
+    small = absolute_difference(*images, SearchRange(0, 5)).costs
     monkeypatch.setattr(_difference, "_LARGE", 1)
-    large = absolute_difference(*images, Search(0, 5)).costs
+    large = absolute_difference(*images, SearchRange(0, 5)).costs
     np.testing.assert_array_equal(large, small)
     assert large.ctypes.data % 2**21 == 0
     assert large.flags.c_contiguous

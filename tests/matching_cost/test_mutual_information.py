@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
@@ -41,7 +41,7 @@ def test_costs_are_those_of_the_equations():
     disparity = np.full(left.shape, 2, np.float32)
     disparity[3:9, 5:20] = np.nan
     status = np.isnan(disparity).astype(np.uint8)
-    search = Search(0, 4)
+    search = SearchRange(0, 4)
     costs = mutual_information(
         left, right, search, {"a": View(disparity, status, search)}, sigma=1.5
     ).costs
@@ -57,9 +57,9 @@ def test_costs_are_those_of_the_equations():
 @pytest.mark.parametrize("step_", [0.5, 0.25])
 def test_between_pixels(step_):
     left = np.tile(np.arange(0, 200, 10, dtype=np.uint8), (4, 1))
-    view = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), Search(0, 1))
-    fine = mutual_information(left, left, Search(0, 2, step_), {"a": view}).costs
-    whole = mutual_information(left, left, Search(0, 2), {"a": view}).costs
+    view = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), SearchRange(0, 1))
+    fine = mutual_information(left, left, SearchRange(0, 2, step_), {"a": view}).costs
+    whole = mutual_information(left, left, SearchRange(0, 2), {"a": view}).costs
     np.testing.assert_array_equal(fine[..., :: int(1 / step_)], whole)
 
 
@@ -68,7 +68,7 @@ def test_only_matched_pixels_count_in_the_histogram(status):
     rng = np.random.default_rng(0)
     left = rng.integers(0, 256, (12, 20), dtype=np.uint8)
     right = (255 - np.roll(left, -2, axis=1)).astype(np.uint8)
-    search = Search(0, 4)
+    search = SearchRange(0, 4)
     matched = np.full(left.shape, 2, np.float32)
     matched[6:] = np.nan
     statuses = np.where(np.isnan(matched), status, Status.MATCHED).astype(np.uint8)
@@ -86,7 +86,7 @@ def test_estimates_at_the_ends_of_the_target_image_count_and_no_others(direction
     """A disparity of exactly half a pixel is read at the even column."""
     left = np.array([[10, 60, 110, 160]], np.uint8)[:, ::direction].copy()
     right = np.array([[20, 70, 120, 170]], np.uint8)[:, ::direction].copy()
-    search = Search(-4, 4, direction=direction)
+    search = SearchRange(-4, 4, direction=direction)
     status = np.zeros(left.shape, np.uint8)
 
     def costs(*disparities):
@@ -127,7 +127,7 @@ def _random_pair():
 
 
 def _costs_of(left, right, disparity, direction=1):
-    search = Search(0, 4, direction=direction)
+    search = SearchRange(0, 4, direction=direction)
     status = np.isnan(disparity).astype(np.uint8)
     view = View(disparity, status, search)
     return mutual_information(left, right, search, {"initial": view}).costs
@@ -160,7 +160,7 @@ def test_intensities_are_means_over_the_channels_rounded_to_the_nearest_level():
 
 def test_mistakes():
     image = np.zeros((4, 6), np.uint8)
-    search = Search(0, 2)
+    search = SearchRange(0, 2)
     nothing = View(np.full(image.shape, np.nan, np.float32), np.ones(image.shape, np.uint8), search)
     with pytest.raises(DataError, match="matches no pixel"):
         mutual_information(image, image, search, {"a": nothing})

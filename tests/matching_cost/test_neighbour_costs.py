@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernel_inputs import KINDS_OF_STEPS, image_pairs, in_threads, searches
 from scipy.ndimage import gaussian_filter
 
-from stereo_framework import Search, step
+from stereo_framework import SearchRange, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
@@ -100,7 +100,7 @@ def test_agrees_with_twin(cost, steps, data, images, threads):
 @pytest.mark.parametrize("direction", [1, -1])
 def test_agrees_with_twin_where_levels_fill_vectors(cost, direction, levels):
     images = np.random.default_rng(levels).integers(0, 256, (2, 2, 28, 3), dtype=np.uint8)
-    search = Search(-9, levels - 10, 1, direction)
+    search = SearchRange(-9, levels - 10, 1, direction)
     expected, _ = getattr(naive_census, cost.__name__)(*images, search)
     # Float32 costs of a few grey levels, exact but for the last place or two.
     np.testing.assert_allclose(cost(*images, search).costs, expected, rtol=0, atol=1e-6)
@@ -110,7 +110,9 @@ def test_agrees_with_twin_where_levels_fill_vectors(cost, direction, levels):
 @pytest.mark.compiled
 def test_census_equals_pandoras_in_every_cell_that_it_has(size):
     golden = np.load(Path(__file__).parents[1] / "golden" / "census.npz")
-    costs = census(golden["left"], golden["right"], Search(0, 15), width=size, height=size).costs
+    costs = census(
+        golden["left"], golden["right"], SearchRange(0, 15), width=size, height=size
+    ).costs
     known = golden[f"size{size}"] != 255
     # Cells whose windows lie within both images.
     rows, columns = golden["left"].shape
@@ -120,7 +122,7 @@ def test_census_equals_pandoras_in_every_cell_that_it_has(size):
 
 def test_ad_census_is_the_sum_of_saturated_costs():
     images = np.random.default_rng(6).integers(0, 256, (2, 9, 20, 3), dtype=np.uint8)
-    search = Search(0, 9)
+    search = SearchRange(0, 9)
     # Three channels are added there and averaged here.
     parts = step(absolute_difference, scale=30.0), step(census, scale=30.0)
     expected = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
@@ -154,7 +156,7 @@ def test_ad_census_is_the_sum_of_saturated_costs():
 )
 def test_outside(cost, parameters, outside):
     image = np.random.default_rng(5).integers(0, 256, (4, 6, 3), dtype=np.uint8)
-    volume = cost(image, image, Search(0, 2), **parameters)
+    volume = cost(image, image, SearchRange(0, 2), **parameters)
     assert volume.outside == pytest.approx(outside, rel=1e-7)
     assert (volume.costs[:, ~volume.inside] == np.float32(volume.outside)).all()
 
@@ -163,13 +165,13 @@ def test_the_worst_costs_fit_the_type():
     # Each pixel brighter than all others of its window in one image, darker in the other.
     left, right = np.full((15, 15), 255, np.uint8), np.zeros((15, 15), np.uint8)
     left[7, 7], right[7, 7] = 0, 255
-    assert census(left, right, Search(0, 1), width=15, height=15).costs[7, 7, 0] == 224
-    assert rank(left, right, Search(0, 1), width=15, height=15).costs[7, 7, 0] == 224
+    assert census(left, right, SearchRange(0, 1), width=15, height=15).costs[7, 7, 0] == 224
+    assert rank(left, right, SearchRange(0, 1), width=15, height=15).costs[7, 7, 0] == 224
     for steps in (127, 32767):
         volume = ad_census(
             left,
             right,
-            Search(0, 1),
+            SearchRange(0, 1),
             width=15,
             height=15,
             census_scale=1.0,
@@ -199,7 +201,7 @@ def test_differences_give_way_where_light_differs(residual):
         np.uint8
     )
     status = rng.choice([Status.MATCHED, Status.FILLED], match.shape, p=[0.8, 0.2]).astype(np.uint8)
-    search = Search(0, 3)
+    search = SearchRange(0, 3)
     look = {"first": View(np.zeros(match.shape, np.float32), status, search)}
     apart, known = reference - match.astype(float), status == Status.MATCHED
     unlike = np.abs(around(apart, known, 0.0, 4.0))
@@ -231,7 +233,7 @@ def test_differences_give_way_where_light_differs(residual):
 def test_differences_count_in_full_where_nothing_is_known():
     image, search = (
         np.random.default_rng(1).integers(0, 255, (12, 20)).astype(np.uint8),
-        Search(0, 3),
+        SearchRange(0, 3),
     )
     other = np.roll(image, 3, axis=1)
     look = {
@@ -262,7 +264,7 @@ def test_differences_count_in_full_where_nothing_is_known():
     ],
 )
 def test_the_largest_cost_decides_about_the_type(weight, steps, dtype):
-    image, search = np.zeros((4, 6), np.uint8), Search(0, 2)
+    image, search = np.zeros((4, 6), np.uint8), SearchRange(0, 2)
     weights = {"difference_weight": weight, "census_weight": weight}
     if dtype is None:
         with pytest.raises(ParameterError, match="21846 times the weights, 3, is above 65535"):

@@ -10,7 +10,7 @@ from stereo_framework import (
     Energy,
     Labeling,
     Pipeline,
-    Search,
+    SearchRange,
     Smoothness,
     load_scene,
     step,
@@ -27,7 +27,7 @@ EXACT_STEPS = (1, 1 / 2, 2, 1 / 4, 3)
 def problems(draw, columns, levels, steps=EXACT_STEPS):
     """Energies of whole numbers with a Potts term or none, and an occlusion cost: everything is exact in float32."""
     search = draw(searches(steps))
-    search = Search(
+    search = SearchRange(
         search.minimum,
         search.minimum + (draw(levels) - 1) * search.step,
         search.step,
@@ -78,7 +78,9 @@ def test_agrees_with_twin(problem, threads):
 @pytest.mark.parametrize("rows", [1, 15, 16, 17, 33])
 def test_rows_do_not_depend_on_each_other(rows):
     rng = np.random.default_rng(rows)
-    volume = CostVolume(rng.integers(0, 50, (rows, 12, 6)).astype(np.float32), Search(0, 5), 255.0)
+    volume = CostVolume(
+        rng.integers(0, 50, (rows, 12, 6)).astype(np.float32), SearchRange(0, 5), 255.0
+    )
     energy = Energy(volume, potts(np.zeros((rows, 12), np.uint8), volume.search, weight=5))
     result = dynamic_programming(energy.volume, energy.smoothness, occlusion_cost=10)
     check(result, energy, [row.solve() for row in rows_of(energy, 10)])
@@ -86,13 +88,13 @@ def test_rows_do_not_depend_on_each_other(rows):
 
 def test_path_costs_above_a_million():
     costs = np.array([[[3e6, 2e6], [3e6, 4e6]]], np.float32)
-    result = dynamic_programming(CostVolume(costs, Search(0, 1), 255.0), occlusion_cost=1e6)
+    result = dynamic_programming(CostVolume(costs, SearchRange(0, 1), 255.0), occlusion_cost=1e6)
     assert result.levels.tolist() == [[0, 0]]
     assert result.objective == 6e6
 
 
 def test_refuses_penalties_that_grow():
-    volume = CostVolume(np.zeros((1, 3, 3), np.float32), Search(0, 2), 255.0)
+    volume = CostVolume(np.zeros((1, 3, 3), np.float32), SearchRange(0, 2), 255.0)
     term = linear(np.zeros((1, 3), np.uint8), volume.search)
     with pytest.raises(
         ParameterError, match=r"^dynamic_programming: a jump pays once.*use smoothness: potts$"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads
 
-from stereo_framework import CostVolume, Energy, Pipeline, Search, load_scene, step
+from stereo_framework import CostVolume, Energy, Pipeline, SearchRange, load_scene, step
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import _max_flow, graph_cut_occlusion
@@ -22,7 +22,9 @@ def problems(draw, shapes, levels=(3, 4, 2)):
     rows, columns = draw(st.sampled_from(shapes))
     levels, step = draw(st.sampled_from(levels)), draw(st.sampled_from([1, 1, 2]))
     minimum = draw(st.sampled_from([0, -1, 1, -2, -30]))
-    search = Search(minimum, minimum + step * (levels - 1), step, draw(st.sampled_from([1, -1])))
+    search = SearchRange(
+        minimum, minimum + step * (levels - 1), step, draw(st.sampled_from([1, -1]))
+    )
     costs = draw(filled((rows, columns, levels), np.arange(40))).astype(np.float32)
     images = [
         draw(filled((rows, columns, 3), np.arange(0, 40, 4))).astype(np.uint8) for _ in range(2)

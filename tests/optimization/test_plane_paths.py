@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
-from stereo_framework import Pipeline, Search, load, load_scene, step
+from stereo_framework import Pipeline, SearchRange, load, load_scene, step
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import View
@@ -105,7 +105,7 @@ def test_costs_agree_with_twin(size, kind, direction, seed):
     volume = rng.integers(0, 99, (*size, levels)).astype(kind)
     closed = np.inf if kind == np.uint8 else 65535
     volume[rng.random(volume.shape) < 0.2] = min(closed, 255)
-    search = Search(-1, -1 + step * (levels - 1), step, direction)
+    search = SearchRange(-1, -1 + step * (levels - 1), step, direction)
     planes = rng.uniform(
         search.minimum - 1.5 * step, search.maximum + 1.5 * step, (*size, 3, 4)
     ).astype(F)
@@ -203,7 +203,7 @@ def wrong(disparity, scene, threshold):
 def test_slanted_planes_come_out_between_levels():
     scene = load_scene("synthetic/slanted")
     half = Pair(
-        scene.reference, scene.match, Search(scene.search.minimum, scene.search.maximum, 0.5)
+        scene.reference, scene.match, SearchRange(scene.search.minimum, scene.search.maximum, 0.5)
     )
     paths = (
         step(semi_global, p1=50, p2=200, penalties="edges"),
@@ -267,7 +267,7 @@ def test_the_start_takes_no_closed_cell_for_a_cost():
     starts = {}
     for closed in (1e6, np.inf):
         side = SimpleNamespace(
-            volume=CostVolume(costs, Search(0, 4), 9.0), image=image, closed=closed
+            volume=CostVolume(costs, SearchRange(0, 4), 9.0), image=image, closed=closed
         )
         starts[closed] = _start(side, image, 1.0, 2.0)
     assert (starts[1e6] == 3).all()
@@ -290,12 +290,14 @@ def test_the_start_takes_no_closed_cell_for_a_cost():
 )
 def test_the_start_searches_the_whole_disparities_around_the_range(ends, whole_ends, levels):
     for direction in (1, -1):
-        whole, level_of = _whole_disparities(Search(*ends, direction))
-        assert whole == Search(*whole_ends, 1, direction)
-        assert np.arange(Search(*ends).levels)[level_of].tolist() == levels
+        whole, level_of = _whole_disparities(SearchRange(*ends, direction))
+        assert whole == SearchRange(*whole_ends, 1, direction)
+        assert np.arange(SearchRange(*ends).levels)[level_of].tolist() == levels
 
 
-@pytest.mark.parametrize("search", [Search(-3, 4), Search(-3, 5, 2), Search(5, 20, 3, -1)])
+@pytest.mark.parametrize(
+    "search", [SearchRange(-3, 4), SearchRange(-3, 5, 2), SearchRange(5, 20, 3, -1)]
+)
 def test_the_start_searches_all_levels_at_whole_steps(search):
     whole, level_of = _whole_disparities(search)
     assert whole == search
@@ -314,7 +316,7 @@ def test_the_start_searches_all_levels_at_whole_steps(search):
     ],
 )
 def test_the_start_reaches_the_lowest_and_the_highest_level_and_none_beyond(ends):
-    search = Search(*ends)
+    search = SearchRange(*ends)
     image = np.zeros((4, 6), np.uint8)
     for level in (0, search.levels - 1):
         costs = np.full((4, 6, search.levels), 9, F)
@@ -347,7 +349,7 @@ def test_maps_of_an_alternative_are_the_start_of_both_sides(monkeypatch):
 
 def test_works_in_small_images():
     left = np.random.default_rng(0).integers(0, 255, (2, 3, 3)).astype(np.uint8)
-    search, back = Search(0, 1), Search(0, 1, 1, -1)
+    search, back = SearchRange(0, 1), SearchRange(0, 1, 1, -1)
     nothing = np.zeros((2, 3), F), np.zeros((2, 3), np.uint8)
     other = View(*nothing, back, {}, {"volume": absolute_difference(left, left, back)})
     with in_threads(2):
@@ -369,7 +371,7 @@ def test_holes_are_filled_by_planes_up_to_the_ends_of_the_search_range(
 ):
     monkeypatch.setattr(module, "plane_values", lambda *arguments: F([value]))
     image = np.zeros((1, 12), np.uint8)
-    volume = CostVolume(np.zeros((1, 12, 5), F), Search(1, 5), 9.0)
+    volume = CostVolume(np.zeros((1, 12, 5), F), SearchRange(1, 5), 9.0)
     side = SimpleNamespace(image=image, volume=volume, seed=0)
     # The target image contradicts column 9, whose candidate is column 5.
     disparity, other = np.full((2, 1, 12), 4, F)

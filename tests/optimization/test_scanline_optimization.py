@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import energy_of, in_threads, parts, problems
 
-from stereo_framework import CostVolume, Pipeline, Search, load_scene, step
+from stereo_framework import CostVolume, Pipeline, SearchRange, load_scene, step
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import scanline_optimization
 from stereo_framework.smoothness import linear, potts, truncated_linear
@@ -29,7 +29,7 @@ def test_agrees_with_twin(problem, threads):
 
 @pytest.mark.parametrize("levels", [2, 15, 16, 17, 70])
 def test_lowest_levels_win_ties(levels):
-    volume = CostVolume(np.full((2, 5, levels), 3, np.float32), Search(0, levels - 1), 255.0)
+    volume = CostVolume(np.full((2, 5, levels), 3, np.float32), SearchRange(0, levels - 1), 255.0)
     for term in (potts, linear, truncated_linear):
         smoothness = term(np.zeros((2, 5), np.uint8), volume.search, weight=0)
         assert (scanline_optimization(volume, smoothness).levels == 0).all()
@@ -37,8 +37,8 @@ def test_lowest_levels_win_ties(levels):
 
 def test_path_costs_above_a_million():
     costs = np.array([[[3e6, 2e6], [1e6, 2e6], [3e6, 2e6]]], np.float32)
-    smoothness = potts(np.zeros((1, 3), np.uint8), Search(0, 1), weight=1.5e6)
-    result = scanline_optimization(CostVolume(costs, Search(0, 1), 255.0), smoothness)
+    smoothness = potts(np.zeros((1, 3), np.uint8), SearchRange(0, 1), weight=1.5e6)
+    result = scanline_optimization(CostVolume(costs, SearchRange(0, 1), 255.0), smoothness)
     assert result.levels.tolist() == [[1, 1, 1]]
     assert result.objective == 6e6
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches
 from numba import config
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume, SearchRange
 from stereo_framework.optimization import more_global_matching, semi_global, winner_take_all
 from stereo_framework.optimization._semi_global_penalties import by_gradient
 
@@ -21,7 +21,7 @@ LEVELS = [2, 3, 31, 32, 33, 64, 70]
 
 
 def volume_of(costs, search=None):
-    return CostVolume(costs, search or Search(0, costs.shape[2] - 1), 255.0)
+    return CostVolume(costs, search or SearchRange(0, costs.shape[2] - 1), 255.0)
 
 
 def solve(costs, *, search=None, images=None, **parameters):
@@ -139,7 +139,7 @@ def test_closed_cells_stay_closed_and_change_no_others():
     infinite = np.where(closed, np.inf, costs)
     infinite[empty] = 0
     expected = naive_semi_global.path_sums(
-        infinite, image, image, Search(0, 32), 8, 9, 60, "constant", 0
+        infinite, image, image, SearchRange(0, 32), 8, 9, 60, "constant", 0
     ).astype(float)
     is_open = np.isfinite(expected)
     for kind, mark in ((np.uint16, 65535), (np.float32, 1e6)):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from kernel_inputs import in_threads
 
-from stereo_framework import CostVolume, Energy, Pipeline, Search, Smoothness, load_scene, step
+from stereo_framework import CostVolume, Energy, Pipeline, SearchRange, Smoothness, load_scene, step
 from stereo_framework.evaluation import evaluate
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import simulated_annealing, winner_take_all
@@ -28,7 +28,7 @@ def problem(shape, levels, seed=0, scale=1.0, rho=None):
     weights = rng.integers(0, 20, (2, *shape)).astype(np.float32)
     weights[0, :, -1] = weights[1, -1] = 0
     rho = np.append(0, rng.integers(0, 4, levels - 1)) if rho is None else rho
-    volume = CostVolume(costs, Search(0, levels - 1), 255.0)
+    volume = CostVolume(costs, SearchRange(0, levels - 1), 255.0)
     return Energy(volume, Smoothness(weights[0], weights[1], np.asarray(rho, np.float32)))
 
 
@@ -117,7 +117,7 @@ def test_lone_pixels_keep_their_winner_when_frozen(rule, temperature):
     costs[0, 0, 1] = 6
     nothing = np.zeros((1, 2), np.float32)
     energy = Energy(
-        CostVolume(costs, Search(0, 3), 255.0),
+        CostVolume(costs, SearchRange(0, 3), 255.0),
         Smoothness(nothing, nothing, np.arange(4, dtype=np.float32)),
     )
     with np.errstate(over="ignore"):
@@ -139,7 +139,7 @@ def test_the_smallest_random_number_draws_no_impossible_level():
     costs = np.tile(np.array([900, 1], np.float32), (1, 1683, 1))
     nothing = np.zeros((1, 1683), np.float32)
     energy = Energy(
-        CostVolume(costs, Search(0, 1), 255.0),
+        CostVolume(costs, SearchRange(0, 1), 255.0),
         Smoothness(nothing, nothing, np.array([0, 1], np.float32)),
     )
     found = simulated_annealing(

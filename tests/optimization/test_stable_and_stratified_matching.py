@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches
 from naive_stable import Table, within_components
 
-from stereo_framework import CostVolume, Pipeline, Search, load_scene, step
+from stereo_framework import CostVolume, Pipeline, SearchRange, load_scene, step
 from stereo_framework.matching_cost import normalized_cross_correlation
 from stereo_framework.optimization import stable_matching, stratified_matching
 
@@ -31,7 +31,7 @@ def problems(draw, columns, levels=None):
     """A volume, its images and its parameters."""
     search = draw(searches(WHOLE))
     if levels:
-        search = Search(
+        search = SearchRange(
             search.minimum,
             search.minimum + (levels - 1) * search.step,
             search.step,

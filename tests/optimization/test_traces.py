@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stereo_framework import CostVolume, Energy, Search, step
+from stereo_framework import CostVolume, Energy, SearchRange, step
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.smoothness import potts
 
@@ -21,7 +21,7 @@ from stereo_framework.smoothness import potts
 )
 def test_labels_and_trace_belong_together(name, parameters, tells):
     images = np.random.default_rng(1).integers(0, 50, (2, 9, 11), np.uint8)
-    search = Search(0, 4)
+    search = SearchRange(0, 4)
     volume = CostVolume(
         np.random.default_rng(1).integers(0, 50, (9, 11, 5)).astype(np.float32), search, 255.0
     )

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import in_threads, volumes
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume, SearchRange
 from stereo_framework.optimization import winner_take_all
 
 
@@ -32,7 +32,7 @@ def test_agrees_with_twin(volume, threads):
 )
 def test_any_costs_are_ordered(costs):
     # A call from outside refuses infinite costs, but volumes of the engine may hold them.
-    result = winner_take_all.__wrapped__(CostVolume(costs, Search(0, 2), 255.0))
+    result = winner_take_all.__wrapped__(CostVolume(costs, SearchRange(0, 2), 255.0))
     labels, lowest = naive.winner_take_all(costs)
     np.testing.assert_array_equal(result.levels, labels)
     np.testing.assert_array_equal(result.costs, lowest)
@@ -41,7 +41,7 @@ def test_any_costs_are_ordered(costs):
 @pytest.mark.parametrize("kind", [np.float32, np.uint16, np.uint8])
 @pytest.mark.parametrize("levels", [2, 3, 15, 16, 17, 33, 300])
 def test_lowest_level_wins_ties(levels, kind):
-    volume = CostVolume(np.full((2, 3, levels), 5, kind), Search(0, levels - 1), 255.0)
+    volume = CostVolume(np.full((2, 3, levels), 5, kind), SearchRange(0, levels - 1), 255.0)
     assert (winner_take_all(volume).levels == 0).all()
     volume.costs[..., levels - 2 :] = 4
     result = winner_take_all(volume)

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from stereo_framework import Search, load_scene, match
+from stereo_framework import SearchRange, load_scene, match
 from stereo_framework.core.errors import DataError, DataWarning, ParameterError
 from stereo_framework.core.frames import size_ratio
 from stereo_framework.core.scene import Calibration
@@ -382,4 +382,4 @@ def test_the_range_of_resized_images_is_rounded_up(tmp_path, size, ndisp, expect
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        assert _range_beside(tmp_path / "l.png") == Search(0, expected)
+        assert _range_beside(tmp_path / "l.png") == SearchRange(0, expected)

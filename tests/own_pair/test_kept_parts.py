@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stereo_framework import Pipeline, Search, load_scene, step
+from stereo_framework import Pipeline, SearchRange, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.stage import stage
@@ -22,7 +22,7 @@ METHOD = Pipeline(
 def pair(seed=3, mask=None):
     return Pair(
         *np.random.default_rng(seed).integers(0, 256, (2, 8, 12), dtype=np.uint8),
-        Search(0, 4),
+        SearchRange(0, 4),
         mask,
     )
 
@@ -61,7 +61,7 @@ def test_what_was_matched_is_read_again(tmp_path, calls):
     ("method", "other"),
     [
         (METHOD, pair(seed=4)),
-        (METHOD, replace(pair(), search=Search(0, 5))),
+        (METHOD, replace(pair(), search=SearchRange(0, 5))),
         (METHOD, pair(mask=SearchMask(valid=np.arange(96).reshape(8, 12) > 0))),
         (METHOD.having(aggregation=[step(box, size=3)]), pair()),
     ],

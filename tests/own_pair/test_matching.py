@@ -151,7 +151,7 @@ def test_mistakes(known):
         stereo_framework.match(left.tolist(), right.tolist())
     with pytest.raises(
         ParameterError,
-        match=r"^match: disparities is 31; expected a Search, such as Search\(0, 63\), or its two ends",
+        match=r"^match: disparities is 31; expected a SearchRange, such as SearchRange\(0, 63\), or its two ends",
     ):
         stereo_framework.match(left, right, 31)
     with pytest.raises(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import View
 from stereo_framework.kernels.local_averages import local_averages
@@ -20,7 +20,9 @@ hole = np.nan
 def look(disparity, status=None):
     disparity = np.array(disparity, np.float32)
     return View(
-        disparity, np.zeros(disparity.shape, np.uint8) if status is None else status, Search(0, 3)
+        disparity,
+        np.zeros(disparity.shape, np.uint8) if status is None else status,
+        SearchRange(0, 3),
     )
 
 
@@ -63,7 +65,7 @@ def test_agrees_with_the_slow_version(data, images, sigma, direction):
     disparity = data.draw(filled(shape, np.array([0, 1, 2.4, -1, hole, hole])))
     view = look(disparity, data.draw(filled(shape, np.array([0, 0, 1, 3]))).astype(np.uint8))
     reference, match = radiometric_field(
-        *images, Search(0, 3, direction=direction), {"first": view}, sigma=sigma
+        *images, SearchRange(0, 3, direction=direction), {"first": view}, sigma=sigma
     )
     np.testing.assert_array_equal(match, images[1])
     field = naive_field(*images, direction, view, sigma)
@@ -87,7 +89,7 @@ def test_large_fields_are_computed_of_blocks():
     reference = (match + light + rng.normal(0, 1, shape)).astype(np.float32)
     disparity = np.where(rng.random(shape) < 0.7, 0, hole)
     corrected, _ = radiometric_field(
-        reference, match, Search(0, 3), {"first": look(disparity)}, sigma=12.0
+        reference, match, SearchRange(0, 3), {"first": look(disparity)}, sigma=12.0
     )
     expected = reference - naive_field(reference, match, 1, look(disparity), 12.0)[..., 0]
     # Blocks of 2x2 pixels move the differences of this light, a grey level a pixel at most, by half a pixel.
@@ -95,7 +97,7 @@ def test_large_fields_are_computed_of_blocks():
 
 
 def test_which_alternative_is_the_look():
-    image, search = np.full((2, 3), 9, np.uint8), Search(0, 3)
+    image, search = np.full((2, 3), 9, np.uint8), SearchRange(0, 3)
     views = {"robust": look(np.zeros((2, 3))), "fine": look(np.full((2, 3), hole))}
     bright = image + np.uint8(7)
     assert (radiometric_field(bright, image, search, views, initial="robust")[0] == 9).all()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs
 from scipy.ndimage import map_coordinates
 
-from stereo_framework import Pipeline, Search, load_scene
+from stereo_framework import Pipeline, SearchRange, load_scene
 from stereo_framework.core.border import in_one_form
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import View
@@ -227,7 +227,7 @@ def test_the_threshold_is_a_number_of_rows(monkeypatch, threshold, is_changed):
     """The root mean square of the field is a quarter of a row."""
     monkeypatch.setattr(module, "_field", lambda *data: np.array([0.25, 0, 0, 0, 0, 0]))
     image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
-    search = Search(0, 3)
+    search = SearchRange(0, 3)
     first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
     options = {} if threshold is None else {"threshold": threshold}
     _, moved = row_alignment(image, image, search, {"first": first}, **options)
@@ -237,7 +237,7 @@ def test_the_threshold_is_a_number_of_rows(monkeypatch, threshold, is_changed):
 def test_rows_exactly_at_the_threshold_stay(monkeypatch):
     monkeypatch.setattr(module, "_field", lambda *data: np.array([-0.25, 0, 0, 0, 0, 0]))
     image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
-    search = Search(0, 3)
+    search = SearchRange(0, 3)
     first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
     _, moved = row_alignment(image, image, search, {"first": first}, threshold=0.25)
     np.testing.assert_array_equal(moved, image)
@@ -248,7 +248,7 @@ def test_the_warning_gives_the_largest_row_difference_without_its_sign(monkeypat
     reports = []
     monkeypatch.setattr(module, "_field", lambda *data: np.array([offset, 0, 0, 0, 0, 0]))
     monkeypatch.setattr(module, "report_call", reports.append)
-    image, search = np.zeros((9, 12), np.uint8), Search(0, 3)
+    image, search = np.zeros((9, 12), np.uint8), SearchRange(0, 3)
     first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
     row_alignment(image, image, search, {"first": first})
     assert [report.warning for report in reports] == ["rows are off by up to 0.8 px: corrected"]
@@ -278,7 +278,7 @@ def test_only_matched_pixels_measure_rows(monkeypatch, status):
         return np.zeros(6)
 
     monkeypatch.setattr(module, "_field", no_field)
-    image, search = np.zeros((1, 3), np.uint8), Search(0, 3)
+    image, search = np.zeros((1, 3), np.uint8), SearchRange(0, 3)
     first = View(np.float32([[1, 2, 3]]), np.uint8([[0, status, 0]]), search)
     row_alignment(image, image, search, {"first": first})
     np.testing.assert_array_equal(received[0], [[1, np.nan, 3]])
@@ -299,7 +299,7 @@ def test_people_are_warned():
 
 
 def test_what_shows_nothing_stays():
-    image, search = np.full((40, 50, 3), 90, np.uint8), Search(0, 3)
+    image, search = np.full((40, 50, 3), 90, np.uint8), SearchRange(0, 3)
     first = View(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
     assert (
         row_alignment(image, image, search, {"first": first}, threshold=0.0)[1].tolist()

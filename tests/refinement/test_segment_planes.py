@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, shapes
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.core.volume import Status
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.segments import segments
 from stereo_framework.refinement import segment_planes
 
 hole = np.nan
-SEARCH = Search(-30, 30)
+SEARCH = SearchRange(-30, 30)
 matched, occluded, mismatched, full, invalid = map(int, Status)
 
 
@@ -109,7 +109,7 @@ def test_agrees_with_twin(seed, shape, count, share, scale, trials, slopes, thre
         "seed": 7,
     }
     before = disparity.copy(), image.copy(), status.copy()
-    search = Search(0, 33)
+    search = SearchRange(0, 33)
     with in_threads(threads):
         found, told = segment_planes(disparity, image, search, status, **parameters)
     expected, expected_told = naive(disparity, image, search, status, **parameters)
@@ -131,9 +131,9 @@ def _filled_in_one_segment(estimates, search=SEARCH, **parameters):
 
 @pytest.mark.parametrize("disparity", [0, 5])
 def test_planes_at_the_ends_of_the_search_range_fill(disparity):
-    assert _filled_in_one_segment([disparity] * 20, Search(0, 5)) == disparity
+    assert _filled_in_one_segment([disparity] * 20, SearchRange(0, 5)) == disparity
     outside = -1 / 16 if disparity == 0 else 5 + 1 / 16
-    np.testing.assert_equal(_filled_in_one_segment([outside] * 20, Search(0, 5)), hole)
+    np.testing.assert_equal(_filled_in_one_segment([outside] * 20, SearchRange(0, 5)), hole)
 
 
 @pytest.mark.parametrize(("count", "expected"), [(20, 2.0), (19, hole)])
@@ -146,7 +146,7 @@ def test_a_plane_needs_the_minimum_number_of_estimates(count, expected):
 def test_a_plane_needs_the_minimum_share_of_the_estimates(near, expected):
     # Ten of twenty estimates are half of them. The others lie apart from each other.
     others = [5 + 3 * i * i for i in range(20 - near)]
-    found = _filled_in_one_segment([2] * near + others, Search(0, 400), minimum_share=0.5)
+    found = _filled_in_one_segment([2] * near + others, SearchRange(0, 400), minimum_share=0.5)
     np.testing.assert_equal(found, expected)
 
 
@@ -159,5 +159,5 @@ def test_a_plane_rises_by_less_than_a_pixel_from_column_to_column(slope, expecte
     image = np.zeros(disparity.shape, np.uint8)
     status = np.where(np.isnan(disparity), occluded, matched).astype(np.uint8)
     # A level plane is near a sixth of the estimates, or a third of them.
-    filled_map, _ = segment_planes(disparity, image, Search(-9, 9), status, tolerance=0.75)
+    filled_map, _ = segment_planes(disparity, image, SearchRange(-9, 9), status, tolerance=0.75)
     np.testing.assert_allclose(filled_map[5, 5], expected, atol=1e-5)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
-from stereo_framework import CostVolume, Search
+from stereo_framework import CostVolume, SearchRange
 from stereo_framework.core.stage import stages
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
@@ -227,14 +227,14 @@ def test_a_closed_cell_is_no_winner_of_the_match_frame(kind, closed):
     # Column 2 is found at 1 by mistake and points to column 1, which shows column 1. Only its closed cell of disparity 0 meets column 2.
     costs = np.array([[[0, 9], [0, 9], [closed, 5]]], kind)
     _, status = left_right_check_fast(
-        np.float32([[0, 0, 1]]), CostVolume(costs, Search(0, 1), 9.0), tolerance=0
+        np.float32([[0, 0, 1]]), CostVolume(costs, SearchRange(0, 1), 9.0), tolerance=0
     )
     assert status.tolist() == [[Status.MATCHED, Status.MATCHED, Status.OCCLUDED]]
 
 
 def test_parabolas_in_large_ranges_stay_exact():
     # float32 disparities near 1000 are coarse, but still recognized as levels.
-    costs, search = np.full((1, 1, 3001), 9, np.float32), Search(0, 1000, 1 / 3)
+    costs, search = np.full((1, 1, 3001), 9, np.float32), SearchRange(0, 1000, 1 / 3)
     costs[..., 2999:] = 1, 3
     found = parabola(search.disparities[2999].reshape(1, 1), CostVolume(costs, search, 9.0))
     assert found[0, 0] == pytest.approx(2999 / 3 + 0.1, abs=1e-4)
@@ -258,7 +258,7 @@ def test_votes_must_exceed_count_and_share(count, share, expected):
     found, _ = region_voting(
         row,
         np.zeros((1, 6), np.uint8),
-        Search(0, 9),
+        SearchRange(0, 9),
         status,
         minimum_count=count,
         minimum_share=share,
@@ -295,7 +295,7 @@ def test_surfaces_that_cross_a_strip_are_measured_as_a_whole(first, last, size):
 )
 @pytest.mark.parametrize("step", [1, 1 / 2, 2])
 def test_a_vertex_exactly_at_the_limit_is_accepted(costs, limit, expected, step):
-    search = Search(0, 3 * step, step)
+    search = SearchRange(0, 3 * step, step)
     volume = CostVolume(np.float32([[costs]]), search, 9.0)
     lowest = np.argmin(costs)
     refined = parabola(np.float32([[lowest * step]]), volume, limit=limit)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
@@ -16,7 +16,7 @@ from stereo_framework.scheme import coarse
 PLAIN = Pipeline([absolute_difference, winner_take_all, parabola, left_right_check])
 
 
-def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008  A search is immutable.
+def pair(shape=(7, 10), search=SearchRange(-2, 5)):  # noqa: B008  A search is immutable.
     rng = np.random.default_rng(4)
     return Pair(*rng.integers(0, 256, (2, *shape, 3), dtype=np.uint8), search)
 
@@ -24,7 +24,7 @@ def pair(shape=(7, 10), search=Search(-2, 5)):  # noqa: B008  A search is immuta
 @pytest.mark.parametrize("factor", [2, 3])
 @pytest.mark.parametrize("direction", [1, -1])
 def test_each_pixel_has_what_its_block_has(factor, direction):
-    whole = pair(search=Search(-2, 5, direction=direction))
+    whole = pair(search=SearchRange(-2, 5, direction=direction))
     small = PLAIN(whole.reduced(factor))
     match = PLAIN.having(scheme=[step(coarse, factor=factor)])(whole)
     assert match.search == whole.search
@@ -47,7 +47,7 @@ def test_blocks_do_not_decide_which_pixels_are_invalid():
         valid=rng.random(whole.shape) < 0.7, match_valid=np.arange(10) < np.full(whole.shape, 6)
     )
     mask.valid[2:4], mask.valid[2, ::2] = False, True
-    whole = Pair(whole.reference, whole.match, Search(-2, -1), mask)
+    whole = Pair(whole.reference, whole.match, SearchRange(-2, -1), mask)
     match = PLAIN.having(scheme=[coarse])(whole)
     invalid = mask.invalid(whole.search, whole.shape)
     assert invalid[2:4].sum() > 15
@@ -59,7 +59,7 @@ def test_blocks_do_not_decide_which_pixels_are_invalid():
 @pytest.mark.parametrize("seed", range(4))
 def test_a_pixel_with_an_open_cell_is_never_invalid(step_size, seed):
     """A coarser step may close all cells of a block whose pixels have open cells."""
-    whole, rng = pair(search=Search(0, 5)), np.random.default_rng(seed)
+    whole, rng = pair(search=SearchRange(0, 5)), np.random.default_rng(seed)
     low = rng.integers(0, 5, whole.shape).astype(np.float32)
     mask = SearchMask(
         valid=rng.random(whole.shape) < 0.7,
@@ -102,8 +102,8 @@ def test_a_pixel_with_an_open_cell_in_an_invalid_block_is_mismatched():
     ],
 )
 def test_a_smaller_pair_has_a_valid_range_of_any_step(search, factor, spacing, expected, direction):
-    whole = pair(search=Search(*search, direction))
-    assert whole.reduced(factor, spacing).search == Search(*expected, direction)
+    whole = pair(search=SearchRange(*search, direction))
+    assert whole.reduced(factor, spacing).search == SearchRange(*expected, direction)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_pair_of_the_same_size_is_searched_at_the_step_of_the_scheme(search, s
         searched.append(one.search)
         return PLAIN(one)
 
-    coarse(solve, pair(search=Search(*search)), factor=1, step=spacing)
-    assert searched == [Search(*expected)]
+    coarse(solve, pair(search=SearchRange(*search)), factor=1, step=spacing)
+    assert searched == [SearchRange(*expected)]
 
 
 def test_narrow_ranges_leave_smaller_pairs_a_level():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from kernel_inputs import image_pairs, searches, shapes
 
-from stereo_framework import Pipeline, Search, step
+from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
@@ -58,7 +58,7 @@ def test_ranges_agree_with_twin(data, shape, search, margin, window):
 def test_rounding_of_thirds_widens_a_range_by_at_most_one_level(levels):
     """The quotient of float32 numbers may lie a little below a whole number of levels."""
     minimum, maximum = (level / 3 for level in levels)
-    search = Search(minimum, maximum, 1 / 3)
+    search = SearchRange(minimum, maximum, 1 / 3)
     low, high = spread(np.float32([[maximum / 2]]), search, (2, 2), margin=0.0, size=1)
     assert high == pytest.approx(maximum, abs=1e-5)
     assert (low <= maximum + 1e-5).all()
@@ -85,7 +85,9 @@ def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, 
     assert match.energy == expected.energy
 
 
-PAIR = Pair(*np.random.default_rng(8).integers(0, 256, (2, 32, 64), dtype=np.uint8), Search(0, 20))
+PAIR = Pair(
+    *np.random.default_rng(8).integers(0, 256, (2, 32, 64), dtype=np.uint8), SearchRange(0, 20)
+)
 
 
 def solved_by(disparity_of):
@@ -108,7 +110,7 @@ def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
     found = pyramid(solve, PAIR, levels=3, margin=1.0, size=1)
     # From 8 rows, where disparity 1 is found, by 16 rows, where it is 2, to 32 rows.
     assert [p.shape for p in seen] == [(8, 16), (16, 32), (32, 64)]
-    assert [p.search for p in seen] == [Search(0, 5), Search(0, 10), Search(0, 20)]
+    assert [p.search for p in seen] == [SearchRange(0, 5), SearchRange(0, 10), SearchRange(0, 20)]
     assert seen[0].mask is None
     for i, disparity in ((1, 2), (2, 4)):
         assert (seen[i].mask.low == disparity - 1).all()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 
-from stereo_framework import Pipeline, Scene, Search, load, load_scene, run, step
+from stereo_framework import Pipeline, Scene, SearchRange, load, load_scene, run, step
 from stereo_framework.confidence import matching_score
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
@@ -34,7 +34,7 @@ POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabol
 """A method that looks at single pixels and their candidates."""
 
 
-FOUND = replace(POINTS(Pair(*np.zeros((2, 3, 4), np.uint8), Search(0, 1))), confidence={})
+FOUND = replace(POINTS(Pair(*np.zeros((2, 3, 4), np.uint8), SearchRange(0, 1))), confidence={})
 """A match whose maps tests replace."""
 
 
@@ -89,7 +89,7 @@ def test_every_pixel_sees_all_its_candidates(data, images, search, size, overlap
 
 def test_the_confidence_map_shows_the_difference_between_overlapping_tiles():
     """Return the width of each tile as its disparity, and none in some upper rows."""
-    pair = Pair(*np.zeros((2, 4, 10), np.uint8), Search(0, 3))
+    pair = Pair(*np.zeros((2, 4, 10), np.uint8), SearchRange(0, 3))
     upper_rows = np.arange(4)[:, None] < 2
 
     def disparity_of(part):
@@ -111,7 +111,7 @@ def test_nobody_is_sure_of_what_has_no_estimate():
     rng = np.random.default_rng(3)
     pair = Pair(
         *rng.integers(0, 256, (2, 6, 30), np.uint8),
-        Search(0, 3),
+        SearchRange(0, 3),
         SearchMask(valid=rng.random((6, 30)) < 0.8),
     )
     match = tiled(POINTS.having(confidence=matching_score), size=10, overlap=2, factor=1)(pair)
@@ -122,7 +122,7 @@ def test_nobody_is_sure_of_what_has_no_estimate():
 
 
 def test_each_tile_is_searched_where_the_small_map_has_found_something():
-    pair = Pair(*np.zeros((2, 16, 64), np.uint8), Search(0, 40))
+    pair = Pair(*np.zeros((2, 16, 64), np.uint8), SearchRange(0, 40))
     # At half the size: 3 on the left, 10 on the right, and less than a quarter known of the third part.
     small = np.where(
         np.arange(32) < 11,
@@ -182,7 +182,7 @@ def pair_of_columns(rows, columns, search):
 @pytest.mark.parametrize("direction", [1, -1])
 def test_pixels_outside_the_target_image_widen_no_search_range(direction, sign):
     ends = sorted((0, sign * 40))
-    pair = pair_of_columns(16, 64, Search(*ends, direction=direction))
+    pair = pair_of_columns(16, 64, SearchRange(*ends, direction=direction))
     # In the reduced pair, 12 columns with the disparity 12 lie outside the target image.
     # Most of columns 24 to 31 are unmatched too, but the target image shows them.
     columns = np.arange(32)[:: direction * sign]
@@ -200,7 +200,7 @@ def test_pixels_outside_the_target_image_widen_no_search_range(direction, sign):
 
 @pytest.mark.parametrize("direction", [1, -1])
 def test_a_tile_of_occluded_pixels_contains_the_occluding_surface(direction):
-    pair = pair_of_columns(16, 160, Search(0, 63, direction=direction))
+    pair = pair_of_columns(16, 160, SearchRange(0, 63, direction=direction))
     # A surface of disparity 20 in columns 50 to 69 occludes 16 columns of disparity 4.
     columns = np.arange(80)[::direction]
     background = np.where((columns >= 34) & (columns < 50), np.nan, 4.0)
@@ -218,7 +218,7 @@ def test_a_tile_of_occluded_pixels_contains_the_occluding_surface(direction):
 
 
 def test_invalid_pixels_widen_no_search_range():
-    pair = Pair(*np.zeros((2, 16, 64), np.uint8), Search(0, 40))
+    pair = Pair(*np.zeros((2, 16, 64), np.uint8), SearchRange(0, 40))
     disparity = np.full((8, 32), np.nan, np.float32)
     disparity[:, 16:18] = 5
     status = np.where(np.isnan(disparity), Status.INVALID, Status.MATCHED).astype(np.uint8)
@@ -251,7 +251,7 @@ def test_invalid_pixels_widen_no_search_range():
 def test_a_tile_is_searched_at_disparities_of_blocks_that_it_contains_in_part(
     axis, border_block, last_start
 ):
-    pair = Pair(*np.zeros((2, 11, 11), np.uint8), Search(0, 40))
+    pair = Pair(*np.zeros((2, 11, 11), np.uint8), SearchRange(0, 40))
     blocks = np.full((3, 3), 1.0)
     blocks[(border_block, slice(None))[:: 1 if axis == 0 else -1]] = 4
     pairs, solve = solved_with_reduced_map(blocks)
@@ -290,7 +290,7 @@ def test_each_map_of_a_mask_is_cut_alone_like_its_image(name, shift):
     ],
 )
 def test_hidden_columns_widen_a_tile_by_whole_columns(hidden, limits, expected):
-    search = Search(*limits, 0.5)
+    search = SearchRange(*limits, 0.5)
     widened = _widen(slice(40, 50), hidden, search, 100)
     assert (widened.start, widened.stop) == expected
 
@@ -311,7 +311,7 @@ def test_a_pixel_whose_candidate_is_the_first_column_outside_is_hidden(direction
 @pytest.mark.parametrize(("rows", "parts"), [(31, 1), (32, 2), (33, 2)])
 def test_a_tile_that_is_too_large_is_divided_down_to_sixteen_rows(monkeypatch, rows, parts):
     monkeypatch.setattr(_Planner, "_fits", lambda *arguments: False)
-    pair = pair_of_columns(rows, 30, Search(0, 4))
+    pair = pair_of_columns(rows, 30, SearchRange(0, 4))
     hidden = np.full((rows, 30), 2, np.float32)
     holes = np.full_like(hidden, np.nan)
     surfaces = _Surfaces(hidden, hidden, holes, np.ones(hidden.shape, bool))
@@ -329,7 +329,7 @@ def wide_searches(draw):
     minimum = draw(st.integers(-30, 30)) * grid
     levels = draw(st.integers(2, 40))
     rest = draw(st.sampled_from([0, 0.4]))
-    return Search(
+    return SearchRange(
         minimum,
         minimum + (levels - 1 + rest) * step_size,
         step_size,
@@ -416,7 +416,7 @@ def test_tiles_have_levels_of_the_whole_range_and_the_surfaces_of_the_reduced_pa
 
 @pytest.mark.parametrize(("width", "most"), [(4, 11), (6, 60)])
 def test_chance_matches_of_the_small_map_widen_no_search(width, most):
-    pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
+    pair = Pair(*np.zeros((2, 300, 300), np.uint8), SearchRange(0, 79))
     disparity = np.full((150, 150), 5.0)
     disparity[8, 20 : 20 + width] = 30
     disparity[0, 0] = np.nan
@@ -427,15 +427,15 @@ def test_chance_matches_of_the_small_map_widen_no_search(width, most):
 
 def test_the_range_of_a_tile_begins_at_a_whole_pixel():
     """As that of the whole pair does, on which an optimizer may rely that takes whole levels first."""
-    pair = Pair(*np.zeros((2, 16, 16), np.uint8), Search(0, 40, 0.5))
+    pair = Pair(*np.zeros((2, 16, 16), np.uint8), SearchRange(0, 40, 0.5))
     seen, solve = solved_by(lambda part: 6.25)
     tiles(solve, pair, factor=2, margin=1.0)
-    assert seen[1].search == Search(11, 14, 0.5)
+    assert seen[1].search == SearchRange(11, 14, 0.5)
 
 
 def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     method = Pipeline(["census", "semi_global"])
-    shape, search = (4000, 6000), Search(0, 255)
+    shape, search = (4000, 6000), SearchRange(0, 255)
     whole = peak_memory([method], shape, search)
     parts = peak_memory([tiled(method, size=1000, overlap=64)], shape, search)
     # A tile has 1000 + 128 rows and 1000 + 128 + 255 columns, since its candidates may lie up to 255 columns to the left, and some for rounding.
@@ -480,8 +480,8 @@ def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
 )
 def test_only_what_holds_whole_volumes_needs_tiles(name, parts):
     method = tiled(load("sgm").pipeline, size=300) if name == "tiles" else load(name).pipeline
-    assert (of_large_pair(method, (1900, 2900), Search(0, 279)) is not method) == parts
-    assert of_large_pair(method, (1000, 1400), Search(0, 191)) is method
+    assert (of_large_pair(method, (1900, 2900), SearchRange(0, 279)) is not method) == parts
+    assert of_large_pair(method, (1000, 1400), SearchRange(0, 191)) is method
 
 
 @settings(max_examples=25, deadline=None)
@@ -502,7 +502,7 @@ def test_memory_and_messages_of_all_tiles_are_told():
     _, second = solved_by(lambda part: 0)
     _, third = solved_by(lambda part: 0, memory=50.0, messages="50")
     one_after_the_other = iter([first, second, third])
-    pair = Pair(*np.zeros((2, 13, 60), np.uint8), Search(0, 3))
+    pair = Pair(*np.zeros((2, 13, 60), np.uint8), SearchRange(0, 3))
     match = tiles(lambda part: next(one_after_the_other)(part), pair, size=20, overlap=0, factor=1)
     assert (match.memory, match.messages) == (99, "99\n50")
 
@@ -538,7 +538,7 @@ def test_a_surface_two_pixels_nearer_hides_nothing(foreground, is_hidden):
 
 def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():
     # A tile has 128x128 reduced pixels, so that surfaces of more than 4 of them count.
-    pair = Pair(*np.zeros((2, 300, 300), np.uint8), Search(0, 79))
+    pair = Pair(*np.zeros((2, 300, 300), np.uint8), SearchRange(0, 79))
     disparity = np.full((150, 150), 5.0)
     disparity[8, 20:25] = 30
     disparity[0, 0] = np.nan
@@ -586,7 +586,7 @@ def test_occluded_tiles_are_not_marked_as_matched_with_wrong_disparities(data, d
     right = background[:, 15 : 15 + width].copy()
     right[:, start - 255 : stop - 255] = foreground
     images = [np.ascontiguousarray(view[:, ::direction]) for view in (left, right)]
-    pair = Pair(*images, Search(12, 272, direction=direction))
+    pair = Pair(*images, SearchRange(12, 272, direction=direction))
 
     # The tiles have about 160 columns, so that one of them is occluded completely.
     match = tiled(load("sgm").pipeline, size=160, overlap=32)(pair)

@@ -5,7 +5,7 @@ import pytest
 from sweep_parts import WINDOW, dots, numbers, stored
 
 import stereo_framework
-from stereo_framework import Pair, Pipeline, Search, step
+from stereo_framework import Pair, Pipeline, SearchRange, step
 from stereo_framework.script import load
 from stereo_framework.script.effects import SWITCHES
 
@@ -54,7 +54,7 @@ def noisy_pair():
     left = generator.integers(0, 256, (40, 64), dtype=np.uint8)
     noise = generator.integers(0, 120, left.shape)
     right = np.clip(np.roll(left, -3, axis=1).astype(int) + noise, 0, 255).astype(np.uint8)
-    return Pair(left, right, Search(0, 7))
+    return Pair(left, right, SearchRange(0, 7))
 
 
 def disparity_with(slot, name, parameters):

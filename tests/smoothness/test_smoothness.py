@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, in_threads, searches
 
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.smoothness import linear, potts, truncated_linear, truncated_quadratic
 
 TERMS = [potts, linear, truncated_linear, truncated_quadratic]
@@ -25,7 +25,7 @@ def test_edge_weights_agree_with_twin(term, pair, weight, threshold, penalty, th
     with in_threads(threads):
         found = term(
             image,
-            Search(0, 3),
+            SearchRange(0, 3),
             weight=weight,
             gradient_threshold=threshold,
             gradient_penalty=penalty,
@@ -50,5 +50,5 @@ def test_penalties_are_in_pixels(search, truncation):
 def test_gradients_at_the_threshold_pay_the_plain_weight():
     # sqrt((8^2 + 8^2 + 8^2) / 3) = 8, and sqrt((13^2 + 4^2 + 2^2) / 3) = sqrt(63) lies just below.
     image = np.array([[[10, 10, 10], [18, 2, 18], [31, 6, 20]]], np.uint8)
-    found = potts(image, Search(0, 1), weight=10, gradient_threshold=8, gradient_penalty=3)
+    found = potts(image, SearchRange(0, 1), weight=10, gradient_threshold=8, gradient_penalty=3)
     assert found.right.tolist() == [[10, 30, 0]]

@@ -22,7 +22,7 @@ from stereo_framework.core.contents import file_digest
 from stereo_framework.core.frames import Frame
 from stereo_framework.core.plugins import load_plugin, sources
 from stereo_framework.core.registry import Registry
-from stereo_framework.core.search import Search
+from stereo_framework.core.search import SearchRange
 from stereo_framework.core.stage import stages
 from stereo_framework.datasets.scene_schema import SceneEntry
 from stereo_framework.evaluation._protocol import Protocol
@@ -297,7 +297,9 @@ def test_masks_of_arrays_that_a_scene_loads_count(part):
             },
             "ranges": {"ranges": {(0, 1): lambda: (values, _varied() + 20)}},
         }
-        return Scene("made", **{"frames": tuple(frames), "search": Search(0, 2)} | changes[part])
+        return Scene(
+            "made", **{"frames": tuple(frames), "search": SearchRange(0, 2)} | changes[part]
+        )
 
     assert scene_digest(scene(1)) != scene_digest(scene(2))
     assert scene_digest(scene(1)) == scene_digest(scene(1))
@@ -309,7 +311,7 @@ def test_a_scene_that_was_let_go_is_identified_by_its_files_again(tmp_path):
         Frame(side, lambda side=side: np.full((3, 4), values.get(side, 5), np.uint8), i)
         for i, side in enumerate(("left", "right"))
     ]
-    scene = Scene("made", tuple(frames), search=Search(0, 2))
+    scene = Scene("made", tuple(frames), search=SearchRange(0, 2))
     first = scene_digest(scene)
     values["left"] = 2
     forget(scene)

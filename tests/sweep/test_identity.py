@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Calibration, Frame, Scene, Search
+from stereo_framework.core.scene import Calibration, Frame, Scene, SearchRange
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
@@ -34,7 +34,7 @@ def scene(**changes):
     known = {
         "name": "made",
         "frames": (frame(10, 0), frame(20, 1), frame(30, 2)),
-        "search": Search(0, 3),
+        "search": SearchRange(0, 3),
         "truths": {(0, 1): held(1, np.float32), (1, 0): held(2, np.float32)},
         "masks": {"nonocc": held(True, np.bool_)},
         "calibration": Calibration(100.0, 160.0),
@@ -59,7 +59,7 @@ OTHER = {
     ],
     "reference_index": [2],
     "match_index": [2],
-    "search": [None, Search(0, 4), Search(0, 3, 0.5)],
+    "search": [None, SearchRange(0, 4), SearchRange(0, 3, 0.5)],
     "truths": [
         {},
         {(0, 1): held(2, np.float32), (1, 0): held(2, np.float32)},

@@ -10,7 +10,7 @@ import pytest
 from sweep_parts import WINDOW, dots
 
 import stereo_framework
-from stereo_framework import Search
+from stereo_framework import SearchRange
 from stereo_framework.core.plugins import load_plugin, sources
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.script import load
@@ -26,7 +26,7 @@ from stereo_framework.sweep.plan import plan
 
 PARTS = {
     "scene": "a scene",
-    "search": "Search(0, 7)",
+    "search": "SearchRange(0, 7)",
     "parameters": {"matching_cost.truncation": 1, "seed": 0},
     "code": "some code",
 }
@@ -36,7 +36,7 @@ PARTS = {
     ("part", "other"),
     [
         ("scene", "another scene"),
-        ("search", "Search(0, 8)"),
+        ("search", "SearchRange(0, 8)"),
         ("parameters", {"matching_cost.truncation": 2, "seed": 0}),
         ("parameters", {"matching_cost.truncation": True, "seed": 0}),
         ("parameters", {"matching_cost.truncation": 1.0, "seed": 0}),
@@ -127,7 +127,7 @@ def test_each_change_of_a_script_makes_another_run():
 
 def test_the_side_of_the_match_frame_makes_another_run():
     scene = dots()
-    runs = {plan(load(WINDOW), [one])[0].id for one in (scene, scene.pair(1, 0, Search(0, 7)))}
+    runs = {plan(load(WINDOW), [one])[0].id for one in (scene, scene.pair(1, 0, SearchRange(0, 7)))}
     assert len(runs) == 2
 
 
@@ -140,10 +140,10 @@ def test_the_side_of_the_match_frame_makes_another_run():
         ({"a": None}, {}),
         ([[1], 2], [1, [2]]),
         ([1, 2], [2, 1]),
-        (Search(0, 3), Search(0, 4)),
-        (Search(0, 3), Search(-1, 3)),
-        (Search(0, 3), Search(0, 3, 0.5)),
-        (Search(0, 3), Search(0, 3, 1, -1)),
+        (SearchRange(0, 3), SearchRange(0, 4)),
+        (SearchRange(0, 3), SearchRange(-1, 3)),
+        (SearchRange(0, 3), SearchRange(0, 3, 0.5)),
+        (SearchRange(0, 3), SearchRange(0, 3, 1, -1)),
     ],
 )
 def test_values_of_other_kinds_and_orders_have_other_digests(first, second):

@@ -8,7 +8,7 @@ import stereo_framework
 from stereo_framework import CostVolume
 from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.core.file_damage import report_damage
-from stereo_framework.core.scene import Frame, Scene, Search
+from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.core.stage import stage
 from stereo_framework.io.raw import read_pfm
 from stereo_framework.matching_cost import absolute_difference
@@ -249,7 +249,7 @@ def test_a_range_around_the_truth(truth, search, expected):
     image = np.random.default_rng(0).integers(0, 256, (4, 8, 3), dtype=np.uint8)
     known = np.resize(np.array(truth, np.float32), (4, 8))
     frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
-    scene = Scene("known", frames, search=Search(0, 7), truths={(0, 1): lambda: known})
+    scene = Scene("known", frames, search=SearchRange(0, 7), truths={(0, 1): lambda: known})
     [task] = plan(load(WINDOW | {"search": search}), [scene])
     assert (task.search.minimum, task.search.maximum, task.search.step) == expected
     assert task.setting.parameters["search.truth_margin"] == search["truth_margin"]
@@ -260,18 +260,23 @@ def test_a_range_around_the_truth(truth, search, expected):
     ("scene_search", "truth", "search", "expected"),
     [
         # Without a step in the script, the ends lie on the grid of the scene's step.
-        (Search(0, 8, 2), [4, 10], {"truth_margin": 0.5}, (0, 14, 2)),
-        (Search(0, 8, 2), [4, 10], {"truth_margin": 0}, (4, 10, 2)),
-        (Search(0, 8, 0.5), [4.25, 9.6], {"truth_margin": 0}, (4, 10, 0.5)),
-        (Search(0, 8, 0.5), [4.25, 9.6], {"truth_margin": 0, "step": 1}, (4, 10, 1)),
-        (Search(0, 8, 2), [4.25, 9.6], {"truth_margin": 0, "step": 0.25}, (4.25, 9.75, 0.25)),
-        (Search(0, 8, 2), [3, 3], {"truth_margin": 0.5}, (2, 4, 2)),
-        (Search(0, 8, 0.5), [3, 3], {"truth_margin": 0.5}, (3, 3.5, 0.5)),
+        (SearchRange(0, 8, 2), [4, 10], {"truth_margin": 0.5}, (0, 14, 2)),
+        (SearchRange(0, 8, 2), [4, 10], {"truth_margin": 0}, (4, 10, 2)),
+        (SearchRange(0, 8, 0.5), [4.25, 9.6], {"truth_margin": 0}, (4, 10, 0.5)),
+        (SearchRange(0, 8, 0.5), [4.25, 9.6], {"truth_margin": 0, "step": 1}, (4, 10, 1)),
+        (SearchRange(0, 8, 2), [4.25, 9.6], {"truth_margin": 0, "step": 0.25}, (4.25, 9.75, 0.25)),
+        (SearchRange(0, 8, 2), [3, 3], {"truth_margin": 0.5}, (2, 4, 2)),
+        (SearchRange(0, 8, 0.5), [3, 3], {"truth_margin": 0.5}, (3, 3.5, 0.5)),
         # Tenths are no float32 numbers, and lie on the grid of their step all the same.
-        (Search(0, 8, 0.1), [0.3, 0.7], {"truth_margin": 0}, (0.3, 0.7, 0.1)),
-        (Search(0, 8, 1 / 3), [2 / 3, 4 / 3], {"truth_margin": 0}, (2 / 3, 4 / 3, 1 / 3)),
-        (Search(0, 8), [4, 10], {"truth_margin": 0.5, "maximum": 20}, (1, 20, 1)),
-        (Search(0, 8), [4, 10], {"truth_margin": 0.5, "minimum": 0, "maximum": 20}, (0, 20, 1)),
+        (SearchRange(0, 8, 0.1), [0.3, 0.7], {"truth_margin": 0}, (0.3, 0.7, 0.1)),
+        (SearchRange(0, 8, 1 / 3), [2 / 3, 4 / 3], {"truth_margin": 0}, (2 / 3, 4 / 3, 1 / 3)),
+        (SearchRange(0, 8), [4, 10], {"truth_margin": 0.5, "maximum": 20}, (1, 20, 1)),
+        (
+            SearchRange(0, 8),
+            [4, 10],
+            {"truth_margin": 0.5, "minimum": 0, "maximum": 20},
+            (0, 20, 1),
+        ),
         (None, [4, 10], {"truth_margin": 0.5}, (1, 13, 1)),
         (None, [4, 10], {"truth_margin": 0.5, "step": 0.5}, (1, 13, 0.5)),
     ],
@@ -292,16 +297,16 @@ def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(
 @pytest.mark.parametrize(
     ("search", "expected"),
     [
-        ({"minimum": 1}, Search(1, 7, 0.5, -1)),
-        ({"maximum": 9}, Search(0, 9, 0.5, -1)),
-        ({"step": 1}, Search(0, 7, 1, -1)),
-        ({"minimum": 1, "maximum": 9}, Search(1, 9, 0.5, -1)),
-        ({"maximum": 9, "step": 3}, Search(0, 9, 3, -1)),
-        ({}, Search(0, 7, 0.5, -1)),
+        ({"minimum": 1}, SearchRange(1, 7, 0.5, -1)),
+        ({"maximum": 9}, SearchRange(0, 9, 0.5, -1)),
+        ({"step": 1}, SearchRange(0, 7, 1, -1)),
+        ({"minimum": 1, "maximum": 9}, SearchRange(1, 9, 0.5, -1)),
+        ({"maximum": 9, "step": 3}, SearchRange(0, 9, 3, -1)),
+        ({}, SearchRange(0, 7, 0.5, -1)),
     ],
 )
 def test_each_end_and_the_step_of_a_script_replace_those_of_the_scene(search, expected):
-    turned = dots(search=Search(0, 7, 0.5)).pair(1, 0, Search(0, 7, 0.5))
+    turned = dots(search=SearchRange(0, 7, 0.5)).pair(1, 0, SearchRange(0, 7, 0.5))
     [task] = plan(load(WINDOW | {"search": search}), [turned])
     assert task.search == expected
 
@@ -341,7 +346,7 @@ def test_damage_of_the_images_comes_first_among_the_warnings(tmp_path):
         return np.full((24, 32), 7, np.uint8)
 
     frames = (Frame("left", damaged, 0), Frame("right", lambda: np.full((24, 32), 7, np.uint8), 1))
-    scene = Scene("flat", frames, search=Search(0, 7))
+    scene = Scene("flat", frames, search=SearchRange(0, 7))
     for _ in range(2):
         [result] = stereo_framework.run(WINDOW, scenes=scene, out=tmp_path)
         first, *later = result.warnings

@@ -14,7 +14,7 @@ from sweep_parts import WINDOW, lacking, stored
 
 import stereo_framework
 from stereo_framework.core.errors import MissingExtraError, ParameterError
-from stereo_framework.core.scene import Frame, Scene, Search
+from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.core.stage import stage
 from stereo_framework.kernels.counting import announced_to
 from stereo_framework.script import load
@@ -55,7 +55,7 @@ def noisy(name="noisy", seed=0, noise=60.0):
     right[rows[seen], target[seen]] = left[seen]
     right = np.clip(right + chance.normal(0, noise, right.shape), 0, 255).astype(np.float32)
     frames = Frame("left", lambda: left, 0), Frame("right", lambda: right, 1)
-    return Scene(name, frames, search=Search(0, 9), truths={(0, 1): lambda: truth})
+    return Scene(name, frames, search=SearchRange(0, 9), truths={(0, 1): lambda: truth})
 
 
 def key(one):
