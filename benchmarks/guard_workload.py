@@ -171,7 +171,7 @@ def measure_sweep() -> Figures:
 def measure_plan() -> Figures:
     """Measure the loading and the planning of a script with 10,000 settings."""
     from stereo_framework import load, load_scene
-    from stereo_framework.sweep.plan import plan
+    from stereo_framework.sweep.tasks import plan
 
     scene = load_scene("synthetic/slits")
 

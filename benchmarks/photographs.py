@@ -21,8 +21,8 @@ from scipy.stats import binomtest
 
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation.regions import region_masks
+from stereo_framework.figures._chart_style import longest, new_chart, plain_axes
 from stereo_framework.figures._curves import Line, Mark, Panel, curves_figure
-from stereo_framework.figures._looks import longest, new_chart, plain_axes
 from stereo_framework.figures.plots import distributions_figure
 from stereo_framework.papers import add_paper
 from stereo_framework.papers.claim import Cases

@@ -20,8 +20,8 @@ from PIL import Image
 import stereo_framework as sf
 from stereo_framework.cli.main import main as program
 from stereo_framework.io import write_disparity
-from stereo_framework.own_pair.rectify import rectified_by_points
 from stereo_framework.sweep.tune import tune as search
+from stereo_framework.user_pair.rectify import rectified_by_points
 
 DOCS = Path(__file__).parents[1] / "docs"
 OUT = DOCS / "images" / "howto"

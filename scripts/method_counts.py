@@ -15,15 +15,15 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 import chain_pictures
-import choosing_study
+import method_choice_study
 import numpy as np
 from counts import write_counts
 
 from stereo_framework import evaluate, load_scene, run
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.datasets.registry import load_scenes
-from stereo_framework.own_pair.search_range import estimate_range, sparse_matches
 from stereo_framework.sweep.result import Result
+from stereo_framework.user_pair.search_range import estimate_range, sparse_matches
 
 V2 = [f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "cones")]
 PHOTOGRAPHS = "middlebury-v3/trainingQ"
@@ -325,7 +325,7 @@ def estimated_ranges() -> dict[str, dict[str, float]]:
     of the true disparities.
     """
     ranges = {}
-    for scene in load_scenes([*choosing_study.SCENES, "synthetic/slits"]):
+    for scene in load_scenes([*method_choice_study.SCENES, "synthetic/slits"]):
         assert scene.truth is not None, "all scenes of the study have truth"
         truth = scene.truth[np.isfinite(scene.truth)]
         low, high = estimate_range(scene, sparse_matches(scene))

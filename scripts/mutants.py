@@ -33,10 +33,10 @@ from pathlib import Path
 
 from mutation import record
 from mutation.changes import Change, changes, draw
+from mutation.mutant_runs import Trials
 from mutation.record import SOURCES, FailingTests, Recorder
 from mutation.results import Mutant, Outcome, Results, UsageError
 from mutation.trees import Processes, Stopped, copied, finished, project_files
-from mutation.trials import Trials
 from mutation.witnesses import is_kernel
 
 ROOT = Path(__file__).resolve().parents[1]

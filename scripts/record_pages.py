@@ -46,7 +46,7 @@ CHOICES = {
     "maps_called_worse": r"Of the (\d+) maps that were called worse all are",
     "maps_rightly_called_worse": r"Of the (\d+) maps that were called worse all are",
 }
-"""Counts of docs/notes/choosing.md with the sentences that give them."""
+"""Counts of docs/notes/method_choice.md with the sentences that give them."""
 
 
 def oldest_commit(page: str, value: Callable[[str], Any]) -> str:
@@ -132,7 +132,7 @@ def _float(cell: str) -> float | None:
 
 
 def choices(text: str) -> dict[str, int | None]:
-    """Return the counts of docs/notes/choosing.md; None if an earlier page lacks one."""
+    """Return the counts of docs/notes/method_choice.md; None if an earlier page lacks one."""
     counts = {name: _number(sentence, text) for name, sentence in CHOICES.items()}
     counts["pairs_with_the_default_chosen"] = (
         counts["pairs"] if "`fine` is always chosen" in text else None
@@ -217,7 +217,7 @@ def main() -> None:
     record("quality_times", "docs/why.md", peer_times)
     record("results", "docs/results.md", result_errors)
     record("results_times", "docs/results.md", result_times)
-    record("choosing", "docs/notes/choosing.md", lambda text: {"choices": choices(text)})
+    record("method_choice", "docs/notes/method_choice.md", lambda text: {"choices": choices(text)})
     record_seeds()
     write_counts("photographs_tables", COMMAND, {"recorded": NOTE, "tables": tables_of_study()})
     write_counts("sentences", COMMAND, {"recorded": NOTE, "sentences": sentences()})

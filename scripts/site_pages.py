@@ -14,8 +14,8 @@ import stereo_framework
 from stereo_framework.cli import main as command_line
 from stereo_framework.cli.stages import slot_row
 from stereo_framework.core.docstrings import parameter_texts
+from stereo_framework.core.package_files import library
 from stereo_framework.core.parameters import describe, spelled
-from stereo_framework.core.shipped import library
 from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.script import load, schema
 
@@ -24,7 +24,7 @@ ROOMS = {
     "Measuring": ["evaluation", "evaluation.hci", "evaluation.roc"],
     "Data": ["core.scene", "core.search", "core.pair", "core.volume", "datasets", "io"],
     "Running": [
-        "own_pair",
+        "user_pair",
         "engine.pipeline",
         "engine.step",
         "engine.match",
@@ -35,7 +35,7 @@ ROOMS = {
         "core.threads",
     ],
     "Adding more": [
-        "evaluation.measure",
+        "evaluation.user_metrics",
         "evaluation.protocols",
         "figures.chart",
         "tables.ranking",

@@ -28,13 +28,13 @@ _NAMES = {
     "engine.pipeline": ["Pipeline"],
     "engine.step": ["Step", "step"],
     "evaluation": ["evaluate"],
-    "evaluation.measure": ["measure"],
+    "evaluation.user_metrics": ["measure"],
     "evaluation.protocols": ["protocol"],
     "figures.chart": ["chart"],
     "figures.notebook": ["plot", "show"],
     "io": ["reader"],
     "core.threads": ["threads"],
-    "own_pair.matching": ["match"],
+    "user_pair.matching": ["match"],
     "script": ["load"],
     "sweep": ["run"],
     "tables.ranking": ["rank"],
@@ -133,16 +133,16 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
     from stereo_framework.engine.step import Step, step
     from stereo_framework.evaluation.evaluate import evaluate
-    from stereo_framework.evaluation.measure import measure
     from stereo_framework.evaluation.protocols import protocol
+    from stereo_framework.evaluation.user_metrics import measure
     from stereo_framework.figures.chart import chart
     from stereo_framework.figures.notebook import plot, show
     from stereo_framework.io import reader
-    from stereo_framework.own_pair.matching import match
     from stereo_framework.script.load import load
     from stereo_framework.sweep import run
     from stereo_framework.tables.ranking import rank
     from stereo_framework.tables.results import results
+    from stereo_framework.user_pair.matching import match
 
 
 def __getattr__(name: str) -> Any:

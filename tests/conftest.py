@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from corners import cut_scenes
 from hypothesis import Phase, settings
+from small_scenes import cut_scenes
 from tiny_stages import tiny  # noqa: F401  a fixture
 
 import stereo_framework
 from stereo_framework.core import stage
 from stereo_framework.core.registry import Registry
-from stereo_framework.datasets import ready_made
+from stereo_framework.datasets import built_in_scenes
 
 # Few examples at every push, the same ones, so that no change is blamed for another's mistake; before a release many, and new ones:
 # --hypothesis-profile=full. Kernels without the JIT are some hundred times slower. The first call of a kernel may compile it: no deadline.
@@ -86,11 +86,13 @@ def _one_thread_a_worker() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _built_in_scenes_drawn_once() -> Iterator[None]:
     """Drawing them takes longer than most of what tests do with them. Scenes never change: images, truth and masks are read-only."""
-    load = ready_made.load
+    load = built_in_scenes.load
     draw = functools.cache(lambda name, rows, columns: load(name))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            ready_made, "load", lambda name: draw(name, ready_made.ROWS, ready_made.COLUMNS)
+            built_in_scenes,
+            "load",
+            lambda name: draw(name, built_in_scenes.ROWS, built_in_scenes.COLUMNS),
         )
         yield
 

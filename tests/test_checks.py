@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from catalogues import cases_in
+from yaml_cases import cases_in
 
 from stereo_framework import CostVolume, SearchRange, step
 from stereo_framework.core.errors import ParameterError

@@ -284,12 +284,12 @@ def recorded_sentences(page: str) -> list[str]:
 
 def choices(*names: str) -> Callable[[], Sequence[str]]:
     """Return a function that returns counts of the study of choosing."""
-    return lambda: [str(page_tables.entry("choosing", "choices")[name]) for name in names]
+    return lambda: [str(page_tables.entry("method_choice", "choices")[name]) for name in names]
 
 
 def kept_default_every_time() -> Sequence[str]:
     """Return the number of pairs if the default was chosen on all, and no map called better."""
-    counts = page_tables.entry("choosing", "choices")
+    counts = page_tables.entry("method_choice", "choices")
     assert counts["pairs_with_the_default_chosen"] == counts["pairs"]
     assert counts["maps_called_better"] == 0
     return [str(counts["pairs"])]
@@ -639,7 +639,7 @@ def test_every_file_of_counts_names_its_command_and_commit(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["quality", "quality_times", "results", "results_times", "scenes", "choosing"]
+    "name", ["quality", "quality_times", "results", "results_times", "scenes", "method_choice"]
 )
 def test_entries_have_the_load_of_the_machine_or_are_marked_as_recorded(name):
     for stored in read_counts(name)["entries"].values():

@@ -16,12 +16,12 @@ from stereo_framework.evaluation import doubts as doubts_of_map
 from stereo_framework.io import locked, read_disparity, read_image, write_image, write_pfm
 from stereo_framework.io.calibration import read_stereo_calibration
 from stereo_framework.kernels.threads import LIMIT
-from stereo_framework.own_pair.search_range import SparseMatches
-from stereo_framework.own_pair.search_range import doubts as doubts_of_pair
 from stereo_framework.script.legacy import convert
-from stereo_framework.sweep.outside import COMMAND_LINE
+from stereo_framework.sweep.external_maps import COMMAND_LINE
 from stereo_framework.sweep.store import Store
 from stereo_framework.tables.formats import read_csv
+from stereo_framework.user_pair.search_range import SparseMatches
+from stereo_framework.user_pair.search_range import doubts as doubts_of_pair
 
 TRUTH = (20 + 0.1 * np.mgrid[:60, :100][1]).astype(np.float32)
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import typer
 import yaml
-from choosing_study import DEFAULTS
 from cli_parts import invoke
+from method_choice_study import DEFAULTS
 
 import stereo_framework
 from stereo_framework import load_scene
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.docs
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# The blocks of the methods' own pages run in test_method_pages.py, those of methods from outside, with what they name, in test_outside_page.py.
+# The blocks of the methods' own pages run in test_method_pages.py, those of methods from outside, with what they name, in test_external_methods_page.py.
 FOLLOWED = [
     page
     for page in PAGES
@@ -231,7 +231,7 @@ def test_what_programs_of_the_repository_run_is_legal():
     assert scripts
     assert [path for path in scripts if not load(path).settings] == []
     # The study names settings as tables do.
-    tuned = load(ROOT / "scripts/choosing/tuned.yaml").settings
+    tuned = load(ROOT / "scripts/method_choice/tuned.yaml").settings
     named = {
         f"{s.method} ({', '.join(f'{key}={word(value)}' for key, value in s.axes.items())})"
         for s in tuned

@@ -537,7 +537,7 @@ def test_the_truth_of_teddy_gives_the_printed_differences():
 )
 def test_the_page_without_truth_prints_the_figures_of_the_study(sentence, of_the_study):
     assert list(figures_of("docs/truth_free.md", sentence)) == of_the_study
-    study = text_of("docs/notes/choosing.md")
+    study = text_of("docs/notes/method_choice.md")
     assert all(re.search(rf"(?<![\d.]){number}(?:\.\d)?(?!\d)", study) for number in of_the_study)
 
 
@@ -563,7 +563,7 @@ def test_estimated_ranges_of_real_pairs_are_the_measured_ones():
     widths = [estimate["width"] for estimate in estimates.values()]
     [pairs, least] = figures_of(
         "docs/howto/images.md",
-        "On each of the N real pairs of [the study without truth](../notes/choosing.md) the estimate covers at least N %",
+        "On each of the N real pairs of [the study without truth](../notes/method_choice.md) the estimate covers at least N %",
     )
     assert int(pairs) == len(covered)
     assert min(covered) >= float(least)

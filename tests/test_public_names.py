@@ -59,7 +59,7 @@ PACKAGES = (
     "evaluation.roc",
     "sweep",
     "script",
-    "own_pair",
+    "user_pair",
 )
 """Packages that name what they export in a literal list; stage packages export by ``X as X``."""
 

@@ -13,9 +13,9 @@ import stereo_framework
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.errors import ParameterError, ScriptError
+from stereo_framework.core.package_files import library
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.core.shipped import library
 from stereo_framework.core.stage import stages
 from stereo_framework.io import write_disparity
 from stereo_framework.script import load
@@ -457,7 +457,7 @@ def test_stages_that_need_whole_steps_are_refused_before_anything_is_computed(st
         load(method | {"search": {}, "sweep": {"grid": {"search.step": [1, 0.5]}}})
 
     whole = load(method | {"search": {}}).only
-    monkeypatch.setattr("stereo_framework.own_pair.matching.looked_at", None)
+    monkeypatch.setattr("stereo_framework.user_pair.matching.looked_at", None)
     image = np.zeros((20, 40), np.uint8)
     with pytest.raises(ParameterError, match=f"^search.step: {reason}"):
         stereo_framework.match(image, image, (0, 8, 0.5), method=whole)

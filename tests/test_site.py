@@ -15,7 +15,7 @@ import site_hooks
 import site_pages
 
 from stereo_framework.cli import main
-from stereo_framework.core.shipped import library
+from stereo_framework.core.package_files import library
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.script import schema
 

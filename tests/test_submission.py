@@ -7,7 +7,7 @@ from stereo_framework import run
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import write_disparity, write_image
-from stereo_framework.sweep.outside import find_maps, measure_map
+from stereo_framework.sweep.external_maps import find_maps, measure_map
 
 TRUTH = np.full((6, 8), 3, np.float32)
 

@@ -10,7 +10,7 @@ nbformat = pytest.importorskip("nbformat", reason="the extra notebooks is not in
 nbclient = pytest.importorskip("nbclient", reason="the extra notebooks is not installed")
 
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
-PICTURES = {"taxonomy": 8, "own_pair": 3, "own_cost": 6, "network": 3}
+PICTURES = {"taxonomy": 8, "user_pair": 3, "own_cost": 6, "network": 3}
 """How many cells of each notebook show pictures."""
 
 

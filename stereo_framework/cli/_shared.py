@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from stereo_framework.core.scene import Scene
     from stereo_framework.evaluation import Protocol
     from stereo_framework.evaluation.sanity import Remedies
-    from stereo_framework.own_pair.choosing import Standing
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
+    from stereo_framework.user_pair.method_choice import Standing
 
 Data = Annotated[
     Path | None, typer.Option(help="Data root; default: STEREO_DATA, then the user's cache folder.")
@@ -381,7 +381,7 @@ def truth_alone(
     from stereo_framework.evaluation.evaluate import of_truth
     from stereo_framework.io import read_mask
     from stereo_framework.io.disparity import FORMAT_MARKER, in_pixels, map_values, scale_of
-    from stereo_framework.sweep.outside import COMMAND_LINE
+    from stereo_framework.sweep.external_maps import COMMAND_LINE
 
     if truth is None:
         options = {
@@ -409,7 +409,7 @@ def truth_alone(
 
 def protocol_spec(text: str | None) -> str | dict[str, Any] | None:
     """Parse ``--protocol``: the name of a preset, or a mapping as scripts write it."""
-    from stereo_framework.io.places import Faults
+    from stereo_framework.io.locations import Faults
     from stereo_framework.io.yaml_text import parse
 
     if text is None or not text.lstrip().startswith("{"):

@@ -94,8 +94,8 @@ def _check(
 
     Relative paths of scenes start from `folder`.
     """
-    from stereo_framework.script.trial import trial
-    from stereo_framework.sweep.runs import load_and_plan
+    from stereo_framework.script.small_pair_run import trial
+    from stereo_framework.sweep.script_run import load_and_plan
 
     script, _ = load_and_plan(
         name,

@@ -56,9 +56,9 @@ def choose(
     from stereo_framework.datasets import load_scene, pair_scene
     from stereo_framework.figures.disparity_figures import write_comparison
     from stereo_framework.io import output_folder, write_bytes, write_disparity
-    from stereo_framework.own_pair.choosing import choose as choose_method
-    from stereo_framework.own_pair.intensities import intensity_doubts, stretched
-    from stereo_framework.own_pair.matching import DEFAULT
+    from stereo_framework.user_pair.intensities import intensity_doubts, stretched
+    from stereo_framework.user_pair.matching import DEFAULT
+    from stereo_framework.user_pair.method_choice import choose as choose_method
 
     if scene is not None and (left or disparity_range):
         raise ParameterError("--scene NAME brings its own images and their range; leave out yours")

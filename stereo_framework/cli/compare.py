@@ -47,9 +47,9 @@ def compare(
     from stereo_framework.evaluation.disparity_error import map_difference
     from stereo_framework.figures.disparity_figures import write_comparison, write_pictures
     from stereo_framework.io import changed_since_written, output_folder
-    from stereo_framework.own_pair.choosing import judge
-    from stereo_framework.sweep.outside import measure_map
+    from stereo_framework.sweep.external_maps import measure_map
     from stereo_framework.sweep.result import doubt_of_maps
+    from stereo_framework.user_pair.method_choice import judge
 
     folders = [path for path in maps if path.is_dir()]
     if folders:

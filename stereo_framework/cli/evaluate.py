@@ -51,7 +51,7 @@ def evaluate(
     from stereo_framework.evaluation.protocols import derive, of_scene, with_measures
     from stereo_framework.figures.disparity_figures import write_pictures
     from stereo_framework.io import output_folder
-    from stereo_framework.sweep.outside import add_maps, find_maps, measure_map
+    from stereo_framework.sweep.external_maps import add_maps, find_maps, measure_map
     from stereo_framework.sweep.store import map_stem
     from stereo_framework.tables.means import average_rows
 

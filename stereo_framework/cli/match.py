@@ -14,8 +14,8 @@ from stereo_framework.cli._progress import Progress
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
-    from stereo_framework.own_pair import Matched
     from stereo_framework.script import Setting
+    from stereo_framework.user_pair import Matched
 
 
 def match(
@@ -89,14 +89,14 @@ def match(
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import doubts
     from stereo_framework.evaluation.evaluate import statistics_of
-    from stereo_framework.own_pair.first_use import compiled_by_two
-    from stereo_framework.own_pair.kept_parts import remove_kept
-    from stereo_framework.own_pair.matched import check_folder
-    from stereo_framework.own_pair.matching import DEFAULT
-    from stereo_framework.own_pair.matching import match as match_pair
-    from stereo_framework.own_pair.pairs import check_mask_order, pairs
     from stereo_framework.script import load
     from stereo_framework.sweep.identity import code_digest
+    from stereo_framework.user_pair.kernel_warmup import compiled_by_two
+    from stereo_framework.user_pair.match_result import check_folder
+    from stereo_framework.user_pair.matching import DEFAULT
+    from stereo_framework.user_pair.matching import match as match_pair
+    from stereo_framework.user_pair.pairs import check_mask_order, pairs
+    from stereo_framework.user_pair.tile_cache import remove_kept
 
     if (focal is None) != (baseline is None):
         raise ParameterError(
@@ -207,7 +207,7 @@ def _ends(setting: Setting, text: str) -> tuple[float, float] | Literal["auto"]:
     ParameterError
         The text is no range, or the method cannot search it. The message gives the option.
     """
-    from stereo_framework.own_pair.matching import requested_range
+    from stereo_framework.user_pair.matching import requested_range
 
     if text == "auto":
         return "auto"

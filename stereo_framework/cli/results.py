@@ -144,7 +144,7 @@ def results(
 def _export(found: Sequence[Result], format: str, folder: Path) -> int:
     """Write maps as a benchmark wants them; returns the exit status."""
     from stereo_framework.io import output_folder
-    from stereo_framework.sweep.outside import FORMATS, export_maps
+    from stereo_framework.sweep.external_maps import FORMATS, export_maps
     from stereo_framework.tables.values import grouped
     from stereo_framework.tables.words import setting_name
 

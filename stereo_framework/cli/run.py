@@ -14,7 +14,7 @@ from stereo_framework.core.errors import DataError, ParameterError, StereoFramew
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
-    from stereo_framework.sweep.plan import Task
+    from stereo_framework.sweep.tasks import Task
 
 _MOST_ROWS = 200
 """So many results of a protocol are printed of those that are stored; 'results' shows all."""
@@ -56,7 +56,7 @@ def run(
     report
         Write the page about these results as well, as 'report' does.
     """
-    from stereo_framework.sweep.runs import execute, load_and_plan
+    from stereo_framework.sweep.script_run import execute, load_and_plan
 
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")

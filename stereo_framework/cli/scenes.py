@@ -53,7 +53,7 @@ def scenes(
         _shared.refuse_without_effect("with --describe", {"--fetch": fetch})
     if new is not None:
         from stereo_framework.datasets.scene_file import new_scene
-        from stereo_framework.own_pair.search_range import looked_at
+        from stereo_framework.user_pair.search_range import looked_at
 
         print(
             f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}"

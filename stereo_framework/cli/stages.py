@@ -13,7 +13,7 @@ import typer
 
 from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.shipped import library
+from stereo_framework.core.package_files import library
 
 if TYPE_CHECKING:
     from stereo_framework.core.stage import Stage

@@ -48,7 +48,7 @@ def tune(
     import yaml
 
     from stereo_framework.script import load
-    from stereo_framework.sweep.runs import scenes_of
+    from stereo_framework.sweep.script_run import scenes_of
     from stereo_framework.sweep.tune import BEST
     from stereo_framework.sweep.tune import tune as search
     from stereo_framework.tables.values import show

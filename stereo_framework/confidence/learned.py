@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.core.package_files import shipped_yaml
 from stereo_framework.core.stage import ConfidenceMap, Disparity, ParameterError, stage
 from stereo_framework.kernels.decorator import kernel
 

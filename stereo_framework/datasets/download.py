@@ -19,7 +19,7 @@ from typing import Any
 from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, MissingExtraError, brings, nearest
-from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.core.package_files import shipped_yaml
 from stereo_framework.datasets.registry import data_roots
 from stereo_framework.io import PathLike, check_file, write_bytes
 from stereo_framework.kernels.counting import round_counter

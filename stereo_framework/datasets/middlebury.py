@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.package_files import shipped_yaml
 from stereo_framework.core.scene import Calibration, Disparity, Scene, SearchRange
-from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.io import read_bytes, read_calibration, read_disparity, read_mask
 from stereo_framework.io.numbers import parse_whole_number

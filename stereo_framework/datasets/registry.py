@@ -28,7 +28,7 @@ from stereo_framework.core.errors import (
 from stereo_framework.core.parameters import Words
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Calibration, Disparity, Frame, Image, Scene
-from stereo_framework.datasets import ready_made, scene_file
+from stereo_framework.datasets import built_in_scenes, scene_file
 from stereo_framework.io import PathLike, read_disparity, read_image
 
 F = TypeVar("F", bound=Callable[[Path, str], Scene])
@@ -217,7 +217,7 @@ _Listed: TypeAlias = Mapping[str, Callable[[], Scene]]
 def _listed(data: PathLike | None) -> _Listed:
     """All scenes: the built-in ones, then those of data sets, each in the first root that has it."""
     found: dict[str, Callable[[], Scene]] = {
-        name: partial(ready_made.load, name) for name in ready_made.scene_names()
+        name: partial(built_in_scenes.load, name) for name in built_in_scenes.scene_names()
     }
     for _, data_set in sorted(DATA_SETS.items()):
         for root in data_roots(data):
@@ -302,8 +302,8 @@ def _loaded(name: PathLike, data: PathLike | None, look: Callable[[], _Listed]) 
         raise DataError("the name of the scene is empty")
     if isinstance(name, str) and not name.endswith((".yaml", ".yml")):
         full = _full_name(name, tuple(look()))
-        if full in look() or ready_made.is_built_in(full):
-            return look().get(full, partial(ready_made.load, full))()
+        if full in look() or built_in_scenes.is_built_in(full):
+            return look().get(full, partial(built_in_scenes.load, full))()
     path = Path(os.path.expanduser(name))
     try:
         if path.suffix in (".yaml", ".yml") or (path / scene_file.FILE_NAME).is_file():
@@ -340,7 +340,7 @@ def find_scenes(name: str, *, data: PathLike | None = None) -> tuple[str, ...]:
 
 def _found(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     # A folder or a pattern does not mean the large scene.
-    usual = tuple(n for n in names if n != ready_made.LARGE)
+    usual = tuple(n for n in names if n != built_in_scenes.LARGE)
     if set("*?[") & set(name):
         parts = name.split("/")
         fits = [
@@ -386,4 +386,4 @@ def _unknown(name: str, data: PathLike | None) -> str:
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     shown = ", ".join(f"{root}{'' if root.is_dir() else ' (no such folder)'}" for root in roots)
     where = f"data are looked for in {shown}; --data and STEREO_DATA name another folder"
-    return f"unknown scene {short(name, 200)!r}{hint}; {where}; without data: {', '.join(ready_made.scene_names())}"
+    return f"unknown scene {short(name, 200)!r}{hint}; {where}; without data: {', '.join(built_in_scenes.scene_names())}"

@@ -11,7 +11,7 @@ from stereo_framework.core.errors import DataError, ScriptError, nearest
 from stereo_framework.core.parameters import NonNegativeInt, Positive, spelled
 from stereo_framework.io import read_bytes
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
-from stereo_framework.io.places import Faults
+from stereo_framework.io.locations import Faults
 from stereo_framework.io.yaml_text import parse
 
 

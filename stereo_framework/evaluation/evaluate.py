@@ -67,7 +67,7 @@ def evaluate(
         measures are, by the order in which it puts the pixels that have truth and an estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and
         ``auc_optimal`` for comparison, all at the main threshold.
     reference : ndarray, float32, (rows, columns), optional
-        A map that stands in for the truth in measures that do without it (`sweep.reference` makes one): pixels, NaN = not reliable.
+        A map that stands in for the truth in measures that do without it (`sweep.pseudo_truth` makes one): pixels, NaN = not reliable.
     mask : ndarray or nested list, bool, (rows, columns), optional
         Only pixels where it is True are evaluated: under every protocol each region, subset and matching table is what it would be without the mask, less
         the other pixels. Prediction errors, which are measured in other frames, are those of the whole map.

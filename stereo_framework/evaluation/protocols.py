@@ -16,10 +16,10 @@ from typing import Any
 
 from stereo_framework.core.arguments import AnyNumber, calling_module, checked
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.package_files import shipped_yaml
 from stereo_framework.core.parameters import parameters_of, spelled
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Scene
-from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.evaluation._protocol import (
     REGIONS,
     Protocol,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.figures._looks import (
+from stereo_framework.figures._chart_style import (
     CHARACTER,
     LINE,
     handle,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import ParameterError, told
 from stereo_framework.core.registry import Registry
-from stereo_framework.figures._looks import new_chart
+from stereo_framework.figures._chart_style import new_chart
 from stereo_framework.sweep.result import Result, frame
 
 if TYPE_CHECKING:

@@ -6,7 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from stereo_framework.figures._looks import handle, legend_beside, new_chart, plain_axes, styles
+from stereo_framework.figures._chart_style import (
+    handle,
+    legend_beside,
+    new_chart,
+    plain_axes,
+    styles,
+)
 from stereo_framework.sweep import Result
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.evaluation.roc import Curve, Point, minimal_points, roc_curve
-from stereo_framework.figures._looks import legend_beside, new_chart
+from stereo_framework.figures._chart_style import legend_beside, new_chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,8 +17,8 @@ from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration
 from stereo_framework.io._files import PathLike, read_bytes, write_bytes
+from stereo_framework.io.locations import Faults
 from stereo_framework.io.numbers import parse_number
-from stereo_framework.io.places import Faults
 from stereo_framework.io.raw import read_numpy
 from stereo_framework.io.yaml_text import parse
 

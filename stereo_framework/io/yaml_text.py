@@ -10,8 +10,8 @@ import yaml
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, short
+from stereo_framework.io.locations import Faults, Node, Place, Scalar, item_paths, join
 from stereo_framework.io.numbers import parse_number, parse_whole_number
-from stereo_framework.io.places import Faults, Node, Place, Scalar, item_paths, join
 
 _TAG = "tag:yaml.org,2002:"
 

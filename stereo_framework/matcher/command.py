@@ -36,8 +36,8 @@ from stereo_framework.core.stage import (
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.kernels.threads import LIMIT, environment_of_programs
-from stereo_framework.matcher import _measured
-from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
+from stereo_framework.matcher import _program_usage
+from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
 
 _WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
 _PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
@@ -275,7 +275,7 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
         tempfile.NamedTemporaryFile() as report,
     ):
         call = (
-            [sys.executable, "-I", "-S", _measured.__file__, report.name, *words]
+            [sys.executable, "-I", "-S", _program_usage.__file__, report.name, *words]
             if measured
             else list(words)
         )

@@ -20,7 +20,7 @@ from stereo_framework.core.stage import (
     stage,
 )
 from stereo_framework.io.disparity import map_of, read_map
-from stereo_framework.matcher._outside import FilePath
+from stereo_framework.matcher._external import FilePath
 
 
 def _is_factor(scale: float) -> bool:

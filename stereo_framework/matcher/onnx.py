@@ -23,8 +23,8 @@ from stereo_framework.core.stage import (
     stage,
 )
 from stereo_framework.kernels.threads import thread_count
+from stereo_framework.matcher._external import FilePath, existing, left_and_right, taken
 from stereo_framework.matcher._onnx_files import model_files
-from stereo_framework.matcher._outside import FilePath, existing, left_and_right, taken
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _TYPES = {

@@ -25,7 +25,7 @@ from stereo_framework.core.stage import (
     import_file,
     stage,
 )
-from stereo_framework.matcher._outside import FilePaths, existing, left_and_right, taken
+from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
 
 
 def _started(function: str, folder: Path) -> str:

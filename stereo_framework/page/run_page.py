@@ -17,8 +17,8 @@ from stereo_framework.figures.plots import plot_figure
 from stereo_framework.figures.saving import svg_text
 from stereo_framework.io import PathLike
 from stereo_framework.page.page import Block, Curves, Details, Folded, Page, Picture, Section, Text
+from stereo_framework.page.ranking_sections import energy_blocks, rank_blocks, roc_blocks
 from stereo_framework.page.report_files import reports_of
-from stereo_framework.page.standing import energy_blocks, rank_blocks, roc_blocks
 from stereo_framework.page.stored_pictures import (
     SceneRow,
     Scenes,

@@ -9,7 +9,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.core.package_files import shipped_yaml
 from stereo_framework.tables.tables import Cell, Table, best_places
 
 

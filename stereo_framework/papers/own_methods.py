@@ -12,7 +12,7 @@ from stereo_framework.datasets import data_roots
 from stereo_framework.papers.paper import Context, short
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
-from stereo_framework.sweep.outside import find_maps, measure_map
+from stereo_framework.sweep.external_maps import find_maps, measure_map
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
 
 REGIONS = ("nonocc", "all", "disc")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from stereo_framework.core import limits, shipped, stage
+from stereo_framework.core import limits, package_files, stage
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import (
     DataError,
@@ -20,7 +20,7 @@ from stereo_framework.core.errors import (
 )
 from stereo_framework.core.parameters import Words
 from stereo_framework.io import read_bytes
-from stereo_framework.io.places import Faults, Node, Place, from_python
+from stereo_framework.io.locations import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.merging import merge, said
 from stereo_framework.script.reading import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, text, texts
@@ -70,24 +70,24 @@ def find_script(name: ScriptName, base: Path | None = None) -> Path:
             return path
     except (OSError, ValueError):  # a name that no file can have
         folder = False
-    wanted, names = Path(name).as_posix().removesuffix(".yaml"), shipped.script_names()
+    wanted, names = Path(name).as_posix().removesuffix(".yaml"), package_files.script_names()
     if wanted in names:
-        return shipped.library() / f"{wanted}.yaml"
+        return package_files.library() / f"{wanted}.yaml"
     same = [full for full in names if full.rpartition("/")[2] == wanted]
     if len(same) == 1:
-        return shipped.library() / f"{same[0]}.yaml"
+        return package_files.library() / f"{same[0]}.yaml"
     if same:
         raise ScriptError(
             [f"script {str(name)!r}: several shipped scripts have this name: {', '.join(same)}"]
         )
     what = "only a folder of this name" if folder else "no such file"
-    where = f"{what} in {(base or Path()).resolve()}, and no shipped script of this name in {shipped.library()}"
+    where = f"{what} in {(base or Path()).resolve()}, and no shipped script of this name in {package_files.library()}"
     raise ScriptError([f"script {short(str(name), 80)!r}: {where}; {_nearest(path, wanted)}"])
 
 
 def _nearest(path: Path, wanted: str) -> str:
     """The names next to `wanted`, by last part, of shipped scripts and of files in its folder; all shipped ones where none is close."""
-    shipped_names = shipped.short_script_names()
+    shipped_names = package_files.short_script_names()
     names = {name.rpartition("/")[2]: name for name in reversed(shipped_names)}
     with contextlib.suppress(OSError, ValueError):
         names = {file.stem: file.as_posix() for file in path.parent.glob("*.yaml")} | names

@@ -14,7 +14,7 @@ from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.shipped import shipped_yaml
+from stereo_framework.core.package_files import shipped_yaml
 from stereo_framework.io import file_stem, read_bytes
 from stereo_framework.io.numbers import parse_number
 

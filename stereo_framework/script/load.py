@@ -19,7 +19,7 @@ from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_measures
 from stereo_framework.io import encoding_fault
-from stereo_framework.io.places import Faults, Node, Place
+from stereo_framework.io.locations import Faults, Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.include import RESOLVED, Reader, find_script
 from stereo_framework.script.merging import axes, lacks, merge, said, tree, without_axes

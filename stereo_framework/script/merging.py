@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
-from stereo_framework.io.places import Node, Place
+from stereo_framework.io.locations import Node, Place
 from stereo_framework.script.reading import entry
 from stereo_framework.script.specs import names, split
 

@@ -14,7 +14,7 @@ from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, step
-from stereo_framework.io.places import Node, Place, join
+from stereo_framework.io.locations import Node, Place, join
 from stereo_framework.script.effects import (
     IGNORES_SMOOTHNESS,
     IdleAxis,
@@ -24,7 +24,7 @@ from stereo_framework.script.effects import (
     reads_smoothness,
     unread_reason,
 )
-from stereo_framework.script.halo_trial import halo_fault
+from stereo_framework.script.halo_check import halo_fault
 from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number

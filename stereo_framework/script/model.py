@@ -10,7 +10,7 @@ from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.step import Step, step
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
-from stereo_framework.io.places import Faults, Node, Place
+from stereo_framework.io.locations import Faults, Node, Place
 from stereo_framework.script.merging import clash, filled, tree
 from stereo_framework.script.reading import (
     ALTERNATIVE_KEYS,

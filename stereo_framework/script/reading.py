@@ -25,7 +25,7 @@ from stereo_framework.core.parameters import (
     spelled,
 )
 from stereo_framework.core.stage import SLOTS
-from stereo_framework.io.places import Faults, Node, Place
+from stereo_framework.io.locations import Faults, Node, Place
 
 
 def read(

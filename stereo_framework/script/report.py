@@ -13,7 +13,7 @@ from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, THRESHOLDED, metric_of, spelled_out
 from stereo_framework.io import name_fault
-from stereo_framework.io.places import Faults, Node, from_python
+from stereo_framework.io.locations import Faults, Node, from_python
 from stereo_framework.kernels.counting import holding
 from stereo_framework.script.reading import SEARCH, expect_mapping, is_number, read
 from stereo_framework.script.specs import parameters, split

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stereo_framework.core.docstrings import parameter_texts, summary
+from stereo_framework.core.package_files import shipped_yaml
 from stereo_framework.core.parameters import checkers_of, parameters_of
-from stereo_framework.core.shipped import shipped_yaml
 from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine.step import weighted
 from stereo_framework.script.reading import (

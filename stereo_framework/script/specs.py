@@ -13,7 +13,7 @@ from stereo_framework.core.parameters import located, parameter_faults
 from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import FACTORS, Step, weighted
-from stereo_framework.io.places import Node
+from stereo_framework.io.locations import Node
 from stereo_framework.matcher._opencv import NAMES
 
 NAME = r"[\w-]+"

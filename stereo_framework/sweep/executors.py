@@ -36,9 +36,9 @@ from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.threads import LIMIT, ThreadPool, thread_count
-from stereo_framework.sweep.plan import Task, Unit, units
 from stereo_framework.sweep.result import Result
-from stereo_framework.sweep.work import Done, failed, measure, measured, pack, work
+from stereo_framework.sweep.task_results import Done, failed, measure, measured, pack, work
+from stereo_framework.sweep.tasks import Task, Unit, units
 
 _SHARE_OF_FREE = 0.8
 """How much of the free memory a sweep may take unless told otherwise."""

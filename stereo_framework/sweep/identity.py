@@ -20,6 +20,7 @@ import numpy as np
 
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.loaded_code import loaded_content
+from stereo_framework.core.package_files import library
 from stereo_framework.core.plugins import (
     PLUGIN_PREFIX,
     as_loaded,
@@ -29,7 +30,6 @@ from stereo_framework.core.plugins import (
 )
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.core.shipped import library
 from stereo_framework.kernels.cores import available_cores
 
 _PACKAGES = (
@@ -44,7 +44,7 @@ _PACKAGES = (
 _NOT_COMPUTING = {
     "cli",
     "configs",
-    "own_pair",
+    "user_pair",
     "examples",
     "papers",
     "page",
@@ -53,10 +53,10 @@ _NOT_COMPUTING = {
     "sweep",
     "script",
 }
-_COMPUTING_FILES = ("sweep/reference.py", "sweep/work.py")
+_COMPUTING_FILES = ("sweep/pseudo_truth.py", "sweep/task_results.py")
 """Files in folders of `_NOT_COMPUTING` on which statistics depend all the same."""
 
-_REFERENCE_SCRIPT = "truth_free/reference.yaml"
+_REFERENCE_SCRIPT = "truth_free/pseudo_truth.yaml"
 """The shipped script whose disparity map stands in for missing ground truth."""
 
 _IDENTIFIED_OTHERWISE = {"chart", "paper", "protocol", "data set"}

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic asks for it, and brings it
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, short, warn
-from stereo_framework.evaluation.measure import described, remember_measures
+from stereo_framework.evaluation.user_metrics import described, remember_measures
 from stereo_framework.io import (
     file_stem,
     locked,

@@ -25,9 +25,9 @@ from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import Axis, is_number
 from stereo_framework.script.specs import split
 from stereo_framework.sweep.executors import Crew
-from stereo_framework.sweep.plan import Task, tasks_of
-from stereo_framework.sweep.runs import scenes_of, stored_or_computed
+from stereo_framework.sweep.script_run import scenes_of, stored_or_computed
 from stereo_framework.sweep.store import Store
+from stereo_framework.sweep.tasks import Task, tasks_of
 
 try:
     import optuna

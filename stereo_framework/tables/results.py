@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import ParameterError, close_names, one_line
 from stereo_framework.io import PathLike
-from stereo_framework.io.places import Faults
+from stereo_framework.io.locations import Faults
 from stereo_framework.io.yaml_text import parse
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.result import ResultList, frame

@@ -4,10 +4,10 @@ import re
 import shlex
 import string
 
-import catalogues
 import cv2
 import numpy as np
 import pytest
+import yaml_cases
 from attack import made_files
 from cli_parts import invoke
 from deadline import deadline
@@ -32,7 +32,7 @@ WORDS = {
 }
 
 
-class Loader(catalogues.Loader):
+class Loader(yaml_cases.Loader):
     """YAML in which ``!made [NAME, ...]`` is what a function of `made_files` gives, and ``!makes NAME`` the function."""
 
 
@@ -43,7 +43,7 @@ def made(loader, node):
 
 Loader.add_constructor("!made", made)
 Loader.add_constructor("!makes", lambda loader, node: getattr(made_files, node.value))
-CASES = catalogues.cases_in("inputs.yaml", __file__, Loader)
+CASES = yaml_cases.cases_in("inputs.yaml", __file__, Loader)
 
 
 def files_of(case):

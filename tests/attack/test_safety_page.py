@@ -8,11 +8,11 @@ import tracemalloc
 import zlib
 from pathlib import Path
 
-import catalogues
 import numpy as np
 import onnx
 import pytest
 import yaml
+import yaml_cases
 from attack.made_files import bmp, tiff
 from attack.written import RUN
 from attack.written import call as call_verb
@@ -31,11 +31,11 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import read_any_calibration, read_image, write_image
 from stereo_framework.io._files import RECORD
-from stereo_framework.own_pair.kept_parts import _digest, kept_match
 from stereo_framework.script import load
+from stereo_framework.user_pair.tile_cache import _digest, kept_match
 
 ROOT = Path(__file__).parents[2]
-ENTRIES = catalogues.cases_in("safety_page.yaml", __file__)
+ENTRIES = yaml_cases.cases_in("safety_page.yaml", __file__)
 INPUTS = set(
     re.findall(
         r"^- of: '?(.*?)'?$",

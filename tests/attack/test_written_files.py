@@ -15,11 +15,11 @@ from attack.written import EXPORT, REPORT, RUN, SCRIPT, call, content
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, read_pfm, write_bytes
 from stereo_framework.io._files import RECORD
-from stereo_framework.own_pair.pairs import pairs
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
+from stereo_framework.user_pair.pairs import pairs
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
 

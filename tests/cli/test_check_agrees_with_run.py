@@ -2,8 +2,8 @@
 
 import pytest
 import yaml
-from catalogues import cases_in
 from cli_parts import invoke
+from yaml_cases import cases_in
 
 import stereo_framework
 from stereo_framework.core.errors import StereoFrameworkError

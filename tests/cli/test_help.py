@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import typer
 from cli_parts import call, invoke
-from corners import cut_scenes
+from small_scenes import cut_scenes
 
 from stereo_framework import load_scene
 from stereo_framework.cli import _shared

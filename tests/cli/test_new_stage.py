@@ -9,7 +9,7 @@ import pytest
 import test_contract as contract
 from cli_parts import invoke
 from contract_world import world_of
-from corners import cut_scenes
+from small_scenes import cut_scenes
 
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box

@@ -246,7 +246,7 @@ def handed(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        ("run window --scene synthetic/planes", "stereo_framework.sweep.runs.execute"),
+        ("run window --scene synthetic/planes", "stereo_framework.sweep.script_run.execute"),
         (
             "tune window --scene synthetic/planes --set sweep.grid.aggregation.box.size=[3,5]",
             "stereo_framework.sweep.tune.tune",
@@ -271,7 +271,7 @@ def test_workers_memory_and_executors_reach_the_sweep(words, function, handed, m
 
 
 def test_images_range_and_time_reach_the_choice(handed):
-    arguments = handed("stereo_framework.own_pair.choosing.choose")
+    arguments = handed("stereo_framework.user_pair.method_choice.choose")
     planes = load_scene("synthetic/planes")
     write_image("left.png", planes.reference)
     write_image("right.png", planes.match)

@@ -50,23 +50,26 @@ def desk(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        ("match left.png right.png --disparities 0:32", "stereo_framework.own_pair.matching.match"),
+        (
+            "match left.png right.png --disparities 0:32",
+            "stereo_framework.user_pair.matching.match",
+        ),
         (
             "choose left.png right.png --disparities 0:32",
-            "stereo_framework.own_pair.choosing.choose",
+            "stereo_framework.user_pair.method_choice.choose",
         ),
-        ("run window --scene synthetic/planes", "stereo_framework.sweep.runs.execute"),
+        ("run window --scene synthetic/planes", "stereo_framework.sweep.script_run.execute"),
         (
             "tune window --scene synthetic/planes --set sweep.grid.aggregation.box.size=[3,5]",
             "stereo_framework.sweep.tune.tune",
         ),
         (
             "evaluate left.png --scene synthetic/planes --scale 8",
-            "stereo_framework.sweep.outside.measure_map",
+            "stereo_framework.sweep.external_maps.measure_map",
         ),
         (
             "compare left.png right.png --scene synthetic/planes --scale 8",
-            "stereo_framework.sweep.outside.measure_map",
+            "stereo_framework.sweep.external_maps.measure_map",
         ),
         ("reproduce taxonomy2002/table4", "stereo_framework.papers.reproduce.reproduce"),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 from cli_parts import call
-from corners import cut_scenes
+from small_scenes import cut_scenes
 
 from stereo_framework import load_scene
 from stereo_framework.io import read_disparity, write_disparity, write_image

@@ -4,7 +4,7 @@ import pytest
 from stereo_framework import SearchRange, load_scene
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import find_scenes, scene_names
-from stereo_framework.datasets.ready_made import town
+from stereo_framework.datasets.built_in_scenes import town
 
 
 def test_ground_roofs_and_what_they_hide():

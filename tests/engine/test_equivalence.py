@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from stereo_framework import SearchRange, load_scene, step
+from stereo_framework.core.package_files import library
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.shipped import library
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from catalogues import cases_in
+from yaml_cases import cases_in
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.hci import Parameters

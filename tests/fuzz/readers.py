@@ -22,11 +22,11 @@ from stereo_framework.io import (
     read_mask,
     read_stereo_calibration,
 )
-from stereo_framework.own_pair.rectify import rectified
 from stereo_framework.script import load
 from stereo_framework.script.legacy import convert
 from stereo_framework.tables.formats import read_csv
 from stereo_framework.tables.scores import ranked
+from stereo_framework.user_pair.rectify import rectified
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).with_name("corpus")

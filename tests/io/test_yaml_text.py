@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.io.places import Faults
+from stereo_framework.io.locations import Faults
 from stereo_framework.io.yaml_text import parse
 
 

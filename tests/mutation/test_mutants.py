@@ -10,11 +10,11 @@ from pathlib import Path
 
 import mutants
 import pytest
-from mutation import trials
+from mutation import mutant_runs
+from mutation.mutant_runs import affordable
 from mutation.record import RecordedTest, Recorder
 from mutation.results import Mutant, Outcome, Results, UsageError
 from mutation.trees import Processes
-from mutation.trials import affordable
 
 ROOT = Path(mutants.__file__).parents[1]
 
@@ -82,7 +82,7 @@ def weak_project(tmp_path):
 def tried_changes(weak_project, tmp_path, monkeypatch):
     """A function that runs the command on the weak project."""
     monkeypatch.setattr(signal, "signal", lambda number, handler: None)
-    monkeypatch.setattr(trials, "_START", 20)
+    monkeypatch.setattr(mutant_runs, "_START", 20)
 
     def try_changes(*options):
         arguments = ["weak.py", "--cache", str(tmp_path / "cache"), "--workers", "2", *options]
@@ -112,8 +112,8 @@ def test_unknown_package_is_refused():
 
 
 def test_path_without_tests_is_refused():
-    with pytest.raises(UsageError, match=r"^--tests tests/corners.py: no file of tests"):
-        mutants.tests_below(ROOT, ["tests/corners.py"])
+    with pytest.raises(UsageError, match=r"^--tests tests/small_scenes.py: no file of tests"):
+        mutants.tests_below(ROOT, ["tests/small_scenes.py"])
 
 
 def test_tests_below_paths():

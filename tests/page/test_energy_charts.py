@@ -6,9 +6,9 @@ from made_results import result
 
 from stereo_framework import Scene, run
 from stereo_framework.core.errors import ResultWarning
-from stereo_framework.page import standing
+from stereo_framework.page import ranking_sections
+from stereo_framework.page.ranking_sections import energy_blocks
 from stereo_framework.page.run_page import run_page
-from stereo_framework.page.standing import energy_blocks
 
 SCRIPT = {
     "matching_cost": "absolute_difference",
@@ -84,7 +84,7 @@ def test_settings_of_different_energies_have_charts_of_their_own(parameter):
 
 @pytest.mark.parametrize("count", [20, 21])
 def test_the_first_twenty_charts_are_drawn(monkeypatch, count):
-    monkeypatch.setattr(standing, "_energy_chart", lambda scene, results: list(results))
+    monkeypatch.setattr(ranking_sections, "_energy_chart", lambda scene, results: list(results))
     results = [
         result(
             "scene",

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.io.places import Faults, from_python
+from stereo_framework.io.locations import Faults, from_python
 from stereo_framework.script import load
 from stereo_framework.script.reading import values
 

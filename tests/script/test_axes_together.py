@@ -12,9 +12,9 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.stage import PositiveInt, stage
 from stereo_framework.engine.step import step
-from stereo_framework.io.places import Node, Place
+from stereo_framework.io.locations import Node, Place
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.script import halo_trial, load
+from stereo_framework.script import halo_check, load
 from stereo_framework.script.methods import _meetings
 from stereo_framework.script.reading import Axis, is_number
 
@@ -264,9 +264,9 @@ def test_the_largest_halo_that_is_tried_is_still_tried(registry, monkeypatch):
         return disparity + disparity[:1]
 
     tried = step(looks_far)
-    monkeypatch.setattr(halo_trial, "_LARGEST_HALO", 5)
-    halo_trial._try_halo.cache_clear()
-    assert "its halo is 5 rows" in halo_trial.halo_fault(tried)
-    monkeypatch.setattr(halo_trial, "_LARGEST_HALO", 4)
-    halo_trial._try_halo.cache_clear()
-    assert halo_trial.halo_fault(tried) == ""
+    monkeypatch.setattr(halo_check, "_LARGEST_HALO", 5)
+    halo_check._try_halo.cache_clear()
+    assert "its halo is 5 rows" in halo_check.halo_fault(tried)
+    monkeypatch.setattr(halo_check, "_LARGEST_HALO", 4)
+    halo_check._try_halo.cache_clear()
+    assert halo_check.halo_fault(tried) == ""

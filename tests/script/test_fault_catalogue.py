@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from catalogues import cases_in
+from yaml_cases import cases_in
 
 from stereo_framework import step
 from stereo_framework.aggregation import box

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from stereo_framework.core import shipped
+from stereo_framework.core import package_files
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.core.shipped import script_names
+from stereo_framework.core.package_files import script_names
 from stereo_framework.script import find_script
 
 
@@ -16,7 +16,7 @@ def shelf(tmp_path, monkeypatch):
         path = tmp_path / "shelf" / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {name}\n")
-    monkeypatch.setattr(shipped, "library", lambda: tmp_path / "shelf")
+    monkeypatch.setattr(package_files, "library", lambda: tmp_path / "shelf")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "shelf"
 

@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from catalogues import cases_in
+from yaml_cases import cases_in
 
 from stereo_framework.script import load
 

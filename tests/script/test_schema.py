@@ -5,12 +5,12 @@ from operator import itemgetter
 
 import pytest
 import yaml
-from catalogues import cases_in
 from jsonschema import Draft202012Validator
+from yaml_cases import cases_in
 
 from stereo_framework.core import stage
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.core.shipped import script_names
+from stereo_framework.core.package_files import script_names
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.script import find_script, load, schema
 

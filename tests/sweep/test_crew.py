@@ -11,7 +11,7 @@ from stereo_framework.engine.memory import peak_memory
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Crew
-from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.tasks import plan
 
 
 def dask_client(threads_of_workers):

@@ -21,7 +21,7 @@ from stereo_framework.kernels.counting import rounds_counted_by
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Crew, Processes, dask_executor
-from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.tasks import plan
 
 SWEEP = {
     "matching_cost": "absolute_difference",

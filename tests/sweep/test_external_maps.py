@@ -9,7 +9,7 @@ from stereo_framework.core.file_damage import report_damage
 from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.io import read_pfm, write_disparity
 from stereo_framework.sweep import Result
-from stereo_framework.sweep.outside import add_maps, export_maps, measure_map
+from stereo_framework.sweep.external_maps import add_maps, export_maps, measure_map
 
 TRUTH = np.full((24, 32), 3, np.float32)
 TEXTURE = np.random.default_rng(0).integers(0, 256, (24, 40), dtype=np.uint8)

@@ -32,7 +32,7 @@ from stereo_framework.script import load
 from stereo_framework.script.reading import KEYS
 from stereo_framework.sweep import Store, identity
 from stereo_framework.sweep.identity import code_digest, content_digest, scene_digest
-from stereo_framework.sweep.plan import forget, plan
+from stereo_framework.sweep.tasks import forget, plan
 
 
 def _run(case_run, out):
@@ -238,8 +238,8 @@ def test_no_counted_module_imports_one_that_does_not_count():
 
 def test_the_map_that_stands_in_for_ground_truth_counts():
     names = [path.as_posix() for path in identity.computing_files()]
-    assert any(name.endswith("sweep/reference.py") for name in names)
-    assert any(name.endswith("configs/truth_free/reference.yaml") for name in names)
+    assert any(name.endswith("sweep/pseudo_truth.py") for name in names)
+    assert any(name.endswith("configs/truth_free/pseudo_truth.yaml") for name in names)
 
 
 # --- contents ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from stereo_framework.core.scene import Calibration, Frame, Scene, SearchRange
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
-from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.tasks import plan
 
 ROWS, COLUMNS = 6, 9
 

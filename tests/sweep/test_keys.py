@@ -22,7 +22,7 @@ from stereo_framework.sweep.identity import (
     result_key,
     run_id,
 )
-from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.tasks import plan
 
 PARTS = {
     "scene": "a scene",
@@ -225,7 +225,11 @@ COUNTED_FOLDERS = {
     "scheme",
     "smoothness",
 }
-COUNTED_BESIDES = {"sweep/reference.py", "sweep/work.py", "configs/truth_free/reference.yaml"}
+COUNTED_BESIDES = {
+    "sweep/pseudo_truth.py",
+    "sweep/task_results.py",
+    "configs/truth_free/pseudo_truth.yaml",
+}
 """Files on which statistics depend, in folders that do not count."""
 
 
@@ -257,8 +261,8 @@ def _in_package(path, package):
         ("core/search.py", True),
         ("engine/walk.py", True),
         ("__init__.py", True),
-        ("sweep/reference.py", True),
-        ("sweep/work.py", True),
+        ("sweep/pseudo_truth.py", True),
+        ("sweep/task_results.py", True),
         ("sweep/store.py", False),
         ("cli/main.py", False),
         ("script/legacy.yaml", False),

@@ -9,7 +9,7 @@ from sweep_parts import dots, numbers
 import stereo_framework
 from stereo_framework.script import load
 from stereo_framework.sweep.executors import Processes
-from stereo_framework.sweep.plan import plan
+from stereo_framework.sweep.tasks import plan
 
 SCRIPT = {
     "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30}],

@@ -12,9 +12,9 @@ import stereo_framework
 from stereo_framework.io import write_image
 from stereo_framework.script import load
 from stereo_framework.sweep import Result, Store
+from stereo_framework.sweep.external_maps import add_maps, measure_map
 from stereo_framework.sweep.identity import result_key
-from stereo_framework.sweep.outside import add_maps, measure_map
-from stereo_framework.sweep.plan import Task, plan
+from stereo_framework.sweep.tasks import Task, plan
 
 
 def result(run, value, **changes):

@@ -14,8 +14,8 @@ from stereo_framework.script import load
 from stereo_framework.sweep import identity
 from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.identity import code_digest
-from stereo_framework.sweep.plan import plan
-from stereo_framework.sweep.work import pack, work
+from stereo_framework.sweep.task_results import pack, work
+from stereo_framework.sweep.tasks import plan
 
 FILES = {
     "plugin.py": "import importlib, json, sys\n"

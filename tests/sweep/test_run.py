@@ -14,8 +14,8 @@ from stereo_framework.io.raw import read_pfm
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
-from stereo_framework.sweep.plan import plan
-from stereo_framework.sweep.runs import execute
+from stereo_framework.sweep.script_run import execute
+from stereo_framework.sweep.tasks import plan
 
 BLANK = Scene("blank", dots().frames)
 

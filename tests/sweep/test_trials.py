@@ -6,7 +6,7 @@ import pytest
 from sweep_parts import WINDOW, dots
 
 from stereo_framework.evaluation.protocols import resolve
-from stereo_framework.io.places import Node, Place
+from stereo_framework.io.locations import Node, Place
 from stereo_framework.script import load
 from stereo_framework.script.reading import Axis
 from stereo_framework.sweep import tune as tuning

@@ -14,7 +14,7 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.evaluation.disparity_error import rms_error
 from stereo_framework.evaluation.hci import HCI_METRICS, Subsets
 from stereo_framework.evaluation.regions import hci_subsets
-from stereo_framework.figures._looks import new_chart
+from stereo_framework.figures._chart_style import new_chart
 from stereo_framework.io import read_disparity
 from stereo_framework.page.page import Block, Text
 from stereo_framework.papers.comparison import compared, plain_table, published_table, raw_table

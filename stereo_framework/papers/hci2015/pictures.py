@@ -13,7 +13,7 @@ from pandas import DataFrame
 
 from stereo_framework.core.scene import Image, Mask
 from stereo_framework.evaluation.hci import HCI_METRICS, Score, Subsets
-from stereo_framework.figures._looks import (
+from stereo_framework.figures._chart_style import (
     FONT,
     LINE,
     handle,
