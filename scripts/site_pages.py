@@ -230,7 +230,7 @@ def _stage(stage: Stage, docs: Path) -> str:
     return "\n".join(
         [
             *lines,
-            table(["parameter", "legal", "default", "unit", "what it is"], rows)
+            table(["parameter", "allowed", "default", "unit", "what it is"], rows)
             or "It has no parameters.\n",
         ]
     )

@@ -12,14 +12,14 @@ REFUSED = cases_in("refused_values.yaml", __file__)
 
 
 @pytest.mark.parametrize(
-    "case", REFUSED, ids=lambda case: f"{case['value']} is not {case['legal']}"
+    "case", REFUSED, ids=lambda case: f"{case['value']} is not {case['allowed']}"
 )
 def test_values_that_are_refused(case):
     for address in case["of"]:
         name, parameter = address.split(".")
         with pytest.raises(ParameterError) as caught:
             step(name, **{parameter: case["value"]})
-        assert str(caught.value) == f"{address}: {case['value']!r} is not {case['legal']}"
+        assert str(caught.value) == f"{address}: {case['value']!r} is not {case['allowed']}"
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_values_that_are_refused(case):
             "aggregation",
             "diffusion",
             {"rate": 0.3},
-            "rate 0.3 with beta 0 does not converge; legal: 0 < rate <= 0.25",
+            "rate 0.3 with beta 0 does not converge; allowed: 0 < rate <= 0.25",
         ),
         (
             "aggregation",

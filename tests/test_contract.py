@@ -138,12 +138,12 @@ def test_keeps_shape_and_type_and_leaves_its_inputs_unchanged(stage, kind, world
     elif stage.slot in ("matching_cost", "aggregation"):
         assert result.costs.shape == (*shape, levels)
         # Integers are for those that say so; of float costs they make float costs.
-        legal = (
+        allowed = (
             (np.float32, *INTEGERS)
             if stage.integer and stage.slot == "matching_cost"
             else (np.float32,)
         )
-        assert result.costs.dtype in legal
+        assert result.costs.dtype in allowed
         assert result.costs.flags.c_contiguous
         assert result.search == world["search"]
         assert np.isfinite(result.outside)

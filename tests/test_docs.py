@@ -207,7 +207,7 @@ def test_what_a_page_says_of_real_scenes_works(told, desk, data):
 
 
 @pytest.mark.parametrize("folder", ["configs", "docs/methods"])
-def test_the_settings_that_scripts_and_pages_of_methods_propose_are_legal(folder):
+def test_the_settings_that_scripts_and_pages_of_methods_propose_are_allowed(folder):
     """Their commands are run elsewhere, slowly or not at all."""
     files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".yaml", ".md")]
     commands = [
@@ -224,7 +224,7 @@ def test_the_settings_that_scripts_and_pages_of_methods_propose_are_legal(folder
         assert load(script, overrides=overrides).settings
 
 
-def test_what_programs_of_the_repository_run_is_legal():
+def test_what_programs_of_the_repository_run_is_allowed():
     scripts = [
         path for folder in ("scripts", "docs/images") for path in (ROOT / folder).rglob("*.yaml")
     ]

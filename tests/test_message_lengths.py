@@ -65,14 +65,14 @@ def test_names_with_half_of_their_letters_alike_are_suggested(name, names, close
     end = ""
     if close:
         end = f"; did you mean {close[0]!r}?"
-    assert nearest(name, names) == f"legal: {', '.join(sorted(names))}{end}"
-    assert nearest(name, names, kind="stages").startswith("legal stages: ")
+    assert nearest(name, names) == f"allowed: {', '.join(sorted(names))}{end}"
+    assert nearest(name, names, kind="stages").startswith("allowed stages: ")
 
 
 def test_several_close_names_come_nearest_first():
     names = ["box", "boxes", "boxed_window", "median"]
     assert close_names("boxe", names, count=2) == ["boxes", "box"]
-    assert nearest("box", []) == "legal: none"
+    assert nearest("box", []) == "allowed: none"
 
 
 @pytest.mark.parametrize(

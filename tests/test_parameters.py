@@ -1,4 +1,4 @@
-"""Parameters of stages: what is legal, how it is said in words, and what defaults fill in."""
+"""Parameters of stages: what is allowed, how it is said in words, and what defaults fill in."""
 
 import functools
 import re
@@ -89,12 +89,12 @@ def every_kind(
         (
             "cuont",
             3,
-            "no such parameter of every_kind; legal parameters: bound, count, .*; did you mean 'count'?",
+            "no such parameter of every_kind; allowed parameters: bound, count, .*; did you mean 'count'?",
         ),
-        ("volume", 3, "no such parameter of every_kind; legal parameters: "),
+        ("volume", 3, "no such parameter of every_kind; allowed parameters: "),
     ],
 )
-def test_illegal_parameters_are_named(name, value, message):
+def test_parameters_that_are_not_allowed_are_named(name, value, message):
     pattern = re.escape(message).replace(r"\.\*", ".*")
     found = parameter_faults(every_kind, {"ratio": 0.25, name: value})
     assert list(found) == [name]

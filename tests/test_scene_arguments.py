@@ -236,7 +236,7 @@ def test_a_window_is_at_most_as_wide_as_the_widest_image(size, is_allowed):
     if is_allowed:
         assert step("box", size=size).parameters["size"] == size
     else:
-        message = "65537 pixels are more than any image has in a row; legal: up to 65536"
+        message = "65537 pixels are more than any image has in a row; allowed: up to 65536"
         with pytest.raises(ParameterError, match=message):
             step("box", size=size)
 

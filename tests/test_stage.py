@@ -69,7 +69,7 @@ def _keywords(volume, **others): ...
         (
             "agregation",
             _nothing,
-            r"@stage('agregation'): no such slot; legal slots: aggregation, .*; did you mean 'aggregation'?",
+            r"@stage('agregation'): no such slot; allowed slots: aggregation, .*; did you mean 'aggregation'?",
         ),
         (
             "aggregation",
@@ -96,7 +96,7 @@ def _keywords(volume, **others): ...
         (
             "aggregation",
             _from_later,
-            "there is no 'disparity' for it; legal data: mask, match, partial, raw, reference, search;",
+            "there is no 'disparity' for it; allowed data: mask, match, partial, raw, reference, search;",
         ),
         ("aggregation", _status_too_early, "there is no 'status' for it"),
         (
@@ -141,14 +141,14 @@ def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
         (
             "agregation",
             "box",
-            r"agregation: no such slot; legal slots: .*; did you mean 'aggregation'\?",
+            r"agregation: no such slot; allowed slots: .*; did you mean 'aggregation'\?",
         ),
         ("aggregation", "bocks", r"aggregation: .*'bocks'.*did you mean 'box'\?"),
         ("aggregation", "Box", r"did you mean 'box'\?"),
         (
             "aggregation",
             "parabola",
-            r"no stage 'parabola'; legal stages: .*; 'parabola' is a stage of refinement",
+            r"no stage 'parabola'; allowed stages: .*; 'parabola' is a stage of refinement",
         ),
     ],
 )

@@ -16,9 +16,7 @@ def diverges(rate: float, beta: float = 0.0) -> str | None:
     """Why steps of this size would not converge, or None."""
     if rate * (beta + 4) <= 1 + 1e-9:
         return None
-    return (
-        f"rate {rate:g} with beta {beta:g} does not converge; legal: 0 < rate <= {1 / (beta + 4):g}"
-    )
+    return f"rate {rate:g} with beta {beta:g} does not converge; allowed: 0 < rate <= {1 / (beta + 4):g}"
 
 
 @stage(

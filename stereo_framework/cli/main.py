@@ -93,7 +93,7 @@ class _Verbs(TyperGroup):
                 said += "; --where protocol=NAME chooses the results of one"
             if verb == " results" and "extra argument" in said:
                 said += "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
-            status = _told(f"{said}; stereo-framework{verb} --help tells what is legal", False, 2)
+            status = _told(f"{said}; stereo-framework{verb} --help tells what is allowed", False, 2)
         except ParameterError as error:
             status = _told(str(error), False, 2)
         except OSError as error:

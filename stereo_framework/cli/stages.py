@@ -156,8 +156,8 @@ def _page(stage: Stage) -> str:
         default = (
             parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
         )
-        legal = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
-        lines.append(f"  {name} = {default}   ({legal})")
+        allowed = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
+        lines.append(f"  {name} = {default}   ({allowed})")
     return "\n".join([*lines, "", inspect.getdoc(stage.function) or ""])
 
 

@@ -1,4 +1,4 @@
-"""The errors that a user can cause. Each message is one line: what, where, what is legal, the nearest name."""
+"""The errors that a user can cause. Each message is one line: what, where, what is allowed, the nearest name."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> 
 
 
 class ParameterError(StereoFrameworkError):
-    """A parameter of a stage, a protocol or a search range has an illegal value or name."""
+    """A parameter of a stage, a protocol or a search range has a value or a name that is not allowed."""
 
 
 class ArgumentError(ParameterError):
@@ -149,26 +149,26 @@ def brings(extra: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
-    """The end of an error line that lists the legal names and, where one is close, asks for it.
+    """The end of an error line that lists the allowed names and, where one is close, asks for it.
 
     Parameters
     ----------
     name : str
         What the user wrote.
     names : iterable of str
-        The legal names.
+        The allowed names.
     kind : str
-        Plural noun for the legal names ("stages"); without it the list reads "legal: a, b".
+        Plural noun for the allowed names ("stages"); without it the list reads "allowed: a, b".
 
     Returns
     -------
     str
-        For example ``"legal: box, min_filter; did you mean 'box'?"``.
+        For example ``"allowed: box, min_filter; did you mean 'box'?"``.
     """
     names = sorted(map(str, names))
-    legal = f"legal{' ' + kind if kind else ''}: {one_line(', '.join(names), _LINE) or 'none'}"
+    allowed = f"allowed{' ' + kind if kind else ''}: {one_line(', '.join(names), _LINE) or 'none'}"
     close = close_names(name, names)
-    return f"{legal}; did you mean {short(close[0], 80)!r}?" if close else legal
+    return f"{allowed}; did you mean {short(close[0], 80)!r}?" if close else allowed
 
 
 def few(names: Sequence[str], most: int) -> str:

@@ -53,7 +53,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Words:
-    """What is legal, in an annotation whose type and bounds do not say it well: ``Annotated[int, Predicate(is_odd), Words("an odd number")]``."""
+    """What is allowed, in an annotation whose type and bounds do not say it well: ``Annotated[int, Predicate(is_odd), Words("an odd number")]``."""
 
     text: str
 
@@ -96,7 +96,7 @@ class Located:
 
 
 def located(annotation: Any, value: Any, folder: Path) -> Any:
-    """A legal value with the files that it names, if its annotation says that it names some, found from a folder."""
+    """An allowed value with the files that it names, if its annotation says that it names some, found from a folder."""
     for part in _parts(annotation):
         if isinstance(part, Located) and value is not None:
             value = part.start(value, folder)
@@ -163,14 +163,14 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
 def _checked(
     function: Callable[..., Any], parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values that are legal, with the defaults of what is not given, and messages about all others, both by name."""
+    """The values that are allowed, with the defaults of what is not given, and messages about all others, both by name."""
     import pydantic
 
-    legal, checkers = parameters_of(function), checkers_of(function)
+    allowed, checkers = parameters_of(function), checkers_of(function)
     given = {str(name): plain(value) for name, value in parameters.items()}
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}
-    for name, parameter in legal.items():
+    for name, parameter in allowed.items():
         if name not in given:
             values[name] = copy.deepcopy(parameter.default)
             if parameter.default is parameter.empty:
@@ -192,13 +192,13 @@ def _checked(
         else:
             if isinstance(value, int) and value > limits.WINDOW and unit(annotation) == "pixels":
                 faults[name] = (
-                    f"{spelled(value)} pixels are more than any image has in a row; legal: up to {limits.WINDOW}"
+                    f"{spelled(value)} pixels are more than any image has in a row; allowed: up to {limits.WINDOW}"
                 )
     # The name of a record means nothing to whoever writes one down.
     whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
     for name in given:
-        if name not in legal:
-            faults[name] = f"no such parameter{whose}; {nearest(name, legal, kind='parameters')}"
+        if name not in allowed:
+            faults[name] = f"no such parameter{whose}; {nearest(name, allowed, kind='parameters')}"
     return values, faults
 
 
@@ -213,7 +213,7 @@ def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -
     Raises
     ------
     ParameterError
-        Unknown names or illegal values, one line each.
+        Unknown names, or values that are not allowed, one line each.
     """
     values, faults = _checked(function, parameters)
     if faults:

@@ -99,7 +99,7 @@ class Stage:
         Takes the stage's parameters by name (those it names) and returns the third-party code that the stage executes, such as ``the program ./elas``.
         `check` lists this text, and ``--no-plugins`` refuses the stage.
     check_parameters : callable, optional
-        Takes legal values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
+        Takes allowed values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
         every call of the stage. An optimizer's may name ``smoothness``, and gets the name of the method's smoothness term, or None.
     whole_steps : str
         Reason why the stage does not support search ranges with a step below a pixel, as a
@@ -152,7 +152,7 @@ class Stage:
         return self.executes(**{name: value for name, value in parameters.items() if name in names})
 
     def misfit(self, parameters: Mapping[str, Any]) -> str:
-        """Why legal values of parameters cannot stand together, or nothing, also where not all that it takes to tell is given.
+        """Why allowed values of parameters cannot stand together, or nothing, also where not all that it takes to tell is given.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class Stage:
             ) from error
 
     def check(self, parameters: Mapping[str, Any]) -> None:
-        """Refuse legal values of parameters that cannot stand together.
+        """Refuse allowed values of parameters that cannot stand together.
 
         Raises
         ------
@@ -289,8 +289,8 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
             raise wrong(f"parameter {parameter.name!r} needs an annotation and a default")
     first = next((first for first in SLOTS[slot].first if tuple(data[: len(first)]) == first), None)
     if first is None:
-        legal = " or ".join(f"({', '.join(first)})" for first in SLOTS[slot].first)
-        raise wrong(f"takes ({', '.join(data)}); stages of {slot} start with {legal}")
+        starts = " or ".join(f"({', '.join(first)})" for first in SLOTS[slot].first)
+        raise wrong(f"takes ({', '.join(data)}); stages of {slot} start with {starts}")
     allowed = SLOTS[slot].data - ({"alternatives"} if first == ("image",) else set())
     for extra in data[len(first) :]:
         if extra not in allowed:
@@ -325,7 +325,7 @@ def find(slot: str, name: str) -> Stage:
     Raises
     ------
     ParameterError
-        No such slot or stage; the message lists the legal ones and the nearest.
+        No such slot or stage; the message lists the allowed ones and the nearest.
     """
     known: Mapping[str, Stage] = _REGISTRY.get(slot, {})
     # Plug-ins are loaded, and slots checked, only where that is needed.
@@ -344,7 +344,7 @@ def by_name(name: str) -> Stage:
     Raises
     ------
     ParameterError
-        There is none, or several slots have one; the message lists what is legal.
+        There is none, or several slots have one; the message lists what is allowed.
     """
     slot, _, own = name.rpartition(".")
     if slot:

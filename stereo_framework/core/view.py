@@ -331,7 +331,7 @@ def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -
         return next(iter(alternatives.values()))
     if name is None:
         raise ParameterError(
-            f"{parameter}: names no alternative, and there are several; legal: {', '.join(sorted(alternatives))}"
+            f"{parameter}: names no alternative, and there are several; allowed: {', '.join(sorted(alternatives))}"
         )
     if name not in alternatives:
         raise ParameterError(

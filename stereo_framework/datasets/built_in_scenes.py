@@ -159,7 +159,7 @@ def town(*, rows: int, columns: int, levels: int, seed: int = 6, name: str = "to
     """
     if min(rows, columns) < 60 or levels < 16:
         raise ParameterError(
-            f"a town of {columns}x{rows} pixels and {levels} levels; legal: 60x60 and larger, 16 levels and more"
+            f"a town of {columns}x{rows} pixels and {levels} levels; allowed: 60x60 and larger, 16 levels and more"
         )
     rng = np.random.default_rng(seed)
     top, block = levels - 1, min(rows, columns) / 6

@@ -322,7 +322,7 @@ def new_scene(folder: Path, estimate: Callable[[Scene], SearchRange]) -> Path:
     images = [path for path in files if not _NO_IMAGE.search(path.stem)]
     if len(images) < 2:
         raise DataError(
-            f"{folder}: holds {len(images)} images that may be of a pair; a scene needs two; legal endings: {', '.join(endings)}"
+            f"{folder}: holds {len(images)} images that may be of a pair; a scene needs two; allowed endings: {', '.join(endings)}"
         )
     left, right = _left_and_right(folder, images)
     pair = pair_scene(left, right, upright=True)

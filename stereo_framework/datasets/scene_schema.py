@@ -1,4 +1,4 @@
-"""What a ``scene.yaml`` may contain: models whose fields say what is legal."""
+"""What a ``scene.yaml`` may contain: models whose fields say what is allowed."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,16 +22,16 @@ class _Entry(pydantic.BaseModel):
     @classmethod
     def _known(cls, value: Any) -> Any:
         """A mapping of known keys; a text stands for an entry that names a file and nothing else."""
-        legal = cls.model_fields
-        if isinstance(value, str) and "file" in legal:
+        allowed = cls.model_fields
+        if isinstance(value, str) and "file" in allowed:
             return {"file": value}
         if not isinstance(value, dict):
             raise ValueError(
-                f"{spelled(value)}: expected {'a file name or ' * ('file' in legal)}keys: {', '.join(legal)}"
+                f"{spelled(value)}: expected {'a file name or ' * ('file' in allowed)}keys: {', '.join(allowed)}"
             )
-        if strange := [key for key in value if key not in legal]:
+        if strange := [key for key in value if key not in allowed]:
             raise ValueError(
-                f"unknown key {spelled(strange[0])}; {nearest(strange[0], legal, kind='keys')}"
+                f"unknown key {spelled(strange[0])}; {nearest(strange[0], allowed, kind='keys')}"
             )
         return value
 
@@ -97,7 +97,7 @@ def read_entry(file: Path) -> SceneEntry:
     Raises
     ------
     DataError
-        One line for each fault: the file and the place in it, what is wrong, and what is legal.
+        One line for each fault: the file and the place in it, what is wrong, and what is allowed.
     """
     faults = Faults()
     root = parse(read_bytes(file, limits.TEXT), str(file), faults)

@@ -114,8 +114,8 @@ class Pipeline:
             if slot in VOLUME_SLOTS and names and matcher:
                 yield slot, f"the matcher {matcher} stands instead of it; remove one of both"
             if slot in VOLUME_SLOTS and not (names or matcher or SLOTS[slot].optional):
-                legal = nearest("", [stage.name for stage in stages(slot)], kind="stages")
-                yield slot, f"missing; a method needs one, or a matcher; {legal}"
+                allowed = nearest("", [stage.name for stage in stages(slot)], kind="stages")
+                yield slot, f"missing; a method needs one, or a matcher; {allowed}"
         for address, one in self.stages():
             stage, name = one.stage, one.stage.name
             if scheme and "scene" in stage.data:
@@ -182,9 +182,9 @@ class Pipeline:
     def _place(self, name: str) -> tuple[str, str]:
         """Address and name of a parameter: given as both, or by its name alone."""
         address, _, parameter = name.rpartition(".")
-        having, legal = [], set[str]()
+        having, allowed = [], set[str]()
         for where, one in self.stages():
-            legal.update(f"{where}.{p}" if address else p for p in one.parameters)
+            allowed.update(f"{where}.{p}" if address else p for p in one.parameters)
             if parameter in one.parameters and address in (
                 "",
                 where,
@@ -199,7 +199,7 @@ class Pipeline:
             raise ParameterError(
                 f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}"
             )
-        raise ParameterError(f"{name}: no stage has it; {nearest(name, legal)}")
+        raise ParameterError(f"{name}: no stage has it; {nearest(name, allowed)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pipeline, (self.steps, dict(self.alternatives))

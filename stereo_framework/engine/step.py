@@ -282,7 +282,7 @@ def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     Raises
     ------
     ParameterError
-        Not a stage, or unknown or illegal parameters.
+        Not a stage, or unknown parameters, or parameters with values that are not allowed.
 
     Examples
     --------

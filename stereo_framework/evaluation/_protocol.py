@@ -1,4 +1,4 @@
-"""The protocol record: every choice that changes a number, its legal values and its text."""
+"""The protocol record: every choice that changes a number, its allowed values and its text."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ MASKS = (
 """Masks that benchmarks define. A scene may lack these; any other mask that a protocol names must exist."""
 
 _WIDEST = 999
-"""Largest legal width of a window, in pixels. A wider one is a mistake and would exhaust the memory."""
+"""Largest allowed width of a window, in pixels. A wider one is a mistake and would exhaust the memory."""
 
 _MISSING = {
     "bad": "a missing estimate is bad and left out of error averages",
@@ -87,10 +87,10 @@ def items(value: Any) -> tuple[Any, ...]:
 
 
 def _measures(value: Any) -> tuple[Any, ...]:
-    legal = (*METRICS, *GROUPS)
-    strange = [name for name in items(value) if isinstance(name, str) and name not in legal]
+    allowed = (*METRICS, *GROUPS)
+    strange = [name for name in items(value) if isinstance(name, str) and name not in allowed]
     if strange:
-        near = nearest(strange[0], legal, kind="measures")
+        near = nearest(strange[0], allowed, kind="measures")
         raise ValueError(f"no such measure: {', '.join(map(repr, strange))}; {near}")
     return items(value)
 
@@ -105,7 +105,7 @@ def _hci(value: Any) -> Any:
 
 
 def field(key: str) -> str:
-    """The field that a key of a mapping means: singular forms are legal too."""
+    """The field that a key of a mapping means: singular forms are allowed too."""
     return {"threshold": "thresholds", "measure": "measures", "region": "regions"}.get(key, key)
 
 
@@ -193,7 +193,7 @@ class Protocol:
     Raises
     ------
     ParameterError
-        Illegal values, one line each.
+        Values that are not allowed, one line each.
     """
 
     name: Annotated[str, Predicate(lambda text: bool(text.strip())), Words("a text")]
@@ -201,7 +201,7 @@ class Protocol:
         tuple[str, ...],
         *Distinct,
         Checked(_measures),
-        Words(f"a list of different measures; legal: {', '.join((*METRICS, *GROUPS))}"),
+        Words(f"a list of different measures; allowed: {', '.join((*METRICS, *GROUPS))}"),
     ] = ("rms_error", "bad_pixels", "fraction_matched", "predict_err")
     thresholds: Annotated[
         tuple[NonNegative, ...],

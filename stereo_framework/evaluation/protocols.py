@@ -75,7 +75,7 @@ def protocol(name: str, *, base: str | Mapping[str, Any] | Protocol, **fields: A
     Raises
     ------
     ParameterError
-        Illegal values, one line each; another module has a protocol of this name.
+        Values that are not allowed, one line each; another module has a protocol of this name.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def derive(base: Protocol, changes: Mapping[str, Any]) -> Protocol:
     Raises
     ------
     ParameterError
-        Illegal values, one line each.
+        Values that are not allowed, one line each.
     """
     derived = dataclasses.replace(base, **{field(k): v for k, v in changes.items()})
     return (
@@ -162,7 +162,7 @@ def faults(spec: object) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        For each faulty key of the mapping one line with the legal values, under ``""`` for the whole; empty if there is no fault.
+        For each faulty key of the mapping one line with the allowed values, under ``""`` for the whole; empty if there is no fault.
     """
     if isinstance(spec, Protocol):
         return {}
@@ -179,16 +179,16 @@ def faults(spec: object) -> dict[str, str]:
         found[""] = f"a derived protocol needs a 'base'; {nearest('', PRESETS, kind='protocols')}"
     elif not isinstance(base, str) or base not in PRESETS:
         found["base"] = _no_preset(base)
-    legal = parameters_of(Protocol)
+    allowed = parameters_of(Protocol)
     for key in spec:
-        if key != "base" and field(str(key)) not in legal:
+        if key != "base" and field(str(key)) not in allowed:
             found[str(key)] = (
-                f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *legal}, kind='fields')}"
+                f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *allowed}, kind='fields')}"
             )
     for key in spec:
         if isinstance(key, str) and field(key) != key and field(key) in spec:
             found[key] = f"given twice: as {key!r} and as {field(key)!r}; keep one"
-    found |= value_faults({k: v for k, v in spec.items() if field(str(k)) in legal})
+    found |= value_faults({k: v for k, v in spec.items() if field(str(k)) in allowed})
     key = next((k for k in ("regions", "region", "masks") if k in spec), "")
     if key and not {"regions", "region", "masks"} & found.keys():
         inherited = (

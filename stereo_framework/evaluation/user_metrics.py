@@ -89,11 +89,11 @@ def measure(
         choices = [p.replace(default=p.empty) for p in parameters if p.kind is p.KEYWORD_ONLY]
         _check_texts(name, unit=unit, source=source)
         about: Literal["region", "frame"] = "frame" if "prediction" in data else "region"
-        legal = _FRAME if about == "frame" else _REGION
+        allowed = _FRAME if about == "frame" else _REGION
         for one in data:
-            if one not in legal:
+            if one not in allowed:
                 raise ParameterError(
-                    f"measure {name}: no such data {one!r}; {nearest(one, legal, kind='data')}"
+                    f"measure {name}: no such data {one!r}; {nearest(one, allowed, kind='data')}"
                 )
         if about == "region" and "truth" not in data:
             raise ParameterError(

@@ -61,7 +61,7 @@ def name_fault(name: str) -> str | None:
     if whole and not name.endswith((".", " ", "\n")) and not _DEVICES.fullmatch(name):
         return None
     said = f"{name[:40]!r}{'...' * (len(name) > 40)} cannot be the name of a file"
-    return f'{said}; legal: a letter or digit, then up to 99 characters other than / \\ : * ? " < > |, 100 bytes in UTF-8'
+    return f'{said}; allowed: a letter or digit, then up to 99 characters other than / \\ : * ? " < > |, 100 bytes in UTF-8'
 
 
 def encoding_fault(name: str) -> str | None:

@@ -29,7 +29,7 @@ _PEEK = 4096
 """Number of bytes at the beginning of a file that are examined to find out its kind."""
 
 _LEVELS = range(2, 32768)
-"""Legal numbers of disparities in a search."""
+"""Allowed numbers of disparities in a search."""
 
 
 _DISTORTIONS = (4, 5, 8, 12, 14)
@@ -343,7 +343,7 @@ def _matrices(path: PathLike) -> dict[str, NDArray[np.float64]]:
 def _file_storage(path: PathLike) -> dict[str, Any]:
     """Return the entries at the top level of a file of OpenCV's FileStorage."""
     text = read_bytes(path, limits.TEXT).decode("latin-1")
-    # The first line that OpenCV writes, "%YAML:1.0", is not a legal directive.
+    # The first line that OpenCV writes, "%YAML:1.0", is not a valid directive.
     text = text.partition("\n")[2] if text.startswith("%") else text
     root = parse(text.replace("!!opencv-matrix", ""), str(path), Faults())
     if root is None or not isinstance(root.value, dict):
@@ -554,7 +554,7 @@ def read_any_calibration(
     if re.search(r"^\s*(P\d|P_rect_\d\d):", text, re.MULTILINE):
         return read_kitti_calibration(path, *(cameras or ((2, 3) if colour else (0, 1)))), None
     raise DataError(
-        f"{path}: is not a calibration file of a known kind; legal: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML or JSON, Q as .npy"
+        f"{path}: is not a calibration file of a known kind; allowed: Middlebury's calib.txt, KITTI's calib, OpenCV's YAML or JSON, Q as .npy"
     )
 
 

@@ -260,7 +260,7 @@ def write_disparity(
         return
     if suffix not in (".png", ".pgm"):
         raise DataError(
-            f"{path}: unknown ending {suffix!r} for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif"
+            f"{path}: unknown ending {suffix!r} for a disparity map; allowed: .pfm, .png, .pgm, .npy, .tif"
         )
     if suffix == ".pgm" and scale is None:
         raise DataError(
@@ -285,8 +285,8 @@ SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".flo")
 
 def map_files(folder: Path) -> list[Path]:
     """The files in a folder and its subfolders that may be disparity maps, sorted."""
-    legal = {*SUFFIXES, *own_suffixes("disparity")}
-    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in legal and p.is_file())
+    allowed = {*SUFFIXES, *own_suffixes("disparity")}
+    return sorted(p for p in folder.rglob("*") if p.suffix.lower() in allowed and p.is_file())
 
 
 def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:

@@ -520,7 +520,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
         return
     if suffix not in (".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         raise DataError(
-            f"{path}: unknown ending {suffix!r}; legal: .png, .pgm, .ppm, .jpg, .bmp, .tif"
+            f"{path}: unknown ending {suffix!r}; allowed: .png, .pgm, .ppm, .jpg, .bmp, .tif"
         )
     if suffix in (".pgm", ".ppm") and (suffix == ".ppm") != (array.ndim == 3):
         raise DataError(

@@ -245,6 +245,6 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
             ],
             place,
         )
-    legal = "null, true, false, numbers, texts, lists, mappings"
-    faults.add(place, f"{short(repr(value), 80)} cannot stand in a script; legal: {legal}")
+    allowed = "null, true, false, numbers, texts, lists, mappings"
+    faults.add(place, f"{short(repr(value), 80)} cannot stand in a script; allowed: {allowed}")
     return Node(None, place)

@@ -49,12 +49,12 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
     header = _PNM_HEADER.match(data)
     if header is None:
         raise DataError(
-            f"{path}: starts with {data[:2].decode('latin-1')!r} but has no legal header of a PGM or PPM"
+            f"{path}: starts with {data[:2].decode('latin-1')!r} but has no valid header of a PGM or PPM"
         )
     kind, columns, rows, largest = map(int, header.groups())
     if rows == 0 or columns == 0 or not 0 < largest < 65536:
         raise DataError(
-            f"{path}: the header says {columns}x{rows}, largest grey {largest}; legal: sizes from 1, grey 1..65535"
+            f"{path}: the header says {columns}x{rows}, largest grey {largest}; allowed: sizes from 1, grey 1..65535"
         )
     shape = (rows, columns, 3) if kind in (3, 6) else (rows, columns)
     if kind in (2, 3):
@@ -163,7 +163,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     Raises
     ------
     DataError
-        The file is missing, has no legal header, or has more or less data than the header says.
+        The file is missing, has no valid header, or has more or less data than the header says.
 
     Notes
     -----
@@ -189,7 +189,7 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     )
     if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
         raise wrong(
-            f"the PFM header says {columns}x{rows}, scale {header[4].decode()}; legal: sizes from 1, a scale other than 0"
+            f"the PFM header says {columns}x{rows}, scale {header[4].decode()}; allowed: sizes from 1, a scale other than 0"
         )
     needed = 4 * rows * columns * channels
     start = header.end() + (2 if data[header.end() : header.end() + 2] == b"\r\n" else 1)

@@ -41,7 +41,7 @@ from stereo_framework.matcher._external import FilePaths, existing, left_and_rig
 
 _WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
 _PLACE = re.compile(r"(?<!\$)\{(\w+)\}")
-_LEGAL = ("left", "right", "output", "minimum", "maximum")
+_PLACEHOLDERS = ("left", "right", "output", "minimum", "maximum")
 _LOOK = 0.2
 """Seconds between two looks at whether anybody still waits."""
 
@@ -77,10 +77,10 @@ def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
             "command.run: is missing: a program and its words, such as ./elas {left} {right} {output}"
         )
     words = _words(run)
-    unknown = [] if shell else [name for name in _PLACE.findall(run) if name not in _LEGAL]
+    unknown = [] if shell else [name for name in _PLACE.findall(run) if name not in _PLACEHOLDERS]
     if unknown:
         raise ParameterError(
-            f"command.run: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _LEGAL)}"
+            f"command.run: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _PLACEHOLDERS)}"
         )
     if "{output}" not in run:
         raise ParameterError(

@@ -117,7 +117,7 @@ def onnx(
     Raises
     ------
     ParameterError
-        onnxruntime or onnx is not installed; weights lie outside the model's folder; illegal values, or names that the model does not have.
+        onnxruntime or onnx is not installed; weights lie outside the model's folder; values that are not allowed, or names that the model does not have.
     StereoFrameworkError
         The file is not a model, or its inputs or output do not fit the images.
     """
@@ -173,11 +173,11 @@ def _session(model: str, contents: tuple[bytes, ...], device: str, threads: int)
     import onnxruntime
 
     if _PROVIDERS[device] not in onnxruntime.get_available_providers():
-        legal = ", ".join(
+        allowed = ", ".join(
             d for d, p in _PROVIDERS.items() if p in onnxruntime.get_available_providers()
         )
         raise ParameterError(
-            f"onnx.device: this build of onnxruntime has no {device}; legal here: {legal}"
+            f"onnx.device: this build of onnxruntime has no {device}; allowed here: {allowed}"
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

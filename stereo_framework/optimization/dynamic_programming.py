@@ -48,7 +48,7 @@ class Steps(NamedTuple):
     source="Scharstein & Szeliski 2002, section 4.3; Bobick & Intille 1999",
     halo=lambda: 0,
     check_parameters=lambda smoothness: (
-        f"cannot take the smoothness term {smoothness}; legal: potts"
+        f"cannot take the smoothness term {smoothness}; allowed: potts"
         if smoothness in _REFUSED
         else None
     ),

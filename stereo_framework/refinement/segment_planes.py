@@ -114,7 +114,7 @@ def segment_planes(
     )
     y, x = np.nonzero(wanted)
     # False where a segment has no plane.
-    legal = (values >= search.minimum) & (values <= search.maximum)
-    filled[y[legal], x[legal]] = values[legal]
-    told[y[legal], x[legal]] = Status.FILLED
+    allowed = (values >= search.minimum) & (values <= search.maximum)
+    filled[y[allowed], x[allowed]] = values[allowed]
+    told[y[allowed], x[allowed]] = Status.FILLED
     return filled, told

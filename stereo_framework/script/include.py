@@ -93,7 +93,7 @@ def _nearest(path: Path, wanted: str) -> str:
         names = {file.stem: file.as_posix() for file in path.parent.glob("*.yaml")} | names
     if close := [repr(names[last]) for last in close_names(wanted.rpartition("/")[2], names, 3)]:
         return f"did you mean {' or '.join(close)}?"
-    return f"legal names: {', '.join(shipped_names) or 'none'}"
+    return f"allowed names: {', '.join(shipped_names) or 'none'}"
 
 
 _REFUSED = {KEYS: (), METHOD_KEYS: ("methods",), ALTERNATIVE_KEYS: ("methods", "search", "sweep")}
@@ -168,7 +168,7 @@ class Reader:
         return self._merged(node, folder, KEYS, node.place)
 
     def _merged(
-        self, node: Node, folder: Path | None, legal: tuple[str, ...], place: Place
+        self, node: Node, folder: Path | None, allowed: tuple[str, ...], place: Place
     ) -> Node:
         """A mapping over all that it includes; its methods and alternatives likewise."""
         include = node.at("include")
@@ -177,7 +177,7 @@ class Reader:
             if include.value is not None
             else []
         )
-        below = [self._below(script, legal, place) for script in self._included(names, folder)]
+        below = [self._below(script, allowed, place) for script in self._included(names, folder)]
         own = said(node)
         for key, inner in (("methods", METHOD_KEYS), ("alternatives", ALTERNATIVE_KEYS)):
             if entries := own.at(key).entries:
@@ -190,14 +190,14 @@ class Reader:
                 own.entries[key] = replace(own.at(key), value=parts)
         return functools.reduce(merge, [*below, replace(own, place=place)])
 
-    def _below(self, script: Node, legal: tuple[str, ...], place: Place) -> Node:
+    def _below(self, script: Node, allowed: tuple[str, ...], place: Place) -> Node:
         """An included script as the mapping that includes it can take it.
 
         Of a method these are its stages, sweep, seed and search, of an alternative its stages. How it
         is run alone (scenes, evaluation, report) is left out; its name everywhere: a script that includes ``ssd`` is not called so.
         """
-        alternative = legal == ALTERNATIVE_KEYS
-        for key in _REFUSED[legal]:
+        alternative = allowed == ALTERNATIVE_KEYS
+        for key in _REFUSED[allowed]:
             if script.at(key).value is not None:
                 file, what = (
                     script.place.file or "the included script",
@@ -216,7 +216,7 @@ class Reader:
             value={
                 key: value
                 for key, value in script.entries.items()
-                if key in legal and key != "name"
+                if key in allowed and key != "name"
             },
         )
 

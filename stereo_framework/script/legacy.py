@@ -108,9 +108,9 @@ def _chosen(value: Mapping[str, Any]) -> dict[str, Any]:
     found = {**value, "order": order, "visiting": visiting}
     for name, choices in _TABLES["choices"].items():
         if value[name] not in choices:
-            legal = ", ".join(map(str, choices))
+            allowed = ", ".join(map(str, choices))
             raise ParameterError(
-                f"{name}={value[name]!r}: no such method of the original; legal: {legal}"
+                f"{name}={value[name]!r}: no such method of the original; allowed: {allowed}"
             )
         found[name] = _filled(choices[value[name]], found)
     # Its default of 1000 cuts no squared difference, but does set the cost of cells out of view in colour (1020 without it).

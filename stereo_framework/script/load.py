@@ -148,7 +148,7 @@ def load(
     Raises
     ------
     ScriptError
-        All faults of the script together, each with file, line, column, what is legal and the nearest name.
+        All faults of the script together, each with file, line, column, what is allowed and the nearest name.
 
     Examples
     --------

@@ -123,10 +123,12 @@ class Method:
         outer = ""
         for name in names(home):
             if f"{outer}alternatives.{name}." not in self.homes:
-                legal = nearest(
+                allowed = nearest(
                     name, [names(other)[-1] for other in self.under(outer)], kind="alternatives"
                 )
-                return f"addresses nothing: no alternative {name!r}; {legal} (method {self.name!r})"
+                return (
+                    f"addresses nothing: no alternative {name!r}; {allowed} (method {self.name!r})"
+                )
             outer += f"alternatives.{name}."
         return None
 

@@ -31,7 +31,7 @@ from stereo_framework.script.reading import (
     values,
 )
 from stereo_framework.script.report import parse_report
-from stereo_framework.script.specs import NAME, Steps, checked, legal, no_parameter, split
+from stereo_framework.script.specs import NAME, Steps, checked, no_parameter, parameter_names, split
 
 _WHAT = {KEYS: "", METHOD_KEYS: " of a method", ALTERNATIVE_KEYS: " of an alternative"}
 
@@ -92,9 +92,9 @@ class Model:
         """Let go of the stages that stand in slots."""
         self._slots.clear()
 
-    def check(self, node: Node, legal: tuple[str, ...] = KEYS) -> None:
+    def check(self, node: Node, allowed: tuple[str, ...] = KEYS) -> None:
         """Check a script, an entry of its ``methods``, or an alternative as it is written."""
-        entries = expect_mapping(node, legal, self.faults, what=_WHAT[legal])
+        entries = expect_mapping(node, allowed, self.faults, what=_WHAT[allowed])
         for key, value in entries.items():
             if key in SLOTS:
                 self.slot(key, value)
@@ -110,7 +110,7 @@ class Model:
         if "maps" in entries and entries["maps"].value is not None and others:
             said = ", ".join(f"{key}{node.key(key).told()}" for key in others)
             self.fault(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
-        for home, _ in tree(node) if legal != ALTERNATIVE_KEYS else ():
+        for home, _ in tree(node) if allowed != ALTERNATIVE_KEYS else ():
             if clash(there := filled(node, home)):
                 said = ", ".join(
                     f"{slot}{there[slot].told()}" for slot in VOLUME_SLOTS if slot in there
@@ -130,7 +130,7 @@ class Model:
             )
         for name, one in node.entries.items():
             if not re.fullmatch(NAME, name):
-                said = f"{name!r} cannot be the name of an alternative; legal: letters, digits, _ and -"
+                said = f"{name!r} cannot be the name of an alternative; allowed: letters, digits, _ and -"
                 self.fault(node.keys[name], said)
                 continue
             self.check(one, ALTERNATIVE_KEYS)
@@ -278,7 +278,9 @@ class Model:
                 self.fault(at, str(error).removeprefix(f"{slot}: "))
             return None
         given = {
-            name: value for name, value in node.entries.items() if name in legal(stage, added=added)
+            name: value
+            for name, value in node.entries.items()
+            if name in parameter_names(stage, added=added)
         }
         for name in node.entries:
             if name not in given and name != "use":

@@ -1,6 +1,6 @@
 """Reading a script's nodes: mappings with known keys, texts, values under annotated keys, and axes of a sweep.
 
-The keys of a mapping are the fields of a dataclass. Its annotations say which values are legal, both here and in the JSON Schema.
+The keys of a mapping are the fields of a dataclass. Its annotations say which values are allowed, both here and in the JSON Schema.
 """
 
 import math
@@ -36,7 +36,7 @@ def read(
     Parameters
     ----------
     keys : dataclass
-        Its fields are the legal keys; those without a default are needed.
+        Its fields are the allowed keys; those without a default are needed.
     node : Node
     faults : Faults
     what : str
@@ -46,11 +46,11 @@ def read(
     """
     import pydantic
 
-    legal = {
+    allowed = {
         name: parameter for name, parameter in parameters_of(keys).items() if name not in without
     }
-    given = expect_mapping(node, legal, faults, what=what)
-    needed = [name for name, parameter in legal.items() if parameter.default is parameter.empty]
+    given = expect_mapping(node, allowed, faults, what=what)
+    needed = [name for name, parameter in allowed.items() if parameter.default is parameter.empty]
     missing = [name for name in needed if name not in given]
     if missing:
         faults.add(node.place, f"{' and '.join(missing)} missing; it needs {', '.join(needed)}")
@@ -63,7 +63,7 @@ def read(
                 wrong = (
                     fault["ctx"]["error"]
                     if fault["type"] == "value_error"
-                    else _wrong(fault["input"], legal[name].annotation)
+                    else _wrong(fault["input"], allowed[name].annotation)
                 )
                 faults.add(value.place_of(fault["loc"]), str(wrong))
     return found
@@ -76,7 +76,9 @@ def is_right(keys: type, name: str, node: Node, faults: Faults) -> bool:
 
 def _wrong(value: Any, annotation: Any) -> str:
     if typing.get_origin(annotation) is Literal:
-        return f"{spelled(value)} is not legal; {nearest(str(value), typing.get_args(annotation))}"
+        return (
+            f"{spelled(value)} is not allowed; {nearest(str(value), typing.get_args(annotation))}"
+        )
     return f"{spelled(value)} is not {describe(annotation)}"
 
 
@@ -94,20 +96,22 @@ def is_number(value: object) -> bool:
 
 
 def expect_mapping(
-    node: Node, legal: Iterable[str], faults: Faults, *, what: str = ""
+    node: Node, allowed: Iterable[str], faults: Faults, *, what: str = ""
 ) -> dict[str, Node]:
-    """The entries of a mapping that are legal; others are reported, as is anything that is no mapping."""
-    legal = tuple(legal)
+    """The entries of a mapping that are allowed; others are reported, as is anything that is no mapping."""
+    allowed = tuple(allowed)
     if not isinstance(node.value, dict):
         if node.value is not None:
             faults.add(
                 node.place,
-                f"{spelled(node.data())} is not a mapping; {nearest('', legal, kind='keys')}",
+                f"{spelled(node.data())} is not a mapping; {nearest('', allowed, kind='keys')}",
             )
         return {}
-    for key in node.entries.keys() - set(legal):
-        faults.add(node.keys[key], f"no such key {key!r}{what}; {nearest(key, legal, kind='keys')}")
-    return {key: value for key, value in node.entries.items() if key in legal}
+    for key in node.entries.keys() - set(allowed):
+        faults.add(
+            node.keys[key], f"no such key {key!r}{what}; {nearest(key, allowed, kind='keys')}"
+        )
+    return {key: value for key, value in node.entries.items() if key in allowed}
 
 
 def texts(node: Node, faults: Faults, what: str) -> list[Node]:
@@ -232,7 +236,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
             faults.add(node.place, "an empty axis; give at least one value")
         return node.value
     if not isinstance(node.value, dict) or len(node.value) != 1:
-        said = f"{spelled(node.data())} is not a list of values; legal: [value, ...]"
+        said = f"{spelled(node.data())} is not a list of values; allowed: [value, ...]"
         faults.add(
             node.place,
             f"{said}, {{range: [first, last, step]}}, {{linspace or geomspace: [first, last, count]}}",

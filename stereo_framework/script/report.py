@@ -43,21 +43,21 @@ def key_fault(name: str) -> str | None:
     >>> key_fault("matching_cost.truncation") is None
     True
     >>> key_fault("search.stop")
-    "no such key 'search.stop'; legal keys: search.maximum, search.minimum, search.step, search.truth_margin; did you mean 'search.step'?"
+    "no such key 'search.stop'; allowed keys: search.maximum, search.minimum, search.step, search.truth_margin; did you mean 'search.step'?"
     """
     home, head, _ = split(name)
     heads = _OF_METHODS if home else _HEADS
     if head not in heads:
         return f"no such key {name!r}; {nearest(name.removeprefix(home), heads, kind=f'words after {home}' if home else 'first words')}"
-    legal = {home + key for key in _keys_under(head)}
+    allowed = {home + key for key in _keys_under(head)}
     # Where several stages may stand one may stand twice; they are then told apart by their index.
     generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name.removeprefix(home))
     ends = {
         re.sub(r"^(\w+)\.\w+\.", r"\1.*.", key) for key in _keys_under(head) if key.count(".") == 2
     }
-    if name in legal or (home + generic != name and generic in ends):
+    if name in allowed or (home + generic != name and generic in ends):
         return None
-    return f"no such key {name!r}; {nearest(name, legal, kind='keys')}"
+    return f"no such key {name!r}; {nearest(name, allowed, kind='keys')}"
 
 
 def _keys_under(head: str) -> set[str]:
@@ -95,12 +95,12 @@ def statistic_fault(name: str) -> str | None:
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
     if metric.about == "confidence":
         places = (*(stage.name for stage in stages("confidence")), "matcher")
-    legal = [f"{stem}_{one}" for one in places] or [stem]
+    allowed = [f"{stem}_{one}" for one in places] or [stem]
     own_mask = metric.about == "region" and place and not close_names(place, places)
     return (
         None
-        if name in legal or own_mask
-        else f"no such statistic {name!r}; {nearest(name, legal, kind='statistics')}"
+        if name in allowed or own_mask
+        else f"no such statistic {name!r}; {nearest(name, allowed, kind='statistics')}"
     )
 
 

@@ -90,7 +90,7 @@ def parameters(slot: str) -> list[str]:
     """
     about, found = SLOTS[slot], []
     for stage in stages(slot):
-        for name in legal(stage, added=about.added):
+        for name in parameter_names(stage, added=about.added):
             if name in stage.parameters and not about.many:
                 found.append(f"{slot}.{name}")
             if about.many or about.added:
@@ -103,7 +103,7 @@ Steps = tuple[Step, ...] | None
 further is checked against them."""
 
 
-def legal(stage: Stage, *, added: bool) -> tuple[str, ...]:
+def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
     """Names of all parameters of a stage; one that is added to others has a weight and a scale besides."""
     return (*stage.parameters, *(FACTORS if added else ()))
 
@@ -132,7 +132,7 @@ _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
     """The message about a parameter that a stage has not, whether a key, an axis or a setting names it."""
-    known = legal(stage, added=added)
+    known = parameter_names(stage, added=added)
     if name in FACTORS and SLOTS[stage.slot].added:
         return f"{name!r} belongs to the entries of a list of costs: {stage.slot}: [{{use: {stage.name}, {name}: ...}}, ...]"
     ours = NAMES.get(name, "") if stage.name.startswith("opencv_") else ""
@@ -169,7 +169,7 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         having = [
             i
             for i, step in enumerate(steps)
-            if name in legal(step.stage, added=step.added) and not parameter
+            if name in parameter_names(step.stage, added=step.added) and not parameter
         ]
         if re.fullmatch("[0-9]{1,9}", name):
             index, rest = int(name), parameter
@@ -193,7 +193,7 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     else:
         rest = rest.removeprefix(f"{names[0]}.")
     step = steps[index]
-    known = legal(step.stage, added=step.added)
+    known = parameter_names(step.stage, added=step.added)
     if rest in known:
         return index, rest
     if rest == "use":

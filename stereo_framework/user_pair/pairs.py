@@ -155,7 +155,7 @@ def _images(text: str) -> dict[str, Path]:
     endings = (*ENDINGS, *own_suffixes("image"))
     images = [path for path in candidates if path.suffix.lower() in endings and path.is_file()]
     if not images:
-        raise DataError(f"{text}: no images there; legal endings: {', '.join(ENDINGS)}")
+        raise DataError(f"{text}: no images there; allowed endings: {', '.join(ENDINGS)}")
     one_name = len({path.name for path in images}) == 1
     # In "*/left.png" the folder is the part that distinguishes the pairs, even if
     # only one folder has such a file.

@@ -175,7 +175,7 @@ def test_data_sets_and_patterns_stand_for_their_scenes(root):
     assert list(best["scenes"]) == ["middlebury2003/cones", "middlebury2003/teddy"]
     wrong = call("run", "ssd", "--scene", "middlebury-v3/*", status=2).stderr
     assert wrong.startswith(
-        "error: no scene fits 'middlebury-v3/*'; legal folders: middlebury-v2, middlebury2003, synthetic"
+        "error: no scene fits 'middlebury-v3/*'; allowed folders: middlebury-v2, middlebury2003, synthetic"
     )
 
 
@@ -236,7 +236,7 @@ def test_a_new_scene_file(mine, calibrated):
     assert (low, high) == (0, 8) if calibrated else low <= 3 <= high < 32
     text = (mine / "scene.yaml").read_text()
     assert ("from calib.txt" in text) == calibrated
-    # What stands in comments is legal as well.
+    # What stands in comments is allowed as well.
     (mine / "truth.pfm").write_bytes((mine / "disp0.pfm").read_bytes())
     (mine / "nonocc.png").write_bytes((mine / "mask0nocc.png").read_bytes())
     (mine / "scene.yaml").write_text(

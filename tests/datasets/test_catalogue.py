@@ -30,7 +30,7 @@ def test_names():
     ]
     with pytest.raises(
         DataError,
-        match="nothing to fetch is called 'middlebury2004'; legal data sets: eth3d, .*; did you mean 'middlebury200",
+        match="nothing to fetch is called 'middlebury2004'; allowed data sets: eth3d, .*; did you mean 'middlebury200",
     ):
         download.find("middlebury2004")
 

@@ -50,7 +50,7 @@ def test_the_built_in_scene_comes_in_any_size():
     )
     with pytest.raises(
         ParameterError,
-        match=r"^a town of 59x60 pixels and 20 levels; legal: 60x60 and larger, 16 levels and more$",
+        match=r"^a town of 59x60 pixels and 20 levels; allowed: 60x60 and larger, 16 levels and more$",
     ):
         load_scene("synthetic/large-59x60x20")
     with pytest.raises(DataError, match="unknown scene 'synthetic/large-80x60'"):

@@ -94,7 +94,7 @@ def test_images_of_different_size_are_refused():
         ({"smoothness": step(box)}, "^smoothness: box is a stage of aggregation$"),
         (
             {"optimization": None},
-            "^optimization: missing; a method needs one, or a matcher; legal stages: ",
+            "^optimization: missing; a method needs one, or a matcher; allowed stages: ",
         ),
         ({"aggregation": [len]}, "^len: not a stage; give step"),
         (

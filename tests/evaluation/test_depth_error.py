@@ -81,7 +81,7 @@ def test_equals_the_slow_version(data, scale, mu, missing):
     [
         (
             {"missing": "zero"},
-            "missing: 'zero' is not a way to count missing estimates; legal: .* did you mean 'zero_depth'",
+            "missing: 'zero' is not a way to count missing estimates; allowed: .* did you mean 'zero_depth'",
         ),
         ({"missing": "literal"}, "mu: 0.0 is not above 0, which missing='literal' needs"),
         *(({"scale": scale}, "scale: .* is not above 0") for scale in (0, -1, math.nan, math.inf)),

@@ -101,7 +101,8 @@ def test_plots(match, results):
         r.statistics["bad_pixels_nonocc"] for r in results if r.axes["aggregation.box.size"] == 5
     ]
     with pytest.raises(
-        ScriptError, match="'lin' is not legal; legal: category, linear, log; did you mean 'linear'"
+        ScriptError,
+        match="'lin' is not allowed; allowed: category, linear, log; did you mean 'linear'",
     ):
         plot(results, "scene", x_scale="lin")
     with pytest.raises(ParameterError, match="did you mean 'aggregation.box.size'"):

@@ -24,7 +24,7 @@ SLOWEST = 2.0
 """Seconds of processor time that a small file may take."""
 
 MEMORY = 2**20
-"""Kilobytes that the process may have grown to: the largest sizes that are legal take less than half of it."""
+"""Kilobytes that the process may have grown to: the largest sizes that are allowed take less than half of it."""
 
 
 MEMORY_DISK = "/dev/shm"

@@ -118,7 +118,7 @@ def test_the_kind_is_told_by_the_content(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing known", "is not a calibration file of a known kind; legal: Middlebury's"),
+        ("nothing known", "is not a calibration file of a known kind; allowed: Middlebury's"),
         (
             "%YAML:1.0\n---\nK: [1, 2",
             "may be damaged or not a file of OpenCV's FileStorage|holds neither Q",

@@ -265,7 +265,7 @@ def test_round_trip(tmp_path, name, scale, step):
             "a.jpg",
             [[1.0]],
             None,
-            "unknown ending '.jpg' for a disparity map; legal: .pfm, .png, .pgm, .npy, .tif",
+            "unknown ending '.jpg' for a disparity map; allowed: .pfm, .png, .pgm, .npy, .tif",
         ),
         ("a.pgm", [[1.0]], None, "needs its scale"),
         ("a.png", [[1.0]], -1, "scale -1 is not above 0"),

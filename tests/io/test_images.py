@@ -184,7 +184,7 @@ def test_every_truncation_is_found_and_nothing_else_is_printed(
         *range(1, len(data) - 4, max(1, len(data) // 40)),
         *([] if ending in ("tif", "bmp") else [len(data) - 1]),
     ]:
-        with pytest.raises(DataError, match=r"is truncated|not an image|no legal"):
+        with pytest.raises(DataError, match=r"is truncated|not an image|no allowed"):
             read_image(written(tmp_path / "cut", data[:length]))
     assert capfd.readouterr() == ("", "")
 
@@ -286,7 +286,7 @@ def test_write_floats_and_bools(tmp_path):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("a.gif", np.zeros((2, 2), np.uint8), "unknown ending '.gif'; legal: .png, .pgm"),
+        ("a.gif", np.zeros((2, 2), np.uint8), "unknown ending '.gif'; allowed: .png, .pgm"),
         ("a.png", np.zeros((2, 2, 2), np.uint8), r"shape \(2, 2, 2\) is not an image"),
         ("a.png", np.zeros((2, 0), np.uint8), r"shape \(2, 0\) is not an image"),
         ("a.png", np.full((2, 2), np.nan), "contains NaN"),

@@ -193,7 +193,7 @@ def test_headers_of_pfm_files_are_plain_digits(tmp_path, header):
 @pytest.mark.parametrize("header", [b"P5 1_0 1 255\n", b"P5 1 1 2_55\n", "P5 １ 1 255\n".encode()])
 def test_headers_of_pgm_files_are_plain_digits(tmp_path, header):
     (tmp_path / "a.pgm").write_bytes(header + bytes(40))
-    with pytest.raises(DataError, match=r"a\.pgm: starts with 'P5' but has no legal header"):
+    with pytest.raises(DataError, match=r"a\.pgm: starts with 'P5' but has no valid header"):
         read_image(tmp_path / "a.pgm")
 
 
@@ -283,7 +283,7 @@ def test_the_limit_of_pixels_is_a_plain_number(monkeypatch, value):
 @pytest.mark.parametrize("index", ["１", "9" * 5000])
 def test_indices_in_addresses_are_plain_numbers(index):
     script = {"include": "window", "aggregation": [{"use": "box"}, {"use": "box"}]}
-    with pytest.raises(ScriptError, match="has no stage|legal stages there: box, box"):
+    with pytest.raises(ScriptError, match="has no stage|allowed stages there: box, box"):
         load(script, overrides=[f"aggregation.{index}.size=3"])
 
 

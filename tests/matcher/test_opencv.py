@@ -184,8 +184,8 @@ COMMON = {"MinDisparity": -3, "NumDisparities": 32, "UniquenessRatio": 6, "Speck
     ],
 )
 def test_parameters_reach_opencv(monkeypatch, matcher, name, choice, given, expected):
-    spy, (ours, theirs, legal) = Spy(monkeypatch, name), choice
-    for number, chosen in enumerate(legal):
+    spy, (ours, theirs, allowed) = Spy(monkeypatch, name), choice
+    for number, chosen in enumerate(allowed):
         matcher(*shifted(3), SearchRange(-2.5, 20, 0.5), **{ours: chosen}, **given, **SPECKLES)
         reached = expected | COMMON | {theirs: number}
         assert {what: getattr(spy, what) for what in reached} == reached

@@ -115,7 +115,7 @@ def test_names():
         assert len({item.name for item in paper.items}) == len(paper.items)
     with pytest.raises(
         ParameterError,
-        match="no paper 'taxonomy'; legal papers: .*taxonomy2002.*; did you mean 'taxonomy2002'",
+        match="no paper 'taxonomy'; allowed papers: .*taxonomy2002.*; did you mean 'taxonomy2002'",
     ):
         find_paper("taxonomy")
     with pytest.raises(

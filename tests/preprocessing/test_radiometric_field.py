@@ -104,12 +104,12 @@ def test_which_alternative_is_the_look():
     assert (radiometric_field(bright, image, search, views, initial="fine")[0] == 16).all()
     with pytest.raises(
         ParameterError,
-        match=r"^radiometric_field.initial: names no alternative, and there are several; legal: fine, robust$",
+        match=r"^radiometric_field.initial: names no alternative, and there are several; allowed: fine, robust$",
     ):
         radiometric_field(image, image, search, views)
     with pytest.raises(
         ParameterError,
-        match=r"^radiometric_field.initial: no alternative 'robst'; legal .*did you mean 'robust'\?$",
+        match=r"^radiometric_field.initial: no alternative 'robst'; allowed .*did you mean 'robust'\?$",
     ):
         radiometric_field(image, image, search, views, initial="robst")
     with pytest.raises(ParameterError, match=r"^radiometric_field.sigma: 0.0 is not a number > 0"):

@@ -60,7 +60,7 @@ def test_a_value_or_the_last_measure_decides(parameters, gone):
         (
             ["peak_ratio"],
             "peak_ratoi",
-            "no confidence 'peak_ratoi'; legal measures: peak_ratio; did you mean 'peak_ratio'",
+            "no confidence 'peak_ratoi'; allowed measures: peak_ratio; did you mean 'peak_ratio'",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_names_of_results():
         "did you mean 'alternatives.a.matching_cost.tenfold.weight'?"
     )
     assert (
-        "no such key 'alternatives.a.scene'; legal words after alternatives.a.: aggregation, alternatives, "
+        "no such key 'alternatives.a.scene'; allowed words after alternatives.a.: aggregation, alternatives, "
         in key_fault("alternatives.a.scene")
     )
     assert (

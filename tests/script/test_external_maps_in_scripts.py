@@ -107,7 +107,7 @@ def test_maps_stand_instead_of_all_slots(folder):
         ),
         (
             "maps: {place: maps, scal: 4}\n",
-            "no such parameter 'scal' of maps; legal parameters: place, scale, unknown; did you mean 'scale'?",
+            "no such parameter 'scal' of maps; allowed parameters: place, scale, unknown; did you mean 'scale'?",
         ),
         ("maps: {scale: 4}\n", "maps: is missing"),
         (

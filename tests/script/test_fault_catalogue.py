@@ -15,10 +15,10 @@ CASES = cases_in("fault_catalogue.yaml", __file__)
 
 def _without_long_lists(fault):
     """Shorten the lists of stages and of keys, which every added stage or parameter changes."""
-    without_stages = re.sub(r"legal stages: [^;]*", "legal stages: ...", fault)
+    without_stages = re.sub(r"allowed stages: [^;]*", "allowed stages: ...", fault)
     return re.sub(
-        r"legal keys: aggregation, aggregation\.[^;]*",
-        "legal keys: <keys of aggregation>",
+        r"allowed keys: aggregation, aggregation\.[^;]*",
+        "allowed keys: <keys of aggregation>",
         without_stages,
     )
 

@@ -91,10 +91,10 @@ def test_every_method_becomes_a_script_that_loads(parameters, use):
         ({"match_interpolated": 1}, "match_interpolated=1: both images at interpolated positions"),
         ({"aggr_subpixel": 1}, "use refinement: parabola"),
         ({"aggr_colapse": 1}, "did you mean 'aggr_collapse'?"),
-        ({"opt_fn": 9}, "opt_fn=9: no such method of the original; legal: 1, 2, 3, 4, 5"),
+        ({"opt_fn": 9}, "opt_fn=9: no such method of the original; allowed: 1, 2, 3, 4, 5"),
         (
             {"eval_predict_type": 3},
-            "eval_predict_type=3: no such method of the original; legal: 0, 1, 2",
+            "eval_predict_type=3: no such method of the original; allowed: 0, 1, 2",
         ),
     ],
 )

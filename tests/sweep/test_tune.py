@@ -239,7 +239,7 @@ def test_trials_may_all_fail(statistic, options, said):
         (
             {},
             {"statistic": "bad_pixel_al"},
-            "statistic: no 'bad_pixel_al' on noisy under taxonomy2002; legal: .*; did you mean 'bad_pixels_all'",
+            "statistic: no 'bad_pixel_al' on noisy under taxonomy2002; allowed: .*; did you mean 'bad_pixels_all'",
         ),
         ({}, {"statistic": "fraction_matchd"}, "did you mean 'fraction_matched'"),
         (

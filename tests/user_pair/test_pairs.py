@@ -55,7 +55,7 @@ def test_mistakes(files):
             "o",
             "the names do not show which images belong together, such as a.png and x.png; give both files",
         ),
-        ("l", "empty", "empty: no images there; legal endings: .png"),
+        ("l", "empty", "empty: no images there; allowed endings: .png"),
         ("l", "r/a.png", "one is a file and one is a folder"),
     ):
         with pytest.raises(DataError, match=said):

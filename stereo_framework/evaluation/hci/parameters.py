@@ -121,7 +121,7 @@ class Parameters:
     Raises
     ------
     ParameterError
-        Illegal values, one line each.
+        Values that are not allowed, one line each.
 
     Notes
     -----
@@ -163,7 +163,7 @@ class Parameters:
         Raises
         ------
         ParameterError
-            Unknown names or illegal values.
+            Unknown names, or values that are not allowed.
         """
         _refuse(values)
         return cls(**values)

@@ -40,7 +40,7 @@ def test_every_choice_is_told():
     [
         (
             {"bordr": 1},
-            r"^hci.bordr: no such parameter; legal parameters: .*; did you mean 'border'\?$",
+            r"^hci.bordr: no such parameter; allowed parameters: .*; did you mean 'border'\?$",
         ),
         (
             {"border": -1},
