@@ -29,7 +29,7 @@ COUNT = 40
 def filled(folder, count=COUNT):
     """A store with results of a plan that is one longer."""
     with Store(folder, create=True) as store:
-        store.plan([f"{i} window p" for i in range(count + 1)])
+        store.set_listed_keys([f"{i} window p" for i in range(count + 1)])
         for i in range(count):
             store.add(f"{i} window p", one(i))
     return folder / "results.sqlite"
@@ -277,7 +277,7 @@ def test_a_plan_that_does_not_fit_is_told(tmp_path):
         store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count')[0][0]}")
         said = "the plan cannot be written: database or disk is full; earlier results are kept"
         with pytest.raises(StereoFrameworkError, match=said):
-            store.plan([f"{i} window p" for i in range(1000)])
+            store.set_listed_keys([f"{i} window p" for i in range(1000)])
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
