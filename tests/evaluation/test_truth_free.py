@@ -18,7 +18,7 @@ def test_statistics_under_the_protocol():
     assert statistics["pseudo_truth_density"] == pytest.approx(100 * known.mean())
     assert not any(name.startswith("bad_pixels") for name in statistics)
     assert not any(
-        name.startswith("reference") for name in evaluate(scene.truth, scene, "truthfree-1")
+        name.startswith("pseudo_truth") for name in evaluate(scene.truth, scene, "truthfree-1")
     )
     # A missing estimate counts where the pseudo ground truth knows one; a whole pixel is not more than one.
     disparity[:, 40:120] = np.nan

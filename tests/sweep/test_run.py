@@ -80,7 +80,7 @@ def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(
     other = stereo_framework.run(SIZES, scenes=dots(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
     monkeypatch.setattr(
-        executors, "measure", lambda *_, **__: pytest.fail("a stored result was computed again")
+        executors, "run_tasks", lambda *_, **__: pytest.fail("a stored result was computed again")
     )
     assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(
         first
