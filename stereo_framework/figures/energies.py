@@ -42,7 +42,7 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
         Title of the figure.
     """
     traces = {name: result.trace or (_last_point(result),) for name, result in results.items()}
-    reference = _reference_energy([point for trace in traces.values() for point in trace])
+    reference = _lowest_known_energy([point for trace in traces.values() for point in trace])
     figure = new_chart(7.0, 1.8, 3.0, title)
     over_time, over_energy = figure.subplots(1, 2)
     looks = {
@@ -88,7 +88,7 @@ def _last_point(result: Result) -> tuple[float, float]:
     return result.matching_seconds or 0.0, result.energy or 0.0
 
 
-def _reference_energy(points: Sequence[Sequence[float]]) -> float:
+def _lowest_known_energy(points: Sequence[Sequence[float]]) -> float:
     """Return the highest lower bound; the lowest energy if there is none, or if it is 0."""
     bounds = [point[2] for point in points if len(point) > 2 and math.isfinite(point[2])]
     return max(bounds, default=0.0) or min(point[1] for point in points)

@@ -227,7 +227,7 @@ def test_what_does_not_fit_the_scenes_is_told(change, scenes, kind, said):
 def test_a_scene_without_truth():
     [result] = stereo_framework.run(WINDOW | {"search": {"minimum": 0, "maximum": 7}}, scenes=BLANK)
     # What needs no truth: distances to the pseudo ground truth and prediction errors.
-    measured = {name for name in result.statistics if not name.startswith("reference_")}
+    measured = {name for name in result.statistics if not name.startswith("pseudo_truth_")}
     assert measured == {"predict_err_match", "fraction_matched"}
 
 
