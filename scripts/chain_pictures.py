@@ -133,7 +133,7 @@ def rows(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     lower = _terms(*np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))) @ field
     aligned = {
         "include": "sgm",
-        "alternatives": {"first": {"include": "initial_map"}},
+        "auxiliary": {"first": {"include": "initial_map"}},
         "preprocessing": ["row_alignment"],
     }
     maps = [matched(script, scene)[place] for script in ("sgm", aligned)]

@@ -164,7 +164,7 @@ def largest_row_differences() -> dict[str, Any]:
     stage = {"use": "row_alignment", "initial": "first", "threshold": 0}
     script = {
         "include": "window",
-        "alternatives": {"first": {"include": "initial_map"}},
+        "auxiliary": {"first": {"include": "initial_map"}},
         "preprocessing": [stage],
     }
     differences: dict[str, Any] = {}

@@ -175,7 +175,7 @@ def _made_of(name: str, docs: Path) -> str:
         ] or [("", "", "")]
         for i, told in enumerate(values):
             rows.append([*(("", "") if i else (place.partition(".")[0], link)), *told])
-    others = ", ".join(f"`{n}`" for n, _ in pipeline.alternatives)
+    others = ", ".join(f"`{n}`" for n, _ in pipeline.auxiliary)
     before = f"\nBefore it, other methods run whose maps its stages look at: {others}. The script says which they are.\n"
     return table(["slot", "stage", "parameter", "value here", "what it is"], rows) + (
         before if others else ""

@@ -56,7 +56,7 @@ def world_of(kind):
         "corrected": (reference, match),
         "mask": None,
         "scene": scene,
-        "alternatives": {"other method": _view(matcher(scene, keep_volume=True))},
+        "auxiliary": {"other method": _view(matcher(scene, keep_volume=True))},
         "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
         "pair": pair,
         "solve": Pipeline([absolute_difference, winner_take_all]),

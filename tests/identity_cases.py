@@ -558,10 +558,10 @@ def _(folder):
     yield from _scripts(WINDOW, {**WINDOW, "scheme": {"use": "tiles", "size": 64}})
 
 
-@case("key: alternatives")
+@case("key: auxiliary")
 def _(folder):
-    alternatives = {
-        "alternatives": {"other": {"include": "window"}},
+    auxiliary = {
+        "auxiliary": {"other": {"include": "window"}},
         "refinement": ["blend"],
         **WINDOW,
     }
@@ -569,12 +569,12 @@ def _(folder):
         import numpy as np
         from stereo_framework import stage
         @stage("refinement", source="a test")
-        def blend(disparity, alternatives):
-            return np.float32(alternatives["other"].disparity)
+        def blend(disparity, auxiliary):
+            return np.float32(auxiliary["other"].disparity)
         """)
     for size in (3, 9):
         yield Run(
-            alternatives, dots(), {"overrides": [f"alternatives.other.aggregation.box.size={size}"]}
+            auxiliary, dots(), {"overrides": [f"auxiliary.other.aggregation.box.size={size}"]}
         )
 
 

@@ -175,7 +175,7 @@ CALLS = {
         },
     ),
     "Unit": (sf.Unit, {"text": "pixels"}),
-    "Pipeline": (sf.Pipeline, {"steps": METHOD.steps, "alternatives": {}}),
+    "Pipeline": (sf.Pipeline, {"steps": METHOD.steps, "auxiliary": {}}),
     # The methods of public classes.
     "Pair.of": (sf.Pair.of, {"scene": SCENE, "search": SEARCH}),
     "Pair.rows": (PAIR.rows, {"top": 0, "bottom": 5}),
@@ -219,7 +219,7 @@ CALLS = {
     "Pipeline.__call__": (METHOD, {"scene": PAIR, "search": SEARCH, "keep_volume": False}),
     "Pipeline.having": (
         METHOD.having,
-        {"optimization": "winner_take_all", "alternatives": {}, "truncation": 5},
+        {"optimization": "winner_take_all", "auxiliary": {}, "truncation": 5},
     ),
     "Pipeline.stages": (METHOD.stages, {"home": ""}),
     "Pipeline.in_slot": (METHOD.in_slot, {"slot": "optimization"}),

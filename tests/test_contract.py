@@ -307,7 +307,7 @@ FINITE = (
     "smoothness",
     "disparity",
     "other",
-    "alternatives",
+    "auxiliary",
     "confidence",
 )
 """Data that hold numbers."""

@@ -171,7 +171,7 @@ def pipeline_with(stage, files):
     """Return a window method that contains a stage."""
     parameters = PARAMETERS.get(stage.name, {}) | files.get(stage.name, {})
     auxiliary = {}
-    if "alternatives" in stage.data and not stage.defaults("alternatives"):
+    if "auxiliary" in stage.data and not stage.defaults("auxiliary"):
         auxiliary = {
             "first": Pipeline(["absolute_difference", step("box", size=7), "winner_take_all"])
         }
@@ -479,7 +479,7 @@ def test_a_scheme_may_determine_the_step_of_a_stage():
     inner = Pipeline(method)
     outer = Pipeline(["census", "winner_take_all", step("coarse", step=0.5)], {"first": inner})
     with pytest.raises(
-        ParameterError, match=r"^scheme.coarse.step: .* \(alternatives.first.optimization\)"
+        ParameterError, match=r"^scheme.coarse.step: .* \(auxiliary.first.optimization\)"
     ):
         outer.check_step(1)
     script = {

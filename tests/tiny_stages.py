@@ -48,11 +48,9 @@ def tiny(registry):
         return disparity + np.float32(other.volume.costs.min())
 
     @stage("refinement", source="a test")
-    def blend(disparity, alternatives, confidence, *, weight: Positive = 1.0):
-        """Add the alternatives' disparities and all that is sure."""
-        total = disparity + np.float32(weight) * sum(
-            view.disparity for view in alternatives.values()
-        )
+    def blend(disparity, auxiliary, confidence, *, weight: Positive = 1.0):
+        """Add the auxiliary methods' disparities and all confidences."""
+        total = disparity + np.float32(weight) * sum(view.disparity for view in auxiliary.values())
         return (total + sum(confidence.values())).astype(np.float32)
 
     @stage("scheme", source="a test")

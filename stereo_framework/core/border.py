@@ -329,7 +329,7 @@ _KINDS: Mapping[str, tuple[type, str]] = {
     "status": (np.ndarray, "an array, uint8 (rows, columns)"),
     "other": (View, "the map or the View of the other image"),
     "mask": (SearchMask, "a SearchMask or None"),
-    "alternatives": (Mapping, "a mapping of names to Views"),
+    "auxiliary": (Mapping, "a mapping of names to Views"),
     "confidence": (Mapping, "a mapping of names to maps"),
     "pair": (Pair, "a Pair, such as Pair(reference, match, SearchRange(0, 63))"),
 }

@@ -55,23 +55,23 @@ _MAPS = (
 SLOTS: Mapping[str, Slot] = {
     "preprocessing": _slot(
         "image or reference match",
-        "search alternatives",
+        "search auxiliary",
         "the image; of the pair both images",
         many=True,
     ),
-    "matcher": _slot(_IMAGES, "mask scene alternatives", _MAPS, optional=True),
-    "matching_cost": _slot(_IMAGES, "mask alternatives", "CostVolume", added=True),
+    "matcher": _slot(_IMAGES, "mask scene auxiliary", _MAPS, optional=True),
+    "matching_cost": _slot(_IMAGES, "mask auxiliary", "CostVolume", added=True),
     "aggregation": _slot("volume", f"{_COSTS} partial", "CostVolume", many=True),
     "smoothness": _slot("reference search", "match", "Smoothness", optional=True),
     "optimization": _slot(
         "volume",
-        f"{_COSTS} smoothness other alternatives",
+        f"{_COSTS} smoothness other auxiliary",
         "Labeling, levels or a disparity map; Views of both disparity maps if it names other",
     ),
     "confidence": _slot("disparity", _DISPARITY, "a float32 map, higher = surer", many=True),
     "refinement": _slot(
         "disparity",
-        f"{_DISPARITY} corrected alternatives",
+        f"{_DISPARITY} corrected auxiliary",
         "disparity or (disparity, status)",
         many=True,
     ),

@@ -291,7 +291,7 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
     if first is None:
         starts = " or ".join(f"({', '.join(first)})" for first in SLOTS[slot].first)
         raise wrong(f"takes ({', '.join(data)}); stages of {slot} start with {starts}")
-    allowed = SLOTS[slot].data - ({"alternatives"} if first == ("image",) else set())
+    allowed = SLOTS[slot].data - ({"auxiliary"} if first == ("image",) else set())
     for extra in data[len(first) :]:
         if extra not in allowed:
             raise wrong(

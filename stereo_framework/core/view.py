@@ -1,4 +1,4 @@
-"""One view of a pair as it stands between two stages: what stages see of the other view and of alternative methods; and views put together from strips."""
+"""One view of a pair as it stands between two stages: what stages see of the other view and of auxiliary methods; and views put together from strips."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from stereo_framework.kernels.threads import over_rows
 class View:
     """All that is known of one side of a pair so far. A step makes a new view of it; None = not known yet.
 
-    Stages see the first five fields of the other view and of alternatives; who calls a stage that names ``other`` makes one of the first three.
+    Stages see the first five fields of the other view and of auxiliary methods' views; who calls a stage that names ``other`` makes one of the first three.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class View:
         The same two, as preprocessing of the pair left them.
     mask : SearchMask or None
     scene : Scene or None
-    alternatives : mapping of str to tuple of View
-        What other methods made of this side and, where somebody needs it, of the other one.
+    auxiliary : mapping of str to tuple of View
+        Views by the auxiliary methods of this side and, where somebody needs it, of the other one.
     invalid : ndarray, bool, (rows, columns), or None
         Pixels without an open cell.
     smoothness : Smoothness or None
@@ -79,7 +79,7 @@ class View:
     corrected: Any = None
     mask: SearchMask | None = None
     scene: Scene | None = None
-    alternatives: Mapping[str, tuple[View, ...]] = field(default_factory=dict)
+    auxiliary: Mapping[str, tuple[View, ...]] = field(default_factory=dict)
     invalid: Mask | None = None
     smoothness: Smoothness | None = None
     levels: Any = None
@@ -93,7 +93,7 @@ class View:
     def of(
         pair: Pair,
         corrected: tuple[Image, Image] | None = None,
-        alternatives: Mapping[str, tuple[View, ...]] | None = None,
+        auxiliary: Mapping[str, tuple[View, ...]] | None = None,
     ) -> View:
         """The view of a pair's reference image before anything was matched."""
         mask, search = pair.mask, pair.search
@@ -106,7 +106,7 @@ class View:
             corrected=corrected or tuple(images),
             mask=mask,
             scene=pair.scene,
-            alternatives=alternatives or {},
+            auxiliary=auxiliary or {},
             invalid=invalid,
         )
 
@@ -123,8 +123,8 @@ class View:
 
     def exchanged(self) -> View:
         """The other view before anything was matched."""
-        alternatives = {name: views[::-1] for name, views in self.alternatives.items()}
-        return View.of(self.pair.exchanged(), self.corrected[::-1], alternatives)
+        auxiliary = {name: views[::-1] for name, views in self.auxiliary.items()}
+        return View.of(self.pair.exchanged(), self.corrected[::-1], auxiliary)
 
     @property
     def volume(self) -> CostVolume:
@@ -312,32 +312,32 @@ class Strips:
         return whole
 
 
-def one_of(parameter: str, alternatives: Mapping[str, View], name: str | None) -> View:
-    """The alternative of a name; without one the only one.
+def one_of(parameter: str, auxiliary: Mapping[str, View], name: str | None) -> View:
+    """Return the view of the auxiliary method of a name, or of the only one if the name is None.
 
     Parameters
     ----------
     parameter : str
         As messages name it, ``radiometric_field.initial``.
-    alternatives : mapping of str to View
+    auxiliary : mapping of str to View
     name : str or None
 
     Raises
     ------
     ParameterError
-        There is no such alternative, or `name` is None and there are several.
+        There is no such auxiliary method, or `name` is None and there are several.
     """
-    if name is None and len(alternatives) == 1:
-        return next(iter(alternatives.values()))
+    if name is None and len(auxiliary) == 1:
+        return next(iter(auxiliary.values()))
     if name is None:
         raise ParameterError(
-            f"{parameter}: names no alternative, and there are several; allowed: {', '.join(sorted(alternatives))}"
+            f"{parameter}: names no auxiliary method, and there are several; allowed: {', '.join(sorted(auxiliary))}"
         )
-    if name not in alternatives:
+    if name not in auxiliary:
         raise ParameterError(
-            f"{parameter}: no alternative {name!r}; {nearest(name, alternatives, kind='alternatives')}"
+            f"{parameter}: no auxiliary method {name!r}; {nearest(name, auxiliary, kind='auxiliary methods')}"
         )
-    return alternatives[name]
+    return auxiliary[name]
 
 
 def differences(

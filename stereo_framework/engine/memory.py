@@ -187,7 +187,7 @@ class _Rehearsal(Walk):
         """Bytes of volumes that a step that sees the whole holds while it works, its result included."""
         one, shape = state[0][-1], self.shape
         slot, told = one.stage.slot, one.stage.memory
-        if slot == "alternatives":
+        if slot == "auxiliary":
             return peak_memory(
                 [method for _, method in one.inner],
                 shape,

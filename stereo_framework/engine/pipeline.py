@@ -19,7 +19,7 @@ from stereo_framework.core.search import SearchRange
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
 from stereo_framework.engine.match import Match
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
-from stereo_framework.engine.step import ALTERNATIVES, RESTORE, VOLUMES, Step, cost_sum, step
+from stereo_framework.engine.step import AUXILIARY, RESTORE, VOLUMES, Step, cost_sum, step
 from stereo_framework.engine.walk import walked
 
 
@@ -67,8 +67,8 @@ class Pipeline:
     steps : iterable of Step, or a single one
         A registered stage function, or its name, stands for itself with its defaults. Several matching costs are added. A list among them stands for
         its items.
-    alternatives : mapping of str to Pipeline
-        Other methods, matched on the same pair, whose maps go to the stages that name ``alternatives``.
+    auxiliary : mapping of str to Pipeline
+        Auxiliary methods by name, matched on the same pair, whose maps go to the stages that name ``auxiliary``.
 
     Raises
     ------
@@ -84,13 +84,13 @@ class Pipeline:
     """
 
     steps: tuple[Step, ...]
-    alternatives: tuple[tuple[str, Pipeline], ...]
+    auxiliary: tuple[tuple[str, Pipeline], ...]
 
     @checked(steps=STAGES)
     def __init__(
         self,
         steps: Step | str | Callable[..., Any] | Iterable[Any],
-        alternatives: Mapping[str, Pipeline] | None = None,
+        auxiliary: Mapping[str, Pipeline] | None = None,
     ):
         found = sorted(_steps(steps), key=lambda one: _ORDER[one.stage.slot])
         if sum(one.stage.slot == "matching_cost" for one in found) > 1:
@@ -98,7 +98,7 @@ class Pipeline:
                 one if one.added or one.stage.slot != "matching_cost" else one.having(weight=1)
                 for one in found
             ]
-        self.steps, self.alternatives = tuple(found), tuple((alternatives or {}).items())
+        self.steps, self.auxiliary = tuple(found), tuple((auxiliary or {}).items())
         if faults := [f"{address}: {message}" for address, message in self._faults()]:
             raise ParameterError("\n".join(faults))
 
@@ -120,7 +120,7 @@ class Pipeline:
             stage, name = one.stage, one.stage.name
             if scheme and "scene" in stage.data:
                 yield address, f"{name} needs the scene, and {scheme} makes pairs without one"
-            if address.startswith("alternatives."):  # has been asked for the rest
+            if address.startswith("auxiliary."):  # has been asked for the rest
                 continue
             volumes = sorted(VOLUMES & {*stage.data, *stage.other_needs})
             if matcher and volumes and stage.slot in ("confidence", "refinement"):
@@ -128,12 +128,8 @@ class Pipeline:
                     address,
                     f"{name} needs the {volumes[0]}, and the matcher {matcher} makes none",
                 )
-            if (
-                "alternatives" in stage.data
-                and not self.alternatives
-                and not stage.defaults("alternatives")
-            ):
-                yield address, f"{name} needs alternatives, and the method names none"
+            if "auxiliary" in stage.data and not self.auxiliary and not stage.defaults("auxiliary"):
+                yield address, f"{name} needs auxiliary methods, and the method names none"
             if wrong := stage.misfit({"smoothness": term}):
                 yield address, f"{name}: {wrong}"
 
@@ -144,7 +140,7 @@ class Pipeline:
         ----------
         **changes
             Values by address, ``**{"aggregation.box.size": 9}``, or by the name of a parameter alone where a single stage has it: ``p1=10``. A slot
-            stands for all its stages: ``refinement=["median"]``, ``smoothness=None``; ``alternatives`` for all alternatives.
+            stands for all its stages: ``refinement=["median"]``, ``smoothness=None``; ``auxiliary`` for all auxiliary methods.
 
         Raises
         ------
@@ -157,12 +153,12 @@ class Pipeline:
         >>> Pipeline(["absolute_difference", "box", "winner_take_all"]).having(size=5, truncation=20)
         Pipeline(absolute_difference(truncation=20) > box(size=5) > winner_take_all)
         """
-        slots = {name: changes.pop(name) for name in (*SLOTS, "alternatives") if name in changes}
-        alternatives = slots.pop("alternatives", dict(self.alternatives))
-        if not isinstance(alternatives, Mapping | None):
-            message = f"Pipeline.having: alternatives is {shown(alternatives)}; expected a mapping of names to Pipelines"
+        slots = {name: changes.pop(name) for name in (*SLOTS, "auxiliary") if name in changes}
+        auxiliary = slots.pop("auxiliary", dict(self.auxiliary))
+        if not isinstance(auxiliary, Mapping | None):
+            message = f"Pipeline.having: auxiliary is {shown(auxiliary)}; expected a mapping of names to Pipelines"
             raise ParameterError(message)
-        others = dict(alternatives or {})
+        others = dict(auxiliary or {})
         own = dict(self.own_stages())
         for name, value in changes.items():
             address, parameter = self._place(name)
@@ -202,14 +198,14 @@ class Pipeline:
         raise ParameterError(f"{name}: no stage has it; {nearest(name, allowed)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pipeline, (self.steps, dict(self.alternatives))
+        return Pipeline, (self.steps, dict(self.auxiliary))
 
     def __repr__(self) -> str:
-        others = f", {dict(self.alternatives)!r}" if self.alternatives else ""
+        others = f", {dict(self.auxiliary)!r}" if self.auxiliary else ""
         return f"Pipeline({' > '.join(map(repr, self.steps))}{others})"
 
     def own_stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
-        """(address, step) by slot, without those of the alternatives."""
+        """(address, step) by slot, without those of the auxiliary methods."""
         names = [one.name for one in self.steps]
         found, slot, number = [], "", 0
         for one in self.steps:
@@ -224,12 +220,12 @@ class Pipeline:
     def stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
         """(address, step) by slot; addresses as in scripts, ``aggregation.box``, by index where a name repeats.
 
-        Those of alternatives come first, under ``alternatives.NAME.``.
+        Those of auxiliary methods come first, under ``auxiliary.NAME.``.
         """
         others = [
             item
-            for name, method in self.alternatives
-            for item in method.stages(f"{home}alternatives.{name}.")
+            for name, method in self.auxiliary
+            for item in method.stages(f"{home}auxiliary.{name}.")
         ]
         return (*others, *self.own_stages(home))
 
@@ -272,8 +268,8 @@ class Pipeline:
                 step = scheme_step
                 scheme = address
 
-        for name, method in self.alternatives:
-            yield from method.unsupported_steps(step, f"{home}alternatives.{name}.", scheme)
+        for name, method in self.auxiliary:
+            yield from method.unsupported_steps(step, f"{home}auxiliary.{name}.", scheme)
         if step is None or step >= 1:
             return
         for address, stage_step in self.own_stages(home):
@@ -303,7 +299,7 @@ class Pipeline:
 
     @functools.cached_property
     def plan(self) -> tuple[Step, ...]:
-        """What runs, in this order: costs that are added, alternatives, and all that a scheme stands around are one step each."""
+        """What runs, in this order: costs that are added, auxiliary methods, and all that a scheme stands around are one step each."""
         return tuple(one for _, one in self.addressed_plan())
 
     def addressed_plan(self) -> list[tuple[str, Step]]:
@@ -312,11 +308,7 @@ class Pipeline:
         if schemes := self.in_slot("scheme"):
             under = self.having(scheme=schemes[1:])
             return [(schemes[0].name, replace(schemes[0], inner=(under,)))]
-        found = (
-            [("alternatives", Step(ALTERNATIVES, inner=self.alternatives))]
-            if self.alternatives
-            else []
-        )
+        found = [("auxiliary", Step(AUXILIARY, inner=self.auxiliary))] if self.auxiliary else []
         costs = [one for one in self.steps if one.added]
         for address, one in self.own_stages():
             if found and found[-1][1].stage.slot == "aggregation" != one.stage.slot:

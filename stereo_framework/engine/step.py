@@ -75,7 +75,7 @@ class Step:
     parameters : mapping
         Of all names; of an entry of a list of costs its weight and scale besides.
     inner : tuple
-        What the step is made of: the costs of a sum, the method under a scheme, the alternatives by name.
+        What the step is made of: the costs of a sum, the method under a scheme, the auxiliary methods by name.
     """
 
     stage: Stage
@@ -138,8 +138,8 @@ class Step:
 
     @functools.cached_property
     def reads(self) -> frozenset[str]:
-        """What must be there before it, of what is kept only for those who read it: volumes and alternatives."""
-        return (VOLUMES | {"alternatives"}) & {*self.stage.data}
+        """What must be there before it, of what is kept only for those who read it: volumes and the views of auxiliary methods."""
+        return (VOLUMES | {"auxiliary"}) & {*self.stage.data}
 
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
@@ -355,4 +355,4 @@ def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any)
 
 RESTORE = Step(_own("restore_outside", data=("volume",), halo=lambda: 0, integer=True))
 """The cells out of view get their cost again after the last aggregation."""
-ALTERNATIVES = _own("alternatives")
+AUXILIARY = _own("auxiliary")

@@ -38,7 +38,7 @@ Steps = tuple[Step, ...]
 State = tuple[Steps, int]
 """After which steps, and of which side: 0 the reference image's, 1 the match image's."""
 
-_BOTH = ("preprocessing", "alternatives")
+_BOTH = ("preprocessing", "auxiliary")
 """The slots whose steps are run for both sides at once."""
 
 STRIP_ROWS = 128
@@ -66,7 +66,7 @@ class Walk:
     solve : callable, optional
         Called in place of `walked` with a method and a pair, for pairs that schemes make.
     kept : dict, optional
-        What stages keep of single images, see `per_image`, and maps of alternatives; those of a walk around this one.
+        What stages keep of single images, see `per_image`, and maps of auxiliary methods; those of a walk around this one.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Walk:
             range(len(plans)), key=[places(plan, numbers) for plan in plans].__getitem__
         )
         self.branches, self.shorter = _branches([plans[index] for index in self.order])
-        # What later steps read of each state: volumes, alternatives, and both sides of these.
+        # What later steps read of each state: volumes, auxiliary views, and both sides of these.
         self.needs: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
         for plan in plans:
             for state, reads in self._states(plan).items():
@@ -280,15 +280,15 @@ class Walk:
         return View.of(
             replace(view.pair, reference=reference, match=match),
             tuple(corrected),
-            view.alternatives,
+            view.auxiliary,
         )
 
     def _restore_outside(self, state: State, view: View, other: View | None) -> View:
         """Give the cells out of view their cost again after the last aggregation."""
         return view.restored_cells(out_of_view=True)
 
-    def _alternatives(self, state: State, view: View, other: View | None) -> View:
-        """Match the pair, or both its sides, by other methods; what stays are maps, status and confidence."""
+    def _auxiliary(self, state: State, view: View, other: View | None) -> View:
+        """Match the pair, or both its sides, by the auxiliary methods; what stays are maps, status and confidence."""
         both, pair, methods = "both" in self.needs[state], view.pair, dict(state[0][-1].inner)
         about = (
             pair.reference.ctypes.data,
@@ -298,7 +298,7 @@ class Walk:
             id(pair.mask),
             both,
         )
-        # An alternative of an alternative may be one already.
+        # An auxiliary method of an auxiliary method may have been matched already.
         missing = [method for method in methods.values() if (method, about) not in self.kept]
         for index, found in Walk(missing, pair, both=both, kept=self.kept):
             if isinstance(found, Exception):
@@ -310,7 +310,7 @@ class Walk:
             self.kept[missing[index], about] = pair, views
         return replace(
             view,
-            alternatives={name: self.kept[method, about][1] for name, method in methods.items()},
+            auxiliary={name: self.kept[method, about][1] for name, method in methods.items()},
         )
 
     def _scheme(self, state: State, view: View, other: View | None) -> View:
@@ -377,7 +377,7 @@ def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, froze
     """The states that one is made of, each with what is read of it, if later steps read ``needs``."""
     steps, side = state
     if side and (not steps or steps[-1].stage.slot in _BOTH):
-        yield (steps, 0), frozenset({"both"} if "alternatives" in needs else ())
+        yield (steps, 0), frozenset({"both"} if "auxiliary" in needs else ())
     elif steps:
         step, before = steps[-1], steps[:-1]
         yield (
@@ -416,16 +416,15 @@ def _ready(step: Step, view: View, reads: Any) -> View:
 def _data(step: Step, view: View) -> dict[str, Any]:
     """The data that a step names, but for the other view."""
     data = {
-        name: getattr(view, name)
-        for name in {*step.stage.data} - {"image", "other", "alternatives"}
+        name: getattr(view, name) for name in {*step.stage.data} - {"image", "other", "auxiliary"}
     }
     # An optimizer of both sides looks at the images once more.
     if step.stage.slot in ("matching_cost", "matcher", "preprocessing") or (
         step.stage.slot == "optimization" and "other" in step.stage.data
     ):
         data |= dict(zip(("reference", "match"), view.corrected, strict=True))
-    if "alternatives" in step.stage.data:
-        data["alternatives"] = {name: views[0] for name, views in view.alternatives.items()}
+    if "auxiliary" in step.stage.data:
+        data["auxiliary"] = {name: views[0] for name, views in view.auxiliary.items()}
     return data
 
 
@@ -440,7 +439,7 @@ def walked(method: Any, pair: Pair, **options: Any) -> Any:
 def _same_from_both_sides(method: Any) -> bool:
     """Whether the view of the match image that a method gives with the other is the one that it gives of the exchanged pair."""
     return not any(
-        step.stage.slot in ("alternatives", "matcher", "scheme")
+        step.stage.slot in ("auxiliary", "matcher", "scheme")
         or (step.stage.slot == "preprocessing" and step.stage.data[0] == "reference")
         for step in method.plan
     )

@@ -65,7 +65,7 @@ def ad_census(
     reference: Image,
     match: Image,
     search: SearchRange,
-    alternatives: Mapping[str, View] | None = None,
+    auxiliary: Mapping[str, View] | None = None,
     *,
     difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
     census_scale: Annotated[Positive, Unit("bits")] = 30.0,
@@ -87,7 +87,7 @@ def ad_census(
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
     search : SearchRange
         Disparities to try, in pixels.
-    alternatives : mapping of str to View, optional
+    auxiliary : mapping of str to View, optional
         For `residual`: the initial map is one of them.
     difference_scale : float
         Absolute difference in grey levels, mean over the channels, at which its part is 1 - 1/e.
@@ -103,7 +103,7 @@ def ad_census(
         In grey levels: where the light of the pixels that the initial map has matched differs by more than this, around a pixel or in the median of all, differences
         count less and census bits more; null: everywhere alike.
     initial : str, optional
-        Name of the alternative that is the initial map; null: the only one.
+        Name of the auxiliary method whose map is the initial map; null: the only one.
     steps : int, optional
         With it costs are whole numbers of 1/steps, as integer stages take them; null = float32.
     interpolation : {"linear", "cubic"}
@@ -120,7 +120,7 @@ def ad_census(
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A scale, weight or residual that is not above 0, a residual without alternatives, no alternative of the name, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767, or so many that
+        A scale, weight or residual that is not above 0, a residual without auxiliary methods, no auxiliary method of the name, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767, or so many that
         the largest cost exceeds 65535.
 
     Notes
@@ -146,9 +146,9 @@ def ad_census(
     >>> ad_census(left, right, SearchRange(0, 1), steps=1000).costs[0].tolist()
     [[632, 1000], [632, 632], [632, 632]]
     """
-    if residual is not None and not alternatives:
+    if residual is not None and not auxiliary:
         raise ParameterError(
-            "ad_census.residual: needs an initial map, and the method names no alternatives"
+            "ad_census.residual: needs an initial map, and the method names no auxiliary methods"
         )
     unit, most = 1 if steps is None else steps, difference_weight + census_weight
     if steps is not None and most * steps > _MOST:
@@ -158,9 +158,9 @@ def ad_census(
     rows, columns = reference.shape[:2]
     weights = np.empty((rows, columns, 2), np.float32)
     weights[:] = difference_weight, census_weight
-    if residual is not None and alternatives:
+    if residual is not None and auxiliary:
         kept = difference_weight * _kept(
-            reference, match, search, one_of("ad_census.initial", alternatives, initial), residual
+            reference, match, search, one_of("ad_census.initial", auxiliary, initial), residual
         )
         # What differences lose census gains, so that costs as a whole weigh the same everywhere.
         weights[..., 0] = most * kept / (kept + census_weight)

@@ -35,7 +35,7 @@ def mutual_information(
     reference: Image,
     match: Image,
     search: SearchRange,
-    alternatives: Mapping[str, View],
+    auxiliary: Mapping[str, View],
     *,
     initial: str | None = None,
     sigma: Annotated[Positive, Unit("grey levels")] = 1.0,
@@ -48,8 +48,8 @@ def mutual_information(
         Intensities 0..255. Colour is turned into grey, the mean of R, G and B.
     search : SearchRange
         Disparities to try, in pixels.
-    alternatives : mapping of str to View
-        Other methods' maps of the same pair, by name.
+    auxiliary : mapping of str to View
+        Maps of the same pair by the auxiliary methods, by name.
     initial : str, optional
         The one whose map says which pixels are matched; default: the only one. `coarse` around a method makes it from smaller images, as the source does.
     sigma : float
@@ -65,7 +65,7 @@ def mutual_information(
     DataError
         The images differ in shape or type; no pixel of the map is matched.
     ParameterError
-        There is no such alternative, or several and none is named.
+        There is no such auxiliary method, or there are several and none is named.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def mutual_information(
     >>> bool((costs[:, 1:, 0] < costs[:, 1:, 1]).all())
     True
     """
-    view = one_of("mutual_information.initial", alternatives, initial)
+    view = one_of("mutual_information.initial", auxiliary, initial)
     left, right = (
         np.clip(np.rint(image if image.ndim == 2 else image.mean(axis=2)), 0, 255).astype(
             np.float32

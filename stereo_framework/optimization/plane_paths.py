@@ -94,7 +94,7 @@ _TOLERANCE = 1.0
     source="ours, unpublished; Hirschmueller 2008 for paths, Bleyer, Rhemann & Rother 2011 for planes",
     memory=2,
     integer=True,
-    other_needs=["alternatives"],
+    other_needs=["auxiliary"],
 )
 def plane_paths(
     volume: CostVolume,
@@ -102,7 +102,7 @@ def plane_paths(
     match: Image,
     other: View,
     mask: SearchMask | None = None,
-    alternatives: Mapping[str, View] | None = None,
+    auxiliary: Mapping[str, View] | None = None,
     *,
     initial: str | None = None,
     p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
@@ -125,10 +125,10 @@ def plane_paths(
         The match frame's view, with its volume.
     mask : SearchMask, optional
         Which cells take part; the volumes hold what it closes as closed.
-    alternatives : mapping of str to View, optional
+    auxiliary : mapping of str to View, optional
         For `initial`: the initial map is one of them, and one of `other`'s is its map.
     initial : str, optional
-        Name of the alternative whose maps are the start; what they do not know is filled. null: a start of its own.
+        Name of the auxiliary method whose maps are the start; what they do not know is filled. null: a start of its own.
     p1, p2 : float
         Penalties of `semi_global`, with eight paths and those by edges: its map over whole levels, with a parabola, is the start. In units of the matching cost.
     iterations : int
@@ -150,7 +150,7 @@ def plane_paths(
     Raises
     ------
     ParameterError
-        A parameter out of its range, `p2` below `p1`, or no alternative of the name.
+        A parameter out of its range, `p2` below `p1`, or no auxiliary method of the name.
 
     Notes
     -----
@@ -185,7 +185,7 @@ def plane_paths(
         # One after the other, since each takes a volume, and both threads.
         maps = [_start(side, sides[1 - i].image, p1, p2) for i, side in enumerate(sides)]
     else:
-        both = alternatives or {}, {name: views[0] for name, views in other.alternatives.items()}
+        both = auxiliary or {}, {name: views[0] for name, views in other.auxiliary.items()}
         maps = [one_of("plane_paths.initial", known, initial).disparity for known in both]
     made: list[list[Disparity]] = []
     for n in range(iterations):

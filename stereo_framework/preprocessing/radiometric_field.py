@@ -19,7 +19,7 @@ def radiometric_field(
     reference: Image,
     match: Image,
     search: SearchRange,
-    alternatives: Mapping[str, View],
+    auxiliary: Mapping[str, View],
     *,
     sigma: Annotated[Positive, Unit("pixels")] = 30.0,
     initial: str | None = None,
@@ -32,12 +32,12 @@ def radiometric_field(
         Intensities 0..255.
     search : SearchRange
         Its direction says where the match frame lies.
-    alternatives : mapping of str to View
+    auxiliary : mapping of str to View
         The initial map is one of them. Pixels count that have an estimate and were not filled.
     sigma : float
         Standard deviation of the Gaussian that averages the differences of matched pixels, in pixels.
     initial : str, optional
-        Name of the alternative that is the initial map; null: the only one.
+        Name of the auxiliary method whose map is the initial map; null: the only one.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def radiometric_field(
     Raises
     ------
     ParameterError
-        `sigma` is not above 0, there is no such alternative, or none is named and there are several.
+        `sigma` is not above 0, there is no such auxiliary method, or none is named and there are several.
 
     Notes
     -----
@@ -64,7 +64,7 @@ def radiometric_field(
     >>> radiometric_field(left, right, SearchRange(0, 3), {"initial": initial})[0].tolist()
     [[80, 80, 80, 80], [80, 80, 80, 80]]
     """
-    seen = one_of("radiometric_field.initial", alternatives, initial)
+    seen = one_of("radiometric_field.initial", auxiliary, initial)
     matched, apart = differences(reference, match, search, seen)
     if not matched.any():
         return reference, match

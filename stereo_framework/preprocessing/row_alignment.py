@@ -58,7 +58,7 @@ def row_alignment(
     reference: Image,
     match: Image,
     search: SearchRange,
-    alternatives: Mapping[str, View],
+    auxiliary: Mapping[str, View],
     *,
     threshold: Annotated[NonNegative, Unit("pixels")] = 0.1,
     initial: str | None = None,
@@ -71,12 +71,12 @@ def row_alignment(
         Intensities 0..255.
     search : SearchRange
         Its direction says where the match frame lies.
-    alternatives : mapping of str to View
+    auxiliary : mapping of str to View
         The initial map is one of them. Pixels count that have an estimate and were not filled.
     threshold : float
         Rows, root of the mean square over the image, up to which the images stay as they are.
     initial : str, optional
-        Name of the alternative that is the initial map; null: the only one.
+        Name of the auxiliary method whose map is the initial map; null: the only one.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def row_alignment(
     Raises
     ------
     ParameterError
-        `threshold` is below 0, there is no such alternative, or none is named and there are several.
+        `threshold` is below 0, there is no such auxiliary method, or none is named and there are several.
 
     Notes
     -----
@@ -109,7 +109,7 @@ def row_alignment(
     >>> bool(after < before / 4)
     True
     """
-    seen = one_of("row_alignment.initial", alternatives, initial)
+    seen = one_of("row_alignment.initial", auxiliary, initial)
     field = _field(
         reference,
         match,

@@ -66,7 +66,7 @@ _SWITCHES_OF_AUXILIARY_MAPS: Mapping[tuple[str, str], Switch] = {
     ("matching_cost", "ad_census"): _not_null("residual"),
     ("optimization", "plane_paths"): _not_null("initial"),
 }
-"""Switches of the stages that take ``alternatives`` but do not always read them."""
+"""Switches of the stages that name ``auxiliary`` but do not always read it."""
 
 IGNORES_SMOOTHNESS = "does not read the smoothness term"
 
@@ -152,7 +152,7 @@ def readers_of_smoothness() -> list[str]:
 
 def reads_auxiliary_maps(step: Step) -> bool:
     """Return whether a stage reads the maps of auxiliary methods."""
-    if "alternatives" not in step.stage.data:
+    if "auxiliary" not in step.stage.data:
         return False
     switch = _SWITCHES_OF_AUXILIARY_MAPS.get((step.stage.slot, step.stage.name))
     if switch is None or not step.stage.is_built_in:
@@ -165,7 +165,7 @@ def auxiliary_methods_read(pipeline: Pipeline) -> set[str]:
 
     If a built-in stage has the parameter ``initial``, it reads only the map with this name.
     """
-    all_names = {name for name, _ in pipeline.alternatives}
+    all_names = {name for name, _ in pipeline.auxiliary}
     read_names: set[str] = set()
     for step in pipeline.steps:
         if not reads_auxiliary_maps(step):
@@ -182,7 +182,7 @@ def idle_reason(address: Address, pipeline: Pipeline, search: Mapping[str, Any])
     ----------
     address : Address
         Address of a slot, a parameter or a key of the search range. It may lie in an
-        alternative of the method.
+        auxiliary method.
     pipeline : Pipeline
         Stages of the method, without faults.
     search : mapping of str to float
@@ -191,8 +191,8 @@ def idle_reason(address: Address, pipeline: Pipeline, search: Mapping[str, Any])
     addressed_pipeline = pipeline
     for name in names(address.home):
         if name not in auxiliary_methods_read(addressed_pipeline):
-            return f"no stage reads the map of the alternative {name!r}"
-        addressed_pipeline = dict(addressed_pipeline.alternatives)[name]
+            return f"no stage reads the map of the auxiliary method {name!r}"
+        addressed_pipeline = dict(addressed_pipeline.auxiliary)[name]
 
     if address.word == "search":
         if address.rest == "truth_margin" and {"minimum", "maximum"} <= search.keys():

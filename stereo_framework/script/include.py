@@ -23,7 +23,7 @@ from stereo_framework.io import read_bytes
 from stereo_framework.io.locations import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.merging import merge, without_null_keys
-from stereo_framework.script.reading import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, text, texts
+from stereo_framework.script.reading import AUXILIARY_KEYS, KEYS, METHOD_KEYS, text, texts
 from stereo_framework.script.specs import NAME
 
 RESOLVED = ".resolved.yaml"
@@ -96,7 +96,7 @@ def _nearest(path: Path, wanted: str) -> str:
     return f"allowed names: {', '.join(shipped_names) or 'none'}"
 
 
-_REFUSED = {KEYS: (), METHOD_KEYS: ("methods",), ALTERNATIVE_KEYS: ("methods", "search", "sweep")}
+_REFUSED = {KEYS: (), METHOD_KEYS: ("methods",), AUXILIARY_KEYS: ("methods", "search", "sweep")}
 """What an included script must not say, by the keys of the mapping that includes it."""
 
 
@@ -170,7 +170,7 @@ class Reader:
     def _merged(
         self, node: Node, folder: Path | None, allowed: tuple[str, ...], place: Place
     ) -> Node:
-        """A mapping over all that it includes; its methods and alternatives likewise."""
+        """A mapping over all that it includes; its methods and auxiliary methods likewise."""
         include = node.at("include")
         names = (
             texts(include, self.faults, "a path, the name of a built-in script")
@@ -179,7 +179,7 @@ class Reader:
         )
         below = [self._below(script, allowed, place) for script in self._included(names, folder)]
         own = without_null_keys(node)
-        for key, inner in (("methods", METHOD_KEYS), ("alternatives", ALTERNATIVE_KEYS)):
+        for key, inner in (("methods", METHOD_KEYS), ("auxiliary", AUXILIARY_KEYS)):
             if entries := own.at(key).entries:
                 parts = {
                     name: self._merged(one, folder, inner, own.at(key).key(name))
@@ -193,18 +193,18 @@ class Reader:
     def _below(self, script: Node, allowed: tuple[str, ...], place: Place) -> Node:
         """An included script as the mapping that includes it can take it.
 
-        Of a method these are its stages, sweep, seed and search, of an alternative its stages. How it
-        is run alone (scenes, evaluation, report) is left out; its name everywhere: a script that includes ``ssd`` is not called so.
+        Of a method these are its stages, sweep, seed and search, of an auxiliary method its stages. How
+        it is run alone (scenes, evaluation, report) is left out; its name everywhere: a script that includes ``ssd`` is not called so.
         """
-        alternative = allowed == ALTERNATIVE_KEYS
+        is_auxiliary = allowed == AUXILIARY_KEYS
         for key in _REFUSED[allowed]:
             if script.at(key).value is not None:
                 file, what = (
                     script.place.file or "the included script",
-                    "an alternative" if alternative else "a method",
+                    "an auxiliary method" if is_auxiliary else "a method",
                 )
                 where = (
-                    "; write its axes as alternatives.NAME.ADDRESS"
+                    "; write its axes as auxiliary.NAME.ADDRESS"
                     if key == "sweep"
                     else "; include it at the top"
                 )

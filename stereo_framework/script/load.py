@@ -554,7 +554,7 @@ def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -
     """Merge what is neither a parameter of a stage nor of a single method's stage as if a later script said it."""
     prefix = "" if method is None else f"methods.{method}."
     # Names of axes, which come third, hold dots.
-    parts = key.split(".") if key.startswith("alternatives.") else key.split(".", 2)
+    parts = key.split(".") if key.startswith("auxiliary.") else key.split(".", 2)
     for i in reversed(range(len(parts))):
         above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
         node = Node({parts[i]: node}, above, {parts[i]: above})

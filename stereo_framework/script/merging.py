@@ -10,8 +10,8 @@ from stereo_framework.script.specs import names, split
 
 
 def without_null_keys(node: Node) -> Node:
-    """A mapping without what says nothing: null, but for slots and alternatives, which it empties, and what was read already."""
-    emptied = (*SLOTS, "alternatives")
+    """A mapping without what says nothing: null, but for slots and auxiliary methods, which it empties, and what was read already."""
+    emptied = (*SLOTS, "auxiliary")
     kept = {
         key: value
         for key, value in node.entries.items()
@@ -59,15 +59,15 @@ def without_axes(
 
 
 def tree(node: Node, home: str = "") -> Iterator[tuple[str, Node]]:
-    """A mapping and its alternatives, with their homes."""
+    """A mapping and its auxiliary methods, with their homes."""
     yield home, node
-    for name, other in node.at("alternatives").entries.items():
-        yield from tree(other, f"{home}alternatives.{name}.")
+    for name, other in node.at("auxiliary").entries.items():
+        yield from tree(other, f"{home}auxiliary.{name}.")
 
 
 def at(node: Node, home: str) -> Node:
-    """The mapping itself (an empty home) or one of its alternatives."""
-    return node.at(*(key for name in names(home) for key in ("alternatives", name)))
+    """The mapping itself (an empty home) or one of its auxiliary methods."""
+    return node.at(*(key for name in names(home) for key in ("auxiliary", name)))
 
 
 def filled(node: Node, home: str = "") -> dict[str, Place]:
@@ -94,12 +94,10 @@ def removed(node: Node, home: str) -> set[str]:
     """What of a home cannot stay below a mapping: a matcher stands instead of what makes and reads volumes, maps instead of all."""
     stages, own = filled(node, home).keys(), at(node, home)
     found = (
-        {"alternatives"}
-        if "alternatives" in own.entries and own.at("alternatives").value is None
-        else set()
+        {"auxiliary"} if "auxiliary" in own.entries and own.at("auxiliary").value is None else set()
     )
     if "maps" in stages:
-        found |= {*SLOTS, "alternatives"}
+        found |= {*SLOTS, "auxiliary"}
     if clash(stages):
         return found
     if "matcher" in stages:
@@ -115,7 +113,7 @@ def clash(stages: Collection[str]) -> bool:
 
 
 def lacks(node: Node, address: str) -> bool:
-    """Whether an address lies in an alternative that is not there, or in a slot that a matcher or maps stand instead of, or the other way round."""
+    """Whether an address lies in an auxiliary method that is not there, or in a slot that a matcher or maps stand instead of, or the other way round."""
     home, slot, _ = split(address)
     stages = filled(node, home).keys()
     if "maps" in stages:
@@ -128,8 +126,8 @@ def _way(address: str) -> Iterator[tuple[str, str]]:
     home, word, _ = split(address)
     outer = ""
     for name in names(home):
-        yield outer, "alternatives"
-        outer += f"alternatives.{name}."
+        yield outer, "auxiliary"
+        outer += f"auxiliary.{name}."
     yield home, word
 
 
@@ -150,17 +148,17 @@ def _laid(base: Node, over: Node, root: Node, home: str) -> Node:
         return _union(below, above) if key in ("search", "report", "evaluation") else above
 
     found = _union(kept, over if over.entries else Node({}, over.place), both)
-    if others := kept.at("alternatives").entries:
+    if others := kept.at("auxiliary").entries:
         # A sweep may reach into those that are not named here.
-        own = over.at("alternatives")
+        own = over.at("auxiliary")
         inner = {
             name: _laid(
-                one, own.entries.get(name, Node({}, one.place)), root, f"{home}alternatives.{name}."
+                one, own.entries.get(name, Node({}, one.place)), root, f"{home}auxiliary.{name}."
             )
             for name, one in others.items()
         }
-        keys = {**kept.at("alternatives").keys, **own.keys}
-        found.entries["alternatives"] = Node({**others, **own.entries, **inner}, own.place, keys)
+        keys = {**kept.at("auxiliary").keys, **own.keys}
+        found.entries["auxiliary"] = Node({**others, **own.entries, **inner}, own.place, keys)
     return found
 
 

@@ -75,7 +75,7 @@ class Method:
     Attributes
     ----------
     homes : dict of str to Place
-        Of the method itself (empty) and of its alternatives.
+        Of the method itself (empty) and of its auxiliary methods.
     slots : dict of str to Node
         What stands in them, by address.
     axes : dict of str to Axis
@@ -119,17 +119,17 @@ class Method:
         return _groups(top) + _groups(own)
 
     def no_home(self, home: str) -> str | None:
-        """What is wrong with an address in an alternative that the method does not have."""
+        """What is wrong with an address in an auxiliary method that the method does not have."""
         outer = ""
         for name in names(home):
-            if f"{outer}alternatives.{name}." not in self.homes:
+            if f"{outer}auxiliary.{name}." not in self.homes:
                 allowed = nearest(
-                    name, [names(other)[-1] for other in self.under(outer)], kind="alternatives"
+                    name,
+                    [names(other)[-1] for other in self.under(outer)],
+                    kind="auxiliary methods",
                 )
-                return (
-                    f"addresses nothing: no alternative {name!r}; {allowed} (method {self.name!r})"
-                )
-            outer += f"alternatives.{name}."
+                return f"addresses nothing: no auxiliary method {name!r}; {allowed} (method {self.name!r})"
+            outer += f"auxiliary.{name}."
         return None
 
     def put(self, at: Address, node: Node, value: Node, place: Place) -> tuple[Node, Any]:
@@ -186,13 +186,13 @@ class Method:
         return [self.put(at, first, node, axis.place)[1] for node in axis.values]
 
     def mapping(self, home: str = "") -> dict[str, Any]:
-        """The slots of a home and its alternatives as a script writes them, checked, with their defaults."""
+        """The slots of a home and its auxiliary methods as a script writes them, checked, with their defaults."""
         stand = {
             word: self.model.slot(word, self.slots.get(home + word, NOTHING)) for word in SLOTS
         }
         found = {word: written(word, steps) for word, steps in stand.items() if steps}
         others = {names(other)[-1]: self.mapping(other) for other in self.under(home)}
-        return {**found, "alternatives": others} if others else found
+        return {**found, "auxiliary": others} if others else found
 
     def settings(self, shared: dict[str, Any], *, tuning: bool) -> tuple[Setting, ...]:
         """Make all settings, in the order of the axes: the last one varies fastest.
@@ -425,7 +425,7 @@ class Method:
                 self._fault(nodes["step"].place, f"{unsupported.message()} (method {self.name!r})")
 
     def _pipeline(self, home: str, seed: int, *of_slots: tuple[str, Node]) -> Pipeline:
-        """The pipeline of a home from what stands in all slots of it; those of alternatives are the same objects where nothing in them differs."""
+        """The pipeline of a home from what stands in all slots of it; those of auxiliary methods are the same objects where nothing in them differs."""
         slots = dict(of_slots)
         others = {
             names(other)[-1]: self._made_once(
@@ -480,9 +480,11 @@ class Method:
                 note(term.place, "" if reads_smoothness(optimizer.stage) else message)
 
         read_methods = auxiliary_methods_read(pipeline)
-        for name, _ in pipeline.alternatives:
-            message = "" if name in read_methods else "no stage reads the map of this alternative"
-            note(self.homes[f"{home}alternatives.{name}."], message)
+        for name, _ in pipeline.auxiliary:
+            message = (
+                "" if name in read_methods else "no stage reads the map of this auxiliary method"
+            )
+            note(self.homes[f"{home}auxiliary.{name}."], message)
 
     def _note_unread_parameters(self, item: Node, stage_step: Step) -> None:
         """Note whether a stage reads the parameters that the script gives it."""
@@ -492,11 +494,11 @@ class Method:
                 self.model.note_reading(node.place, unread_reason(stage_step, name))
 
     def under(self, home: str) -> list[str]:
-        """The homes of the alternatives of a home."""
+        """The homes of the auxiliary methods of a home."""
         return [
             other
             for other in self.homes
-            if re.fullmatch(re.escape(home) + rf"alternatives\.{NAME}\.", other)
+            if re.fullmatch(re.escape(home) + rf"auxiliary\.{NAME}\.", other)
         ]
 
     def _steps(self, slot: str, node: Node, seed: int) -> list[Step]:

@@ -13,7 +13,7 @@ from stereo_framework.io import name_fault
 from stereo_framework.io.locations import Faults, Node, Place
 from stereo_framework.script.merging import clash, filled, tree
 from stereo_framework.script.reading import (
-    ALTERNATIVE_KEYS,
+    AUXILIARY_KEYS,
     FAULTY,
     KEYS,
     METHOD_KEYS,
@@ -33,7 +33,7 @@ from stereo_framework.script.reading import (
 from stereo_framework.script.report import parse_report
 from stereo_framework.script.specs import NAME, Steps, checked, no_parameter, parameter_names, split
 
-_WHAT = {KEYS: "", METHOD_KEYS: " of a method", ALTERNATIVE_KEYS: " of an alternative"}
+_WHAT = {KEYS: "", METHOD_KEYS: " of a method", AUXILIARY_KEYS: " of an auxiliary method"}
 
 
 class Model:
@@ -93,24 +93,24 @@ class Model:
         self._slots.clear()
 
     def check(self, node: Node, allowed: tuple[str, ...] = KEYS) -> None:
-        """Check a script, an entry of its ``methods``, or an alternative as it is written."""
+        """Check a script, an entry of its ``methods``, or an auxiliary method as it is written."""
         entries = expect_mapping(node, allowed, self.faults, what=_WHAT[allowed])
         for key, value in entries.items():
             if key in SLOTS:
                 self.slot(key, value)
-            elif key == "alternatives" or (
+            elif key == "auxiliary" or (
                 value.value is not None and key not in ("include", "plugins")
             ):
                 getattr(self, key)(value)
         others = [
             key
-            for key in (*SLOTS, "alternatives")
+            for key in (*SLOTS, "auxiliary")
             if key in entries and entries[key].value is not None
         ]
         if "maps" in entries and entries["maps"].value is not None and others:
             said = ", ".join(f"{key}{node.key(key).in_brackets()}" for key in others)
             self.fault(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
-        for home, _ in tree(node) if allowed != ALTERNATIVE_KEYS else ():
+        for home, _ in tree(node) if allowed != AUXILIARY_KEYS else ():
             if clash(there := filled(node, home)):
                 said = ", ".join(
                     f"{slot}{there[slot].in_brackets()}" for slot in VOLUME_SLOTS if slot in there
@@ -121,19 +121,19 @@ class Model:
 
     # One method for each key -----------------------------------------------------------------------------------------
 
-    def alternatives(self, node: Node) -> None:
-        """Other methods, by name."""
+    def auxiliary(self, node: Node) -> None:
+        """Check the auxiliary methods and their names."""
         if node.value is not None and not node.entries:
             self.fault(
                 node.place,
-                "no alternatives; write NAME: {slots or include} for each, or null for none",
+                "no auxiliary methods; write NAME: {slots or include} for each, or null for none",
             )
         for name, one in node.entries.items():
             if not re.fullmatch(NAME, name):
-                said = f"{name!r} cannot be the name of an alternative; allowed: letters, digits, _ and -"
+                said = f"{name!r} cannot be the name of an auxiliary method; allowed: letters, digits, _ and -"
                 self.fault(node.keys[name], said)
                 continue
-            self.check(one, ALTERNATIVE_KEYS)
+            self.check(one, AUXILIARY_KEYS)
 
     def methods(self, node: Node) -> None:
         """Methods by name."""
@@ -317,9 +317,9 @@ class Model:
 def _what_axes_address(name: str) -> str:
     """What an axis could address instead of `name`, which is nothing that one can vary; empty where it is."""
     home, head, rest = split(name)
-    heads = SLOTS if home else (*SLOTS, "alternatives", "search", "seed")
-    if head == "alternatives" and not home:
-        return "write alternatives.NAME.SLOT or alternatives.NAME.SLOT.PARAMETER"
+    heads = SLOTS if home else (*SLOTS, "auxiliary", "search", "seed")
+    if head == "auxiliary" and not home:
+        return "write auxiliary.NAME.SLOT or auxiliary.NAME.SLOT.PARAMETER"
     if head not in heads or (rest and head == "seed"):
         return nearest(
             head, heads, kind=f"words after {home}" if home else "first words of an axis"

@@ -184,8 +184,8 @@ class SeedKey:
 
 
 SEARCH = tuple(parameters_of(SearchKeys))
-ALTERNATIVE_KEYS = ("include", *SLOTS, "alternatives")
-METHOD_KEYS = (*ALTERNATIVE_KEYS, "maps", "sweep", "seed", "search")
+AUXILIARY_KEYS = ("include", *SLOTS, "auxiliary")
+METHOD_KEYS = (*AUXILIARY_KEYS, "maps", "sweep", "seed", "search")
 KEYS = ("name", "plugins", "scenes", "evaluation", "methods", "report", *METHOD_KEYS)
 
 

@@ -21,7 +21,7 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, blame
 from stereo_framework.script.effects import reads_auxiliary_maps
 
-_NAMED_DATA = {"confidence", "alternatives"}
+_NAMED_DATA = {"confidence", "auxiliary"}
 """Data from which stages choose maps by their names."""
 
 
@@ -103,7 +103,7 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     pipeline : Pipeline
         Stages of the method. A stage can name only the confidence maps of earlier stages.
     """
-    auxiliary = {name: _unread_view(method) for name, method in pipeline.alternatives}
+    auxiliary = {name: _unread_view(method) for name, method in pipeline.auxiliary}
     measures: list[str] = []
     for address, step in pipeline.own_stages():
         if step.stage.slot == "matcher" and _may_give_confidence(step):
@@ -176,7 +176,7 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) 
         return ""
     data = {name: _Unread() for name in step.stage.data}
     data["confidence"] = {name: _Unread() for name in measures}
-    data["alternatives"] = dict(auxiliary)
+    data["auxiliary"] = dict(auxiliary)
     arguments = {name: data[name] for name in step.stage.data}
     parameters = {
         name: value for name, value in step.parameters.items() if name in step.stage.parameters

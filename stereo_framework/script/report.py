@@ -23,7 +23,7 @@ from stereo_framework.script.specs import parameters, split
 STATISTIC = "statistic"
 """The key that tells statistics apart where several are shown."""
 
-_OF_METHODS = (*SLOTS, "alternatives")
+_OF_METHODS = (*SLOTS, "auxiliary")
 _HEADS = ("scene", "method", STATISTIC, "seed", "search", *_OF_METHODS)
 _PLACES: Mapping[str, Sequence[str]] = {
     "region": tuple(dict.fromkeys((*REGIONS, *MASKS))),
@@ -63,7 +63,7 @@ def key_fault(name: str) -> str | None:
 def _keys_under(head: str) -> set[str]:
     if head == "search":
         return {f"search.{key}" for key in SEARCH}
-    if head == "alternatives":
+    if head == "auxiliary":
         return {head, f"{head}.use"}
     if head not in SLOTS:
         return {head}

@@ -10,7 +10,7 @@ from stereo_framework.core.parameters import checkers_of, parameters_of
 from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine.step import weighted
 from stereo_framework.script.reading import (
-    ALTERNATIVE_KEYS,
+    AUXILIARY_KEYS,
     METHOD_KEYS,
     SEARCH,
     SearchKeys,
@@ -48,13 +48,12 @@ def schema() -> Schema:
     del maps["properties"]["use"]
     keys["maps"]["anyOf"][1] = maps | {"required": ["place"]}
     instead = {"type": ["object", "null"], "if": found["if"], "then": found["then"]}
-    method, alternative = (
-        _object({key: keys[key] for key in own}) | instead
-        for own in (METHOD_KEYS, ALTERNATIVE_KEYS)
+    method, auxiliary = (
+        _object({key: keys[key] for key in own}) | instead for own in (METHOD_KEYS, AUXILIARY_KEYS)
     )
     keys["methods"]["additionalProperties"] = method
-    defs["alternatives"] |= {
-        "additionalProperties": alternative,
+    defs["auxiliary"] |= {
+        "additionalProperties": auxiliary,
         "propertyNames": {"pattern": f"^{NAME}$"},
     }
     return found
@@ -120,7 +119,7 @@ def _slot(slot: str) -> list[Schema]:
 def _axes() -> Schema:
     """The names of axes; what `load` says of their values it says better."""
     own = [address for slot in SLOTS for address in (slot, *parameters(slot))]
-    inside = rf"^(alternatives\.{NAME}\.)+({'|'.join(SLOTS)})(\.|$)|^\w+\.[0-9]+\.\w+$"
+    inside = rf"^(auxiliary\.{NAME}\.)+({'|'.join(SLOTS)})(\.|$)|^\w+\.[0-9]+\.\w+$"
     names = [*own, "seed", *(f"search.{key}" for key in SEARCH)]
     return {
         "propertyNames": {"anyOf": [{"enum": names}, {"pattern": inside}]},

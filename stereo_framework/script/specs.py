@@ -1,4 +1,4 @@
-"""Stages as scripts write them, addresses of what a method consists of, such as ``alternatives.robust.aggregation.box.size``, and settings.
+"""Stages as scripts write them, addresses of what a method consists of, such as ``auxiliary.robust.aggregation.box.size``, and settings.
 
 A setting is a pipeline of a script with the values that its sweep gave it.
 """
@@ -17,9 +17,9 @@ from stereo_framework.io.locations import Node
 from stereo_framework.matcher._opencv import NAMES
 
 NAME = r"[\w-]+"
-"""Names of alternatives: they hold no dot, as addresses are divided there."""
+"""Names of auxiliary methods: they hold no dot, as addresses are divided there."""
 
-_HOME = re.compile(rf"(?:alternatives\.{NAME}\.)*")
+_HOME = re.compile(rf"(?:auxiliary\.{NAME}\.)*")
 
 
 NO_EFFECT = ""
@@ -32,7 +32,7 @@ class Address(NamedTuple):
     Parameters
     ----------
     home : str
-        The mapping that a slot stands in: empty for the method itself, ``alternatives.robust.`` for an alternative.
+        The mapping that a slot stands in: empty for the method itself, ``auxiliary.robust.`` for an auxiliary method.
     word : str
         The first word after it: a slot, most often.
     rest : str
@@ -59,10 +59,10 @@ def split(address: str) -> Address:
 
     Examples
     --------
-    >>> tuple(split("alternatives.robust.aggregation.box.size"))
-    ('alternatives.robust.', 'aggregation', 'box.size')
-    >>> split("alternatives.robust.aggregation.box.size").slot, split("matching_cost").is_slot
-    ('alternatives.robust.aggregation', True)
+    >>> tuple(split("auxiliary.robust.aggregation.box.size"))
+    ('auxiliary.robust.', 'aggregation', 'box.size')
+    >>> split("auxiliary.robust.aggregation.box.size").slot, split("matching_cost").is_slot
+    ('auxiliary.robust.aggregation', True)
     """
     home = _HOME.match(address)[0]  # type: ignore[index]
     word, _, rest = address[len(home) :].partition(".")
@@ -70,11 +70,11 @@ def split(address: str) -> Address:
 
 
 def names(home: str) -> list[str]:
-    """The alternatives that a home lies in, the outermost first.
+    """The auxiliary methods that a home lies in, the outermost first.
 
     Examples
     --------
-    >>> names("alternatives.a.alternatives.b.")
+    >>> names("auxiliary.a.auxiliary.b.")
     ['a', 'b']
     """
     return home.split(".")[1::2]
@@ -272,31 +272,31 @@ class Setting:
 
 
 def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
-    """What stands in each slot of a method and, in their order, its alternatives."""
+    """What stands in each slot of a method and, in their order, its auxiliary methods."""
     names = {slot: [one.stage.name for one in method.in_slot(slot)] for slot in SLOTS}
     found = {
         f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own)
         for slot, own in names.items()
         if own
     }
-    if method.alternatives:
-        found[f"{home}alternatives.use"] = ", ".join(name for name, _ in method.alternatives)
-    for name, other in method.alternatives:
-        found |= _uses(other, f"{home}alternatives.{name}.")
+    if method.auxiliary:
+        found[f"{home}auxiliary.use"] = ", ".join(name for name, _ in method.auxiliary)
+    for name, other in method.auxiliary:
+        found |= _uses(other, f"{home}auxiliary.{name}.")
     return found
 
 
 def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
-    """The slots of a method, and its alternatives, as a script of this seed writes them."""
+    """The slots of a method, and its auxiliary methods, as a script of this seed writes them."""
     found: dict[str, list[Step]] = {}
     for one in method.steps:
         own = {
             name: value for name, value in one.parameters.items() if (name, value) != ("seed", seed)
         }
         found.setdefault(one.stage.slot, []).append(replace(one, parameters=own))
-    others = {name: _slots(other, seed) for name, other in method.alternatives}
+    others = {name: _slots(other, seed) for name, other in method.auxiliary}
     return {slot: written(slot, own) for slot, own in found.items()} | (
-        {"alternatives": others} if others else {}
+        {"auxiliary": others} if others else {}
     )
 
 

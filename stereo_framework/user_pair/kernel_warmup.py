@@ -61,7 +61,7 @@ def _compile() -> None:
     scene = load_scene("synthetic/large-60x60x16")
     rest = {
         "include": DEFAULT,
-        "alternatives": None,
+        "auxiliary": None,
         "preprocessing": None,
         "matching_cost": "any_costs",
     }

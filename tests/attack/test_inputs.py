@@ -20,7 +20,7 @@ WORDS = {
     "SCENE": "frames: [left.png, right.png]\nsearch: {minimum: 0, maximum: 6}\n",
     "PAIR": "left.png right.png --disparities 0:6",
     "DEEP": "[" * 600,
-    "NEST": "alternatives: {a: " * 150,
+    "NEST": "auxiliary: {a: " * 150,
     "ENDS": "}" * 150,
     "DIGITS": "9" * 400,
     "MANY_DIGITS": "9" * 5000,

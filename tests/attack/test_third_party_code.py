@@ -134,9 +134,8 @@ def hidden_places(matcher, other):
     tiles = {"scheme": {"use": "tiles", "size": 64, "overlap": 16}}
     return {
         "method": BASE | {"methods": {"a": COMPARISON, "b": {"matcher": matcher}}},
-        "auxiliary method": BASE | chain | {"alternatives": auxiliary},
-        "auxiliary method of a method": BASE
-        | {"methods": {"a": chain | {"alternatives": auxiliary}}},
+        "auxiliary method": BASE | chain | {"auxiliary": auxiliary},
+        "auxiliary method of a method": BASE | {"methods": {"a": chain | {"auxiliary": auxiliary}}},
         "axis": BASE | {"matcher": other} | swept,
         "axes that move together": BASE | {"matcher": other} | zipped,
         "axis of a method": BASE | {"methods": {"a": {"matcher": other} | swept}},
@@ -144,13 +143,13 @@ def hidden_places(matcher, other):
         "include of a method": BASE | {"methods": {"a": {"include": "inner.yaml"}}},
         "include of an auxiliary method": BASE
         | chain
-        | {"alternatives": {"inner": {"include": "inner.yaml"}}},
+        | {"auxiliary": {"inner": {"include": "inner.yaml"}}},
         "scheme": BASE | {"matcher": matcher} | tiles,
         "plug-in beside it": BASE
         | {"plugins": ["stages.py"], "matcher": matcher, "refinement": ["of_the_plugin"]},
         "auxiliary method of an unknown stage": (
             BASE
-            | {"plugins": ["stages.py"], "alternatives": auxiliary}
+            | {"plugins": ["stages.py"], "auxiliary": auxiliary}
             | COMPARISON
             | {"optimization": "of_the_plugin"}
         ),

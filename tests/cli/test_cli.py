@@ -92,7 +92,7 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     assert "flat" in one
     assert "mask, scene" in one
     assert "box" not in one
-    assert "gets: disparity, alternatives, confidence" in cli("stages", "blend").stdout
+    assert "gets: disparity, auxiliary, confidence" in cli("stages", "blend").stdout
 
 
 def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, small_scenes, tmp_path):
@@ -101,18 +101,18 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, small_s
         "search": {"maximum": 8},
         "matching_cost": ["absolute_difference", "tenfold"],
         "refinement": ["blend"],
-        "alternatives": {"a": {"matcher": "flat"}},
+        "auxiliary": {"a": {"matcher": "flat"}},
         "methods": {"sum": {}, "whole": {"matcher": "flat"}},
         "sweep": {
             "grid": {
                 "matching_cost.tenfold.weight": [1, 2],
-                "alternatives.a.matcher.radius": [1, 3],
+                "auxiliary.a.matcher.radius": [1, 3],
             }
         },
     }
     path, out = script(every), tmp_path / "out"
     assert "no fault; 6 runs on synthetic" in cli("check", path).stdout
-    setting = ["--set", "alternatives.a.matcher.radius=1", "--set", "search.maximum=4"]
+    setting = ["--set", "auxiliary.a.matcher.radius=1", "--set", "search.maximum=4"]
     assert cli("run", path, *setting, "--out", out).exit_code == 0
     records = json.loads(
         cli("results", out, "--where", "matching_cost.tenfold.weight=2", "--json").stdout
@@ -129,13 +129,13 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, small_s
     assert (
         "flat"
         in cli(
-            "results", out, "--group", "alternatives.a.matcher.use", "--columns", "bad_pixels_all"
+            "results", out, "--group", "auxiliary.a.matcher.use", "--columns", "bad_pixels_all"
         ).stdout
     )
     assert cli("run", out / "script.resolved.yaml").exit_code == 0
     one_line(
-        cli("check", path, "--set", "alternatives.a.matcher.radius=0"),
-        "--set alternatives.a.matcher.radius: 0 is not a whole",
+        cli("check", path, "--set", "auxiliary.a.matcher.radius=0"),
+        "--set auxiliary.a.matcher.radius: 0 is not a whole",
     )
 
 

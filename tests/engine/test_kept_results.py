@@ -89,14 +89,14 @@ def test_two_methods_under_one_scheme_get_their_own_matches():
 
 @pytest.mark.parametrize("name", [name for name in CHANGES if name != "shape"])
 @pytest.mark.parametrize("both", [False, True])
-def test_alternatives_that_are_kept_are_those_of_the_same_pair(registry, name, both):
+def test_kept_views_of_auxiliary_methods_are_those_of_the_same_pair(registry, name, both):
     @stage("refinement", source="a test")
-    def of_alternative(disparity, alternatives):
-        return alternatives["first"].disparity.copy()
+    def copy_auxiliary_map(disparity, auxiliary):
+        return auxiliary["first"].disparity.copy()
 
-    method = PLAIN.having(refinement=[of_alternative], alternatives={"first": PLAIN})
+    method = PLAIN.having(refinement=[copy_auxiliary_map], auxiliary={"first": PLAIN})
     if both:
-        method = method.having(refinement=[of_alternative, left_right_check])
+        method = method.having(refinement=[copy_auxiliary_map, left_right_check])
     memo = {}
     for pair in (PAIR, replace(PAIR, **CHANGES[name]), PAIR):
         [(_, match)] = Walk([method], pair, kept=memo)

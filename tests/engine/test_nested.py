@@ -1,4 +1,4 @@
-"""Methods within methods: alternatives and schemes."""
+"""Methods within methods: auxiliary methods and schemes."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ ROBUST = Pipeline([squared_difference, step(box, size=3), winner_take_all, left_
 
 @pytest.fixture
 def seen(registry):
-    """A cost that counts its calls, and a refinement that looks at an alternative."""
+    """Return a cost that counts calls and a refinement that reads an auxiliary map."""
     calls = []
 
     @stage("matching_cost", **local)
@@ -34,15 +34,13 @@ def seen(registry):
         return absolute_difference(reference, match, search)
 
     @stage("refinement", **not_local)
-    def merge(disparity, alternatives, *, threshold: float = 1.0):
-        return np.where(
-            np.isnan(alternatives["robust"].disparity), np.float32(threshold), disparity
-        )
+    def merge(disparity, auxiliary, *, threshold: float = 1.0):
+        return np.where(np.isnan(auxiliary["robust"].disparity), np.float32(threshold), disparity)
 
     return calls, counted, merge
 
 
-def test_alternatives_are_matched_once_for_many_settings(seen):
+def test_auxiliary_methods_are_matched_once_for_many_settings(seen):
     calls, counted, merge = seen
     robust = PLAIN.having(matching_cost=counted)
     method = Pipeline([squared_difference, winner_take_all], {"robust": robust})
@@ -54,19 +52,19 @@ def test_alternatives_are_matched_once_for_many_settings(seen):
     found = dict(Walk(some, textured()))
     assert sorted(calls) == [-1, 1]
     assert not any(isinstance(outcome, Exception) for outcome in found.values())
-    # Another alternative is another method, though the stages are the same.
-    other = some[0].having(alternatives={"robust": robust.having(refinement=[median])})
+    # Another auxiliary method makes another method, though the stages are the same.
+    other = some[0].having(auxiliary={"robust": robust.having(refinement=[median])})
     assert other != some[0]
     calls.clear()
     dict(Walk([some[0], other], textured()))
     assert sorted(calls) == [-1, -1, 1, 1]
 
 
-def test_an_alternative_of_an_alternative_is_matched_once(seen):
+def test_an_auxiliary_method_of_an_auxiliary_method_is_matched_once(seen):
     calls, counted, merge = seen
     first = PLAIN.having(matching_cost=counted)
-    inner = PLAIN.having(refinement=[merge, left_right_check], alternatives={"robust": first})
-    outer = inner.having(alternatives={"robust": first, "inner": inner})
+    inner = PLAIN.having(refinement=[merge, left_right_check], auxiliary={"robust": first})
+    outer = inner.having(auxiliary={"robust": first, "inner": inner})
     scene = textured()
     outer(scene)
     assert sorted(calls) == [-1, 1]
@@ -77,10 +75,10 @@ def test_an_alternative_of_an_alternative_is_matched_once(seen):
     assert sorted(calls) == [-1, -1, 1, 1]
 
 
-def test_a_matcher_gets_the_alternatives_of_each_side(registry):
+def test_a_matcher_receives_the_auxiliary_maps_of_each_side(registry):
     @stage("matcher", **not_local)
-    def same(reference, match, search, alternatives):
-        return alternatives["first"].disparity.copy()
+    def same(reference, match, search, auxiliary):
+        return auxiliary["first"].disparity.copy()
 
     scene = textured()
     expected = PLAIN.having(refinement=[left_right_check])(scene)
@@ -89,30 +87,30 @@ def test_a_matcher_gets_the_alternatives_of_each_side(registry):
     assert np.isnan(found.disparity).any()
 
 
-def test_alternatives_nest_and_are_told(seen):
+def test_stages_of_nested_auxiliary_methods_have_addresses(seen):
     *_, merge = seen
-    inner = PLAIN.having(refinement=[merge], alternatives={"robust": ROBUST})
+    inner = PLAIN.having(refinement=[merge], auxiliary={"robust": ROBUST})
     method = Pipeline([absolute_difference, winner_take_all, merge], {"robust": inner})
     assert [address for address, _ in method.stages()][:3] == [
-        "alternatives.robust.alternatives.robust.matching_cost",
-        "alternatives.robust.alternatives.robust.aggregation.box",
-        "alternatives.robust.alternatives.robust.optimization",
+        "auxiliary.robust.auxiliary.robust.matching_cost",
+        "auxiliary.robust.auxiliary.robust.aggregation.box",
+        "auxiliary.robust.auxiliary.robust.optimization",
     ]
     scene = textured()
     match = method(scene)
-    assert match.seconds["alternatives"] > 0
+    assert match.seconds["auxiliary"] > 0
     with pytest.raises(
         ParameterError,
-        match=r"^refinement.merge: merge needs alternatives, and the method names none$",
+        match=r"^refinement.merge: merge needs auxiliary methods, and the method names none$",
     ):
         Pipeline([absolute_difference, winner_take_all, merge])
 
 
-def test_alternatives_count_in_memory(seen):
+def test_auxiliary_methods_count_in_memory(seen):
     *_, merge = seen
     shape, search = (1000, 1000), SearchRange(0, 99)
     cut = Pipeline([absolute_difference, potts, graph_cut])
-    method = PLAIN.having(refinement=[merge], alternatives={"robust": cut})
+    method = PLAIN.having(refinement=[merge], auxiliary={"robust": cut})
     plain = peak_memory([PLAIN], shape, search)
     assert peak_memory([cut], shape, search) == 3 * 4 * 1000 * 1000 * 100
     assert (

@@ -84,9 +84,9 @@ def stages(registry):
         )
 
     @stage("matching_cost", **local)
-    def cost(reference, match, search, mask, alternatives=None, *, largest: Positive = 99.0):
+    def cost(reference, match, search, mask, auxiliary=None, *, largest: Positive = 99.0):
         volume = absolute_difference(reference, match, search, truncation=largest)
-        return made(volume, volume.costs + mixed(mask, alternatives)[..., None])
+        return made(volume, volume.costs + mixed(mask, auxiliary)[..., None])
 
     @stage("aggregation", source="a test", halo=lambda size: size // 2)
     def near(volume, raw, reference, match, search, mask, *, size: PositiveInt = 3):
@@ -140,7 +140,7 @@ def stages(registry):
         status,
         mask,
         confidence,
-        alternatives=None,
+        auxiliary=None,
     ):
         about = mixed(
             reference,
@@ -152,7 +152,7 @@ def stages(registry):
             status,
             mask,
             confidence,
-            alternatives,
+            auxiliary,
         )
         found = np.where(about % 1 < 0.2, np.float32(np.nan), disparity + about)
         return np.where(np.isnan(disparity) & (about % 1 > 0.6), np.float32(1), found)
@@ -195,8 +195,8 @@ def beginning(method, pair, side):
     view.scene, view.levels = own.scene, None
     view.volume = view.raw = view.disparity = view.status = view.energy = None
     view.is_open = is_open
-    found = {name: matched(other, pair, side) for name, other in method.alternatives}
-    view.alternatives = {
+    found = {name: matched(other, pair, side) for name, other in method.auxiliary}
+    view.auxiliary = {
         name: View(one.disparity, one.status, one.search, one.confidence)
         for name, one in found.items()
     }
@@ -316,7 +316,7 @@ def matched(method, pair, side=0):
 # --- the comparison -----------------------------------------------------------------------------------------------------
 
 
-def any_method(rng, stages, alternatives):
+def any_method(rng, stages, auxiliary):
     """A method of some of the stages, in any number and order."""
 
     def some(most, *choices):
@@ -327,7 +327,7 @@ def any_method(rng, stages, alternatives):
         refinements = some(3, stages["beside"], stages["upper"])
         return Pipeline(
             [prepared, stages[str(rng.choice(["one_side", "both_sides"]))], refinements],
-            alternatives,
+            auxiliary,
         )
     costs = step(stages["cost"], largest=float(rng.choice([20, 99])))
     sizes = [step(stages["near"], size=size) for size in (1, 2, 3)]
@@ -349,7 +349,7 @@ def any_method(rng, stages, alternatives):
             some(2, stages["sure"], stages["agreed"]),
             some(3, stages["mix"], stages["across"], stages["upper"]),
         ],
-        alternatives,
+        auxiliary,
     )
 
 

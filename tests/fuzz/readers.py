@@ -114,7 +114,7 @@ def _seeds(*kinds: str) -> list[tuple[str, bytes]]:
 _YAML = (
     b"&a ", b"*a", b"<<: *a", b"!!int ", b"!!binary ", b"!!set ", b"? ", b"- ", b"[", b"]", b"{", b"}", b": ", b"|\n", b"\t", b"null", b"~", b".inf",
     b".nan", b"-.inf", b"1e400", b"9" * 30, b"-1", b"0", b"true", b"'", b'"', b"%YAML 1.1\n", b"---\n", b"\xef\xbb\xbf", b"\0", b"2001-01-01", b"include: ",
-    b"use: ", b"methods: ", b"sweep: ", b"grid: ", b"range: [0, 1, 1e-9]", b"alternatives: ", b"scheme: [pyramid]", b"matcher: opencv_sgbm", b"'../x'",
+    b"use: ", b"methods: ", b"sweep: ", b"grid: ", b"range: [0, 1, 1e-9]", b"auxiliary: ", b"scheme: [pyramid]", b"matcher: opencv_sgbm", b"'../x'",
 )  # fmt: skip
 _BINARY = (
     b"\0\0\0\0",

@@ -326,7 +326,7 @@ def test_the_start_reaches_the_lowest_and_the_highest_level_and_none_beyond(ends
 
 
 @pytest.mark.compiled
-def test_maps_of_an_alternative_are_the_start_of_both_sides(monkeypatch):
+def test_maps_of_an_auxiliary_method_are_the_start_of_both_sides(monkeypatch):
     scene, names, seen = load_scene("synthetic/slanted"), plane_paths.__wrapped__.__globals__, []
     filled = names["_filled"]
     monkeypatch.setitem(names, "_start", None)  # nobody makes another one

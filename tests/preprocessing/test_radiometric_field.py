@@ -96,7 +96,7 @@ def test_large_fields_are_computed_of_blocks():
     np.testing.assert_allclose(corrected, expected, atol=0.5)
 
 
-def test_which_alternative_is_the_look():
+def test_the_initial_map_is_that_of_the_named_auxiliary_method():
     image, search = np.full((2, 3), 9, np.uint8), SearchRange(0, 3)
     views = {"robust": look(np.zeros((2, 3))), "fine": look(np.full((2, 3), hole))}
     bright = image + np.uint8(7)
@@ -104,12 +104,12 @@ def test_which_alternative_is_the_look():
     assert (radiometric_field(bright, image, search, views, initial="fine")[0] == 16).all()
     with pytest.raises(
         ParameterError,
-        match=r"^radiometric_field.initial: names no alternative, and there are several; allowed: fine, robust$",
+        match=r"^radiometric_field.initial: names no auxiliary method, and there are several; allowed: fine, robust$",
     ):
         radiometric_field(image, image, search, views)
     with pytest.raises(
         ParameterError,
-        match=r"^radiometric_field.initial: no alternative 'robst'; allowed .*did you mean 'robust'\?$",
+        match=r"^radiometric_field.initial: no auxiliary method 'robst'; allowed .*did you mean 'robust'\?$",
     ):
         radiometric_field(image, image, search, views, initial="robst")
     with pytest.raises(ParameterError, match=r"^radiometric_field.sigma: 0.0 is not a number > 0"):

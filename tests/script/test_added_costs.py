@@ -44,20 +44,20 @@ def test_names_of_results():
         "matching_cost.window",
     ):
         assert key_fault(name) is None
-        assert key_fault(f"alternatives.a.alternatives.b.{name}") is None
+        assert key_fault(f"auxiliary.a.auxiliary.b.{name}") is None
     assert key_fault("matching_cost.tenfold.weigth").endswith(
         "did you mean 'matching_cost.tenfold.weight'?"
     )
-    assert key_fault("alternatives.a.matching_cost.tenfold.weigth").endswith(
-        "did you mean 'alternatives.a.matching_cost.tenfold.weight'?"
+    assert key_fault("auxiliary.a.matching_cost.tenfold.weigth").endswith(
+        "did you mean 'auxiliary.a.matching_cost.tenfold.weight'?"
     )
     assert (
-        "no such key 'alternatives.a.scene'; allowed words after alternatives.a.: aggregation, alternatives, "
-        in key_fault("alternatives.a.scene")
+        "no such key 'auxiliary.a.scene'; allowed words after auxiliary.a.: aggregation, auxiliary, "
+        in key_fault("auxiliary.a.scene")
     )
     assert (
         unit("matching_cost.absolute_difference.truncation")
         == unit("matching_cost.truncation")
         == "grey levels"
     )
-    assert unit("alternatives.a.aggregation.box.size") == "pixels"
+    assert unit("auxiliary.a.aggregation.box.size") == "pixels"

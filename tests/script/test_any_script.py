@@ -46,7 +46,7 @@ PARAMETERS = {
     "aggregation.box.size": [3, 5],
     "refinement.blend.weight": [1, 2],
 }
-HOMES = ["", "alternatives.a.", "alternatives.b.", "alternatives.a.alternatives.c."]
+HOMES = ["", "auxiliary.a.", "auxiliary.b.", "auxiliary.a.auxiliary.c."]
 
 # Most of what is put together blindly is wrong; a whole method to begin with makes some of it right.
 wholes = st.sampled_from(
@@ -67,16 +67,16 @@ some_slots = st.lists(
 mappings = st.builds(lambda whole, slots: {**whole, **slots}, wholes, some_slots)
 
 
-def _with_alternatives(inner):
+def _with_auxiliary_methods(inner):
     names = st.dictionaries(st.sampled_from("abc"), inner, min_size=1, max_size=2)
     return st.builds(
-        lambda mapping, others: mapping if others is ... else {**mapping, "alternatives": others},
+        lambda mapping, others: mapping if others is ... else {**mapping, "auxiliary": others},
         mappings,
         st.one_of(st.just(...), st.none(), names),
     )
 
 
-methods = _with_alternatives(_with_alternatives(mappings))
+methods = _with_auxiliary_methods(_with_auxiliary_methods(mappings))
 axes = st.one_of(
     st.tuples(st.sampled_from(HOMES), st.sampled_from(sorted(PARAMETERS))).map(
         lambda pair: ("".join(pair), PARAMETERS[pair[1]])

@@ -64,25 +64,25 @@ def test_many_settings_are_expanded_quickly_and_share_their_stages():
 
 
 @pytest.mark.usefixtures("tiny")
-def test_settings_share_the_alternatives_in_which_they_do_not_differ():
-    alternatives = {
+def test_settings_share_the_auxiliary_methods_in_which_they_do_not_differ():
+    auxiliary = {
         "a": {
             "include": "window",
             "refinement": "blend",
-            "alternatives": {"b": {"matcher": "flat"}},
+            "auxiliary": {"b": {"matcher": "flat"}},
         }
     }
     sweep = {
         "grid": {
-            "alternatives.a.aggregation.box.size": [3, 5],
-            "alternatives.a.alternatives.b.matcher": ["flat", "dice"],
+            "auxiliary.a.aggregation.box.size": [3, 5],
+            "auxiliary.a.auxiliary.b.matcher": ["flat", "dice"],
         }
     }
     runs = load(
-        {"include": "window", "refinement": "blend", "alternatives": alternatives, "sweep": sweep}
+        {"include": "window", "refinement": "blend", "auxiliary": auxiliary, "sweep": sweep}
     ).settings
-    outer = [run.pipeline.alternatives[0][1] for run in runs]
-    assert (len(set(map(id, outer))), len({id(one.alternatives[0][1]) for one in outer})) == (4, 2)
+    outer = [run.pipeline.auxiliary[0][1] for run in runs]
+    assert (len(set(map(id, outer))), len({id(one.auxiliary[0][1]) for one in outer})) == (4, 2)
 
 
 def test_a_script_that_is_tuned_may_have_any_number_of_settings():

@@ -153,8 +153,8 @@ def test_a_resolved_script_has_the_same_settings():
             "optimization.edge_threshold: has no effect on any disparity map, because semi_global reads",
         ),
         (
-            {"optimization": "icm", "alternatives": {"robust": {"include": "window"}}},
-            "alternatives.robust: has no effect on any disparity map, because no stage reads the map",
+            {"optimization": "icm", "auxiliary": {"robust": {"include": "window"}}},
+            "auxiliary.robust: has no effect on any disparity map, because no stage reads the map",
         ),
     ],
 )

@@ -72,7 +72,7 @@ def test_paths_of_axes_and_overrides(folder):
 
 def test_maps_stand_instead_of_all_slots(folder):
     (folder / "a.yaml").write_text(
-        "include: ssd\nrefinement: [median]\nconfidence: [left_right_consistency]\nscheme: pyramid\nalternatives: {other: {include: sgm}}\n"
+        "include: ssd\nrefinement: [median]\nconfidence: [left_right_consistency]\nscheme: pyramid\nauxiliary: {other: {include: sgm}}\n"
         "sweep: {grid: {refinement.median.size: [3, 5], aggregation.box.size: [3, 5]}}\n"
         "methods:\n  theirs: {maps: maps}\n  ours: {confidence: []}\n  both: {matcher: {use: maps, place: maps}, confidence: [], scheme: []}\n"
     )

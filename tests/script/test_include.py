@@ -28,16 +28,16 @@ def test_files_that_are_no_scripts(write, tmp_path):
 
 def test_loops(write):
     write(
-        a="include: window\nalternatives: {x: {alternatives: {y: {include: b.yaml}}}}\n",
-        b="alternatives: {x: {include: a.yaml}}\n",
+        a="include: window\nauxiliary: {x: {auxiliary: {y: {include: b.yaml}}}}\n",
+        b="auxiliary: {x: {include: a.yaml}}\n",
     )
     circle = {"matcher": "flat", "refinement": "blend"}
-    circle["alternatives"] = {"itself": circle}
-    write(alias="matcher: winner\nalternatives: &a {x: {alternatives: *a}}\n")
+    circle["auxiliary"] = {"itself": circle}
+    write(alias="matcher: winner\nauxiliary: &a {x: {auxiliary: *a}}\n")
     for source, said in (
         (
             "a.yaml",
-            r"b\.yaml:1:29: alternatives\.x\.include: an include loop: a\.yaml > b\.yaml > a\.yaml",
+            r"b\.yaml:1:26: auxiliary\.x\.include: an include loop: a\.yaml > b\.yaml > a\.yaml",
         ),
         (circle, "^script: not a script: nested too deeply, or a mapping inside itself$"),
         ("alias.yaml", "an alias inside its own anchor"),

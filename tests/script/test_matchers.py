@@ -67,7 +67,7 @@ def test_pipelines_by_hand_refuse_the_same():
     scenic, flat = (step(find("matcher", name).function) for name in ("scenic", "flat"))
     with pytest.raises(
         ParameterError,
-        match=r"^alternatives\.x\.matcher: scenic needs the scene, and whole makes pairs without one$",
+        match=r"^auxiliary\.x\.matcher: scenic needs the scene, and whole makes pairs without one$",
     ):
         Pipeline([flat, find("scheme", "whole").function], {"x": Pipeline([scenic])})
     with pytest.raises(

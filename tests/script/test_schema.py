@@ -69,9 +69,9 @@ def test_every_parameter_is_described_with_its_default(of_all):
     assert of_all.schema["$defs"]["aggregation.box"]["properties"]["size"]["minimum"] == 1
 
 
-ALTERNATIVES = {
+AUXILIARY = {
     "refinement": "blend",
-    "alternatives": {"a": {"include": "ssd", "alternatives": {"b-2": {"matcher": "flat"}}}},
+    "auxiliary": {"a": {"include": "ssd", "auxiliary": {"b-2": {"matcher": "flat"}}}},
 }
 WRONG = [
     WINDOW | {"matcher": "flat"},
@@ -84,16 +84,16 @@ WRONG = [
     WINDOW | {"matching_cost": [{"use": "tenfold", "weight": 0}]},
     WINDOW | {"matching_cost": [{"use": "tenfold", "weight": None}]},
     WINDOW | {"matching_cost": [{"use": "tenfold", "scale": "3"}]},
-    WINDOW | {"alternatives": {}},
-    WINDOW | {"alternatives": {"a.b": {"matcher": "flat"}}},
-    WINDOW | {"alternatives": {"a": {"matcher": "flat", "seed": 3}}},
-    WINDOW | {"alternatives": {"a": {"matcher": "flat", "optimization": "winner_take_all"}}},
-    WINDOW | ALTERNATIVES | {"sweep": {"grid": {"alternatives.a.seed": [1]}}},
+    WINDOW | {"auxiliary": {}},
+    WINDOW | {"auxiliary": {"a.b": {"matcher": "flat"}}},
+    WINDOW | {"auxiliary": {"a": {"matcher": "flat", "seed": 3}}},
+    WINDOW | {"auxiliary": {"a": {"matcher": "flat", "optimization": "winner_take_all"}}},
+    WINDOW | AUXILIARY | {"sweep": {"grid": {"auxiliary.a.seed": [1]}}},
 ]
 
 
 @pytest.mark.parametrize("script", WRONG)
-def test_matchers_sums_and_alternatives_that_load_refuses_are_refused(tiny, validator, script):
+def test_matchers_sums_and_auxiliary_methods_that_load_refuses_are_refused(tiny, validator, script):
     assert not validator().is_valid(script)
     with pytest.raises(ScriptError):
         load(script)

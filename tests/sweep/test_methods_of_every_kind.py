@@ -1,4 +1,4 @@
-"""Matchers, sums of costs, schemes and alternatives in a sweep: identity, sharing, workers, stored results."""
+"""Matchers, sums of costs, schemes and auxiliary methods in a sweep: identity, sharing, workers, stored results."""
 
 import itertools
 
@@ -15,9 +15,9 @@ SCRIPT = {
     "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30}],
     "optimization": "winner_take_all",
     "refinement": "blend",
-    "alternatives": {"a": {"include": "window"}, "b": {"matcher": "flat"}},
+    "auxiliary": {"a": {"include": "window"}, "b": {"matcher": "flat"}},
     "sweep": {
-        "grid": {"alternatives.a.aggregation.box.size": [1, 3], "refinement.blend.weight": [1, 2]}
+        "grid": {"auxiliary.a.aggregation.box.size": [1, 3], "refinement.blend.weight": [1, 2]}
     },
     "methods": {
         "sum": {"sweep": {"grid": {"matching_cost.tenfold.weight": [1, 2]}}},
@@ -61,11 +61,11 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
         identity(matching_cost=costs[::-1]),
         identity(matching_cost=costs[:1]),
         identity(matching_cost=costs[0]),
-        identity("alternatives.a.aggregation.box.size=3"),
-        identity("alternatives.b.matcher.height=3"),
-        identity("alternatives.b={alternatives: {c: {matcher: flat}}}"),
-        # Stages get alternatives in their order.
-        identity(alternatives=dict(reversed(SCRIPT["alternatives"].items()))),
+        identity("auxiliary.a.aggregation.box.size=3"),
+        identity("auxiliary.b.matcher.height=3"),
+        identity("auxiliary.b={auxiliary: {c: {matcher: flat}}}"),
+        # Stages receive auxiliary maps in their order.
+        identity(auxiliary=dict(reversed(SCRIPT["auxiliary"].items()))),
         identity("scheme=whole"),
         identity("confidence=sure"),
     ]
@@ -80,7 +80,7 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
 
 def test_processes_get_them(small_scenes):
     script = {
-        "alternatives": {"a": {"include": "window"}},
+        "auxiliary": {"a": {"include": "window"}},
         "preprocessing": {"use": "radiometric_field", "initial": "a"},
         "matching_cost": ["absolute_difference", {"use": "census", "weight": 2}],
         "optimization": "winner_take_all",
