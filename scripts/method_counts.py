@@ -182,7 +182,7 @@ def v2_percentages(script: Any, overrides: Sequence[str] = ()) -> dict[str, Any]
     """Measure the twelve percentages of bad pixels of Middlebury v2, and their means."""
     content = {
         "methods": {"method": script},
-        "evaluation": {"protocol": {"base": "middlebury-v2", "measures": ["bad_pixels"]}},
+        "evaluation": {"protocol": {"base": "middlebury-v2", "metrics": ["bad_pixels"]}},
     }
     results = results_by_scene(content, V2, overrides)
     percentages: dict[str, Any] = {}
@@ -251,7 +251,7 @@ def _winners_of_ad_census() -> dict[str, list[Disparity]]:
 
 def percentages_of_patch_match() -> dict[str, Any]:
     """Measure `patch_match` on Middlebury v2, also with rounded disparities on tsukuba."""
-    protocol = {"base": "middlebury-v2", "measures": ["bad_pixels"]}
+    protocol = {"base": "middlebury-v2", "metrics": ["bad_pixels"]}
     percentages = []
     percentages_rounded = []
     for name, result in results_by_scene("patch_match", V2).items():

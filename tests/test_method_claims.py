@@ -90,7 +90,7 @@ def results_row(table, method):
 # --- stable and stratified matching -----------------------------------------------------------------------------------
 
 
-def test_errors_of_stable_matching_on_teddy_are_printed_with_measure_and_margins():
+def test_errors_of_stable_matching_on_teddy_are_printed_with_metric_and_margins():
     counts = {
         method: COUNTS["margins"][method]["alpha 50, beta 0.1"]["teddy"]
         for method in ("csm", "stratified")

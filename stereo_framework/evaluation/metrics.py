@@ -117,8 +117,8 @@ class Metric:
     compute: Callable[..., float] | None = None
     pooled: Pooled = ""
 
-    def measure(self, seen: Any, protocol: Any, **threshold: float) -> float:
-        """The value of the metric under a protocol, for what it is about."""
+    def value(self, seen: Any, protocol: Any, **threshold: float) -> float:
+        """Return the value of the metric for an object of its kind, under a protocol."""
         assert self.compute is not None, "HCI metrics are measured together"
         given = {"threshold": protocol.thresholds[0], **threshold}
         return self.compute(
@@ -149,7 +149,7 @@ class Metric:
                 for t in protocol.thresholds
             ]
         return {
-            "_".join(filter(None, (name, place))): self.measure(one, protocol, **threshold)
+            "_".join(filter(None, (name, place))): self.value(one, protocol, **threshold)
             for name, threshold in measured
             for place, one in seen.items()
         }
@@ -458,8 +458,8 @@ _TABLE = (
     Metric("hci_missed_structures", "count", "lower", "subsets", _MISSED),
 )
 
-METRICS: Registry[Metric] = Registry("measure", {metric.name: metric for metric in _TABLE})
-"""All measures by name."""
+METRICS: Registry[Metric] = Registry("metric", {metric.name: metric for metric in _TABLE})
+"""All metrics by name."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
     {

@@ -312,7 +312,7 @@ def write_pictures(
     )
     if views := predictions(scene, disparity, protocol):
         errors = {
-            place: METRICS["predict_err"].measure(view, protocol) for place, view in views.items()
+            place: METRICS["predict_err"].value(view, protocol) for place, view in views.items()
         }
         title = f"{scene.name}: {protocol.prediction} prediction"
         save_picture(name("prediction"), prediction_figure(views, errors, title))

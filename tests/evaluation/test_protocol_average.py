@@ -9,7 +9,7 @@ from stereo_framework.evaluation.protocols import average
 
 PIXELS = {
     "base": "kitti2015",
-    "measures": ["bad_pixels", "rms_error", "A50", "pixels"],
+    "metrics": ["bad_pixels", "rms_error", "A50", "pixels"],
     "regions": ["nonocc", "background_nonocc"],
 }
 
