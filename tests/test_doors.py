@@ -24,8 +24,8 @@ def off_by(disparity, truth, mask, *, threshold):
 
 
 @sf.metric(unit="grey levels", better="higher", source="Nobody 2026, equation 2")
-def darkest(prediction, image, visible):
-    return image[visible].min()
+def darkest(prediction, image, predicted):
+    return image[predicted].min()
 
 
 @sf.reader(".raw16", kind="disparity")

@@ -225,7 +225,7 @@ def _predict_err(view: View, *, count_grey_holes: bool, partial_shuffle: float) 
 
 def _view(function: Callable[..., float], view: View) -> float:
     prediction, real = view
-    return function(prediction.image, real, prediction.visible)
+    return function(prediction.image, real, prediction.predicted)
 
 
 def _auc_ratio(order: Sparsification) -> float:
@@ -282,7 +282,7 @@ _SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
 _HU = "area under error rate over density, surest first (Hu & Mordohai 2012)"
 _MATCHED, _VIEW = (
     "pixels inside the border that have an estimate",
-    "squared differences of visible pixels",
+    "squared differences of predicted pixels",
 )
 _REFERENCE = "without truth: pixels off a reference map by more than "
 _COVERAGE, _MISSED = (
@@ -385,7 +385,7 @@ _TABLE = (
         "-1..1",
         "higher",
         "frame",
-        _WANG + ", on visible pixels",
+        _WANG + ", on predicted pixels",
         partial(_view, structural_similarity),
     ),
     _of_reference(

@@ -30,7 +30,7 @@ from stereo_framework.io import read_bytes
 F = TypeVar("F", bound=Callable[..., float])
 
 _REGION = ("disparity", "truth", "mask", "given", "calibration")
-_FRAME = ("prediction", "image", "visible")
+_FRAME = ("prediction", "image", "predicted")
 
 
 @checked()
@@ -61,7 +61,7 @@ def metric(
 
         - ``disparity``, ``truth``, ``mask`` (float32 px, float32 px, bool; rows, columns), and perhaps ``given`` (the map before anything was filled, NaN =
           no estimate) and ``calibration``: in each region of the protocol, NAME_REGION;
-        - ``prediction``, ``image`` (the predicted view and the real one, uint8) and perhaps ``visible`` (bool): in each predicted frame, NAME_FRAME.
+        - ``prediction``, ``image`` (the predicted view and the real one, uint8) and perhaps ``predicted`` (bool): in each predicted frame, NAME_FRAME.
 
         Keyword-only parameters are choices of the protocol: its fields by name, or ``threshold``, the main one.
 
@@ -150,7 +150,7 @@ def _check_texts(name: str, **texts: Any) -> None:
 
 def _view(seen: Any) -> Mapping[str, Any]:
     prediction, image = seen
-    return {"prediction": prediction.image, "visible": prediction.visible, "image": image}
+    return {"prediction": prediction.image, "predicted": prediction.predicted, "image": image}
 
 
 def describe_metrics(names: Iterable[str]) -> str:

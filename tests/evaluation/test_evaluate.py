@@ -38,9 +38,9 @@ def test_names_and_units(scene, off, bad):
 
 def test_regions_are_told_apart(scene):
     statistics = evaluate(np.full((30, 40), 2, np.float32), scene)
-    square, evaluated, hidden = 10 * 10, 26 * 36, 10 * 6
+    square, evaluated, occ = 10 * 10, 26 * 36, 10 * 6
     assert statistics["bad_pixels_all"] == pytest.approx(100 * square / evaluated)
-    assert statistics["bad_pixels_nonocc"] == pytest.approx(100 * square / (evaluated - hidden))
+    assert statistics["bad_pixels_nonocc"] == pytest.approx(100 * square / (evaluated - occ))
     assert statistics["bad_pixels_occ"] == 0
 
 

@@ -16,13 +16,13 @@ PIXELS = {
 
 def scene(pixels, bad, rms, pixels_behind, bad_behind):
     """Statistics of a scene; a quantile, which has no average over pixels, among them."""
-    visible = {
+    nonocc = {
         "pixels_nonocc": pixels,
         "bad_pixels_nonocc": bad,
         "rms_error_nonocc": rms,
         "A50_nonocc": 1.0,
     }
-    return visible | {
+    return nonocc | {
         "pixels_background_nonocc": pixels_behind,
         "bad_pixels_background_nonocc": bad_behind,
     }

@@ -65,7 +65,7 @@ def test_middlebury_v2():
 
 
 def test_middlebury_v3():
-    # Half size: errors count double. 8 pixels are known, 6 of them visible.
+    # Half size: errors count double. 8 pixels are known, 6 of them non-occluded.
     truth = _map([2, 4, 6], [NAN, 4, 4], [4, 4, 4])
     nonocc = np.array([[0, 1, 1], [1, 1, 1], [1, 0, 1]], bool)
     scene = _masked(truth, {"nonocc": nonocc}, reduction=2, largest_disparity=7.0)
