@@ -63,13 +63,13 @@ def _copied(pair: Pair) -> None:
 
 
 def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, float, int]:
-    """Seconds, bytes, bad pixels among the visible ones in percent (NaN of a copy), and the size of the tiles, 0 without."""
+    """Seconds, bytes, bad pixels among the non-occluded ones in percent (NaN of a copy), and the size of the tiles, 0 without."""
     cv2.setNumThreads(count)
     if name == "pandora":
         resource.setrlimit(resource.RLIMIT_AS, (20 * 2**30, 20 * 2**30))
     with threads(count):
         method_call(name, _grey(SMALL)[0], most)[0]()
-        pair, truth, visible = _grey(size)
+        pair, truth, nonocc = _grey(size)
         run, parts = method_call(name, pair, most)
         Path("/proc/self/clear_refs").write_text("5")
         before, start = held("VmRSS"), time.perf_counter()
@@ -77,7 +77,7 @@ def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, 
         seconds, taken = time.perf_counter() - start, held("VmHWM") - before
         if name == "pandora":
             taken = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    bad = np.nan if found is None else 100 * (~(np.abs(found - truth) <= 1))[visible].mean()
+    bad = np.nan if found is None else 100 * (~(np.abs(found - truth) <= 1))[nonocc].mean()
     return seconds, taken, float(bad), parts
 
 

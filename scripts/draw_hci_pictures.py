@@ -29,7 +29,7 @@ def main() -> None:
     )
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
-    protocol = {"base": "taxonomy2002", "measures": "hci", "name": "taxonomy2002, HCI metrics"}
+    protocol = {"base": "taxonomy2002", "metrics": "hci", "name": "taxonomy2002, HCI metrics"}
     results = []
     for method in METHODS:
         script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
@@ -44,7 +44,7 @@ def main() -> None:
     subsets = hci_subsets(scene)
     save_picture(out / "subsets.png", subsets_figure(scene.reference, subsets))
     scores = {
-        name: metric.measure(map_, scene.truth, subsets) for name, metric in HCI_METRICS.items()
+        name: metric.compute(map_, scene.truth, subsets) for name, metric in HCI_METRICS.items()
     }
     save_picture(
         out / "metrics.png", metrics_figure(scene.reference, scores, f"{scene.name}, {SHOWN}")

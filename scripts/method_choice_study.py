@@ -48,7 +48,7 @@ DEFAULTS = {
 
 TRUE = {
     "base": "taxonomy2002",
-    "measures": ["bad_pixels"],
+    "metrics": ["bad_pixels"],
     "regions": ["nonocc"],
     "prediction": "none",
     "border": 0,

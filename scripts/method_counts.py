@@ -46,7 +46,7 @@ class Counts(NamedTuple):
     ----------
     matched : float
         Share of the non-occluded pixels with truth that have an estimate.
-    wrong_of_visible : float
+    wrong_of_nonocc : float
         Share of these estimates that are off by more than 1 pixel.
     wrong_of_all : float
         Share of the estimates that are off by more than 1 pixel, among the estimates at all
@@ -54,7 +54,7 @@ class Counts(NamedTuple):
     """
 
     matched: float
-    wrong_of_visible: float
+    wrong_of_nonocc: float
     wrong_of_all: float
 
 
@@ -62,15 +62,15 @@ def count_matches(disparity: Disparity, scene: Scene) -> Counts:
     """Count the estimates of a disparity map, and those off by more than 1 pixel."""
     assert scene.truth is not None, "all scenes of the list have truth"
     has_truth = np.isfinite(scene.truth)
-    visible = has_truth & scene.mask("nonocc")
+    nonocc = has_truth & scene.mask("nonocc")
     estimated = np.isfinite(disparity)
     wrong = np.abs(disparity - scene.truth) > 1
-    visible_matches = estimated & visible
+    nonocc_matches = estimated & nonocc
     matches = estimated & has_truth
     return Counts(
-        matched=percent(np.count_nonzero(visible_matches), np.count_nonzero(visible)),
-        wrong_of_visible=percent(
-            np.count_nonzero(visible_matches & wrong), np.count_nonzero(visible_matches)
+        matched=percent(np.count_nonzero(nonocc_matches), np.count_nonzero(nonocc)),
+        wrong_of_nonocc=percent(
+            np.count_nonzero(nonocc_matches & wrong), np.count_nonzero(nonocc_matches)
         ),
         wrong_of_all=percent(np.count_nonzero(matches & wrong), np.count_nonzero(matches)),
     )
@@ -182,7 +182,7 @@ def v2_percentages(script: Any, overrides: Sequence[str] = ()) -> dict[str, Any]
     """Measure the twelve percentages of bad pixels of Middlebury v2, and their means."""
     content = {
         "methods": {"method": script},
-        "evaluation": {"protocol": {"base": "middlebury-v2", "measures": ["bad_pixels"]}},
+        "evaluation": {"protocol": {"base": "middlebury-v2", "metrics": ["bad_pixels"]}},
     }
     results = results_by_scene(content, V2, overrides)
     percentages: dict[str, Any] = {}
@@ -251,7 +251,7 @@ def _winners_of_ad_census() -> dict[str, list[Disparity]]:
 
 def percentages_of_patch_match() -> dict[str, Any]:
     """Measure `patch_match` on Middlebury v2, also with rounded disparities on tsukuba."""
-    protocol = {"base": "middlebury-v2", "measures": ["bad_pixels"]}
+    protocol = {"base": "middlebury-v2", "metrics": ["bad_pixels"]}
     percentages = []
     percentages_rounded = []
     for name, result in results_by_scene("patch_match", V2).items():
@@ -288,11 +288,11 @@ def errors_above_fine_on_teddy() -> dict[str, float]:
     scene_name = "middlebury2003/teddy"
     scene = load_scene(scene_name)
     assert scene.truth is not None, "teddy has truth"
-    visible = np.isfinite(scene.truth) & scene.mask("nonocc")
+    nonocc = np.isfinite(scene.truth) & scene.mask("nonocc")
     wrong = {}
     for method in ("fine", "fast", "sgm", "census", "window"):
         [result] = results_by_scene(method, [scene_name]).values()
-        is_correct = np.abs(result.disparity - scene.truth)[visible] <= 1
+        is_correct = np.abs(result.disparity - scene.truth)[nonocc] <= 1
         wrong[method] = percent(np.count_nonzero(~is_correct), is_correct.size)
     return {method: round(share - wrong["fine"], 4) for method, share in wrong.items()}
 

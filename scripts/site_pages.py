@@ -151,7 +151,7 @@ def _rows_of_method(name: str, docs: Path) -> str:
                 if cells[0] == f"`{name}`":
                     seconds = cells[header.index("seconds")] if "seconds" in header else ""
                     rows.append([link, header[1], cells[1], f"{place} of {len(lines)}", seconds])
-    return table(["scenes", "measure", "bad pixels, %", "place", "seconds"], rows)
+    return table(["scenes", "metric", "bad pixels, %", "place", "seconds"], rows)
 
 
 def _slug(heading: str) -> str:

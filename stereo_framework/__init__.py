@@ -28,7 +28,7 @@ _NAMES = {
     "engine.pipeline": ["Pipeline"],
     "engine.step": ["Step", "step"],
     "evaluation": ["evaluate"],
-    "evaluation.user_metrics": ["measure"],
+    "evaluation.user_metrics": ["metric"],
     "evaluation.protocols": ["protocol"],
     "figures.chart": ["chart"],
     "figures.notebook": ["plot", "show"],
@@ -72,7 +72,7 @@ __all__ = [
     "load_pair",
     "load_scene",
     "match",
-    "measure",
+    "metric",
     "pair_scene",
     "plot",
     "protocol",
@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     from stereo_framework.engine.step import Step, step
     from stereo_framework.evaluation.evaluate import evaluate
     from stereo_framework.evaluation.protocols import protocol
-    from stereo_framework.evaluation.user_metrics import measure
+    from stereo_framework.evaluation.user_metrics import metric
     from stereo_framework.figures.chart import chart
     from stereo_framework.figures.notebook import plot, show
     from stereo_framework.io import reader

@@ -23,8 +23,8 @@ def _wrong(rows, name, column, value):
 def _contradicting(a, b):
     """Two methods with the same BMP, and the same SZE, in all regions."""
     return {
-        measure: DataFrame([[first] * 3, [second] * 3], ["a", "b"])
-        for measure, (first, second) in {"BMP": a, "SZE": b}.items()
+        metric: DataFrame([[first] * 3, [second] * 3], ["a", "b"])
+        for metric, (first, second) in {"BMP": a, "SZE": b}.items()
     }
 
 

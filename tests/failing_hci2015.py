@@ -20,7 +20,7 @@ def made(scene, method, **values):
 
 
 def ranks_as(*orders):
-    """The same ranks of methods by every measure; those of the existing measures are the first order's, those of the metrics the last one's."""
+    """The same ranks of methods by every metric; those of the existing metrics are the first order's, those of the HCI metrics the last one's."""
     by = [{name: i + 1 for i, name in enumerate(order)} for order in orders]
     return DataFrame({c: by[-1] if c in GEOMETRIC else by[0] for c in COLUMNS})
 
@@ -42,7 +42,7 @@ def _three(last):
 
 
 def _pairs(*values):
-    """Two measures of methods."""
+    """Two metrics of methods."""
     return DataFrame(values, columns=["F", "G"])
 
 
@@ -63,7 +63,7 @@ _FIVE = DataFrame(published_table("hci2015", "figure5").rows)
 
 
 def r2(value, **pairs):
-    """r² of every two measures, other ones where they are named, ``RMS_F_por``."""
+    """r² of every two metrics, other ones where they are named, ``RMS_F_por``."""
     found = DataFrame(value, list(COLUMNS), list(COLUMNS))
     for a, b in itertools.permutations(COLUMNS, 2):
         if (own := pairs.get(f"{a}_{b}".replace(".", ""))) is not None:
@@ -99,7 +99,7 @@ def _weighted(fine):
 
 
 def _printed(**keys):
-    """What the text prints, by the names of measures."""
+    """What the text prints, by the names of metrics."""
     return DataFrame(
         {column: raw_table("hci2015", "text_values")[key] for column, key in keys.items()}
     )

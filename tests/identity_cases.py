@@ -402,18 +402,18 @@ for _part in ("limit", "table", "array", "method", "function", "bound", "partial
     )
 
 
-@case("program: a measure in a notebook")
+@case("program: a metric in a notebook")
 def _(folder):
     for value in (1, 2):
         typed_in_a_notebook(f"""
-            from stereo_framework import measure
+            from stereo_framework import metric
             def helper():
                 return {value}
-            @measure(unit="px", better="lower")
-            def typed_measure(disparity, truth, mask):
+            @metric(unit="px", better="lower")
+            def typed_metric(disparity, truth, mask):
                 return helper()
             """)
-        yield Run({**WINDOW, "evaluation": {"measures": ["typed_measure"]}}, dots())
+        yield Run({**WINDOW, "evaluation": {"metrics": ["typed_metric"]}}, dots())
 
 
 @case("program: a reader of disparity maps in a notebook")

@@ -19,7 +19,7 @@ def _cubic(row, x):
 
 
 def inverse(frame, disparity, shift, gap):
-    """Inverse prediction of a grey frame: float values, NaN where nothing is visible."""
+    """Inverse prediction of a grey frame: float values, NaN where nothing is predicted."""
     moved = np.float32(shift) * disparity
     arrived = render(moved, disparity, shift, gap)
     result = np.full(frame.shape, np.nan)

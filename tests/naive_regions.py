@@ -49,8 +49,8 @@ def render(values, disparity, shift, gap):
 
 def occluded(truth, direction, gap):
     there = render(truth, truth, direction, gap)
-    visible = np.where(np.isfinite(there), 255, 0)
-    back = render(visible, there, -direction, gap)
+    shown = np.where(np.isfinite(there), 255, 0)
+    back = render(shown, there, -direction, gap)
     return ~(back == 255)
 
 

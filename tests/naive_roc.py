@@ -20,11 +20,11 @@ def from_one(truth):
         if x + 1 in known and abs(truth[x] - truth[x + 1]) <= TOLERANCE:
             between = range(column(x, truth[x]) + 1, column(x + 1, truth[x + 1]))
             hits += [(j, (truth[x] + truth[x + 1]) / 2) for j in between]
-    visible = {}
+    nonocc = {}
     for x in known:
         j = column(x, truth[x])
         if 0 <= j < columns and not any(k == j and d - truth[x] > TOLERANCE for k, d in hits):
-            visible[x] = j
+            nonocc[x] = j
     hit = {j for j, _ in hits if 0 <= j < columns}
     unknown = set()
     for x in range(columns):
@@ -34,24 +34,24 @@ def from_one(truth):
         low = column(before[-1], truth[before[-1]]) + 1 if before else 0
         high = column(after[0], truth[after[0]]) if after else columns
         unknown |= set(range(max(low, 0), min(high, columns)))
-    return visible, hit, unknown - hit
+    return nonocc, hit, unknown - hit
 
 
 def from_both(truth, match_truth):
     columns = len(truth)
-    visible, hit = {}, set()
+    nonocc, hit = {}, set()
     for x in range(columns):
         if np.isfinite(truth[x]):
             j = column(x, truth[x])
             if 0 <= j < columns and abs(match_truth[j] - truth[x]) <= TOLERANCE:
-                visible[x] = j
+                nonocc[x] = j
     for j in range(columns):
         if np.isfinite(match_truth[j]):
             x = column(j, -match_truth[j])
             if 0 <= x < columns and abs(truth[x] - match_truth[j]) <= TOLERANCE:
                 hit.add(j)
     unknown = {j for j in range(columns) if not np.isfinite(match_truth[j])}
-    return visible, hit | set(visible.values()), unknown
+    return nonocc, hit | set(nonocc.values()), unknown
 
 
 def map_errors(disparity, truth, match_truth=None, direction=1, evaluated=None, radius=2):
@@ -71,13 +71,11 @@ def map_errors(disparity, truth, match_truth=None, direction=1, evaluated=None, 
 
 def _row(disparity, truth, match_truth, evaluated, radius):
     columns = len(truth)
-    visible, hit, unknown = (
-        from_one(truth) if match_truth is None else from_both(truth, match_truth)
-    )
+    nonocc, hit, unknown = from_one(truth) if match_truth is None else from_both(truth, match_truth)
     dont_care = {x for x in range(columns) if not (np.isfinite(truth[x]) and evaluated[x])}
     ends = set()
-    for x, j in visible.items():
-        joined = [k in visible and abs(truth[k] - truth[x]) <= TOLERANCE for k in (x - 1, x + 1)]
+    for x, j in nonocc.items():
+        joined = [k in nonocc and abs(truth[k] - truth[x]) <= TOLERANCE for k in (x - 1, x + 1)]
         if not all(joined):
             ends.add((x, j))
     boundary = {
@@ -91,13 +89,13 @@ def _row(disparity, truth, match_truth, evaluated, radius):
     for x, j in result.items():
         if x in dont_care or j in unknown or (x, j) in boundary:
             continue
-        if x in visible and abs(disparity[x] - truth[x]) <= TOLERANCE:
+        if x in nonocc and abs(disparity[x] - truth[x]) <= TOLERANCE:
             continue
-        if x not in visible and j not in hit:  # columns out of view are not hit
+        if x not in nonocc and j not in hit:  # columns out of view are not hit
             false_positives += 1
         else:
             mismatches += 1
-    for x, j in visible.items():
+    for x, j in nonocc.items():
         if x not in dont_care and (x, j) not in boundary:
             correspondences += 1
             false_negatives += x not in result and j not in result.values()

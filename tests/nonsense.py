@@ -262,7 +262,7 @@ CALLS = {
             "truncation": 5,
         },
     ),
-    "measure": (sf.measure, {"unit": "px", "better": "lower", "source": "a", "pooled": "mean"}),
+    "metric": (sf.metric, {"unit": "px", "better": "lower", "source": "a", "pooled": "mean"}),
     "pair_scene": (
         sf.pair_scene,
         {

@@ -1,4 +1,4 @@
-"""What users add by the doors of the package: a measure, a data set, a reader, a protocol; one plug-in file with one of each, through every verb."""
+"""What users add by the doors of the package: a metric, a data set, a reader, a protocol; one plug-in file with one of each, through every verb."""
 
 import json
 import subprocess
@@ -18,14 +18,14 @@ import numpy as np
 import stereo_framework as sf
 
 
-@sf.measure(unit="px", better="lower", source="Nobody 2026, equation 1", pooled="mean")
+@sf.metric(unit="px", better="lower", source="Nobody 2026, equation 1", pooled="mean")
 def off_by(disparity, truth, mask, *, threshold):
     return np.mean(np.abs(disparity - truth)[mask & np.isfinite(disparity)] > threshold)
 
 
-@sf.measure(unit="grey levels", better="higher", source="Nobody 2026, equation 2")
-def darkest(prediction, image, visible):
-    return image[visible].min()
+@sf.metric(unit="grey levels", better="higher", source="Nobody 2026, equation 2")
+def darkest(prediction, image, predicted):
+    return image[predicted].min()
 
 
 @sf.reader(".raw16", kind="disparity")
@@ -45,7 +45,7 @@ def mine(folder, name):
     return sf.pair_scene(place / "left.png", place / "right.png", (0, 8), truth=place / "truth.raw16")
 
 
-sf.protocol("ours", base="taxonomy2002", thresholds=[0.5], regions=["all"], measures=["bad_pixels", "off_by"])
+sf.protocol("ours", base="taxonomy2002", thresholds=[0.5], regions=["all"], metrics=["bad_pixels", "off_by"])
 
 
 @sf.chart("Off by over time")
@@ -106,7 +106,7 @@ def test_one_of_each_through_the_verbs(place):
     )
     assert 0 < record["statistics"]["off_by_all"] < 0.2
     assert (place / "o/tables/t.csv").read_text().count("ours_alone") == 1
-    assert "off_by" in call("stages", "measures", "--plugin", "plugin.py").stdout
+    assert "off_by" in call("stages", "metrics", "--plugin", "plugin.py").stdout
     call("report", "o", "--plugin", "plugin.py")
     page = (place / "o/report.html").read_text()
     for said in (
@@ -118,7 +118,7 @@ def test_one_of_each_through_the_verbs(place):
     assert "ours: " in call("stages", "ours", "--plugin", "plugin.py").stdout
 
 
-def test_a_folder_is_shown_whole_without_the_plug_in_and_a_changed_measure_never_returns_an_old_number(
+def test_a_folder_is_shown_whole_without_the_plug_in_and_a_changed_metric_never_returns_an_old_number(
     place,
 ):
     run = ["run", "s.yaml", "--set", "name=a", "--out", "o", "--json", "--plugin", "plugin.py"]
@@ -165,7 +165,7 @@ print(CliRunner().invoke(app, {run}).stdout)
     assert "off_by_all" in call("results", "o").stdout
 
 
-def test_the_measure_and_the_reader_themselves(place):
+def test_the_metric_and_the_reader_themselves(place):
     from stereo_framework.core.stage import load_plugin
 
     load_plugin("plugin.py")
@@ -177,7 +177,7 @@ def test_the_measure_and_the_reader_themselves(place):
             ]
             == share
         )
-    views = sf.evaluate(scene.truth, scene, {"base": "taxonomy2002", "measures": ["darkest"]})
+    views = sf.evaluate(scene.truth, scene, {"base": "taxonomy2002", "metrics": ["darkest"]})
     assert views["darkest_match"] == scene.image(1).min()
     assert metric_of("off_by_nonocc").pooled == "mean"
     np.save(place / "x.npy", np.zeros((3, 4), np.uint8))
@@ -192,24 +192,24 @@ def test_the_measure_and_the_reader_themselves(place):
         read_disparity("none.raw16")
 
 
-MEASURE = "@sf.measure(unit='px', better='lower', source='s')\ndef "
+METRIC = "@sf.metric(unit='px', better='lower', source='s')\ndef "
 
 
 @pytest.mark.parametrize(
     ("code", "message"),
     [
         (
-            MEASURE + "m(disparity, trut): return 0",
-            "measure m: no such data 'trut'; .*did you mean 'truth'",
+            METRIC + "m(disparity, trut): return 0",
+            "metric m: no such data 'trut'; .*did you mean 'truth'",
         ),
-        (MEASURE + "m(disparity): return 0", "measure m: names neither truth nor prediction"),
+        (METRIC + "m(disparity): return 0", "metric m: names neither truth nor prediction"),
         (
-            MEASURE + "rms_error(disparity, truth): return 0",
-            "measure 'rms_error': already registered by stereo_framework",
+            METRIC + "rms_error(disparity, truth): return 0",
+            "metric 'rms_error': already registered by stereo_framework",
         ),
         (
-            MEASURE.replace("lower", "up") + "m(disparity, truth): return 0",
-            "measure: better is 'up'; expected 'lower', 'higher' or ''",
+            METRIC.replace("lower", "up") + "m(disparity, truth): return 0",
+            "metric: better is 'up'; expected 'lower', 'higher' or ''",
         ),
         (
             "@sf.reader('x', kind='image')\ndef r(path): return 0",
@@ -232,7 +232,7 @@ def test_mistakes(code, message):
         exec(code, {"sf": sf, "__name__": "somebody"})
 
 
-def test_a_measure_that_raises_is_told(place):
+def test_a_metric_that_raises_is_told(place):
     (place / "plugin.py").write_text(
         PLUGIN.replace("    return np.mean(np.abs", "    1 / 0\n    return np.mean(np.abs")
     )
@@ -242,13 +242,13 @@ def test_a_measure_that_raises_is_told(place):
 
 
 @pytest.mark.parametrize("code", ["import sys; sys.exit(3)", "disparity[:] = 0; return 1"])
-def test_a_measure_ends_no_program_and_changes_no_map(registry, code):
+def test_a_metric_ends_no_program_and_changes_no_map(registry, code):
     own = {"sf": sf, "__name__": "somebody"}
-    exec(MEASURE + f"careless(disparity, truth): {code}", own)
+    exec(METRIC + f"careless(disparity, truth): {code}", own)
     truth, found = np.ones((4, 5), np.float32), np.full((4, 5), 2, np.float32)
     with pytest.raises(
         DataError,
-        match="measure careless: (SystemExit: 3|ValueError: assignment destination is read-only)",
+        match="metric careless: (SystemExit: 3|ValueError: assignment destination is read-only)",
     ):
-        sf.evaluate(found, truth, {"base": "taxonomy2002", "measures": "careless"})
+        sf.evaluate(found, truth, {"base": "taxonomy2002", "metrics": "careless"})
     assert (found == 2).all()

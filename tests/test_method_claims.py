@@ -90,7 +90,7 @@ def results_row(table, method):
 # --- stable and stratified matching -----------------------------------------------------------------------------------
 
 
-def test_errors_of_stable_matching_on_teddy_are_printed_with_measure_and_margins():
+def test_errors_of_stable_matching_on_teddy_are_printed_with_metric_and_margins():
     counts = {
         method: COUNTS["margins"][method]["alpha 50, beta 0.1"]["teddy"]
         for method in ("csm", "stratified")
@@ -100,14 +100,14 @@ def test_errors_of_stable_matching_on_teddy_are_printed_with_measure_and_margins
         "On teddy of Middlebury v2 `csm` with `alpha` 50 and `beta` 0.1 matches N % of the visible pixels, of which N % are off by more "
         "than 1 pixel; of all its matches with truth N % are.",
         counts["csm"]["matched"],
-        counts["csm"]["wrong_of_visible"],
+        counts["csm"]["wrong_of_nonocc"],
         counts["csm"]["wrong_of_all"],
     )
     assert_printed(
         "docs/methods/stable_matching.md",
         "with the same margins matches N % of the visible pixels, of which N % are off by more than 1 pixel.",
         counts["stratified"]["matched"],
-        counts["stratified"]["wrong_of_visible"],
+        counts["stratified"]["wrong_of_nonocc"],
     )
 
 
@@ -182,7 +182,7 @@ def test_comments_of_semi_dense_scripts_print_the_counted_ranges(sentence, metho
         scene for setting in settings for scene in COUNTS["margins"][method][setting].values()
     ]
     matched = [scene["matched"] for scene in counts]
-    wrong = [scene["wrong_of_visible"] for scene in counts]
+    wrong = [scene["wrong_of_nonocc"] for scene in counts]
     assert_printed(
         f"configs/methods/{method}.yaml",
         sentence,
@@ -212,7 +212,7 @@ def test_a_low_price_gives_a_sparser_map_with_more_errors_on_each_scene():
 def test_the_comment_of_cox_prints_the_counted_ranges():
     counts = COUNTS["prices"]["occlusion_cost 300"].values()
     matched = [scene["matched"] for scene in counts]
-    wrong = [scene["wrong_of_visible"] for scene in counts]
+    wrong = [scene["wrong_of_nonocc"] for scene in counts]
     assert_printed(
         "configs/methods/cox.yaml",
         "a price of 300 matches N to N % of the visible pixels, N to N % of them wrongly.",

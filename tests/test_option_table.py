@@ -40,7 +40,7 @@ def commands():
 
 def keys_of_script():
     """Return the keys of a script, with those of the mappings below them."""
-    below = {"search": SEARCH, "sweep": ("grid", "zip"), "evaluation": ("protocol", "measures")}
+    below = {"search": SEARCH, "sweep": ("grid", "zip"), "evaluation": ("protocol", "metrics")}
     keys = set(parameters_of(weighted))
     for key in KEYS:
         keys |= {f"{key}.{inner}" for inner in below[key]} if key in below else {key}
@@ -115,7 +115,7 @@ def test_the_tests_that_the_table_names_exist_and_use_the_option(section):
         assert function in sources, f"{section} {name}: there is no test {test}"
         if name.startswith("--") and section != COMMON:
             whole_file = (TESTS.parent / file).read_text()
-            short = {"--out": "-o", "--measure": "--measure"}.get(name, name)
+            short = {"--out": "-o"}.get(name, name)
             assert (
                 f'"{name}"' in whole_file or f" {name} " in whole_file or f'"{short}"' in whole_file
             ), f"{test} does not use {name}"

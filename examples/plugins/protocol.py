@@ -6,6 +6,6 @@ sf.protocol(
     "mine",
     base="taxonomy2002",
     thresholds=[1, 3],
-    measures=["bad_pixels", "rms_error"],
+    metrics=["bad_pixels", "rms_error"],
     regions=["nonocc", "all"],
 )

@@ -73,12 +73,11 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable."),
 ]
-Measures = Annotated[
+Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        "--measure",
-        "--measures",
-        help="Measure this too, and show it alone; also a statistic, such as bad_pixels_nonocc ('stages measures' lists all); repeatable.",
+        "--metric",
+        help="Metric to compute in addition to the protocol's metrics. The table shows only such metrics. A statistic, such as bad_pixels_nonocc, is also allowed ('stages metrics' lists all); repeatable.",
     ),
 ]
 ProtocolSpec = Annotated[
@@ -127,7 +126,7 @@ GROUPS = {
     ),
     "What is measured, and how": (
         "protocol",
-        "measure",
+        "metric",
         "statistic",
         "threshold",
         "truth",
@@ -650,38 +649,36 @@ def print_tracebacks(failed: Sequence[Result] | Sequence[Trial]) -> None:
         print(text, end="", file=sys.stderr)
 
 
-def measures_of(names: Sequence[str]) -> list[str]:
-    """Return the measures to compute for measures, groups and statistics.
+def metrics_of(names: Sequence[str]) -> list[str]:
+    """Return the metrics to compute for metrics, groups and statistics.
 
-    A statistic such as bad_pixels_nonocc is computed by its measure, bad_pixels. A name
-    that is neither stays, so that it is refused where measures are read.
+    A statistic such as bad_pixels_nonocc is computed by its metric, bad_pixels. A name
+    that is neither stays, so that it is refused where metrics are read.
     """
     from stereo_framework.evaluation.metrics import metric_of
     from stereo_framework.evaluation.protocols import REGIONS
 
-    measures: dict[str, None] = {}
+    metrics: dict[str, None] = {}
     for name in names:
         metric = metric_of(name)
         if metric is not None and name.removeprefix(f"{metric.name}_") in REGIONS:
-            measures[metric.name] = None
+            metrics[metric.name] = None
         else:
-            measures[name] = None
-    return list(measures)
+            metrics[name] = None
+    return list(metrics)
 
 
-def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
-    """Return the statistics of results that measures, groups or statistics ask for.
+def statistics_of_metrics(results: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """Return the statistics of results that these names of metrics, groups or statistics mean.
 
     The pages and exports show the coverages of the HCI metrics, so they are left out.
     """
     from stereo_framework.evaluation.metrics import GROUPS, metric_of
 
-    requested = {
-        name
-        for measure in measures
-        for name in GROUPS.get(measure, (measure,))
-        if name != "hci_coverage"
-    }
+    requested: set[str] = set()
+    for name in names:
+        requested.update(GROUPS.get(name, (name,)))
+    requested.discard("hci_coverage")
     statistics = dict.fromkeys(name for r in results for name in r.statistics)
     columns: list[str] = []
     for name in statistics:

@@ -17,7 +17,7 @@ def evaluate(
     truth: _shared.Truth = None,
     mask: _shared.TruthMask = None,
     protocol: _shared.ProtocolSpec = None,
-    measure: _shared.Measures = None,
+    metric: _shared.Metrics = None,
     threshold: list[float] | None = None,
     scale: _shared.Scale = None,
     unknown: _shared.Unknown = None,
@@ -48,7 +48,7 @@ def evaluate(
     """
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import resolve
-    from stereo_framework.evaluation.protocols import derive, of_scene, with_measures
+    from stereo_framework.evaluation.protocols import derive, of_scene, with_metrics
     from stereo_framework.figures.disparity_figures import write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.sweep.external_maps import add_maps, find_maps, measure_map
@@ -97,9 +97,9 @@ def evaluate(
         measured = []
         for one, path in of_scenes.items():
             known = load_scene(one) if isinstance(one, str) else one
-            under = with_measures(
+            under = with_metrics(
                 derive(of_scene(known) if base is None else base, changes),
-                tuple(_shared.measures_of(measure or [])),
+                tuple(_shared.metrics_of(metric or [])),
             )
             siblings = list(dict.fromkeys([*files, *of_scenes.values()]))
             result = measure_map(
@@ -122,7 +122,7 @@ def evaluate(
     if json:
         _shared.print_json([r.record() for r in [*results, *average_rows(results)]])
         return
-    _shared.print_results(results, _shared.measured(results, measure or []))
+    _shared.print_results(results, _shared.statistics_of_metrics(results, metric or []))
     if out is not None:
         print(_shared.as_typed(f"results, maps, pictures in {out}"))
 

@@ -22,7 +22,7 @@ _NAMED = 5
 
 def rank(
     tables: list[Path],
-    columns: Annotated[str | None, typer.Option("--columns", "--measure", "--measures")] = None,
+    columns: str | None = None,
     lower: list[str] | None = None,
     higher: list[str] | None = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
@@ -41,7 +41,7 @@ def rank(
     tables
         Results folders or CSV files with a row for each method; several make one table.
     columns
-        Measures to rank by, names, groups (hci) or patterns separated by commas; default: the bad pixels of the regions, else the HCI metrics.
+        Metrics to rank by, names, groups (hci) or patterns separated by commas; default: the bad pixels of the regions, else the HCI metrics.
     lower
         Lower is better in columns of this name or pattern; repeatable.
     higher

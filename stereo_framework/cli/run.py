@@ -25,7 +25,7 @@ def run(
     scene: list[str] | None = None,
     settings: _shared.Settings = None,
     plugin: _shared.Plugins = None,
-    measure: _shared.Measures = None,
+    metric: _shared.Metrics = None,
     protocol: _shared.ProtocolSpec = None,
     out: Path | None = None,
     workers: int | None = None,
@@ -65,7 +65,7 @@ def run(
         raise ParameterError(message)
     given = {
         "protocol": protocol,
-        "measures": measure and f"[{', '.join(_shared.measures_of(measure))}]",
+        "metrics": metric and f"[{', '.join(_shared.metrics_of(metric))}]",
     }
     overrides = [
         *(settings or []),
@@ -124,7 +124,7 @@ def run(
         most, whole = (
             (None, "") if out is None else (_MOST_ROWS, f"stereo-framework results {out} --limit 0")
         )
-        columns = _shared.measured(results, measure or [])
+        columns = _shared.statistics_of_metrics(results, metric or [])
         printed = _shared.print_results(results, columns, most=most, whole=whole)
         if out is not None:
             kinds = [

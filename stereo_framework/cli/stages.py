@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NO_SOURCE = "TODO"
 """How the source of a new stage begins until its author says it."""
 KINDS = {
-    "measure": "a measure that works; in a script: plugins: [{path}] and evaluation: {{protocol: {{base: taxonomy2002, measures: [{name}]}}}}",
+    "metric": "a metric that works; in a script: plugins: [{path}] and evaluation: {{protocol: {{base: taxonomy2002, metrics: [{name}]}}}}",
     "chart": "a chart that works; 'report DIR --plugin {path}' draws it",
     "reader": "a reader that works; with --plugin {path} disparity maps may be files that end with .{name}",
     "protocol": "a protocol that works; 'run SCRIPT --protocol {name} --plugin {path}' measures by it",
@@ -43,16 +43,16 @@ def stages(
 
     Example: stereo-framework stages box
 
-    Example: stereo-framework stages measures
+    Example: stereo-framework stages metrics
 
     Example: stereo-framework stages --new my_cost --slot matching_cost
 
     Parameters
     ----------
     name
-        A stage or a protocol to document, or a slot whose stages are listed; measures: what is measured, with units and sources, and the protocols.
+        A stage or a protocol to document, or a slot whose stages are listed; metrics: what is measured, with units and sources, and the protocols.
     slot
-        Only stages of this slot; with --new also measure, chart, reader, protocol, paper or data_set.
+        Only stages of this slot; with --new also metric, chart, reader, protocol, paper or data_set.
     new
         Write a complete example of the --slot's stages, or of that kind, as a file of your own, to change into what you want.
     out
@@ -67,14 +67,14 @@ def stages(
         return
     _shared.refuse_without_effect("without --new", {"--out": out is not None})
     is_of_no_slot = name is not None and (
-        name == "measures" or name in PRESETS or name.startswith("{")
+        name == "metrics" or name in PRESETS or name.startswith("{")
     )
     if is_of_no_slot:
         _shared.refuse_without_effect(
             f"with {name}, which is of no slot", {"--slot": slot is not None}
         )
-    if name == "measures":
-        _measures()
+    if name == "metrics":
+        _print_metrics()
         return
     if name is not None and (name in PRESETS or name.startswith("{")):
         _protocol(name)
@@ -85,7 +85,7 @@ def stages(
     if not known and not slots:
         names = {
             *(s.name for s in candidates),
-            *((*stage.SLOTS, *PRESETS, "measures") if slot is None else ()),
+            *((*stage.SLOTS, *PRESETS, "metrics") if slot is None else ()),
         }
         raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='names')}")
     if slots:
@@ -100,12 +100,12 @@ def stages(
         print("\n\n".join(_page(s) for s in known))
 
 
-def _measures() -> None:
+def _print_metrics() -> None:
     from stereo_framework.evaluation.metrics import METRICS
     from stereo_framework.evaluation.protocols import PRESETS
 
     rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]
-    _shared.print_table(["measure", "unit", "better", "of each", "source"], rows)
+    _shared.print_table(["metric", "unit", "better", "of each", "source"], rows)
     for preset in PRESETS.values():
         _shared.say(str(preset))
 

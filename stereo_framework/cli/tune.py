@@ -33,7 +33,7 @@ def tune(
     script
         Script whose sweep is searched: a file, or the name of a built-in one.
     statistic
-        What is to be as low, or as high, as it can be; 'stages measures' lists them.
+        What is to be as low, or as high, as it can be; 'stages metrics' lists them.
     scene
         Scene, data set or pattern ('middlebury2006/*') to try on instead of the script's; repeatable.
     trials

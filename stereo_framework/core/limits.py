@@ -69,8 +69,8 @@ TRACE_TEXT = 2**24
 ENTRIES = 10_000
 """Statistics, axes, stages with seconds, or other entries of one kind in a stored result."""
 
-MEASURES = 1000
-"""Measures of plug-ins that a results folder describes."""
+METRICS = 1000
+"""Metrics of plug-ins that a results folder describes."""
 
 LINES = 20
 """Warnings, or errors of single runs, that a command prints; it counts the others."""

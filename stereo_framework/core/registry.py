@@ -1,4 +1,4 @@
-"""What can be added to: stages, measures, data sets, readers, protocols, charts and papers, by name."""
+"""What can be added to: stages, metrics, data sets, readers, protocols, charts and papers, by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Registry(UserDict[str, T]):
     Parameters
     ----------
     kind : str
-        What they are, for messages: ``"measure"``.
+        What they are, for messages: ``"metric"``.
     built_in : mapping of str to object
         Those of the package.
     """

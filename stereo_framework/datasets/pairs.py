@@ -74,7 +74,7 @@ def _scene(
     pairs: Sequence[tuple[str, str, int, int]],
     calibrations: str,
     truth: str,
-    visible_truth: str,
+    nonocc_truth: str,
 ) -> Scene:
     """A scene of one of the two sets: the folders of its images, calibrations, and truths of all and of the non-occluded pixels."""
     part = folder / ("testing" if name.startswith(_TESTING) else "training")
@@ -84,7 +84,7 @@ def _scene(
     calibration = (
         read_kitti_calibration(calibration_file, *cameras) if calibration_file.is_file() else None
     )
-    truths = {"": part / truth / file, "_nonocc": part / visible_truth / file}
+    truths = {"": part / truth / file, "_nonocc": part / nonocc_truth / file}
     there = {suffix: truth for suffix, truth in truths.items() if truth.is_file()}
     masks: dict[str, Callable[[], Mask]] = (
         {"nonocc": partial(_known, there["_nonocc"])} if "_nonocc" in there else {}

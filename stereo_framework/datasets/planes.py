@@ -81,10 +81,10 @@ def ellipse(x: float, y: float, width: float, height: float, corners: int = 40) 
     )
 
 
-def visible(
+def front_planes(
     planes: Sequence[Plane], position: float, u: Floats, y: Floats
 ) -> tuple[NDArray[np.int16], Floats]:
-    """What a camera sees.
+    """Return the nearest plane at each place that a camera looks at, and its disparity.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def render(
         RGB, about 0..255; not clipped.
     """
     u, y = np.arange(columns, dtype=np.float64), np.arange(rows, dtype=np.float64)
-    seen = [visible(planes, position, u + right, y + down)[0] for right, down in _SUBSAMPLES]
+    seen = [front_planes(planes, position, u + right, y + down)[0] for right, down in _SUBSAMPLES]
     image = np.zeros((rows, columns, 3), np.float32)
     for i, plane in enumerate(planes):
         window = _window(plane, position, u, y, margin=1)
@@ -252,18 +252,18 @@ def planes_scene(
     grid = np.arange(columns, dtype=np.float64), np.arange(rows, dtype=np.float64)
 
     def truth(position: float, gap: float) -> Disparity:
-        return (gap * visible(planes, position, *grid)[1]).astype(np.float32)
+        return (gap * front_planes(planes, position, *grid)[1]).astype(np.float32)
 
     def occluded() -> Mask:
-        disparity = visible(planes, 0, *grid)[1]
+        disparity = front_planes(planes, 0, *grid)[1]
         u = grid[0] - disparity
         # The same point computed in the other view may differ by rounding; another surface is nearer by more than that.
-        nearer = visible(planes, 1, u, grid[1])[1] > disparity + 1e-6
+        nearer = front_planes(planes, 1, u, grid[1])[1] > disparity + 1e-6
         return nearer | (u < 0) | (u > columns - 1)
 
     def textureless() -> Mask:
         return np.array([plane.texture.textureless for plane in planes])[
-            visible(planes, 0, *grid)[0]
+            front_planes(planes, 0, *grid)[0]
         ]
 
     if search is None:

@@ -86,12 +86,12 @@ def items(value: Any) -> tuple[Any, ...]:
     return tuple(map(plain, value)) if isinstance(value, list | tuple) else (plain(value),)
 
 
-def _measures(value: Any) -> tuple[Any, ...]:
+def _check_metrics(value: Any) -> tuple[Any, ...]:
     allowed = (*METRICS, *GROUPS)
     strange = [name for name in items(value) if isinstance(name, str) and name not in allowed]
     if strange:
-        near = nearest(strange[0], allowed, kind="measures")
-        raise ValueError(f"no such measure: {', '.join(map(repr, strange))}; {near}")
+        near = nearest(strange[0], allowed, kind="metrics")
+        raise ValueError(f"no such metric: {', '.join(map(repr, strange))}; {near}")
     return items(value)
 
 
@@ -106,7 +106,7 @@ def _hci(value: Any) -> Any:
 
 def field(key: str) -> str:
     """The field that a key of a mapping means: singular forms are allowed too."""
-    return {"threshold": "thresholds", "measure": "measures", "region": "regions"}.get(key, key)
+    return {"threshold": "thresholds", "metric": "metrics", "region": "regions"}.get(key, key)
 
 
 def value_faults(values: Mapping[str, Any]) -> dict[str, str]:
@@ -133,7 +133,7 @@ class Protocol:
     ----------
     name : str
         Stored with the results and printed below tables.
-    measures : tuple of str
+    metrics : tuple of str
         What is measured: names from `metrics.METRICS` and `metrics.GROUPS`.
     thresholds : tuple of float
         Errors above these (pixels) are bad. The first threshold is the main one, which ``bad_pixels_REGION`` uses.
@@ -169,7 +169,7 @@ class Protocol:
         Side in pixels of the window around a pixel in which a discontinuity counts.
     averaging : str
         How the benchmark averages its scenes: ``"mean"``; ``"columns"``: that, and one mean of all columns of bad pixels;
-        ``"weighted"``: with `Scene.weight`; ``"pixels"``: over the pixels of all scenes, which the measure ``pixels`` counts.
+        ``"weighted"``: with `Scene.weight`; ``"pixels"``: over the pixels of all scenes, which the metric ``pixels`` counts.
     prediction : str
         ``"forward"``: other frames of the sequence are drawn from the reference image; ``"inverse"``: the reference image is
         drawn from them; ``"none"``: no views, no prediction errors.
@@ -197,11 +197,11 @@ class Protocol:
     """
 
     name: Annotated[str, Predicate(lambda text: bool(text.strip())), Words("a text")]
-    measures: Annotated[
+    metrics: Annotated[
         tuple[str, ...],
         *Distinct,
-        Checked(_measures),
-        Words(f"a list of different measures; allowed: {', '.join((*METRICS, *GROUPS))}"),
+        Checked(_check_metrics),
+        Words(f"a list of different metrics; allowed: {', '.join((*METRICS, *GROUPS))}"),
     ] = ("rms_error", "bad_pixels", "fraction_matched", "predict_err")
     thresholds: Annotated[
         tuple[NonNegative, ...],
@@ -255,23 +255,23 @@ class Protocol:
         found = value_faults(vars(self))
         if "regions" not in found and (fault := region_fault(self.regions, self.masks)):
             found["regions"] = fault
-        if not found and self.averaging == "pixels" and "pixels" not in items(self.measures):
-            found["averaging"] = "'pixels' needs the measure 'pixels' among the measures"
+        if not found and self.averaging == "pixels" and "pixels" not in items(self.metrics):
+            found["averaging"] = "'pixels' needs the metric 'pixels' among the metrics"
         if found:
             raise ParameterError(
                 "\n".join(f"protocol.{name}: {message}" for name, message in found.items())
             )
         # One form for each value, so that protocols that measure the same are equal.
         values = with_defaults(Protocol, vars(self))
-        values["measures"] = tuple(
-            dict.fromkeys(name for item in values["measures"] for name in GROUPS.get(item, (item,)))
+        values["metrics"] = tuple(
+            dict.fromkeys(name for item in values["metrics"] for name in GROUPS.get(item, (item,)))
         )
         vars(self).update(values)
 
     @property
     def without_truth(self) -> bool:
         """Whether the protocol measures distances to the pseudo ground truth that stands in for the truth."""
-        return any(METRICS[name].about == "pseudo_truth" for name in self.measures)
+        return any(METRICS[name].about == "pseudo_truth" for name in self.metrics)
 
     def enlargement(self, scene: Scene) -> float:
         """Pixels in which errors are counted to a pixel of the scene, whose images may be reduced ones."""
@@ -292,15 +292,15 @@ class Protocol:
         return f"{self.name}: {'; '.join(filter(None, self._choices()))}"
 
     def _choices(self) -> list[str]:
-        """Every choice in words. A choice that does not affect the measures is an empty text."""
-        about = {METRICS[name].about for name in self.measures}
+        """Every choice in words. A choice that does not affect the metrics is an empty text."""
+        about = {METRICS[name].about for name in self.metrics}
         bad, depth = (
-            any(name.endswith(end) for name in self.measures)
+            any(name.endswith(end) for name in self.metrics)
             for end in ("bad_pixels", "sigma_z_error")
         )
         return [
             self._bad_text() if bad else "",
-            f"measures {', '.join(self.measures)}",
+            f"metrics {', '.join(self.metrics)}",
             _MISSING[self.missing],
             _ROUNDING[self.rounding],
             _BEYOND[self.beyond],
@@ -352,9 +352,9 @@ class Protocol:
         return f"{self.prediction} prediction{drawn}: rms in grey levels, partial shuffle {shortest(self.partial_shuffle)}, {holes}"
 
 
-def grouped(measures: tuple[str, ...]) -> tuple[str, ...]:
-    """The same measures, with the name of a group in the place of its members where all of them are present."""
+def grouped(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    """The same metrics, with the name of a group in the place of its members where all of them are present."""
     for group, names in GROUPS.items():
-        if set(names) <= set(measures):
-            measures = tuple(dict.fromkeys(group if name in names else name for name in measures))
-    return measures
+        if set(names) <= set(metrics):
+            metrics = tuple(dict.fromkeys(group if name in names else name for name in metrics))
+    return metrics

@@ -54,7 +54,7 @@ def bad_pixels(
     Notes
     -----
     Scharstein & Szeliski 2002, equation 9. The programs of that paper leave no estimate missing; to count missing ones as bad is our choice,
-    and Middlebury v3 counts them apart. The same measure gives KITTI's Out-Noc and Out-All and, with a threshold of 3 pixels and a relative
+    and Middlebury v3 counts them apart. The same metric gives KITTI's Out-Noc and Out-All and, with a threshold of 3 pixels and a relative
     one of 0.05, its outliers D1 (Menze & Geiger 2015).
 
     Examples

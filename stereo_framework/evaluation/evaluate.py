@@ -64,10 +64,10 @@ def evaluate(
         Pixels; errors above them count as bad. Default: the protocol's.
     confidence : mapping of str to ndarray, float32, (rows, columns), optional
         How sure each pixel of the map is, by measure of confidence; higher = surer. Every measure given here is evaluated, whatever the protocol's own
-        measures are, by the order in which it puts the pixels that have truth and an estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and
+        metrics are, by the order in which it puts the pixels that have truth and an estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and
         ``auc_optimal`` for comparison, all at the main threshold.
     pseudo_truth : ndarray, float32, (rows, columns), optional
-        A map that stands in for the truth in measures that do without it (`sweep.pseudo_truth` makes one): pixels, NaN = not reliable.
+        A map that stands in for the truth in metrics that do without it (`sweep.pseudo_truth` makes one): pixels, NaN = not reliable.
     mask : ndarray or nested list, bool, (rows, columns), optional
         Only pixels where it is True are evaluated: under every protocol each region, subset and matching table is what it would be without the mask, less
         the other pixels. Prediction errors, which are measured in other frames, are those of the whole map.
@@ -75,7 +75,7 @@ def evaluate(
     Returns
     -------
     dict of str to float
-        One statistic for each measure of the protocol and each region (``rms_error_nonocc``), each predicted frame (``predict_err_near``) or the
+        One statistic for each metric of the protocol and each region (``rms_error_nonocc``), each predicted frame (``predict_err_near``) or the
         whole map (``fraction_matched``); `metrics.METRICS` lists the units. ``bad_pixels_REGION`` is a percentage at the main threshold; with
         several thresholds there are also ``bad0.5_REGION``, ``bad2_REGION`` and so on. ``fraction_matched`` is there under every protocol: no error says
         anything without the share of pixels that have an estimate. An empty region gives NaN. A statistic is absent if the
@@ -142,9 +142,9 @@ def of_truth(
         message = f"evaluate: the truth is {in_short(truth)}; expected float32 (rows, columns) in pixels, NaN = unknown{WHOLE_NUMBERS}"
         raise DataError(message)
     black, own = np.zeros(truth.shape, np.uint8), resolve(protocol or "taxonomy2002")
-    measures = tuple(name for name in own.measures if METRICS[name].about in ("region", "map"))
+    metrics = tuple(name for name in own.metrics if METRICS[name].about in ("region", "map"))
     return Scene.from_images(black, black, truth=truth), derive(
-        own, {"regions": ("all",), "measures": measures}
+        own, {"regions": ("all",), "metrics": metrics}
     )
 
 
@@ -159,8 +159,8 @@ def statistics_of(
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     prepared, given = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
-    measures = (*protocol.measures, *(GROUPS["confidence"] if confidence else ()))
-    metrics = [METRICS[name] for name in dict.fromkeys(measures)]
+    names = (*protocol.metrics, *(GROUPS["confidence"] if confidence else ()))
+    metrics = [METRICS[name] for name in dict.fromkeys(names)]
     kinds = {metric.about for metric in metrics}
     whole = _whole(scene, prepared, given, masks["all"], protocol)
     seen: dict[str, Mapping[str, Any]] = {

@@ -117,8 +117,8 @@ class Metric:
     compute: Callable[..., float] | None = None
     pooled: Pooled = ""
 
-    def measure(self, seen: Any, protocol: Any, **threshold: float) -> float:
-        """The value of the metric under a protocol, for what it is about."""
+    def value(self, seen: Any, protocol: Any, **threshold: float) -> float:
+        """Return the value of the metric for an object of its kind, under a protocol."""
         assert self.compute is not None, "HCI metrics are measured together"
         given = {"threshold": protocol.thresholds[0], **threshold}
         return self.compute(
@@ -149,7 +149,7 @@ class Metric:
                 for t in protocol.thresholds
             ]
         return {
-            "_".join(filter(None, (name, place))): self.measure(one, protocol, **threshold)
+            "_".join(filter(None, (name, place))): self.value(one, protocol, **threshold)
             for name, threshold in measured
             for place, one in seen.items()
         }
@@ -225,7 +225,7 @@ def _predict_err(view: View, *, count_grey_holes: bool, partial_shuffle: float) 
 
 def _view(function: Callable[..., float], view: View) -> float:
     prediction, real = view
-    return function(prediction.image, real, prediction.visible)
+    return function(prediction.image, real, prediction.predicted)
 
 
 def _auc_ratio(order: Sparsification) -> float:
@@ -282,7 +282,7 @@ _SZE, _WANG = "Cabezas, Padilla & Trujillo 2011, equation 4", "Wang et al. 2004"
 _HU = "area under error rate over density, surest first (Hu & Mordohai 2012)"
 _MATCHED, _VIEW = (
     "pixels inside the border that have an estimate",
-    "squared differences of visible pixels",
+    "squared differences of predicted pixels",
 )
 _PSEUDO_TRUTH = "without truth: pixels off the pseudo ground truth by more than "
 _COVERAGE, _MISSED = (
@@ -385,7 +385,7 @@ _TABLE = (
         "-1..1",
         "higher",
         "frame",
-        _WANG + ", on visible pixels",
+        _WANG + ", on predicted pixels",
         partial(_view, structural_similarity),
     ),
     _of_reference(
@@ -464,8 +464,8 @@ _TABLE = (
     Metric("hci_missed_structures", "count", "lower", "subsets", _MISSED),
 )
 
-METRICS: Registry[Metric] = Registry("measure", {metric.name: metric for metric in _TABLE})
-"""All measures by name."""
+METRICS: Registry[Metric] = Registry("metric", {metric.name: metric for metric in _TABLE})
+"""All metrics by name."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = types.MappingProxyType(
     {

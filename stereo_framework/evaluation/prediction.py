@@ -41,12 +41,12 @@ class Prediction:
     ----------
     image : ndarray, uint8, (rows, columns) or (rows, columns, 3)
         Intensities 0..255; holes have the colour `EMPTY`.
-    visible : ndarray, bool, (rows, columns)
+    predicted : ndarray, bool, (rows, columns)
         Where something was predicted.
     """
 
     image: NDArray[np.uint8]
-    visible: Mask
+    predicted: Mask
 
 
 def predicted_frames(scene: Scene) -> dict[str, int]:
@@ -109,7 +109,7 @@ def inverse_prediction(
         Pixels, of the reference frame.
     shift : float
     gap : float
-        A pixel is visible when the disparity drawn at the place to which it moves differs from its own by less than this (pixels, scaled by `shift`).
+        A pixel is predicted if the disparity drawn at the place to which it moves differs from its own by less than this (pixels, scaled by `shift`).
 
     Notes
     -----
@@ -127,7 +127,7 @@ def inverse_prediction(
 def prediction_error(
     prediction: Prediction, image: Image, *, partial_shuffle: float = 0.0, count_holes: bool = False
 ) -> float:
-    """RMS difference of a predicted image and the real one over visible pixels and channels, in grey levels.
+    """RMS difference of a predicted image and the real one over predicted pixels and channels, in grey levels.
 
     Parameters
     ----------
@@ -143,21 +143,21 @@ def prediction_error(
     Returns
     -------
     float
-        NaN when nothing is visible.
+        NaN if no pixel is predicted.
 
     Notes
     -----
     Scharstein & Szeliski 2002, section 5.1, with the partial shuffle of Szeliski 1999.
     """
     check_sizes("prediction_error", prediction=prediction.image, image=image)
-    shape = (*prediction.visible.shape, -1)
+    shape = (*prediction.predicted.shape, -1)
     real, drawn = in_one_form(image).reshape(shape), in_one_form(prediction.image).reshape(shape)
     if partial_shuffle > 0:
         low, high = _interval(real.astype(np.float64), partial_shuffle)
         drawn_low, drawn_high = _interval(drawn.astype(np.float64), partial_shuffle)
     else:
         low, high, drawn_low, drawn_high = real, real, drawn, drawn
-    counted = np.ones_like(prediction.visible) if count_holes else prediction.visible
+    counted = np.ones_like(prediction.predicted) if count_holes else prediction.predicted
     total, count = _sum_of_squared_gaps(
         *map(in_one_form, (low, high, drawn_low, drawn_high, counted))
     )
@@ -198,27 +198,27 @@ def _interval(
 def _finish(drawn: NDArray[np.float32]) -> Prediction:
     """Round to 8 bits. NaN becomes a hole of the colour `EMPTY`."""
     layers = drawn.reshape(*drawn.shape[:2], -1)
-    image, visible = np.empty(layers.shape, np.uint8), np.empty(layers.shape[:2], np.bool_)
-    _to_bytes(layers, np.array(EMPTY[-layers.shape[2] :], np.uint8), image, visible)
-    return Prediction(image.reshape(drawn.shape), visible)
+    image, predicted = np.empty(layers.shape, np.uint8), np.empty(layers.shape[:2], np.bool_)
+    _to_bytes(layers, np.array(EMPTY[-layers.shape[2] :], np.uint8), image, predicted)
+    return Prediction(image.reshape(drawn.shape), predicted)
 
 
 @kernel
 def _to_bytes(
-    drawn: NDArray[np.float32], empty: NDArray[np.uint8], image: NDArray[np.uint8], visible: Mask
+    drawn: NDArray[np.float32], empty: NDArray[np.uint8], image: NDArray[np.uint8], predicted: Mask
 ) -> None:
     rows, columns, channels = drawn.shape
     for y in range(rows):
         for x in range(columns):
-            visible[y, x] = not np.isnan(drawn[y, x, 0])
+            predicted[y, x] = not np.isnan(drawn[y, x, 0])
             for c in range(channels):
                 value = np.floor(drawn[y, x, c] + np.float32(0.5))
-                image[y, x, c] = min(max(value, 0.0), 255.0) if visible[y, x] else empty[c]
+                image[y, x, c] = min(max(value, 0.0), 255.0) if predicted[y, x] else empty[c]
 
 
 @kernel
 def _fetch(frame: NDArray, moved: NDArray, arrived: NDArray, gap: float, drawn: NDArray) -> None:
-    """Sample each row of `frame` at ``x - moved``, where the pixel is visible."""
+    """Sample each row of `frame` at ``x - moved``, where the frame shows the pixel."""
     rows, columns, channels = frame.shape
     for y in range(rows):
         for x in range(columns):

@@ -41,7 +41,7 @@ __all__ = [
     "protocol",
     "resolve",
     "shortest",
-    "with_measures",
+    "with_metrics",
 ]
 
 
@@ -136,18 +136,18 @@ def derive(base: Protocol, changes: Mapping[str, Any]) -> Protocol:
 
 
 @functools.cache
-def with_measures(protocol: Protocol, measures: tuple[str, ...]) -> Protocol:
-    """A protocol that measures something besides. Its name tells of it.
+def with_metrics(protocol: Protocol, metrics: tuple[str, ...]) -> Protocol:
+    """Return a protocol with further metrics, which its name lists.
 
     Examples
     --------
-    >>> with_measures(PRESETS["taxonomy2002"], ("mape", "rms_error")).name
+    >>> with_metrics(PRESETS["taxonomy2002"], ("mape", "rms_error")).name
     'taxonomy2002+mape'
     """
     both = dataclasses.replace(
-        protocol, measures=tuple(dict.fromkeys((*protocol.measures, *measures)))
+        protocol, metrics=tuple(dict.fromkeys((*protocol.metrics, *metrics)))
     )
-    more = tuple(name for name in both.measures if name not in protocol.measures)
+    more = tuple(name for name in both.metrics if name not in protocol.metrics)
     return dataclasses.replace(both, name="+".join((protocol.name, *grouped(more))))
 
 
@@ -217,7 +217,7 @@ def _no_preset(name: object) -> str:
 
 def _derived_name(base: Protocol, derived: Protocol) -> str:
     different = [
-        f"{f.name}={_short(grouped(new) if f.name == 'measures' else new)}"
+        f"{f.name}={_short(grouped(new) if f.name == 'metrics' else new)}"
         for f in dataclasses.fields(base)
         if f.name != "name" and (new := getattr(derived, f.name)) != getattr(base, f.name)
     ]

@@ -62,7 +62,7 @@ def region_masks(scene: Scene, protocol: Protocol) -> Mapping[str, Mask]:
         Every mask is restricted to evaluated pixels: those within the border whose truth is known and, where the scene has a mask ``evaluated``,
         inside that. Without truth there is only ``all``, which holds
         all pixels within the border. Of the computed regions, ``textured``, ``textureless`` and ``discont`` hold non-occluded pixels only. Of the
-        scene's own masks there are those that it has; ``nonocc`` is always there, computed by `visible` where no file gives it.
+        scene's own masks there are those that it has; ``nonocc`` is always there, computed by `nonocc_mask` where no file gives it.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def _masks(scene: Scene, border: int, protocol: Protocol) -> Mapping[str, Mask]:
 def _stored(scene: Scene, evaluated: Mask, protocol: Protocol) -> dict[str, Mask]:
     masks = {name: evaluated & scene.mask(name) for name in protocol.regions if name in scene.masks}
     if "nonocc" in protocol.regions and "nonocc" not in masks:
-        masks["nonocc"] = evaluated & visible(scene, gap=protocol.disparity_gap)
+        masks["nonocc"] = evaluated & nonocc_mask(scene, gap=protocol.disparity_gap)
     absent = [name for name in protocol.regions if name not in (*MASKS, *masks)]
     if absent:
         raise DataError(
@@ -152,17 +152,17 @@ def _stored(scene: Scene, evaluated: Mask, protocol: Protocol) -> dict[str, Mask
 def _computed(scene: Scene, evaluated: Mask, border: int, protocol: Protocol) -> dict[str, Mask]:
     truth, gap = scene.truth, protocol.disparity_gap
     assert truth is not None, "regions are computed from the truth"
-    hidden = occluded(truth, scene.direction, gap=gap)
+    occ = occluded(truth, scene.direction, gap=gap)
     flat = textureless(
         scene.reference, width=protocol.textureless_width, threshold=protocol.textureless_threshold
     )
-    seen = evaluated & ~hidden
+    nonocc = evaluated & ~occ
     return {
-        "nonocc": seen,
-        "occ": evaluated & hidden,
-        "textured": seen & ~flat,
-        "textureless": seen & flat,
-        "discont": seen
+        "nonocc": nonocc,
+        "occ": evaluated & occ,
+        "textured": nonocc & ~flat,
+        "textureless": nonocc & flat,
+        "discont": nonocc
         & discontinuities(truth, gap=gap, width=protocol.discontinuity_width, border=border),
     }
 
@@ -184,7 +184,7 @@ def hci_subsets(scene: Scene, parameters: Parameters | None = None) -> Subsets:
 def _subsets(scene: Scene, parameters: Parameters) -> Subsets:
     if scene.truth is None:
         raise DataError(f"scene {scene.name}: has no truth for HCI metrics")
-    nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else visible(scene)
+    nonocc = scene.mask("nonocc") if "nonocc" in scene.masks else nonocc_mask(scene)
     found = extract_subsets(scene.truth, nonocc, parameters=parameters)
     return (
         replace(found, evaluated=found.evaluated & scene.evaluated)
@@ -193,8 +193,8 @@ def _subsets(scene: Scene, parameters: Parameters) -> Subsets:
     )
 
 
-def visible(scene: Scene, *, gap: float = 2.0) -> Mask:
-    """Pixels of the reference frame that are visible in the match frame, as far as the truth says.
+def nonocc_mask(scene: Scene, *, gap: float = 2.0) -> Mask:
+    """Return the non-occluded pixels of the reference frame, as far as the truth shows.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def visible(scene: Scene, *, gap: float = 2.0) -> Mask:
     """
     truth = scene.truth
     if truth is None:
-        raise DataError(f"scene {scene.name}: has no truth to find its visible pixels with")
+        raise DataError(f"scene {scene.name}: has no truth to find its non-occluded pixels with")
     if scene.match_truth is None:
         return ~occluded(truth, scene.direction, gap=gap)
     with np.errstate(invalid="ignore"):
@@ -265,7 +265,7 @@ def left_right_difference(
 
 
 def occluded(truth: Disparity, direction: int = 1, *, gap: float = 2.0) -> Mask:
-    """Pixels of the reference frame that are hidden in the match frame, found by warping the truth there and back.
+    """Find the occluded pixels of the reference frame by warping the truth to the match frame and back.
 
     The truth is rendered into the match view, and the result is rendered back with the disparities that arrived there. A pixel of the reference
     frame on which nothing lands is occluded.

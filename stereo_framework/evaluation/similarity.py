@@ -1,7 +1,7 @@
 """Similarity of two images, or of a disparity map and the truth, over all pixels or over those that are valid in both.
 
 Conventions: images are uint8 or float32, ``(rows, columns)`` or ``(rows, columns, 3)``, intensities 0..255, both of the same shape. `valid` says
-which pixels count, for example `Prediction.visible`; the others may hold anything. If no pixel counts, the result is NaN.
+which pixels count, for example `Prediction.predicted`; the others may hold anything. If no pixel counts, the result is NaN.
 
 Metrics: `mean_squared_difference` (lower is better), `peak_signal_to_noise` (higher), `structural_similarity` (Wang et al. 2004, at most 1,
 higher), `r_ssim` (Malpica & Bovik 2009, at most 1, higher).

@@ -1,4 +1,4 @@
-"""The door for measures of one's own: ``@measure``."""
+"""The decorator ``@metric``, which registers metrics of users."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from stereo_framework.io import read_bytes
 F = TypeVar("F", bound=Callable[..., float])
 
 _REGION = ("disparity", "truth", "mask", "given", "calibration")
-_FRAME = ("prediction", "image", "visible")
+_FRAME = ("prediction", "image", "predicted")
 
 
 @checked()
-def measure(
+def metric(
     *,
     unit: str,
     better: Literal["lower", "higher", ""],
     source: str = "",
     pooled: Literal["mean", "rms", "sum", ""] = "",
 ) -> Callable[[F], F]:
-    """Register a function as a measure that protocols can name.
+    """Register a function as a metric that protocols can name.
 
     Parameters
     ----------
@@ -61,24 +61,24 @@ def measure(
 
         - ``disparity``, ``truth``, ``mask`` (float32 px, float32 px, bool; rows, columns), and perhaps ``given`` (the map before anything was filled, NaN =
           no estimate) and ``calibration``: in each region of the protocol, NAME_REGION;
-        - ``prediction``, ``image`` (the predicted view and the real one, uint8) and perhaps ``visible`` (bool): in each predicted frame, NAME_FRAME.
+        - ``prediction``, ``image`` (the predicted view and the real one, uint8) and perhaps ``predicted`` (bool): in each predicted frame, NAME_FRAME.
 
         Keyword-only parameters are choices of the protocol: its fields by name, or ``threshold``, the main one.
 
     Raises
     ------
     ParameterError
-        The function names other data, or another module has a measure of this name.
+        The function names other data, or another module has a metric of this name.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework import evaluate, measure
-    >>> @measure(unit="px", better="lower", source="an example")
+    >>> from stereo_framework import evaluate, metric
+    >>> @metric(unit="px", better="lower", source="an example")
     ... def median_error(disparity, truth, mask):
     ...     return np.nanmedian(abs(disparity - truth)[mask])
     >>> truth = np.ones((4, 5), np.float32)
-    >>> evaluate(truth + 2, truth, {"base": "taxonomy2002", "measures": "median_error"})["median_error"]
+    >>> evaluate(truth + 2, truth, {"base": "taxonomy2002", "metrics": "median_error"})["median_error"]
     2.0
     """
 
@@ -93,16 +93,16 @@ def measure(
         for one in data:
             if one not in allowed:
                 raise ParameterError(
-                    f"measure {name}: no such data {one!r}; {nearest(one, allowed, kind='data')}"
+                    f"metric {name}: no such data {one!r}; {nearest(one, allowed, kind='data')}"
                 )
         if about == "region" and "truth" not in data:
             raise ParameterError(
-                f"measure {name}: names neither truth nor prediction; name disparity, truth, mask or prediction, image"
+                f"metric {name}: names neither truth nor prediction; name disparity, truth, mask or prediction, image"
             )
 
         def compute(seen: Any, **fields: Any) -> float:
             values = vars(seen) if isinstance(seen, Region) else _view(seen)
-            # Other measures, and the file, take the same arrays.
+            # Other metrics, and the file, take the same arrays.
             given = [
                 read_only(value) if isinstance(value, np.ndarray) else value
                 for value in (values[one] for one in data)
@@ -110,7 +110,7 @@ def measure(
             try:
                 return float(function(*given, **fields))
             except (Exception, SystemExit) as error:  # somebody's own code may raise anything
-                raise DataError(describe_exception(error, function, f"measure {name}")) from error
+                raise DataError(describe_exception(error, function, f"metric {name}")) from error
 
         seen = inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY)
         compute.__signature__ = inspect.Signature([seen, *choices])  # type: ignore[attr-defined]
@@ -129,7 +129,7 @@ def measure(
 
 
 _LONGEST = {"name": 100, "unit": 40, "source": 2000}
-"""Characters of the texts that describe a measure."""
+"""Characters of the texts that describe a metric."""
 
 
 def _check_texts(name: str, **texts: Any) -> None:
@@ -144,17 +144,17 @@ def _check_texts(name: str, **texts: Any) -> None:
         if not isinstance(text, str) or len(text) > _LONGEST[key] or harmless(text) != text:
             expected = f"a text of up to {_LONGEST[key]} printable characters"
             raise ParameterError(
-                f"measure {one_line(name, 80)}: {key} is {in_short(text)}; expected {expected}"
+                f"metric {one_line(name, 80)}: {key} is {in_short(text)}; expected {expected}"
             )
 
 
 def _view(seen: Any) -> Mapping[str, Any]:
     prediction, image = seen
-    return {"prediction": prediction.image, "visible": prediction.visible, "image": image}
+    return {"prediction": prediction.image, "predicted": prediction.predicted, "image": image}
 
 
-def described(names: Iterable[str]) -> str:
-    """Return the measures that plug-ins brought as JSON for `remember_measures`; empty without any."""
+def describe_metrics(names: Iterable[str]) -> str:
+    """Return the metrics that plug-ins brought as JSON for `remember_metrics`; empty without any."""
     own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.OURS]
     return (
         json.dumps([[m.name, m.unit, m.better, m.about, m.source, m.pooled] for m in own])
@@ -163,8 +163,8 @@ def described(names: Iterable[str]) -> str:
     )
 
 
-def remember_measures(path: Path) -> str | None:
-    """Register the measures that a results folder describes, without their code.
+def remember_metrics(path: Path) -> str | None:
+    """Register the metrics that a results folder describes, without their code.
 
     Tables then show their units, directions and sources. The results themselves do not
     depend on the file, so that a damaged one is reported and changes nothing else.
@@ -172,7 +172,7 @@ def remember_measures(path: Path) -> str | None:
     Parameters
     ----------
     path : Path
-        The file that holds what `described` has returned. It may be missing.
+        The file that holds what `describe_metrics` has returned. It may be missing.
 
     Returns
     -------
@@ -184,15 +184,15 @@ def remember_measures(path: Path) -> str | None:
     try:
         descriptions = _descriptions(path)
     except DataError as error:
-        return one_line(f"{error}; measures of plug-ins are shown without their units")
-    for metric in descriptions:
-        if metric.name not in METRICS:
-            METRICS.add(metric.name, metric, _FROM_FOLDER)
+        return one_line(f"{error}; metrics of plug-ins are shown without their units")
+    for description in descriptions:
+        if description.name not in METRICS:
+            METRICS.add(description.name, description, _FROM_FOLDER)
     return None
 
 
 def _descriptions(path: Path) -> list[Metric]:
-    """Read the measures that a file describes.
+    """Read the metrics that a file describes.
 
     Raises
     ------
@@ -226,8 +226,8 @@ class _Description(NamedTuple):
 
 
 _DESCRIPTIONS: TypeAdapter[list[_Description]] = TypeAdapter(
-    Annotated[list[_Description], Field(max_length=limits.MEASURES)]
+    Annotated[list[_Description], Field(max_length=limits.METRICS)]
 )
 
 _FROM_FOLDER = "a results folder"
-"""The origin of measures that a results folder describes."""
+"""The origin of metrics that a results folder describes."""

@@ -191,7 +191,7 @@ def bad_pixel_picture(
     relative : float
         Share of the truth; an error up to this is not bad either.
     occluded : ndarray, bool, (rows, columns), optional
-        Pixels that are hidden in the match frame.
+        Pixels that are occluded in the match frame.
     border : int
         Pixels on all four sides that are not evaluated.
 
@@ -236,7 +236,7 @@ def prediction_figure(
         The predicted image and the real image to compare it with, uint8 or float32 of the same shape, by the name that stands above their column (near,
         middle, match, far).
     errors : mapping of str to float, optional
-        RMS errors in grey levels by the same names, as a protocol counts them. Default: plain RMS errors over visible pixels.
+        RMS errors in grey levels by the same names, as a protocol counts them. Default: plain RMS errors over predicted pixels.
     title : str
 
     Raises
@@ -257,14 +257,14 @@ def prediction_figure(
         }
     real, predicted = [], []
     for name, (prediction, image) in predictions.items():
-        told = f"RMS error {errors[name]:.2f} grey levels\n{100 * (1 - np.mean(prediction.visible)):.1f} % holes"
+        told = f"RMS error {errors[name]:.2f} grey levels\n{100 * (1 - np.mean(prediction.predicted)):.1f} % holes"
         real.append(Panel(name, image))
         # In colour, so that holes can be distinguished from white.
         shown = np.where(
-            prediction.visible[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8)
+            prediction.predicted[..., None], rgb(prediction.image), np.array(EMPTY, np.uint8)
         )
         predicted.append(Panel("predicted", shown, below=told))
-    whole = all(prediction.visible.all() for prediction, _ in predictions.values())
+    whole = all(prediction.predicted.all() for prediction, _ in predictions.values())
     holes = [] if whole else [(EMPTY, "hole: nothing was predicted here")]
     # One or two frames are not enlarged to fill the whole width.
     return grid_figure(
@@ -312,7 +312,7 @@ def write_pictures(
     )
     if views := predictions(scene, disparity, protocol):
         errors = {
-            place: METRICS["predict_err"].measure(view, protocol) for place, view in views.items()
+            place: METRICS["predict_err"].value(view, protocol) for place, view in views.items()
         }
         title = f"{scene.name}: {protocol.prediction} prediction"
         save_picture(name("prediction"), prediction_figure(views, errors, title))

@@ -68,7 +68,7 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
                 linewidth=1,
             )
         last_energy = _percent((result.energy or 0.0) - lowest, lowest)
-        over_energy.plot(last_energy, visible_errors(result), **look | {"linestyle": "none"})
+        over_energy.plot(last_energy, nonocc_errors(result), **look | {"linestyle": "none"})
 
     apart = "energy above the bound (%)"
     over_time.set_yscale("log")
@@ -107,7 +107,7 @@ def _drawn_seconds(seconds: float) -> float:
     return min(max(seconds, _LEAST), _LARGEST)
 
 
-def visible_errors(result: Result) -> float:
+def nonocc_errors(result: Result) -> float:
     """Return the percentage of bad non-occluded pixels, NaN if it was not measured."""
     bad = (
         value

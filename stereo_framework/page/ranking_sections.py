@@ -45,7 +45,7 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
         try:
             scores = ranked([r for r in results if r.protocol == protocol])
         except StereoFrameworkError:
-            # Measures that have no direction, for example: nothing to be ranked by.
+            # Metrics that have no direction, for example: nothing to be ranked by.
             continue
         found, lacking = scores.complete()
         if len(found.methods) < _FEWEST_METHODS:
@@ -63,7 +63,7 @@ def rank_blocks(results: Sequence[Result], names: Sequence[str]) -> list[Block]:
         rows = sorted(table_rows, key=lambda row: row[0])
         best = frozenset((n, 2) for n, row in enumerate(rows) if row[0] == 1)
         notes = [
-            f"Average of the ranks in {len(found.columns)} columns: {', '.join(found.measures)}.",
+            f"Average of the ranks in {len(found.columns)} columns: {', '.join(found.metrics)}.",
             f"{astar_verdict(found.groups)}.",
         ]
         if lacking:

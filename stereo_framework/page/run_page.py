@@ -45,7 +45,7 @@ from stereo_framework.tables.tables import (
 )
 from stereo_framework.tables.values import better, by_protocol, is_number, value
 from stereo_framework.tables.words import (
-    measure_name,
+    metric_name,
     setting_name,
     setting_names,
     short_names,
@@ -61,7 +61,7 @@ _MOST_ROWS, _MOST_COLUMNS = 40, 20
 
 
 _MOST_SCENES = 20
-"""Columns of the tables of further measures; where there are more scenes they show the means alone."""
+"""Columns of the tables of further metrics; where there are more scenes they show the means alone."""
 
 _MOST_CURVES = 12
 """Curves of a chart; where scenes make more, it shows their means."""
@@ -101,7 +101,7 @@ def run_page(folder: PathLike, *, data: PathLike | None = None, limit: int = MOS
     sweeps: list[Block] = []
     listings: list[Block] = []
     for same in protocols:
-        own, averages = _measures(same), average_rows(same, data)
+        own, averages = _metrics(same), average_rows(same, data)
         found, best_first = _summary(
             same, names if len(protocols) == 1 else setting_names(same), own, averages
         )
@@ -145,7 +145,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def _measures(results: Sequence[Result]) -> list[str]:
+def _metrics(results: Sequence[Result]) -> list[str]:
     """The statistics by which methods are compared."""
     return [
         name
@@ -158,15 +158,15 @@ def _measures(results: Sequence[Result]) -> list[str]:
 def _summary(
     results: Sequence[Result],
     names: Sequence[str],
-    measures: Sequence[str],
+    metrics: Sequence[str],
     means: Sequence[Result],
 ) -> tuple[list[Block], list[str]]:
-    """Tables of methods by scenes for each measure, and the methods' names, the best first; `means` are the protocol's averages."""
+    """Tables of methods by scenes for each metric, and the methods' names, the best first; `means` are the protocol's averages."""
     protocol = results[0].protocol
-    if not measures:
+    if not metrics:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
-        found = score_table(results, measures, names)
+        found = score_table(results, metrics, names)
         seconds = method_means(names, [r.matching_seconds for r in results])
         dense = method_means(names, [density(r.statistics) for r in results])
         beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
@@ -175,7 +175,7 @@ def _summary(
             setting_name(r): name for name, r in dict(zip(names, results, strict=True)).items()
         }
         averages = {named[setting_name(r)]: r for r in means}
-        tables = [_by_scene(found, measure, beside, averages) for measure in measures]
+        tables = [_by_scene(found, metric, beside, averages) for metric in metrics]
     except ParameterError as error:
         return [Text(f"{protocol}: no summary: {error}")], []
     (table, order), *others = tables
@@ -184,7 +184,7 @@ def _summary(
         blocks.append(Text(f"{'; '.join(found.notes)}."))
     if others:
         blocks.append(
-            Folded(f"The other measures: {', '.join(measures[1:])}", [other for other, _ in others])
+            Folded(f"The other metrics: {', '.join(metrics[1:])}", [other for other, _ in others])
         )
     name, _, text = results[0].protocol_text.partition(":")
     return [*blocks, Details(f"How it was measured: protocol {name}", text.strip())], order
@@ -192,21 +192,21 @@ def _summary(
 
 def _by_scene(
     found: Scores,
-    measure: str,
+    metric: str,
     beside: Mapping[str, Mapping[str, float]],
     averages: Mapping[str, Result],
 ) -> tuple[Table, list[str]]:
-    """A table of methods by scenes with means and ranks in one of the measures, and the methods' names, the best first.
+    """A table of methods by scenes with means and ranks in one of the metrics, and the methods' names, the best first.
 
     `beside` holds further columns by method, `averages` the protocol's averages of methods, which stand in place of plain means.
     """
-    own, direction = found.of(measure), better(measure)
+    own, direction = found.of(metric), better(metric)
     sign = -1 if direction == "higher" else 1
     mean, rank = own.means.tolist(), own.average_ranks.tolist()
     for i, method in enumerate(found.methods):
         # A method that lacks a score has no mean beside those of others, which cover more.
         if method in averages and math.isfinite(mean[i]):
-            mean[i] = averages[method].statistics.get(measure, mean[i])
+            mean[i] = averages[method].statistics.get(metric, mean[i])
     several = len(found.scenes) > 1
     order = sorted(
         range(len(mean)),
@@ -214,9 +214,7 @@ def _by_scene(
     )
     kept = order[:_MOST_METHODS]
     short = short_names(found.scenes)
-    scenes = (
-        found.scenes if measure == found.measures[0] or len(found.scenes) <= _MOST_SCENES else []
-    )
+    scenes = found.scenes if metric == found.metrics[0] or len(found.scenes) <= _MOST_SCENES else []
     header = ["method", *map(short.__getitem__, scenes), *["mean", "mean rank"] * several, *beside]
     directions = [direction] * len(scenes) + [direction, "lower"] * several + [""] * len(beside)
     columns = own.values.T.tolist()[: len(scenes)] + [mean, rank] * several
@@ -231,7 +229,7 @@ def _by_scene(
         *["rank 1 = best, averaged over the scenes"] * several,
         "seconds: mean time of matching",
     ]
-    name = f"{measure_name(measure)} ({unit(measure)})".removesuffix(" ()")
+    name = f"{metric_name(metric)} ({unit(metric)})".removesuffix(" ()")
     notes = [f"the best {len(kept)} of {len(order)} methods and settings"] * (
         len(kept) < len(order)
     )
@@ -254,7 +252,7 @@ def _listing(results: Sequence[Result], means: Sequence[Result], shown: Sequence
     found = replace(listing(compared, shown_statistics([*results, *means])).rows_of(kept), notes=())
     first = f"{len(own)} of " * (len(own) < len(results))
     return Folded(
-        f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all measures",
+        f"{first}{_count(len(results), 'result')} of protocol {results[0].protocol}, with all metrics",
         [found],
     )
 
@@ -283,7 +281,7 @@ def _plots(results: Sequence[Result], scripts: Iterable[Mapping[str, Any]]) -> I
                 yield Text(f"plot {plot.name}: {error}")
 
 
-def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
+def _sweeps(results: Sequence[Result], metric: str) -> list[Block]:
     """A statistic over every axis of numbers that was swept, a curve for each scene, or of many scenes their mean; means over all other axes."""
     blocks: list[Block] = []
     telling = telling_keys(results)
@@ -297,7 +295,7 @@ def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
         )
         try:
             found = means(
-                own, [axis, *keys], [measure], telling if len(own) == len(results) else None
+                own, [axis, *keys], [metric], telling if len(own) == len(results) else None
             )
         except ParameterError as error:
             blocks.append(Text(f"{axis}: no curve: {error}"))
@@ -312,9 +310,9 @@ def _sweeps(results: Sequence[Result], measure: str) -> list[Block]:
         remarks = "; ".join(
             filter(None, (found.averaged, *found.notes, f"protocol {results[0].protocol}"))
         )
-        caption = f"{measure} over {axis}; the best of each curve has a ring; {remarks}"
+        caption = f"{metric} over {axis}; the best of each curve has a ring; {remarks}"
         if lines:
-            blocks.append(Curves(caption, axis, with_unit(measure), lines, better(measure)))
+            blocks.append(Curves(caption, axis, with_unit(metric), lines, better(metric)))
     return blocks
 
 
@@ -424,8 +422,8 @@ def _caption(result: Result) -> str:
     """The first number that the tables show."""
     if not result.statistics:
         return ""
-    measure = shown_statistics([result])[0]
-    return show(result.statistics[measure]) + " %" * (unit(measure) == "%")
+    metric = shown_statistics([result])[0]
+    return show(result.statistics[metric]) + " %" * (unit(metric) == "%")
 
 
 def _times(results: Sequence[Result], names: Sequence[str]) -> Block:

@@ -25,8 +25,8 @@ _LEVELS = 65534
 _LOSSLESS, _GOOD = 101, 90
 """Qualities of WebP files: of what is computed with, and of the reference image, which is only looked at."""
 
-_OUTSIDE, _OCCLUDED, _VISIBLE = 0, 128, 255
-"""What comes with the truth of a pixel: it is not evaluated, or evaluated and hidden in the match frame, or evaluated and seen."""
+_OUTSIDE, _OCCLUDED, _NONOCC = 0, 128, 255
+"""What comes with the truth of a pixel: it is not evaluated, or evaluated and occluded in the match frame, or evaluated and non-occluded."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,12 @@ def scene_row(
     before = {"image": stored_picture(eight_bits(scene.reference), quality=_GOOD)}
     threshold = 1.0 if protocol is None else main_threshold(scene, protocol)
     if scene.truth is not None:
-        regions = np.full(scene.truth.shape, _VISIBLE, np.uint8)
+        regions = np.full(scene.truth.shape, _NONOCC, np.uint8)
         if protocol is not None:
             masks = region_masks(scene, protocol)
             regions = np.where(
                 masks["all"],
-                np.where(masks.get("nonocc", masks["all"]), _VISIBLE, _OCCLUDED),
+                np.where(masks.get("nonocc", masks["all"]), _NONOCC, _OCCLUDED),
                 _OUTSIDE,
             )
         before["truth"] = _levels(scene.truth, regions.astype(np.uint8), {"truth": True})

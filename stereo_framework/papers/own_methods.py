@@ -21,23 +21,21 @@ SUBMISSIONS = {"patchmatch": "PatchMatch", "adcensus": "ADCensus"}
 """Public maps: folders of ``middlebury-v2/submissions``, and the names that the papers give to the methods."""
 
 
-def submission_scores(context: Context, folder: str, measure: str) -> dict[str, float]:
-    """A measure of a submission's maps by column; empty if no data root holds them."""
+def submission_scores(context: Context, folder: str, metric: str) -> dict[str, float]:
+    """A metric of a submission's maps by column; empty if no data root holds them."""
     folders = [root / "middlebury-v2/submissions" / folder for root in data_roots(context.data)]
     columns: dict[str, float] = {}
     for place in [path for path in folders if path.is_dir()][:1]:
         maps = find_maps(place, protocol="middlebury-v2", data=context.data).maps
         context.cover(list(maps))
         for scene, path in maps.items():
-            measurement = measure_map(
-                path, scene, changes={"measures": [measure]}, data=context.data
-            )
-            columns |= _columns(scene, measure, measurement.statistics)
+            measurement = measure_map(path, scene, changes={"metrics": [metric]}, data=context.data)
+            columns |= _columns(scene, metric, measurement.statistics)
     return columns
 
 
-def scores(context: Context, measures: Mapping[str, str]) -> dict[str, DataFrame]:
-    """Measures, by the paper's names, for its script ``own_methods`` and for the submissions that are available; none without results, or with one scene only.
+def scores(context: Context, metrics: Mapping[str, str]) -> dict[str, DataFrame]:
+    """Metrics, by the paper's names, for its script ``own_methods`` and for the submissions that are available; none without results, or with one scene only.
 
     All methods have the same columns, which are those of the scenes that our methods ran on.
     """
@@ -48,13 +46,13 @@ def scores(context: Context, measures: Mapping[str, str]) -> dict[str, DataFrame
     else:
         results = [r for r in context.run("own_methods") if r.error is None]
     found: dict[str, DataFrame] = {}
-    for name, measure in measures.items() if results else ():
+    for name, metric in metrics.items() if results else ():
         rows: dict[str, dict[str, float]] = {}
         for r in results:
-            rows.setdefault(r.method, {}).update(_columns(r.scene, measure, r.statistics))
+            rows.setdefault(r.method, {}).update(_columns(r.scene, metric, r.statistics))
         columns = list(dict.fromkeys(c for row in rows.values() for c in row))
         rows |= {
-            method: submission_scores(context, folder, measure)
+            method: submission_scores(context, folder, metric)
             for folder, method in SUBMISSIONS.items()
         }
         found[name] = DataFrame.from_dict(rows, orient="index").reindex(columns=columns).dropna()
@@ -80,5 +78,5 @@ def nearest(
     return list(min(runs, key=lambda run: apart(run.iloc[-1], run.iloc[0])).index) if runs else []
 
 
-def _columns(scene: str, measure: str, statistics: Mapping[str, float]) -> dict[str, float]:
-    return {f"{short(scene)}_{region}": statistics[f"{measure}_{region}"] for region in REGIONS}
+def _columns(scene: str, metric: str, statistics: Mapping[str, float]) -> dict[str, float]:
+    return {f"{short(scene)}_{region}": statistics[f"{metric}_{region}"] for region in REGIONS}

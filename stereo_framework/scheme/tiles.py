@@ -55,7 +55,7 @@ def _largest(
 ) -> tuple[int, int]:
     """Return the rows and columns of the largest pair that is matched for a tile.
 
-    This tile is searched over the whole range. Hidden pixels add no columns, because a tile
+    This tile is searched over the whole range. Unshown pixels add no columns, because a tile
     that they make larger is divided by rows.
     """
     rows, columns = shape
@@ -124,12 +124,12 @@ def tiles(
     not matched in the reduced pair, the nearest surface in its row, or the farther one
     of two, is continued to the pixel. If the target image does not show this surface,
     because it lies outside the image or behind a nearer surface, the pixel counts as
-    hidden, and the disparities of both surfaces join the tile's range. If fewer than a
+    unshown, and the disparities of both surfaces join the tile's range. If fewer than a
     quarter of the other pixels are matched, the tile is searched over the whole range.
 
     The target image of a tile is cut where the tile's smallest disparity points, so that
-    both images are wider than the tile by the width of the range only. A hidden pixel
-    can be confused with any of its candidates. Therefore, a tile that decides hidden
+    both images are wider than the tile by the width of the range only. An unshown pixel
+    can be confused with any of its candidates. Therefore, a tile that decides unshown
     pixels is widened until it contains the true correspondence of each such candidate;
     the left-right consistency check then rejects the wrong surface. At the border that
     the target image does not show, a tile is always widened in this way. If a widened
@@ -300,20 +300,20 @@ class _Part(NamedTuple):
 class _Surfaces(NamedTuple):
     """Disparities of the reduced pair, float32 (rows, columns); NaN = no such surface.
 
-    `matched` holds the matched pixels. The pixels of `hidden` are not shown by the target
+    `matched` holds the matched pixels. The pixels of `unshown` are not shown by the target
     image; their disparity is that of the surface which is continued to them. `occluding`
-    holds the disparity of the nearer surface that occludes a hidden pixel. `shown` is True
-    at the pixels that can be matched: they are neither hidden nor masked out.
+    holds the disparity of the nearer surface that occludes an unshown pixel. `shown` is True
+    at the pixels that can be matched: they are neither unshown nor masked out.
     """
 
     matched: NDArray[np.float32]
-    hidden: NDArray[np.float32]
+    unshown: NDArray[np.float32]
     occluding: NDArray[np.float32]
     shown: NDArray[np.bool_]
 
 
 def _find_surfaces(estimate: Any, tile_area: float, direction: int) -> _Surfaces:
-    """Find the matched and the hidden surfaces in the estimate of the reduced pair."""
+    """Find the matched and the unshown surfaces in the estimate of the reduced pair."""
     matched = _remove_speckles(estimate, tile_area)
     columns = matched.shape[1]
     continued = fill_rows(matched)
@@ -333,12 +333,12 @@ def _find_surfaces(estimate: Any, tile_area: float, direction: int) -> _Surfaces
     valid = estimate.status != Status.INVALID
     unmatched = valid & np.isnan(matched)
     occluded = unmatched & (front > continued + _GAP)
-    hidden = occluded | (unmatched & outside)
+    unshown = occluded | (unmatched & outside)
     return _Surfaces(
         matched=matched,
-        hidden=np.where(hidden, continued, np.float32(np.nan)),
+        unshown=np.where(unshown, continued, np.float32(np.nan)),
         occluding=np.where(occluded, front, np.float32(np.nan)),
-        shown=valid & ~hidden,
+        shown=valid & ~unshown,
     )
 
 
@@ -383,7 +383,7 @@ class _TileDivider:
         """Return a tile, or several parts of it if the tile would be too large."""
         width = self.pair.shape[1]
         search = self.pair.search
-        hidden_columns = None
+        unshown_columns = None
         if self.surfaces is not None:
             window = rows.seen, columns.seen
             search = _narrow_search(
@@ -393,12 +393,12 @@ class _TileDivider:
                 factor=self.factor,
                 margin=self.margin,
             )
-            hidden_columns = _find_hidden_columns(
+            unshown_columns = _find_unshown_columns(
                 self.surfaces, (rows.core, columns.core), self.factor
             )
 
-        reach = _widen(columns.seen, hidden_columns, search, width)
-        if hidden_columns is None or self._fits(rows, columns, search, reach):
+        reach = _widen(columns.seen, unshown_columns, search, width)
+        if unshown_columns is None or self._fits(rows, columns, search, reach):
             return [_Part(rows, columns, search, reach)]
         if _length(rows.core) >= 2 * _FEWEST_ROWS:
             upper, lower = _halve(rows, self.overlap)
@@ -425,9 +425,9 @@ def _narrow_search(
     """
     reduced_window = _reduce_window(window, factor)
     matched = _select_finite(surfaces.matched[reduced_window])
-    hidden = _select_finite(surfaces.hidden[reduced_window])
+    unshown = _select_finite(surfaces.unshown[reduced_window])
     occluding = _select_finite(surfaces.occluding[reduced_window])
-    disparities = np.concatenate([matched, hidden, occluding])
+    disparities = np.concatenate([matched, unshown, occluding])
     shown_pixels = np.count_nonzero(surfaces.shown[reduced_window])
     if disparities.size == 0 or matched.size < _MATCHED_SHARE * shown_pixels:
         return search
@@ -454,12 +454,12 @@ def _select_finite(disparities: NDArray[np.float32]) -> NDArray[np.float32]:
     return disparities[np.isfinite(disparities)]
 
 
-def _find_hidden_columns(
+def _find_unshown_columns(
     surfaces: _Surfaces, core: tuple[slice, slice], factor: int
 ) -> slice | None:
-    """Return the columns from the first to the last hidden pixel that a tile decides."""
+    """Return the columns from the first to the last unshown pixel that a tile decides."""
     reduced_core = _reduce_window(core, factor)
-    columns = np.flatnonzero(np.isfinite(surfaces.hidden[reduced_core]).any(axis=0))
+    columns = np.flatnonzero(np.isfinite(surfaces.unshown[reduced_core]).any(axis=0))
     if not columns.size:
         return None
     left = reduced_core[1].start
@@ -468,10 +468,10 @@ def _find_hidden_columns(
     return slice(max(first, core[1].start), min(last, core[1].stop))
 
 
-def _widen(columns: slice, hidden_columns: slice | None, search: SearchRange, width: int) -> slice:
-    """Widen a tile so that its hidden pixels are not matched with a wrong surface.
+def _widen(columns: slice, unshown_columns: slice | None, search: SearchRange, width: int) -> slice:
+    """Widen a tile so that its unshown pixels are not matched with a wrong surface.
 
-    A hidden pixel x may be matched with a pixel x' of the target image, from x - far to
+    An unshown pixel x may be matched with a pixel x' of the target image, from x - far to
     x - near. The true correspondence of x' lies from x' + near to x' + far. If the tile
     contains it, both pixels compete for x', and the left-right consistency check decides.
 
@@ -479,8 +479,8 @@ def _widen(columns: slice, hidden_columns: slice | None, search: SearchRange, wi
     ----------
     columns : slice
         Columns of the tile with its overlap.
-    hidden_columns : slice or None
-        Columns from the first to the last hidden pixel that the tile decides.
+    unshown_columns : slice or None
+        Columns from the first to the last unshown pixel that the tile decides.
     search : SearchRange
         Search range of the tile.
     width : int
@@ -493,10 +493,10 @@ def _widen(columns: slice, hidden_columns: slice | None, search: SearchRange, wi
     """
     near, far = _find_offsets(search)
     start, stop = columns.start, columns.stop
-    if hidden_columns is not None:
-        start = min(start, math.floor(hidden_columns.start - (far - near)))
-        stop = max(stop, math.ceil(hidden_columns.stop + (far - near)))
-    # Pixels x < far, or x >= width + near, can be hidden without a reduced pair too.
+    if unshown_columns is not None:
+        start = min(start, math.floor(unshown_columns.start - (far - near)))
+        stop = max(stop, math.ceil(unshown_columns.stop + (far - near)))
+    # Pixels x < far, or x >= width + near, can be unshown without a reduced pair too.
     if columns.start < far:
         stop = max(stop, math.ceil(far + (far - near)))
     if columns.stop > width + near:

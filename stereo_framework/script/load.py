@@ -17,7 +17,7 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_measures
+from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_metrics
 from stereo_framework.io import encoding_fault
 from stereo_framework.io.locations import Faults, Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
@@ -109,9 +109,9 @@ class Script:
         return tuple(map(resolve, self._evaluation("protocol")))
 
     def protocols_on(self, scene: Scene) -> tuple[Protocol, ...]:
-        """How its settings are measured on a scene: by its own protocols, else by the scene's, with the measures that it names beside theirs."""
-        more = tuple(self._evaluation("measures"))
-        return tuple(with_measures(one, more) for one in self.protocols or (of_scene(scene),))
+        """How its settings are measured on a scene: by its own protocols, else by the scene's, with the metrics that it names beside theirs."""
+        more = tuple(self._evaluation("metrics"))
+        return tuple(with_metrics(one, more) for one in self.protocols or (of_scene(scene),))
 
     def _evaluation(self, key: str) -> list[Any]:
         said = self.resolved.get("evaluation", {}).get(key) or []

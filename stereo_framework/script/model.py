@@ -180,13 +180,13 @@ class Model:
             parse_report(node, self.faults)
 
     def evaluation(self, node: Node) -> None:
-        """One protocol or several, and measures beside their own."""
-        entries = expect_mapping(node, ("protocol", "measures"), self.faults)
-        if measures := entries.get("measures"):
+        """One protocol or several, and metrics beside their own."""
+        entries = expect_mapping(node, ("protocol", "metrics"), self.faults)
+        if metrics := entries.get("metrics"):
             for message in protocols.faults(
-                {"base": "taxonomy2002", "measures": measures.data()}
+                {"base": "taxonomy2002", "metrics": metrics.data()}
             ).values():
-                self.fault(measures.place, message)
+                self.fault(metrics.place, message)
         if (given := entries.get("protocol")) is None:
             return
         first: dict[str, Node] = {}

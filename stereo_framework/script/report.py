@@ -71,7 +71,7 @@ def _keys_under(head: str) -> set[str]:
 
 
 def statistic_fault(name: str) -> str | None:
-    """What is wrong with the name of something that was measured, or of a group of measures.
+    """What is wrong with the name of something that was measured, or of a group of metrics.
 
     A protocol may name masks of its own, so a region is refused only where it resembles a known one.
 

@@ -118,7 +118,7 @@ def _plugin(plugin: str) -> list[bytes]:
 def _program_content() -> bytes:
     """Return the digest of what the running program registers for computing.
 
-    A program or notebook may define stages, measures and readers, or import modules that
+    A program or notebook may define stages, metrics and readers, or import modules that
     do, without naming them as plug-ins. They count as they are in memory, since a notebook
     defines functions again and reloads modules. The files of their modules count too.
 

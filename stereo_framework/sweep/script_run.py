@@ -192,10 +192,10 @@ def execute(
             store.describe(
                 scripts,
                 [
-                    measure
+                    metric
                     for task in tasks
                     for protocol in task.protocols
-                    for measure in protocol.measures
+                    for metric in protocol.metrics
                 ],
             )
             store.set_listed_keys(dict.fromkeys(key for task in tasks for key in task.keys))

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic asks for it, and brings it
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, short, warn
-from stereo_framework.evaluation.user_metrics import described, remember_measures
+from stereo_framework.evaluation.user_metrics import describe_metrics, remember_metrics
 from stereo_framework.io import (
     file_stem,
     locked,
@@ -36,8 +36,8 @@ from stereo_framework.sweep.result import Result, confidence_file
 
 FILE = "results.sqlite"
 
-_MEASURES = "measures.json"
-"""Units, directions and sources of the measures that plug-ins brought."""
+_METRICS_FILE = "metrics.json"
+"""Units, directions and sources of the metrics that plug-ins brought."""
 
 _ADD = (
     "INSERT INTO results (key, place, row, details) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
@@ -91,7 +91,7 @@ class Store(contextlib.ExitStack):
                 )
                 raise DataError(message) from error
             undo.pop_all()
-        if problem := remember_measures(self.folder / _MEASURES):
+        if problem := remember_metrics(self.folder / _METRICS_FILE):
             warn([problem])
 
     def _opened_to_write(self, folder: Path) -> Database:
@@ -117,8 +117,8 @@ class Store(contextlib.ExitStack):
 
     # --- writing ----------------------------------------------------------------------------------------------------------
 
-    def describe(self, scripts: Sequence[Script], measures: Iterable[str]) -> None:
-        """Keep the resolved scripts, and units, directions and sources of measures that plug-ins brought, so that the results are shown without either.
+    def describe(self, scripts: Sequence[Script], metrics: Iterable[str]) -> None:
+        """Keep the resolved scripts, and units, directions and sources of metrics that plug-ins brought, so that the results are shown without either.
 
         Raises
         ------
@@ -130,8 +130,8 @@ class Store(contextlib.ExitStack):
                 self.folder / f"{script.name}{RESOLVED}",
                 yaml.safe_dump(script.resolved, sort_keys=False).encode(),
             )
-        if text := described(dict.fromkeys(measures)):
-            write_bytes(self.folder / _MEASURES, text.encode())
+        if text := describe_metrics(dict.fromkeys(metrics)):
+            write_bytes(self.folder / _METRICS_FILE, text.encode())
 
     def check_in_place(self) -> None:
         """Raise a DataError if the store was removed, moved or replaced since it was opened."""

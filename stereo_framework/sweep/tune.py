@@ -230,7 +230,7 @@ def tune(
         crew = stack.enter_context(Crew(workers, executor, memory))
         store = None if out is None else stack.enter_context(Store(start / out, create=True))
         if store is not None:
-            store.describe([loaded], tuned.protocol.measures)
+            store.describe([loaded], tuned.protocol.metrics)
             check_own(store.folder / BEST)
         keys: list[str] = []
         for first in range(0, min(trials, tuned.size), workers):

@@ -84,7 +84,7 @@ def boundary(results: Sequence[Result], *, drop_incomplete: bool = False) -> Bou
     ]
     if not measured:
         raise DataError(
-            "no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or measures: roc"
+            "no result has error_rate and sparsity_rate; run with the protocol kostliva2007, or metrics: roc"
         )
     one_protocol(measured)
     every = [

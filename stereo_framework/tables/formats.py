@@ -1,6 +1,6 @@
 """Tables as CSV, Markdown and LaTeX; and results read from CSV files: those that ``results --format csv`` prints, and tables of scores from anywhere.
 
-A file that is read has a row for each method and a column for each score, which may be named ``SCENE:MEASURE``; or the columns ``method``, ``scene`` and one
+A file that is read has a row for each method and a column for each score, which may be named ``SCENE:METRIC``; or the columns ``method``, ``scene`` and one
 for each statistic. An empty cell, ``-``, ``nan`` or null is a hole.
 """
 
@@ -207,9 +207,9 @@ def read_csv(path: Path) -> list[Result]:
         ):
             continue
         head, colon, tail = name.partition(":")
-        scene, measure = (head, tail) if colon and not scenes else ("", name)
+        scene, metric = (head, tail) if colon and not scenes else ("", name)
         for i, number in enumerate(_numbers(path, name, columns[name], methods)):
-            scores[i].setdefault(scenes[i] if scenes else scene, {})[measure] = number
+            scores[i].setdefault(scenes[i] if scenes else scene, {})[metric] = number
     protocols = columns.get("protocol", [""] * len(methods))
     return [
         Result("", scene, method, {}, {}, protocol, own)

@@ -17,7 +17,7 @@ from typing import Any
 from stereo_framework.core.errors import DataError, ParameterError, few
 from stereo_framework.datasets import load_scene
 from stereo_framework.evaluation import Protocol, resolve
-from stereo_framework.evaluation.protocols import PRESETS, average, is_counted, with_measures
+from stereo_framework.evaluation.protocols import PRESETS, average, is_counted, with_metrics
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import STATISTIC
 from stereo_framework.sweep import Result
@@ -302,19 +302,19 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
 
 
 def protocol_of(results: Sequence[Result]) -> Protocol | None:
-    """The protocol that results have in common: a preset, or one that a script of theirs describes, with the measures that it names; None if it is neither."""
+    """The protocol that results have in common: a preset, or one that a script of theirs describes, with the metrics that it names; None if it is neither."""
     text = results[0].protocol_text
     if (preset := next((p for p in map(resolve, PRESETS) if str(p) == text), None)) is not None:
         return preset
     for told in {
         repr(told): told for r in results if (told := r.script.get("evaluation"))
     }.values():
-        given = told.get("protocol") or [*PRESETS], told.get("measures") or []
-        specs, measures = (one if isinstance(one, list) else [one] for one in given)
+        given = told.get("protocol") or [*PRESETS], told.get("metrics") or []
+        specs, metrics = (one if isinstance(one, list) else [one] for one in given)
         for spec in specs:
             # Of a plug-in that is not there now; or a folder of somebody else says anything.
             with contextlib.suppress(ParameterError, TypeError):
-                if str(found := with_measures(resolve(spec), tuple(measures))) == text:
+                if str(found := with_metrics(resolve(spec), tuple(metrics))) == text:
                     return found
     return None
 

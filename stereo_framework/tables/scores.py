@@ -2,7 +2,7 @@
 
 Honauer et al. (2015) do not say how scores become comparable. The choices made here are our own:
 
-- Ranks are taken in each column, a measure on a scene, 1 = best, where equal scores share the better rank as on Middlebury's pages; then they are averaged.
+- Ranks are taken in each column, a metric on a scene, 1 = best, where equal scores share the better rank as on Middlebury's pages; then they are averaged.
 - A column in which no method has a score is left out. Elsewhere a missing score counts as the worst: the method found nothing that could be measured, and
   leaving the score out would reward that.
 - A method has a mean if it has a score wherever another has one.
@@ -29,7 +29,7 @@ from stereo_framework.tables.values import better, check_name, column, one_proto
 from stereo_framework.tables.words import setting_name, setting_names, short_names
 
 Directions = Mapping[str, str]
-"""Whether lower or higher scores are better, by the name or pattern of a measure."""
+"""Whether lower or higher scores are better, by the name or pattern of a metric."""
 
 _NONE_GIVEN: Directions = {}
 
@@ -38,20 +38,20 @@ _NAMED = 6
 
 
 class Column(NamedTuple):
-    """A measure on a scene, which is empty where a table names none; `better` is ``lower`` or ``higher``."""
+    """A metric on a scene, which is empty where a table names none; `better` is ``lower`` or ``higher``."""
 
     scene: str
-    measure: str
+    metric: str
     better: str
 
     @property
     def name(self) -> str:
-        """``SCENE:MEASURE``."""
-        return _column(self.scene, self.measure)
+        """``SCENE:METRIC``."""
+        return _column(self.scene, self.metric)
 
 
-def _column(scene: str, measure: str) -> str:
-    return f"{scene}:{measure}" if scene else measure
+def _column(scene: str, metric: str) -> str:
+    return f"{scene}:{metric}" if scene else metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +82,13 @@ class Scores:
         return list(dict.fromkeys(c.scene for c in self.columns))
 
     @property
-    def measures(self) -> list[str]:
-        """The measures in their order."""
-        return list(dict.fromkeys(c.measure for c in self.columns))
+    def metrics(self) -> list[str]:
+        """The metrics in their order."""
+        return list(dict.fromkeys(c.metric for c in self.columns))
 
-    def of(self, measure: str) -> Scores:
-        """The columns of one measure."""
-        own = [i for i, c in enumerate(self.columns) if c.measure == measure]
+    def of(self, metric: str) -> Scores:
+        """The columns of one metric."""
+        own = [i for i, c in enumerate(self.columns) if c.metric == metric]
         return replace(
             self, columns=tuple(self.columns[i] for i in own), values=self.values[:, own]
         )
@@ -122,7 +122,7 @@ class Scores:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """The mean of each row, float64 (methods,); of use where all columns are of one measure."""
+        """The mean of each row, float64 (methods,); of use where all columns are of one metric."""
         return self.values[:, self._scored].mean(axis=1)
 
     @property
@@ -148,37 +148,37 @@ class Scores:
 
 def score_table(
     results: Sequence[Result],
-    measures: Sequence[str],
+    metrics: Sequence[str],
     methods_of: Sequence[str] | None = None,
     given: Directions = _NONE_GIVEN,
     columns: Collection[tuple[str, str]] | None = None,
 ) -> Scores:
-    """The scores that results hold, in every measure on every scene.
+    """The scores that results hold, in every metric on every scene.
 
     Parameters
     ----------
     results : sequence of Result
         Results of one protocol. A failed run has no scores.
-    measures : sequence of str
+    metrics : sequence of str
         Statistics, or names of groups: ``hci`` is the nine HCI metrics.
     methods_of : sequence of str, optional
         What the methods of the results are called. Default: their `setting_names`.
     given : mapping of str to str, optional
-        ``lower`` or ``higher``, by the name or pattern of a measure, of which the most specific one counts. It overrides what is known of measures.
+        ``lower`` or ``higher``, by the name or pattern of a metric, of which the most specific one counts. It overrides what is known of metrics.
     columns : collection of (str, str), optional
-        Only these scenes and measures. Default: all.
+        Only these scenes and metrics. Default: all.
 
     Raises
     ------
     ParameterError
-        The results are of several protocols, or two of them have the same method and settings and different scores on a scene; or no result has a measure,
-        a measure has no score on any scene, or it is not known whether lower or higher values of it are better.
+        The results are of several protocols, or two of them have the same method and settings and different scores on a scene; or no result has a metric,
+        a metric has no score on any scene, or it is not known whether lower or higher values of it are better.
     """
     one_protocol(results)
-    names = spelled_out(measures)
+    names = spelled_out(metrics)
     if not results or not names:
         raise ParameterError(
-            "nothing to compare: no results" if names else "nothing to compare: no measures"
+            "nothing to compare: no results" if names else "nothing to compare: no metrics"
         )
     methods_of = setting_names(results) if methods_of is None else methods_of
     scenes_of = [r.scene for r in results]
@@ -191,12 +191,12 @@ def score_table(
     )
     values = np.full((len(methods), len(scenes), len(names)), np.nan)
     for j, name in enumerate(names):
-        check_name(name, results, "measure ")
+        check_name(name, results, "metric ")
         own = np.array(column(results, name), np.float64)
         there = ~np.isnan(own)
         if not there.any():
             raise ParameterError(
-                f"no scene has a score in {name}: no method measured it, or the scenes lack what it is about; leave it out of the measures"
+                f"no scene has a score in {name}: no method measured it, or the scenes lack what it is about; leave it out of the metrics"
             )
         values[i[there], k[there], j] = own[there]
         for n in np.flatnonzero(there & (values[i, k, j] != own))[:1]:
@@ -213,7 +213,7 @@ def score_table(
 
 
 def ranked(
-    results: Sequence[Result], measures: Sequence[str] = (), given: Directions = _NONE_GIVEN
+    results: Sequence[Result], metrics: Sequence[str] = (), given: Directions = _NONE_GIVEN
 ) -> Scores:
     """The scores by which `rank` compares the settings of results.
 
@@ -221,9 +221,9 @@ def ranked(
     ----------
     results : sequence of Result
         Of one protocol.
-    measures : sequence of str
-        Which measures to use, given by name, by group (``hci``: the nine HCI metrics) or by pattern (``bad_pixels_*``); also whole columns,
-        ``SCENE:MEASURE``. Default: the bad pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all columns of numbers.
+    metrics : sequence of str
+        Which metrics to use, given by name, by group (``hci``: the nine HCI metrics) or by pattern (``bad_pixels_*``); also whole columns,
+        ``SCENE:METRIC``. Default: the bad pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all columns of numbers.
     given : mapping of str to str, optional
         As in `score_table`.
 
@@ -232,7 +232,7 @@ def ranked(
     DataError
         There is no score.
     ParameterError
-        No result has a measure; or as in `score_table`.
+        No result has a metric; or as in `score_table`.
 
     Notes
     -----
@@ -246,7 +246,7 @@ def ranked(
         for name, score in r.statistics.items()
         if not math.isnan(score)
     }
-    chosen = _chosen(every, measures)
+    chosen = _chosen(every, metrics)
     columns = [place for place in chosen if place in scored]
     notes = [
         f"column {_column(*place)}: no method has a score; left out"
@@ -254,13 +254,13 @@ def ranked(
         if place not in scored
     ]
     if not columns:
-        names = ", ".join(dict.fromkeys(measure for _, measure in every)) or "none"
+        names = ", ".join(dict.fromkeys(metric for _, metric in every)) or "none"
         raise DataError(
-            f"no column of numbers in {'these columns' if measures else 'the table'}; columns: {names}"
+            f"no column of numbers in {'these columns' if metrics else 'the table'}; columns: {names}"
         )
     methods_of, kept = (
         [setting_name(r) for r in results],
-        list(dict.fromkeys(measure for _, measure in columns)),
+        list(dict.fromkeys(metric for _, metric in columns)),
     )
     if not {"density_all", COVERAGE} & set(kept):
         notes += _unlike(methods_of, results)
@@ -268,8 +268,8 @@ def ranked(
 
 
 def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:
-    """The scenes and measures that are asked for or, if none are, those by which methods are usually ranked; by scenes."""
-    names = list(dict.fromkeys(measure for _, measure in places))
+    """The scenes and metrics that are asked for or, if none are, those by which methods are usually ranked; by scenes."""
+    names = list(dict.fromkeys(metric for _, metric in places))
     if wanted:
         patterns = list(spelled_out(wanted))
     else:
@@ -287,24 +287,24 @@ def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tu
     return sorted(picked, key=lambda place: scenes.index(place[0]))
 
 
-def _fits(pattern: str, scene: str, measure: str) -> bool:
+def _fits(pattern: str, scene: str, metric: str) -> bool:
     return (
-        pattern == measure
-        or fnmatchcase(measure, pattern)
-        or fnmatchcase(_column(scene, measure), pattern)
+        pattern == metric
+        or fnmatchcase(metric, pattern)
+        or fnmatchcase(_column(scene, metric), pattern)
     )
 
 
-def _direction(scene: str, measure: str, given: Directions) -> str:
-    fits = [pattern for pattern in given if _fits(pattern, scene, measure)]
+def _direction(scene: str, metric: str, given: Directions) -> str:
+    fits = [pattern for pattern in given if _fits(pattern, scene, metric)]
     if fits:
         # A name takes precedence over patterns, and a longer pattern over shorter ones: ("*" lower, "density_*" higher) means what it says.
         return given[max(fits, key=lambda pattern: (not set("*?[") & set(pattern), len(pattern)))]
-    if way := better(measure):
+    if way := better(metric):
         return way
-    what = "nothing to be ranked by" if metric_of(measure) is not None else "not a known measure"
+    what = "nothing to be ranked by" if metric_of(metric) is not None else "not a known metric"
     raise ParameterError(
-        f"column {_column(scene, measure)!r}: {what}; say --lower or --higher {measure!r}, whichever scores are better (patterns such as '*' cover several)"
+        f"column {_column(scene, metric)!r}: {what}; say --lower or --higher {metric!r}, whichever scores are better (patterns such as '*' cover several)"
     )
 
 
@@ -341,13 +341,13 @@ def _missing(found: Scores) -> list[str]:
     """Notes on missing scores and how they count."""
     short, holes = short_names(found.scenes), np.isnan(found.values)
     nobody = np.asarray(holes.all(axis=0))
-    # Measures of one subset are missing together.
+    # Metrics of one subset are missing together.
     together: dict[tuple[str, ...], list[str]] = {}
-    for name in found.measures:
+    for name in found.metrics:
         where = (
             short[c.scene]
             for c, none in zip(found.columns, nobody, strict=True)
-            if none and c.measure == name
+            if none and c.metric == name
         )
         together.setdefault(tuple(where), []).append(name)
     notes = [
@@ -358,8 +358,8 @@ def _missing(found: Scores) -> list[str]:
     told = []
     for method, own in zip(found.methods, holes & ~nobody, strict=True):
         if own.any():
-            lacking = {c.measure for c, hole in zip(found.columns, own, strict=True) if hole}
+            lacking = {c.metric for c, hole in zip(found.columns, own, strict=True) if hole}
             told.append(
-                f"{method} ({', '.join(name for name in found.measures if name in lacking)})"
+                f"{method} ({', '.join(name for name in found.metrics if name in lacking)})"
             )
     return [*notes, f"missing scores count as the worst: {few(told, 3)}"] if told else notes

@@ -208,7 +208,7 @@ def _is_number(text: str) -> bool:
 def protocol_line(text: str, width: int, how: str) -> str:
     """Return a protocol in one line: its name and as many of its choices as fit.
 
-    The measures are left out, because the columns of the table show them.
+    The metrics are left out, because the columns of the table show them.
 
     Parameters
     ----------
@@ -220,9 +220,9 @@ def protocol_line(text: str, width: int, how: str) -> str:
         How the user gets all choices.
     """
     name, _, choices = text.partition(": ")
-    kept = [choice for choice in choices.split("; ") if not choice.startswith("measures ")]
+    kept = [choice for choice in choices.split("; ") if not choice.startswith("metrics ")]
     end = f" (all choices: {how})"
-    # A stored protocol may hold its measures alone, or a name and choices of any length.
+    # A stored protocol may hold its metrics alone, or a name and choices of any length.
     first, *further = kept or [""]
     line = f"{short(name, 80)}: {short(first, 300)}"
     for choice in further:

@@ -80,12 +80,12 @@ def setting_names(results: Sequence[Result]) -> list[str]:
     )
 
 
-def measure_name(name: str) -> str:
+def metric_name(name: str) -> str:
     """A statistic in words; an HCI metric is followed by the symbol of the paper.
 
     Examples
     --------
-    >>> measure_name("hci_offset"), measure_name("bad_pixels_all")
+    >>> metric_name("hci_offset"), metric_name("bad_pixels_all")
     ('offset (P_off)', 'bad_pixels_all')
     """
     metric = HCI_METRICS.get(name)

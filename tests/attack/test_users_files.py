@@ -249,7 +249,7 @@ def test_check_without_plug_ins(tmp_path, stranger):
         ("tune", "folder/own.yaml"),
         ("match", "--example", "--method", "folder/own.yaml"),
         ("choose", "--scene", "synthetic/planes", "--methods", "folder/own.yaml"),
-        ("stages", "measures", "--plugin", "plug.py"),
+        ("stages", "metrics", "--plugin", "plug.py"),
     ],
 )
 def test_no_verb_executes_a_file_without_plug_ins(tmp_path, stranger, words):

@@ -167,8 +167,8 @@ def test_who_reads_results_loads_no_stages():
     assert done.stdout == "False\n"
 
 
-def test_measures_and_protocols(cli):
-    result = cli("stages", "measures")
+def test_metrics_and_protocols(cli):
+    result = cli("stages", "metrics")
     assert result.exit_code == 0, result.output
     assert "rms_error" in result.stdout
     assert "eth3d: " in result.stdout

@@ -76,7 +76,7 @@ def test_a_submission_is_measured_by_folder(pictures, root):
         100,
         0,
     )
-    table = call(*arguments, "--out", root / "p", "--measure", "mape", "--measure", "rms_error")
+    table = call(*arguments, "--out", root / "p", "--metric", "mape", "--metric", "rms_error")
     assert "mape_nonocc" in table.stdout
     assert "middlebury-v2+mape+rms_error: " in table.stdout
     [overview] = (root / "p/pictures").glob("middlebury-v2-cones_raft_*_overview.png")

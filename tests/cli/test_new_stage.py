@@ -173,15 +173,15 @@ def test_examples_of_all_else_work(kind, tmp_path, monkeypatch, registry):
         write_image(folder / f"{side}.png", image)
     script = tmp_path / "s.yaml"
     script.write_text("include: window\nplugins: [own_one.py]\n")
-    measures = "evaluation={protocol: {base: taxonomy2002, measures: [own_one]}}"
+    metrics = "evaluation={protocol: {base: taxonomy2002, metrics: [own_one]}}"
     more = {
-        "measure": ["--scene", "synthetic/planes", "--set", measures],
+        "metric": ["--scene", "synthetic/planes", "--set", metrics],
         "protocol": ["--scene", "synthetic/planes", "--protocol", "own_one"],
         "data_set": ["--scene", "own_one", "--data", "data"],
     }.get(kind, ["--scene", "synthetic/planes"])
     ran = invoke("run", "s.yaml", "--out", "runs", *more)
     assert ran.exit_code == 0, ran.output
-    shown = {"measure": "own_one_all", "protocol": "own_one", "data_set": "own_one/first"}.get(
+    shown = {"metric": "own_one_all", "protocol": "own_one", "data_set": "own_one/first"}.get(
         kind, "planes"
     )
     assert shown in ran.output

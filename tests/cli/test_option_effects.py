@@ -344,7 +344,7 @@ def test_stages_of_a_slot_and_the_file_of_an_example(desk):
     [
         ("stages box --out a.py", "--out has no effect without --new"),
         ("stages box --new mine --slot matching_cost", "the name box has no effect with --new"),
-        ("stages measures --slot aggregation", "--slot has no effect with measures"),
+        ("stages metrics --slot aggregation", "--slot has no effect with metrics"),
         ("scenes --new . --describe synthetic/planes", "--describe has no effect with --new"),
         ("scenes --describe synthetic/planes --fetch", "--fetch has no effect with --describe"),
         ("check window --schema", "a script has no effect with --schema"),

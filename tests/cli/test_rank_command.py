@@ -101,7 +101,7 @@ c,3,80,3,70,C. Author
 
 def test_wide_csv(write):
     path = write(CSV)
-    # The main measures alone; texts are no scores.
+    # The main metrics alone; texts are no scores.
     found = _records(rank(path, "--json"))
     assert list(found["a"]["scores"]) == ["tsukuba:bad_pixels_nonocc", "venus:bad_pixels_nonocc"]
     both = _records(rank(path, "--columns", "bad_pixels_*,density_all", "--json"))
@@ -186,8 +186,8 @@ def test_results_folders(tmp_path):
     found = _records(rank(path, "--json"))
     assert list(found) == ["ssd (size=5)", "dp", "ssd (size=7)"]
     # The columns of Table 5 of the 2002 paper: not all pixels.
-    measures = ("bad_pixels_nonocc", "bad_pixels_discont")
-    assert list(found["dp"]["scores"]) == [f"{s}:{m}" for s in "xy" for m in measures]
+    metrics = ("bad_pixels_nonocc", "bad_pixels_discont")
+    assert list(found["dp"]["scores"]) == [f"{s}:{m}" for s in "xy" for m in metrics]
     assert found["dp"]["ranks"] == dict.fromkeys(
         ["x:bad_pixels_nonocc", "x:bad_pixels_discont"], 2
     ) | dict.fromkeys(["y:bad_pixels_nonocc", "y:bad_pixels_discont"], 2)
@@ -250,7 +250,7 @@ def test_the_hci_metrics_of_a_run(tmp_path):
     """Two methods on a scene with fine structures and on one without."""
     scenes = ("synthetic/planes", "synthetic/occlusions")
     asked = [option for scene in scenes for option in ("--scene", scene)]
-    call("run", "window", "ssd", *asked, "--measures", "hci", "--no-maps", "--out", tmp_path)
+    call("run", "window", "ssd", *asked, "--metric", "hci", "--no-maps", "--out", tmp_path)
     with Store(tmp_path) as store:
         results = store.results()
     for one in results:
@@ -265,7 +265,7 @@ def test_the_hci_metrics_of_a_run(tmp_path):
     ]
     # Nobody has a score where there is no structure: these columns are left out, and told.
     structures = [name for name, metric in HCI_METRICS.items() if metric.subset in ("M_s", "M_n")]
-    ranked = rank(tmp_path, "--measures", "hci", "--json")
+    ranked = rank(tmp_path, "--columns", "hci", "--json")
     left_out = [
         f"warning: column synthetic/planes:{n}: no method has a score; left out" for n in structures
     ]
@@ -286,4 +286,4 @@ def test_the_hci_metrics_of_a_run(tmp_path):
     ):
         assert found[method]["average_rank"] == pytest.approx(average)
         assert list(found[method]["scores"]) == [f"{s}:{n}" for s, n in names]
-    one_line(rank(tmp_path, "--measures", "hci,roc"), "column 'error_rate': no table has it")
+    one_line(rank(tmp_path, "--columns", "hci,roc"), "column 'error_rate': no table has it")

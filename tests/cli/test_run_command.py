@@ -70,24 +70,24 @@ def test_ranges_that_are_none_are_refused_before_anything_is_read(cli, text):
 
 
 def test_run_measures_something_besides(cli, script, small_scenes, tmp_path):
-    shown = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "hci")
+    shown = cli("run", "window", "--scene", "synthetic/occlusions", "--metric", "hci")
     assert shown.exit_code == 0, shown.output
     assert "hci_offset" in shown.stdout
     assert "bad_pixels_nonocc" not in shown.stdout
     [plain] = json.loads(
-        cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "mse", "--json").stdout
+        cli("run", "window", "--scene", "synthetic/occlusions", "--metric", "mse", "--json").stdout
     )
     assert plain["protocol"] == "taxonomy2002+mse"
     assert {"mse_all", "bad_pixels_all"} <= plain["statistics"].keys()
-    own = {"base": "taxonomy2002", "name": "mine", "border": 20, "measure": "bad_pixels"}
+    own = {"base": "taxonomy2002", "name": "mine", "border": 20, "metric": "bad_pixels"}
     path = script(SCRIPT | {"evaluation": {"protocol": [own, "middlebury-v3"]}})
     found = json.loads(
         cli(
             "run",
             path,
-            "--measure",
+            "--metric",
             "rms_error",
-            "--measure",
+            "--metric",
             "mse",
             "--out",
             tmp_path / "out",
@@ -99,11 +99,9 @@ def test_run_measures_something_besides(cli, script, small_scenes, tmp_path):
     assert [r["statistics"] for r in again] == [r["statistics"] for r in found]
 
 
-def test_a_statistic_names_its_measure(cli, small_scenes):
-    """`--measure bad_pixels_nonocc` measures bad_pixels and shows this column only."""
-    table = cli(
-        "run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nonocc"
-    )
+def test_a_statistic_names_its_metric(cli, small_scenes):
+    """`--metric bad_pixels_nonocc` computes bad_pixels and shows this column only."""
+    table = cli("run", "window", "--scene", "synthetic/occlusions", "--metric", "bad_pixels_nonocc")
     assert table.exit_code == 0, table.output
     assert table.stdout.splitlines()[0].split("\t") == [
         "scene",
@@ -112,12 +110,12 @@ def test_a_statistic_names_its_measure(cli, small_scenes):
         "fraction_matched",
         "seconds",
     ]
-    other = cli("run", "window", "--scene", "synthetic/occlusions", "--measure", "mape_all")
+    other = cli("run", "window", "--scene", "synthetic/occlusions", "--metric", "mape_all")
     assert other.stdout.splitlines()[0].split("\t")[2:4] == ["mape_all", "fraction_matched"]
     refused = cli(
-        "run", "window", "--scene", "synthetic/occlusions", "--measure", "bad_pixels_nowhere"
+        "run", "window", "--scene", "synthetic/occlusions", "--metric", "bad_pixels_nowhere"
     )
-    one_line(refused, "no such measure: 'bad_pixels_nowhere'")
+    one_line(refused, "no such metric: 'bad_pixels_nowhere'")
 
 
 def test_another_protocol_matches_nothing_again(cli, script, small_scenes, tmp_path, monkeypatch):

@@ -236,7 +236,7 @@ KITTI_2012 = "".join(
     for camera, t in enumerate(("0", "-3.798145e+02", "4.688783e+01", "-3.334597e+02"))
 )
 ALL = np.arange(24).reshape(4, 6) % 3 > 0
-VISIBLE = ALL & (np.arange(6) > 1)
+NONOCC = ALL & (np.arange(6) > 1)
 
 
 def known(where):
@@ -250,7 +250,7 @@ def test_kitti_2012(root):
     }
     truths = {
         "training/disp_occ/000000_10.png": known(ALL),
-        "training/disp_noc/000000_10.png": known(VISIBLE),
+        "training/disp_noc/000000_10.png": known(NONOCC),
     }
     others = {"testing/colored_0/000007_10.png": 40, "testing/colored_1/000007_10.png": 41}
     write(root / "kitti2012", images | truths | others | {"training/calib/000000.txt": KITTI_2012})
@@ -258,7 +258,7 @@ def test_kitti_2012(root):
     scene = load_scene("kitti2012/000000_10", data=root)
     assert (scene.reference[0, 0], scene.match[0, 0], scene.direction) == (20, 21, 1)
     np.testing.assert_array_equal(scene.truth, known(ALL))
-    np.testing.assert_array_equal(scene.mask("nonocc"), VISIBLE)
+    np.testing.assert_array_equal(scene.mask("nonocc"), NONOCC)
     assert (str(scene.search), scene.protocol, scene.border) == ("0..255 step 1", "kitti2012", 0)
     assert (scene.calibration.focal_length, scene.calibration.doffs) == (707.0912, 0)
     assert scene.calibration.baseline == pytest.approx(
@@ -280,7 +280,7 @@ def test_kitti_2015(root):
         "image_2/000003_10.png": np.full((4, 6, 3), 30, np.uint8),
         "image_3/000003_10.png": np.full((4, 6, 3), 31, np.uint8),
         "disp_occ_0/000003_10.png": known(ALL),
-        "disp_noc_0/000003_10.png": known(VISIBLE),
+        "disp_noc_0/000003_10.png": known(NONOCC),
         "obj_map/000003_10.png": objects,
         "calib_cam_to_cam/000003.txt": "calib_time: 09-Jan-2012 13:57:47\n"
         + KITTI_2012.replace("P", "P_rect_0"),
@@ -299,10 +299,10 @@ def test_kitti_2015(root):
         "foreground_nonocc",
         "nonocc",
     ]
-    np.testing.assert_array_equal(scene.mask("nonocc"), VISIBLE)
+    np.testing.assert_array_equal(scene.mask("nonocc"), NONOCC)
     for region, where in (("background", objects == 0), ("foreground", objects > 0)):
         np.testing.assert_array_equal(scene.mask(region), where & ALL)
-        np.testing.assert_array_equal(scene.mask(f"{region}_nonocc"), where & VISIBLE)
+        np.testing.assert_array_equal(scene.mask(f"{region}_nonocc"), where & NONOCC)
     assert scene.calibration.baseline == pytest.approx((46.88783 + 333.4597) / 707.0912)
     write(root / "kitti2015/training", {"obj_map/000003_10.png": objects[:3]})
     with pytest.raises(

@@ -269,7 +269,7 @@ def test_ready_made(name):
     assert scene.mask("occluded").dtype == scene.mask("textureless").dtype == bool
 
 
-def test_what_is_seen_through_a_slit_is_hidden_from_the_other_camera():
+def test_what_is_seen_through_a_slit_is_occluded_from_the_other_camera():
     scene = load_scene("synthetic/slits")
     left, right = scene.truth, scene.match_truth
     assert set(np.unique(left)) == set(np.unique(right)) == {8, 22}

@@ -9,7 +9,7 @@ from stereo_framework.datasets.built_in_scenes import town
 
 def test_ground_roofs_and_what_they_hide():
     scene = town(rows=240, columns=300, levels=64)
-    truth, hidden = scene.truth, scene.mask("occluded")
+    truth, occluded = scene.truth, scene.mask("occluded")
     assert scene.reference.shape == (240, 300, 3)
     assert scene.search == SearchRange(0, 63)
     assert 0 < truth.min() < truth.max() <= 63
@@ -27,7 +27,7 @@ def test_ground_roofs_and_what_they_hide():
     assert (slope == 0).any()
     assert (slope > 0.1).any()
     assert (slope < -0.1).any()
-    assert 0.05 < hidden.mean() < 0.3
+    assert 0.05 < occluded.mean() < 0.3
 
 
 def test_the_same_seed_gives_the_same_town():

@@ -33,22 +33,22 @@ def test_true_maps_agree_where_both_frames_see_a_pixel(name):
     for one in (scene, scene.pair(scene.match_index, scene.reference_index)):
         confirmed = left_right_difference(one.truth, one.match_truth, one.direction) <= 1
         # Found by rendering there and back. At jumps the nearest pixel may lie on the other surface.
-        hidden = occluded(one.truth, one.direction)
-        assert confirmed[~hidden].mean() > 0.99
-        assert confirmed[hidden].mean() < 0.05
+        occ = occluded(one.truth, one.direction)
+        assert confirmed[~occ].mean() > 0.99
+        assert confirmed[occ].mean() < 0.05
         # The wrong direction is noticed.
         wrong = left_right_difference(one.truth, one.match_truth, -one.direction) <= 1
-        assert (~wrong).mean() > 3 * hidden.mean()
+        assert (~wrong).mean() > 3 * occ.mean()
 
 
-def test_true_maps_of_a_real_scene_agree_where_its_mask_says_visible(data):
+def test_true_maps_of_a_real_scene_agree_where_its_mask_says_nonoccluded(data):
     scene = load_scene("middlebury-v2/cones", data=data)
-    evaluated, visible = scene.mask("all"), scene.mask("nonocc")
+    evaluated, nonocc = scene.mask("all"), scene.mask("nonocc")
     agree = (
         left_right_difference(scene.truth, scene.match_truth, scene.direction) <= 1
     ) & evaluated
     # The benchmark made its mask by such a check within one pixel, from truth of a higher resolution.
-    assert np.count_nonzero(agree & visible) / np.count_nonzero(agree | visible) > 0.98
+    assert np.count_nonzero(agree & nonocc) / np.count_nonzero(agree | nonocc) > 0.98
 
 
 def test_a_direction_is_a_sign():

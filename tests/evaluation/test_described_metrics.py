@@ -1,15 +1,15 @@
-"""The file of a results folder that describes the measures of plug-ins."""
+"""The file of a results folder that describes the metrics of plug-ins."""
 
 import json
 import os
 
 import pytest
 
-from stereo_framework import measure
+from stereo_framework import metric
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation.metrics import METRICS
-from stereo_framework.evaluation.user_metrics import described, remember_measures
+from stereo_framework.evaluation.user_metrics import describe_metrics, remember_metrics
 
 ROW = ["mine", "px", "lower", "region", "a paper", ""]
 
@@ -42,17 +42,17 @@ DAMAGED = {
     "an unknown object": row(about="nowhere"),
     "a number in place of a text": row(source=5),
     "nulls": json.dumps([[None] * 6]),
-    "many measures": json.dumps([[f"m{i}", *ROW[1:]] for i in range(limits.MEASURES + 1)]),
+    "many metrics": json.dumps([[f"m{i}", *ROW[1:]] for i in range(limits.METRICS + 1)]),
     "a large file": " " * (limits.TEXT + 1),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_description_gives_one_line_and_registers_nothing(name, tmp_path, registry):
-    path = tmp_path / "measures.json"
+    path = tmp_path / "metrics.json"
     path.write_text(DAMAGED[name])
     before = dict(METRICS)
-    warning = remember_measures(path)
+    warning = remember_metrics(path)
     assert warning.startswith(str(path))
     assert warning.isprintable()
     assert len(warning) < 400
@@ -64,7 +64,7 @@ def test_a_damaged_description_gives_one_line_and_registers_nothing(name, tmp_pa
     "kind", ["folder", "pipe", "link to nothing", "link to itself", "link to a device", "bytes"]
 )
 def test_what_is_no_file_of_text_gives_one_line(kind, tmp_path):
-    path = tmp_path / "measures.json"
+    path = tmp_path / "metrics.json"
     if kind == "folder":
         path.mkdir()
     elif kind == "pipe":
@@ -77,42 +77,38 @@ def test_what_is_no_file_of_text_gives_one_line(kind, tmp_path):
                 kind
             ]
         )
-    assert "measures.json" in remember_measures(path)
+    assert "metrics.json" in remember_metrics(path)
 
 
 def test_descriptions_are_remembered(tmp_path, registry):
-    assert remember_measures(tmp_path / "measures.json") is None
+    assert remember_metrics(tmp_path / "metrics.json") is None
 
-    @measure(unit="px", better="higher", source="a paper")
+    @metric(unit="px", better="higher", source="a paper")
     def pleasantness(disparity, truth, mask):
         return 1.0
 
-    (tmp_path / "measures.json").write_text(described(["pleasantness"]))
+    (tmp_path / "metrics.json").write_text(describe_metrics(["pleasantness"]))
     METRICS.forget("pleasantness")
-    assert remember_measures(tmp_path / "measures.json") is None
-    metric = METRICS["pleasantness"]
-    assert (metric.unit, metric.better, metric.source, metric.compute) == (
-        "px",
-        "higher",
-        "a paper",
-        None,
-    )
+    assert remember_metrics(tmp_path / "metrics.json") is None
+    registered = METRICS["pleasantness"]
+    assert (registered.unit, registered.better, registered.source) == ("px", "higher", "a paper")
+    assert registered.compute is None
 
 
 @pytest.mark.parametrize(
     ("texts", "beginning"),
     [
         # Wrong kinds are refused before the decorated function is known, and wrong texts after it.
-        ({"unit": 5}, "measure: unit is"),
-        ({"unit": "x" * 100}, "measure mine: unit is"),
-        ({"unit": "\x1b"}, "measure mine: unit is"),
-        ({"source": ["a"]}, "measure: source is"),
-        ({"pooled": "often"}, "measure: pooled is"),
+        ({"unit": 5}, "metric: unit is"),
+        ({"unit": "x" * 100}, "metric mine: unit is"),
+        ({"unit": "\x1b"}, "metric mine: unit is"),
+        ({"source": ["a"]}, "metric: source is"),
+        ({"pooled": "often"}, "metric: pooled is"),
     ],
 )
-def test_measures_are_refused_that_no_folder_can_describe(texts, beginning, registry):
+def test_metrics_are_refused_that_no_folder_can_describe(texts, beginning, registry):
     with pytest.raises(ParameterError, match=f"^{beginning}"):
 
-        @measure(**{"unit": "px", "better": "lower"} | texts)
+        @metric(**{"unit": "px", "better": "lower"} | texts)
         def mine(disparity, truth, mask):
             return 1.0

@@ -25,17 +25,17 @@ from stereo_framework.evaluation.disparity_error import (
 
 
 @pytest.mark.parametrize(
-    ("measure", "largest", "expected"),
+    ("metric", "largest", "expected"),
     [
         (rms_error, 2**12, math.sqrt((2**24 + 1000) / 1001)),
         (mean_absolute_error, 2**24, (2**24 + 1000) / 1001),
     ],
 )
-def test_sums_are_float64(measure, largest, expected):
+def test_sums_are_float64(metric, largest, expected):
     # In float32 they would stay at 2**24.
     errors = np.ones((1, 1001), np.float32)
     errors[0, 0] = largest
-    assert measure(errors, np.zeros_like(errors), errors > 0) == pytest.approx(expected, rel=1e-12)
+    assert metric(errors, np.zeros_like(errors), errors > 0) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,9 @@ def test_names_and_units(scene, off, bad):
 
 def test_regions_are_told_apart(scene):
     statistics = evaluate(np.full((30, 40), 2, np.float32), scene)
-    square, evaluated, hidden = 10 * 10, 26 * 36, 10 * 6
+    square, evaluated, occ = 10 * 10, 26 * 36, 10 * 6
     assert statistics["bad_pixels_all"] == pytest.approx(100 * square / evaluated)
-    assert statistics["bad_pixels_nonocc"] == pytest.approx(100 * square / (evaluated - hidden))
+    assert statistics["bad_pixels_nonocc"] == pytest.approx(100 * square / (evaluated - occ))
     assert statistics["bad_pixels_occ"] == 0
 
 
@@ -49,7 +49,7 @@ def test_several_thresholds_are_named(scene):
         "base": "taxonomy2002",
         "thresholds": [0.5, 1, 2],
         "regions": ["all"],
-        "measures": ["bad_pixels"],
+        "metrics": ["bad_pixels"],
     }
     found = evaluate(scene.truth + np.float32(0.75), scene, protocol)
     assert found == {
@@ -134,12 +134,12 @@ def test_what_is_no_scene():
         evaluate(EMPTY, "synthetic/slanted")
 
 
-def test_hci_metrics_are_measures_like_others(data):
+def test_hci_metrics_are_evaluated_like_other_metrics(data):
     scene = load_scene("middlebury-v3/trainingQ/Pipes", data=data)
     estimate = scene.truth + np.float32(1)
 
     def measured(**choices):
-        return evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]} | choices)
+        return evaluate(estimate, scene, {"base": "middlebury-v3", "metrics": ["hci"]} | choices)
 
     found = [measured(), measured(hci={"border": 100})]
     for one, parameters in zip(found, (Parameters(), Parameters(border=100)), strict=True):
@@ -150,7 +150,7 @@ def test_hci_metrics_are_measures_like_others(data):
     assert set(HCI_METRICS) < set(found[0])
     assert found[0]["hci_offset"] != found[1]["hci_offset"]
     assert hci_subsets(scene) is hci_subsets(scene)
-    one = measured(measures=["hci_offset", "rms_error"], regions=["all"])
+    one = measured(metrics=["hci_offset", "rms_error"], regions=["all"])
     assert list(one) == ["hci_offset", "rms_error_all", "fraction_matched"]
     # A whole pixel too near: the distance of the planes, which are seen at an angle.
     assert 0.5 < one["hci_offset"] <= 1.1
@@ -159,7 +159,7 @@ def test_hci_metrics_are_measures_like_others(data):
 def test_hci_metrics_need_truth():
     scene = make_scene(image=np.zeros((30, 40), np.uint8))
     estimate = np.ones((30, 40), np.float32)
-    assert evaluate(estimate, scene, {"base": "middlebury-v3", "measures": ["hci"]}) == {
+    assert evaluate(estimate, scene, {"base": "middlebury-v3", "metrics": ["hci"]}) == {
         "fraction_matched": 1.0
     }
 
@@ -173,14 +173,14 @@ def _with_errors(where):
     return _slope() + np.where(where, np.float32(3), 0)
 
 
-@pytest.mark.parametrize("measure", ["hci_offset", "error_rate", "rms_error"])
-def test_only_pixels_inside_a_mask_and_below_the_truth_limit_are_evaluated(measure):
+@pytest.mark.parametrize("metric", ["hci_offset", "error_rate", "rms_error"])
+def test_only_pixels_inside_a_mask_and_below_the_truth_limit_are_evaluated(metric):
     truth = _slope()
     scene = make_scene(truth)
     rows = np.broadcast_to(np.arange(100)[:, None] >= 50, truth.shape)
 
     def value(disparity, mask=None, **choices):
-        protocol = {"base": "middlebury-v3", "measures": [measure], "regions": ["all"], **choices}
+        protocol = {"base": "middlebury-v3", "metrics": [metric], "regions": ["all"], **choices}
         # Dense maps have errors in the occluded columns.
         disparity = np.where(np.arange(100) < truth, np.nan, disparity).astype(np.float32)
         statistics = evaluate(disparity, scene, protocol, mask=mask)
@@ -207,7 +207,7 @@ def test_filled_pixels_are_no_estimates_beside_a_reference_map(statistic, expect
     truth = np.full((4, 8), 5, np.float32)
     disparity = truth.copy()
     disparity[:, 4:] = np.nan
-    protocol = {"base": "kitti2012", "measures": [statistic]}
+    protocol = {"base": "kitti2012", "metrics": [statistic]}
     statistics = evaluate(disparity, make_scene(truth), protocol, pseudo_truth=truth)
     assert statistics[statistic] == expected
 
@@ -226,7 +226,7 @@ def test_filled_pixels_are_no_estimates_beside_a_reference_map(statistic, expect
 def test_distances_from_a_reference_map_have_thresholds_of_one_and_of_half_a_pixel(error, expected):
     truth = np.full((4, 8), 5, np.float32)
     names = ("pseudo_truth_distance", "pseudo_truth_distance_0.5")
-    protocol = {"base": "truthfree-1", "measures": names}
+    protocol = {"base": "truthfree-1", "metrics": names}
     scene = make_scene(image=np.zeros((4, 8), np.uint8))
     statistics = evaluate(truth + np.float32(error), scene, protocol, pseudo_truth=truth)
     assert tuple(statistics[name] for name in names) == expected

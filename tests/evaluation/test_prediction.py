@@ -53,33 +53,33 @@ def test_inverse_prediction_agrees_with_the_slow_version(data, disparity, shift,
     frame = data.draw(hnp.arrays(np.uint8, disparity.shape))
     prediction = inverse_prediction(frame, disparity, shift, gap=gap)
     expected = naive_prediction.inverse(frame, disparity, shift, gap)
-    np.testing.assert_array_equal(prediction.visible, ~np.isnan(expected))
-    drawn = np.clip(expected[prediction.visible], 0, 255)
+    np.testing.assert_array_equal(prediction.predicted, ~np.isnan(expected))
+    drawn = np.clip(expected[prediction.predicted], 0, 255)
     # Rounded to whole grey levels, from float32: half a level and a little.
-    np.testing.assert_allclose(prediction.image[prediction.visible], drawn, atol=0.501)
-    assert (prediction.image[~prediction.visible] == 255).all()
+    np.testing.assert_allclose(prediction.image[prediction.predicted], drawn, atol=0.501)
+    assert (prediction.image[~prediction.predicted] == 255).all()
 
 
 @given(data=st.data(), factor=st.sampled_from([0.2, 0.5, 1.0]))
 def test_partial_shuffle_agrees_with_the_slow_version(data, factor):
     shape = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 5)))
     a, b = (data.draw(hnp.arrays(np.uint8, shape)) for _ in range(2))
-    visible = data.draw(hnp.arrays(np.bool_, shape))
-    error = prediction_error(Prediction(a, visible), b, partial_shuffle=factor)
-    gaps = naive_prediction.shuffled_gap(b, a, factor)[visible]
+    predicted = data.draw(hnp.arrays(np.bool_, shape))
+    error = prediction_error(Prediction(a, predicted), b, partial_shuffle=factor)
+    gaps = naive_prediction.shuffled_gap(b, a, factor)[predicted]
     assert error == pytest.approx(np.sqrt(np.mean(gaps**2)) if gaps.size else math.nan, nan_ok=True)
 
 
-def test_errors_are_rms_grey_levels_over_visible_pixels_and_channels():
+def test_errors_are_rms_grey_levels_over_predicted_pixels_and_channels():
     drawn = np.zeros((2, 2, 3), np.uint8)
     real = drawn.copy()
     real[0, 0] = (30, 0, 0)
     real[1, 1] = 200
-    visible = np.array([[True, True], [True, False]])
-    assert prediction_error(Prediction(drawn, visible), real) == pytest.approx(math.sqrt(900 / 9))
-    counted = prediction_error(Prediction(drawn, visible), real, count_holes=True)
+    predicted = np.array([[True, True], [True, False]])
+    assert prediction_error(Prediction(drawn, predicted), real) == pytest.approx(math.sqrt(900 / 9))
+    counted = prediction_error(Prediction(drawn, predicted), real, count_holes=True)
     assert counted == pytest.approx(math.sqrt((900 + 3 * 200**2) / 12))
-    assert math.isnan(prediction_error(Prediction(drawn, visible & False), real))
+    assert math.isnan(prediction_error(Prediction(drawn, predicted & False), real))
 
 
 @pytest.mark.parametrize("kind", ["forward", "inverse"])
@@ -112,13 +112,13 @@ def test_a_plane_is_predicted_exactly():
     world = np.random.default_rng(0).integers(0, 256, (10, 60, 3), dtype=np.uint8)
     reference, frame = world[:, 10:50], world[:, 14:54]  # seen from the right: disparity 4
     disparity, columns = np.full((10, 40), 4, np.float32), np.arange(40) + np.zeros((10, 1))
-    for found, real, visible in (
+    for found, real, predicted in (
         (forward_prediction(reference, disparity, 1.0), frame, columns < 36),
         (inverse_prediction(frame, disparity, 1.0), reference, columns >= 4),
     ):
-        np.testing.assert_array_equal(found.visible, visible)
+        np.testing.assert_array_equal(found.predicted, predicted)
         assert prediction_error(found, real) == 0
-        assert (found.image[~visible] == (255, 192, 255)).all()
+        assert (found.image[~predicted] == (255, 192, 255)).all()
 
 
 @pytest.mark.parametrize(
@@ -138,5 +138,5 @@ def test_intensities_are_interpolated_by_cubics_where_both_neighbours_exist(
     estimates = np.full(image.shape, np.nan, np.float32)
     estimates[0, column] = disparity
     prediction = inverse_prediction(image, estimates, 1.0)
-    assert prediction.visible.sum() == 1
+    assert prediction.predicted.sum() == 1
     assert prediction.image[0, column] == expected

@@ -168,7 +168,7 @@ def test_sceneflow_counts_pixels_with_truth_below_192_only(beyond):
 
 def test_a_frame_beyond_the_limit_is_left_out_of_averages():
     near, far = (make_scene(np.full((2, 3), level), name=str(level)) for level in (20, 250))
-    every = {"base": "sceneflow", "measures": ["avg_error", "bad_pixels", "roc", "hci"]}
+    every = {"base": "sceneflow", "metrics": ["avg_error", "bad_pixels", "roc", "hci"]}
     protocol = resolve("sceneflow")
     statistics = [
         evaluate(np.full((2, 3), 21, np.float32), scene, protocol) for scene in (near, far)
@@ -186,7 +186,7 @@ def test_the_limit_of_the_truth_applies_to_all_statistics():
     disparity = (truth + rng.normal(0, 1, truth.shape)).astype(np.float32)
     protocol = {
         "base": "taxonomy2002",
-        "measures": ["rms_error", "bad_pixels", "hci", "error_rate", "false_positives"],
+        "metrics": ["rms_error", "bad_pixels", "hci", "error_rate", "false_positives"],
     }
     limited = evaluate(disparity, make_scene(truth), {**protocol, "truth_limit": 4})
     masked = evaluate(disparity, make_scene(truth), protocol, mask=truth < 4)

@@ -9,20 +9,20 @@ from stereo_framework.evaluation.protocols import average
 
 PIXELS = {
     "base": "kitti2015",
-    "measures": ["bad_pixels", "rms_error", "A50", "pixels"],
+    "metrics": ["bad_pixels", "rms_error", "A50", "pixels"],
     "regions": ["nonocc", "background_nonocc"],
 }
 
 
 def scene(pixels, bad, rms, pixels_behind, bad_behind):
     """Statistics of a scene; a quantile, which has no average over pixels, among them."""
-    visible = {
+    nonocc = {
         "pixels_nonocc": pixels,
         "bad_pixels_nonocc": bad,
         "rms_error_nonocc": rms,
         "A50_nonocc": 1.0,
     }
-    return visible | {
+    return nonocc | {
         "pixels_background_nonocc": pixels_behind,
         "bad_pixels_background_nonocc": bad_behind,
     }

@@ -65,7 +65,7 @@ def test_middlebury_v2():
 
 
 def test_middlebury_v3():
-    # Half size: errors count double. 8 pixels are known, 6 of them visible.
+    # Half size: errors count double. 8 pixels are known, 6 of them non-occluded.
     truth = _map([2, 4, 6], [NAN, 4, 4], [4, 4, 4])
     nonocc = np.array([[0, 1, 1], [1, 1, 1], [1, 0, 1]], bool)
     scene = _masked(truth, {"nonocc": nonocc}, reduction=2, largest_disparity=7.0)
@@ -168,9 +168,9 @@ def test_eth3d():
 def test_depth_errors_know_the_camera():
     truth, estimate = _map([2, 4, 5]), _map([4, 4, NAN])
     scene = make_scene(truth, calibration=Calibration(100.0, 2.0, 5.0), reduction=4)
-    measures = {"measures": ["sigma_z_error", "mean_sigma_z_error"], "regions": ["all"]}
+    metrics = {"metrics": ["sigma_z_error", "mean_sigma_z_error"], "regions": ["all"]}
     # 1/2 - 1/4, 0 and, for the missing estimate, 1/5.
-    plain = evaluate(estimate, scene, {"base": "taxonomy2002", **measures})
+    plain = evaluate(estimate, scene, {"base": "taxonomy2002", **metrics})
     errors = {
         "sigma_z_error_all": pytest.approx(0.45),
         "mean_sigma_z_error_all": pytest.approx(0.15),
@@ -178,9 +178,9 @@ def test_depth_errors_know_the_camera():
     assert plain == errors | {"fraction_matched": pytest.approx(2 / 3)}
     # With focal length, baseline and doffs, whatever size pixels are counted in: 200/7 - 200/9, 0, 200/10.
     for base in ("taxonomy2002", "middlebury-v3"):
-        spec = {"base": base, **measures, "depth_scale": "calibration"}
+        spec = {"base": base, **metrics, "depth_scale": "calibration"}
         assert evaluate(estimate, scene, spec)["sigma_z_error_all"] == pytest.approx(
             200 / 7 - 200 / 9 + 20
         )
-    skipped = {"base": "taxonomy2002", **measures, "depth_missing": "skip"}
+    skipped = {"base": "taxonomy2002", **metrics, "depth_missing": "skip"}
     assert evaluate(estimate, scene, skipped)["sigma_z_error_all"] == pytest.approx(0.25)

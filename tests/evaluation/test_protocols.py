@@ -72,7 +72,7 @@ def test_the_line_changes_with_every_choice():
         "partial_shuffle": 0.2,
         "prediction_lines": False,
         "count_grey_holes": False,
-        "measures": ["bad_pixels", "predict_err", "sigma_z_error"],
+        "metrics": ["bad_pixels", "predict_err", "sigma_z_error"],
         "relative_threshold": 0.05,
         "missing": "skip",
         "beyond": "clip",
@@ -88,10 +88,10 @@ def test_the_line_changes_with_every_choice():
         str(resolve(BASE | {"name": "other"} | {field: value}))
         for field, value in different.items()
     }
-    sze = BASE | {"name": "other", "measures": ["sigma_z_error"]}
+    sze = BASE | {"name": "other", "metrics": ["sigma_z_error"]}
     lines |= {str(resolve(sze | {field: value})) for field, value in depth.items()}
     lines.add(str(resolve({"base": "kostliva2007", "name": "other", "end_radius": 1})))
-    hci = {"base": "middlebury-v3", "name": "other", "measures": ["hci"]}
+    hci = {"base": "middlebury-v3", "name": "other", "metrics": ["hci"]}
     lines |= {str(resolve(hci | {"hci": {"plane_margin": margin}})) for margin in (3, 4)}
     lines |= {str(resolve(one)) for one in (BASE | {"name": "other"}, sze)}
     assert len(lines) == len(different) + len(depth) + 5
@@ -110,7 +110,7 @@ def test_parameters_of_the_hci_metrics():
     derived = resolve(
         {
             "base": "middlebury-v3",
-            "measures": "hci",
+            "metrics": "hci",
             "hci": {"structure_width": [9, 0.02], "seed": 3},
         }
     )
@@ -119,7 +119,7 @@ def test_parameters_of_the_hci_metrics():
     assert (
         resolve(derived)
         == derived
-        == resolve({"base": "middlebury-v3", "measures": "hci", "hci": derived.hci.changed()})
+        == resolve({"base": "middlebury-v3", "metrics": "hci", "hci": derived.hci.changed()})
     )
     # The same as the default: no other protocol.
     assert resolve({"base": "taxonomy2002", "hci": {"seed": 0}}) == PRESETS["taxonomy2002"]

@@ -17,10 +17,10 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation import regions, resolve
 from stereo_framework.evaluation.regions import (
     discontinuities,
+    nonocc_mask,
     occluded,
     region_masks,
     textureless,
-    visible,
 )
 
 GAPS = st.sampled_from([2.0, 1.0, 3.0, 0.25])
@@ -105,22 +105,22 @@ def test_regions_are_restricted_to_evaluated_pixels():
     evaluated = np.zeros(truth.shape, bool)
     evaluated[5:-5, 5:-5] = True
     evaluated[30, 30:40] = False
-    # On the left of the object 8 - 2 columns are hidden; with the match frame on the other side those on its right.
-    hidden = np.zeros(truth.shape, bool)
-    hidden[15:25, 14:20] = True
+    # On the left of the object 8 - 2 columns are occluded; with the match frame on the other side those on its right.
+    occ = np.zeros(truth.shape, bool)
+    occ[15:25, 14:20] = True
     for name, expected in {
         "all": evaluated,
-        "occ": hidden,
-        "nonocc": evaluated & ~hidden,
-        "textureless": evaluated & ~hidden & textureless(image),
-        "textured": evaluated & ~hidden & ~textureless(image),
-        "discont": evaluated & ~hidden & discontinuities(truth),
+        "occ": occ,
+        "nonocc": evaluated & ~occ,
+        "textureless": evaluated & ~occ & textureless(image),
+        "textured": evaluated & ~occ & ~textureless(image),
+        "discont": evaluated & ~occ & discontinuities(truth),
     }.items():
         np.testing.assert_array_equal(masks[name], expected, err_msg=name)
         assert masks[name].any()
         assert not masks[name].flags.writeable
     leftwards = region_masks(make_scene(truth, image, border=5, positions=(1, 0)), PROTOCOL)["occ"]
-    np.testing.assert_array_equal(leftwards[:, ::-1], hidden)
+    np.testing.assert_array_equal(leftwards[:, ::-1], occ)
 
 
 @pytest.mark.parametrize("border", [0, 3, 10, 10**30])
@@ -184,7 +184,7 @@ def test_texture_differs_from_the_original_only_in_ties(reference):
         assert not textureless(scene.reference)[y, x]
 
 
-# --- masks of files, and visible pixels where there is none
+# --- masks of files, and non-occluded pixels where there is none
 
 
 def test_masks_of_a_scene():
@@ -208,7 +208,7 @@ def test_masks_of_a_scene():
         region_masks(scene, resolve({"base": "middlebury-v3", "regions": ["mne"]}))
 
 
-def test_visible_pixels_without_a_mask():
+def test_nonoccluded_pixels_without_a_mask():
     left, right = (
         np.array([[1, 1, 3, 3, 1, 1]], np.float32),
         np.array([[3, 3, 1, 1, 1, 1]], np.float32),
@@ -216,11 +216,14 @@ def test_visible_pixels_without_a_mask():
     scene = make_scene(left)
     pair = replace(scene, truths={**scene.truths, (1, 0): right.copy})
     # x - d: outside, 0 (3 there: 1 is wrong by 2), outside, 0, 3, 4.
-    assert visible(pair).tolist() == [[False, False, False, True, True, True]]
-    assert visible(scene).tolist() == (~occluded(left)).tolist()
-    assert region_masks(pair, resolve("middlebury-v3"))["nonocc"].tolist() == visible(pair).tolist()
+    assert nonocc_mask(pair).tolist() == [[False, False, False, True, True, True]]
+    assert nonocc_mask(scene).tolist() == (~occluded(left)).tolist()
+    assert (
+        region_masks(pair, resolve("middlebury-v3"))["nonocc"].tolist()
+        == nonocc_mask(pair).tolist()
+    )
     with pytest.raises(DataError, match="has no truth"):
-        visible(make_scene(image=np.zeros((3, 3), np.uint8)))
+        nonocc_mask(make_scene(image=np.zeros((3, 3), np.uint8)))
 
 
 def test_pixels_whose_ground_truths_differ_by_exactly_one_pixel_are_nonoccluded():
@@ -228,7 +231,7 @@ def test_pixels_whose_ground_truths_differ_by_exactly_one_pixel_are_nonoccluded(
     right = np.float32([[1, -1, 1.25, -1.25]])
     scene = make_scene(left)
     pair = replace(scene, truths={**scene.truths, (1, 0): right.copy})
-    assert visible(pair).tolist() == [[True, True, False, False]]
+    assert nonocc_mask(pair).tolist() == [[True, True, False, False]]
 
 
 def test_the_truth_limit_itself_is_not_evaluated():
@@ -238,7 +241,7 @@ def test_the_truth_limit_itself_is_not_evaluated():
     assert masks["all"].tolist() == [[True, False, False, True, False, False, True]]
 
 
-def test_every_gap_has_visible_pixels_of_its_own():
+def test_every_gap_has_nonoccluded_pixels_of_its_own():
     truth = np.array([[1, 1, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0]], np.float32)
     scene, found = make_scene(truth), set()
     for gap in (1.0, 3.0, 6.0):
@@ -250,8 +253,8 @@ def test_every_gap_has_visible_pixels_of_its_own():
 
 
 @pytest.mark.parametrize(("name", "least"), [("teddy", 0.985), ("cones", 0.98)])
-def test_visible_pixels_are_those_of_middlebury_v2(data, name, least):
+def test_nonoccluded_pixels_are_those_of_middlebury_v2(data, name, least):
     scene = load_scene(f"middlebury-v2/{name}", data=data)
-    found, published, known = visible(scene), scene.mask("nonocc"), np.isfinite(scene.truth)
+    found, published, known = nonocc_mask(scene), scene.mask("nonocc"), np.isfinite(scene.truth)
     # The site does not say how its masks were made; agreement within 1 px comes this near.
     assert (found & published & known).sum() / ((found | published) & known).sum() > least

@@ -81,8 +81,8 @@ def test_what_has_no_window_is_nan():
     border = np.ones(image.shape, bool)
     border[5:-5, 5:-5] = False
     assert math.isnan(structural_similarity(image, other, border))
-    for measure in (structural_similarity, peak_signal_to_noise, mean_squared_difference):
-        assert math.isnan(measure(image, other, np.zeros(image.shape, bool)))
+    for metric in (structural_similarity, peak_signal_to_noise, mean_squared_difference):
+        assert math.isnan(metric(image, other, np.zeros(image.shape, bool)))
 
 
 def _maps():

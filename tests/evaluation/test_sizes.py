@@ -1,4 +1,4 @@
-"""Measures refuse arrays of another size, which their kernels would read beyond."""
+"""Metrics refuse arrays of another size, which their kernels would read beyond."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from stereo_framework.evaluation.roc import map_errors, matching_table
 
 ROWS, COLUMNS = 6, 8
 MAP, MASK = np.ones((ROWS, COLUMNS), np.float32), np.ones((ROWS, COLUMNS), bool)
-MEASURES = {
+METRICS = {
     "bad_pixels": (bad_pixels, MAP, MAP, MASK),
     "rms_error": (rms_error, MAP, MAP, MASK),
     "fraction_matched": (fraction_matched, MAP, MASK),
@@ -50,15 +50,15 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize(
     "size", [(ROWS, COLUMNS - 3), (ROWS, 2 * COLUMNS), (ROWS - 2, COLUMNS), (1, COLUMNS)]
 )
 def test_arrays_of_another_size_are_refused(name, size):
-    measure, *arrays = MEASURES[name]
+    metric, *arrays = METRICS[name]
     for i in range(1, len(arrays)):
         others = [np.ones(size, array.dtype) if k == i else array for k, array in enumerate(arrays)]
         with pytest.raises(
             DataError, match=r"^\w+: \w+ has shape \(\d+, \d+\); \(\d+, \d+\) fits the \w+$"
         ):
-            measure(*others)
+            metric(*others)

@@ -88,7 +88,7 @@ def test_measured_whatever_the_protocol_measures(scene):
     for threshold in (1, 2):
         protocol = {
             "base": "taxonomy2002",
-            "measures": "rms_error",
+            "metrics": "rms_error",
             "regions": "all",
             "threshold": threshold,
         }

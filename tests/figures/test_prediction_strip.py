@@ -42,7 +42,7 @@ def test_a_column_for_every_frame():
         predictions.values(), pictures[:4], pictures[4:], strict=True
     ):
         np.testing.assert_array_equal(above, real)
-        seen = prediction.visible
+        seen = prediction.predicted
         np.testing.assert_array_equal(
             below[seen], np.broadcast_to(prediction.image[seen].T, (3, seen.sum())).T
         )
@@ -58,7 +58,7 @@ def test_the_errors_are_those_of_the_evaluation():
     scene = load_scene("synthetic/planes")
     predictions = _predictions(scene, scene.truth)
     statistics = evaluate(scene.truth, scene, {"base": "taxonomy2002", "count_grey_holes": False})
-    shares = [100 * np.mean(~prediction.visible) for prediction, _ in predictions.values()]
+    shares = [100 * np.mean(~prediction.predicted) for prediction, _ in predictions.values()]
     expected = [
         f"RMS error {statistics[f'predict_err_{name}']:.2f} grey levels\n{share:.1f} % holes"
         for name, share in zip(predictions, shares, strict=True)
@@ -70,15 +70,15 @@ def test_the_errors_are_those_of_the_evaluation():
 
 def test_holes_in_grey_images_differ_from_white(tmp_path):
     image = np.full((20, 30), 255, np.uint8)
-    visible = np.ones(image.shape, bool)
-    visible[5:15, 10:20] = False
+    predicted = np.ones(image.shape, bool)
+    predicted[5:15, 10:20] = False
     save_picture(
-        tmp_path / "p.png", prediction_figure({"match": (Prediction(image, visible), image)})
+        tmp_path / "p.png", prediction_figure({"match": (Prediction(image, predicted), image)})
     )
     picture = read_image(tmp_path / "p.png")
     holes = (picture == EMPTY).all(2).sum()
     panel = (
-        prediction_figure({"match": (Prediction(image, visible), image)}, None, "")
+        prediction_figure({"match": (Prediction(image, predicted), image)}, None, "")
         .axes[1]
         .get_window_extent()
     )

@@ -199,7 +199,7 @@ def test_headings_and_first_columns_stay_in_view(tmp_path, open_page):
         [Cell(f"scene {i}"), Cell("a method"), *(Cell.number(10.0 * i + k) for k in range(30))]
         for i in range(60)
     ]
-    table = Table(["scene", "method", *(f"measure {k}" for k in range(30))], rows, 2, "many")
+    table = Table(["scene", "method", *(f"metric {k}" for k in range(30))], rows, 2, "many")
     Page("Wide", sections=[Section("One", [table])]).write(tmp_path / "page.html")
     tab = open_page(tmp_path / "page.html")
 

@@ -95,11 +95,11 @@ def test_the_truth_tells_where_errors_are_counted():
     inner[1:-1, 1:-1] = True
     np.testing.assert_array_equal(third > 0, inner & np.isfinite(_truth()))
     # In the match frame the square covers the 5 - 2 columns of the background that lie at its left in the reference frame.
-    hidden = np.zeros((24, 32), bool)
-    hidden[8:16, 9:12] = True
+    occ = np.zeros((24, 32), bool)
+    occ[8:16, 9:12] = True
     # Nor is seen what lies beyond the match image's left end: columns below 2.
-    hidden[:, :2] = True
-    np.testing.assert_array_equal(third == 128, hidden & inner & np.isfinite(_truth()))
+    occ[:, :2] = True
+    np.testing.assert_array_equal(third == 128, occ & inner & np.isfinite(_truth()))
     # Pixels of original images four times as large: the third version's 2 px are half a pixel here.
     assert (
         scene_row(

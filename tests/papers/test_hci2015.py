@@ -91,7 +91,7 @@ def test_rankings():
     }
 
 
-def test_every_measure_is_read_from_its_own_column():
+def test_every_metric_is_read_from_its_own_column():
     assert [COLUMNS[name] for name in ("RMS", "Bad1.0", "Bad4.0")] == [
         "rms_error_nonocc",
         "bad1_nonocc",

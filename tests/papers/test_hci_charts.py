@@ -111,7 +111,7 @@ def test_histograms(found):
     assert figure.axes[4].get_xlabel() == "pixels"
 
 
-def test_few_measures_and_a_single_method():
+def test_few_metrics_and_a_single_method():
     of = score_table(scored({"one": {A: {}}}), [FAT, FRAG])
     for figure in (stacked_bars_figure(of, {}), radar_figure(of), histogram_figure(of, "one")):
         _drawn(figure)

@@ -121,7 +121,7 @@ def test_values_have_a_bar_with_their_unit(scene):
 def _all_nine(scene, subsets):
     image, disparity, truth, _ = scene
     seen = np.where(np.arange(ROWS)[:, None] < 50, np.nan, disparity)
-    scores = {name: metric.measure(seen, truth, subsets) for name, metric in HCI_METRICS.items()}
+    scores = {name: metric.compute(seen, truth, subsets) for name, metric in HCI_METRICS.items()}
     return pictures.metrics_figure(image[..., 0].astype(np.float32), scores, "all")
 
 

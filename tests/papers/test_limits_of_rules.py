@@ -31,7 +31,7 @@ def _ranks(first_in):
 
 
 def _apart(ranks):
-    """Return a method with rank 5 by existing measures and these ranks by metrics."""
+    """Return a method that has rank 5 by existing metrics, and these HCI ranks."""
     columns = dict.fromkeys(["Bad1.0", "Bad4.0", "RMS"], 5) | dict(zip(NINE, ranks, strict=True))
     return DataFrame({name: {"a": rank} for name, rank in columns.items()})
 
@@ -479,7 +479,7 @@ def _patch_match(worse, factor):
         # The truth costs more than the lowest of the energies.
         (energies2008.truth_costs_more, [{"venus": {"truth": 6, "gc": 5, "bp": 7}}], True),
         (energies2008.truth_costs_more, [{"venus": {"truth": 5, "gc": 5, "bp": 7}}], False),
-        # Both other measures see an error.
+        # Both other metrics see an error.
         (
             sigma_z2011.perfect_but_wrong,
             [DataFrame({"BMP_all": [0.0], "MSE_all": [0.5], "MAPE_all": [0.0]})],

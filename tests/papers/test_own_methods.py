@@ -19,7 +19,7 @@ V2 = tuple(f"middlebury-v2/{name}" for name in ("tsukuba", "venus", "teddy", "co
 
 
 def _made(sze, bmp, method, scenes=V2):
-    """A method with the same value in all columns of a measure."""
+    """A method with the same value in all columns of a metric."""
     statistics = {
         f"{name}_{region}": value
         for name, value in (
@@ -40,9 +40,9 @@ def built(paper, item, context):
 
 
 @functools.cache
-def measured(data, folder, measure):
+def measured(data, folder, metric):
     """The public maps, which never change, are measured once."""
-    return submission_scores(Context("groups2012", Path(), data), folder, measure)
+    return submission_scores(Context("groups2012", Path(), data), folder, metric)
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_groups_of_the_submissions(context, monkeypatch):
     assert [c.ours for c in groups_items.tables5_to_7(context).comparisons] == [None, None]
 
 
-def test_ranks_by_either_measure(context):
+def test_ranks_by_either_metric(context):
     context.made = [*_made(0, 100, "near"), *_made(1e5, 0, "far")]
     outcome = built("sigma_z2011", "table5", context)
     ours = {what: {m: own.to_dict() for m, own in of.items()} for what, of in outcome.ours.items()}

@@ -271,7 +271,7 @@ def test_gaps_stand_beside_prediction_errors(data, tmp_path):
     assert list(rows) == ["near", "match", "far"]
     scene = load_scene("tsukuba", data=data)
     drawn = forward_prediction(scene.reference, scene.truth, 1.0)
-    assert rows["match"][3].value == pytest.approx(100 * (1 - drawn.visible.mean()))
+    assert rows["match"][3].value == pytest.approx(100 * (1 - drawn.predicted.mean()))
 
 
 def test_changes_from_row_to_row():

@@ -279,7 +279,7 @@ def test_each_map_of_a_mask_is_cut_alone_like_its_image(name, shift):
 
 
 @pytest.mark.parametrize(
-    ("hidden", "limits", "expected"),
+    ("unshown", "limits", "expected"),
     [
         # The range is 2.5 columns wide. Its candidates lie to the left, so that no
         # other columns are added.
@@ -289,14 +289,14 @@ def test_each_map_of_a_mask_is_cut_alone_like_its_image(name, shift):
         (None, (0, 2.5), (40, 50)),
     ],
 )
-def test_hidden_columns_widen_a_tile_by_whole_columns(hidden, limits, expected):
+def test_unshown_columns_widen_a_tile_by_whole_columns(unshown, limits, expected):
     search = SearchRange(*limits, 0.5)
-    widened = _widen(slice(40, 50), hidden, search, 100)
+    widened = _widen(slice(40, 50), unshown, search, 100)
     assert (widened.start, widened.stop) == expected
 
 
 @pytest.mark.parametrize("direction", [1, -1])
-def test_a_pixel_whose_candidate_is_the_first_column_outside_is_hidden(direction):
+def test_a_pixel_whose_candidate_is_the_first_column_outside_is_unshown(direction):
     disparity = np.full((1, 12), 2, np.float32)
     # Candidates of columns 1 and 2 are columns -1 and 0, or mirrored.
     disparity[0, 1:3] = np.nan
@@ -304,17 +304,17 @@ def test_a_pixel_whose_candidate_is_the_first_column_outside_is_hidden(direction
     status = np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
     estimate = replace(FOUND, disparity=disparity, status=status)
     surfaces = _find_surfaces(estimate, 1.0, direction)
-    hidden = np.isfinite(surfaces.hidden[0, ::direction])
-    assert hidden.tolist() == [False, True] + [False] * 10
+    unshown = np.isfinite(surfaces.unshown[0, ::direction])
+    assert unshown.tolist() == [False, True] + [False] * 10
 
 
 @pytest.mark.parametrize(("rows", "parts"), [(31, 1), (32, 2), (33, 2)])
 def test_a_tile_that_is_too_large_is_divided_down_to_sixteen_rows(monkeypatch, rows, parts):
     monkeypatch.setattr(_TileDivider, "_fits", lambda *arguments: False)
     pair = pair_of_columns(rows, 30, SearchRange(0, 4))
-    hidden = np.full((rows, 30), 2, np.float32)
-    holes = np.full_like(hidden, np.nan)
-    surfaces = _Surfaces(hidden, hidden, holes, np.ones(hidden.shape, bool))
+    unshown = np.full((rows, 30), 2, np.float32)
+    holes = np.full_like(unshown, np.nan)
+    surfaces = _Surfaces(unshown, unshown, holes, np.ones(unshown.shape, bool))
     planner = _TileDivider(pair, surfaces, overlap=0, factor=1, margin=0.0, most_cells=1)
     whole_rows = _Span(slice(0, rows), slice(0, rows), slice(0, rows))
     columns = _Span(slice(0, 30), slice(0, 30), slice(0, 30))
@@ -409,7 +409,7 @@ def test_tiles_have_levels_of_the_whole_range_and_the_surfaces_of_the_reduced_pa
         assert tile_search.minimum >= search.minimum - 1e-6
         assert tile_search.maximum <= search.maximum + 1e-6
         assert part.search.first == round(part.search.minimum * search.denominator)
-        # A tile that hidden pixels widen has fewer rows or levels than the largest tile.
+        # A tile that unshown pixels widen has fewer rows or levels than the largest tile.
         cells = part.shape[0] * part.shape[1] * part.search.levels
         assert cells <= rows_of_largest * columns_of_largest * search.levels
 
@@ -528,15 +528,15 @@ def test_halves_of_a_tile_overlap_by_at_most_a_half():
     )
 
 
-@pytest.mark.parametrize(("foreground", "is_hidden"), [(6, False), (7, True)])
-def test_a_surface_two_pixels_nearer_hides_nothing(foreground, is_hidden):
+@pytest.mark.parametrize(("foreground", "is_unshown"), [(6, False), (7, True)])
+def test_a_surface_two_pixels_nearer_occludes_nothing(foreground, is_unshown):
     disparity = np.full((1, 40), 4, np.float32)
     disparity[0, 18:20] = np.nan
     disparity[0, 20:26] = foreground
     status = np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(np.uint8)
     estimate = replace(FOUND, disparity=disparity, status=status)
     surfaces = _find_surfaces(estimate, 1.0, direction=1)
-    assert np.isfinite(surfaces.hidden[0, 18:20]).all() == is_hidden
+    assert np.isfinite(surfaces.unshown[0, 18:20]).all() == is_unshown
 
 
 def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():

@@ -105,7 +105,7 @@ def test_statistics_of_all_protocols_are_known(small_scenes):
     scene = load_scene("synthetic/planes")
     for protocol in (
         *PRESETS,
-        {"base": "taxonomy2002", "measures": list(METRICS), "thresholds": [1, 0.5]},
+        {"base": "taxonomy2002", "metrics": list(METRICS), "thresholds": [1, 0.5]},
     ):
         for name in evaluate(
             scene.truth,

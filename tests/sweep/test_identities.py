@@ -132,7 +132,7 @@ def test_every_kind_of_registered_thing_is_identified():
     kinds = {
         registry.kind for registry in Registry.every if registry.kind.partition(" ")[0] != "stage"
     }
-    in_code = {"measure", "reader of disparitys", "reader of images"}
+    in_code = {"metric", "reader of disparitys", "reader of images"}
     assert kinds - {"thing"} <= in_code | identity._IDENTIFIED_OTHERWISE, (
         "a kind was added: does its code change a number?"
     )
@@ -140,7 +140,7 @@ def test_every_kind_of_registered_thing_is_identified():
 
 OTHER_FIELDS = {
     "name": "other",
-    "measures": ("rms_error",),
+    "metrics": ("rms_error",),
     "thresholds": (0.5,),
     "relative_threshold": 0.05,
     "missing": "skip",

@@ -91,8 +91,8 @@ def test_protocols_without_a_name_are_shown(tmp_path):
     assert "protocols without a name do not belong together" in rank.stderr
 
 
-def test_a_protocol_of_measures_alone_is_shown(tmp_path):
-    out = folder_of(tmp_path / "out", {"protocol_text": "p: measures bad_pixels"})
+def test_a_protocol_of_metrics_alone_is_shown(tmp_path):
+    out = folder_of(tmp_path / "out", {"protocol_text": "p: metrics bad_pixels"})
     assert invoke("results", out).exit_code == 0
 
 
@@ -183,7 +183,7 @@ def damage(path, kind):
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["map", "confidence", "script", "measures"])
+@pytest.mark.parametrize("name", ["map", "confidence", "script", "metrics"])
 def test_a_damaged_companion_is_reported_in_one_line_and_all_results_are_shown(
     name, kind, tmp_path
 ):
@@ -192,7 +192,7 @@ def test_a_damaged_companion_is_reported_in_one_line_and_all_results_are_shown(
         "map": map_file,
         "confidence": map_file.with_name(f"{map_file.stem}_confidence_matcher.pfm"),
         "script": out / "m.resolved.yaml",
-        "measures": out / "measures.json",
+        "metrics": out / "metrics.json",
     }
     damage(files[name], kind)
     answer = invoke("results", out)

@@ -184,13 +184,13 @@ def test_several_protocols_measure_one_match():
     results = stereo_framework.run(WINDOW | {"evaluation": {"protocol": protocols}}, scenes=dots())
     assert [r.protocol for r in results] == ["taxonomy2002", "taxonomy2002[thresholds=2]"]
     assert results[0].id == results[1].id
-    # Measures stand beside a protocol's own, those of the scene's if the script names none.
+    # Metrics stand beside a protocol's own, those of the scene's if the script names none.
     for given, name in (
         ({"protocol": protocols[1]}, "taxonomy2002[thresholds=2]"),
         ({}, "taxonomy2002"),
     ):
         [more] = stereo_framework.run(
-            WINDOW | {"evaluation": given | {"measures": ["mape", "rms_error"]}}, scenes=dots()
+            WINDOW | {"evaluation": given | {"metrics": ["mape", "rms_error"]}}, scenes=dots()
         )
         assert more.protocol == f"{name}+mape"
         own = next(r for r in results if r.protocol == name).statistics

@@ -257,7 +257,7 @@ def test_trials_may_all_fail(statistic, options, said):
         (
             {
                 "evaluation": {
-                    "protocol": {"base": "taxonomy2002", "name": "p", "measures": ["pixels"]}
+                    "protocol": {"base": "taxonomy2002", "name": "p", "metrics": ["pixels"]}
                 }
             },
             {"statistic": "pixels_all"},

@@ -45,9 +45,9 @@ def test_ranks_printed_in_2002_are_possible_for_the_printed_values():
 def test_ranks_printed_in_2011_follow_from_the_averages():
     found = raw_table("sigma_z2011", "table5")
     columns = dict(zip(found["columns"], zip(*found["rows"].values(), strict=True), strict=True))
-    for measure in ("SZE", "BMP"):
-        averages = columns[f"{measure}_avg_rank"]
-        assert competition_ranks(averages).tolist() == list(columns[f"{measure}_rank"])
+    for metric in ("SZE", "BMP"):
+        averages = columns[f"{metric}_avg_rank"]
+        assert competition_ranks(averages).tolist() == list(columns[f"{metric}_rank"])
         # 15 methods have ranks that sum to 120 in every column without ties; averages are printed with two digits.
         assert sum(averages) == pytest.approx(120, abs=15 * 0.005)
 

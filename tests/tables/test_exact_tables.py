@@ -499,7 +499,7 @@ def test_columns_that_fit_exactly_stay_side_by_side():
 
 
 def test_choices_of_a_protocol_are_printed_as_far_as_they_fit_exactly():
-    text = "p: bad > 1 px; border 10; measures mse"
+    text = "p: bad > 1 px; border 10; metrics mse"
     whole = "p: bad > 1 px; border 10 (all choices: stages p)"
     assert protocol_line(text, len(whole), "stages p") == whole
     assert (

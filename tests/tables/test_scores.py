@@ -23,7 +23,7 @@ def test_means_and_ranks():
         for i, own in enumerate(table)
     }
     found = score_table(scored(given), ["hci"])
-    assert (found.methods, found.measures, found.notes) == (tuple(given), list(HCI), ())
+    assert (found.methods, found.metrics, found.notes) == (tuple(given), list(HCI), ())
     np.testing.assert_array_equal(found.values, table.reshape(7, -1))
     ranks = rankdata(table, axis=0, method="min")
     np.testing.assert_allclose(found.average_ranks, ranks.mean(axis=(1, 2)))
@@ -35,7 +35,7 @@ def test_means_and_ranks():
     np.testing.assert_array_equal(part.values, found.values[[2, 0]])
 
 
-def test_higher_is_better_where_a_measure_says_so():
+def test_higher_is_better_where_a_metric_says_so():
     given = {"a": 80.0, "b": 90.0, "c": 80.0}
     results = [
         result(A, {}, {"density_all": v}, method=name, energy=-v) for name, v in given.items()
@@ -123,19 +123,19 @@ def test_settings_of_several_methods():
 
 
 @pytest.mark.parametrize(
-    ("results", "measures", "message"),
+    ("results", "metrics", "message"),
     [
         ([], ["hci"], "nothing to compare: no results"),
-        (scored({"a": {A: {}}}), [], "nothing to compare: no measures"),
+        (scored({"a": {A: {}}}), [], "nothing to compare: no metrics"),
         (
             scored({"a": {A: {}}}),
             ["hci_ofset"],
-            "measure 'hci_ofset': no result has it; .*did you mean 'hci_offset'",
+            "metric 'hci_ofset': no result has it; .*did you mean 'hci_offset'",
         ),
         (
             scored({"a": {A: {FRAG: NAN}}}),
             ["hci"],
-            f"no scene has a score in {FRAG}: .*leave it out of the measures",
+            f"no scene has a score in {FRAG}: .*leave it out of the metrics",
         ),
         (
             scored({"a": {A: {"pixels_all": 3.0}}}),
@@ -154,6 +154,6 @@ def test_settings_of_several_methods():
         ),
     ],
 )
-def test_mistakes(results, measures, message):
+def test_mistakes(results, metrics, message):
     with pytest.raises(ParameterError, match=message):
-        score_table(results, measures)
+        score_table(results, metrics)

@@ -8,7 +8,7 @@ from made_results import SCENES, result, sweep
 
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.evaluation import resolve
-from stereo_framework.evaluation.protocols import with_measures
+from stereo_framework.evaluation.protocols import with_metrics
 from stereo_framework.sweep.result import ResultList
 from stereo_framework.tables.means import average_rows
 from stereo_framework.tables.summaries import group, pivot
@@ -185,11 +185,11 @@ def test_nothing_to_sum_up():
 
 
 @pytest.mark.parametrize("told", [[], "kitti2015", ["kitti2015", "of_a_plug_in_that_is_gone"]])
-def test_the_average_of_a_protocol_with_further_measures(told):
+def test_the_average_of_a_protocol_with_further_metrics(told):
     """Errors of all scenes over pixels of all scenes."""
-    text = str(with_measures(resolve("kitti2015"), ("avg_error",)))
+    text = str(with_metrics(resolve("kitti2015"), ("avg_error",)))
     counts = {SCENES[0]: (100.0, 1.0), SCENES[1]: (300.0, 5.0)}
-    script = {"evaluation": {"protocol": told, "measures": ["avg_error"]}}
+    script = {"evaluation": {"protocol": told, "metrics": ["avg_error"]}}
     results = [
         result(
             scene,
@@ -211,7 +211,7 @@ def test_there_is_no_average_where_nobody_knows_the_protocol():
     script = {
         "evaluation": {
             "protocol": ["of_a_plug_in", {"base": "of_a_plug_in"}],
-            "measures": [["odd"]],
+            "metrics": [["odd"]],
         }
     }
     results = sweep({}, lambda scene: {BAD: 1.0}, script=script)

@@ -81,7 +81,7 @@ def test_high_scores_are_better_in_the_columns_that_say_so():
     assert scores.ranks.tolist() == [[1, 2], [2, 1]]
     assert scores.groups.tolist() == [1, 1]
     assert scores.of(DENSITY).ranks.tolist() == [[2], [1]]
-    assert scores.measures == [BAD, DENSITY]
+    assert scores.metrics == [BAD, DENSITY]
     assert scores.scenes == ["s"]
 
 
@@ -91,7 +91,7 @@ def test_only_the_requested_columns_are_compared():
         results.append(result(scene, {}, {BAD: 1.0, ALL: 2.0}, method=method))
     requested = {(SCENES[0], ALL), (SCENES[1], BAD)}
     columns = score_table(results, [BAD, ALL], columns=requested).columns
-    names = [(column.scene, column.measure) for column in columns]
+    names = [(column.scene, column.metric) for column in columns]
     assert names == [(SCENES[0], ALL), (SCENES[1], BAD)]
 
 

@@ -146,4 +146,4 @@ def test_a_protocol_in_one_line(width, choices):
     assert line.endswith(" (all choices: --protocol)")
     # What is measured, the columns say.
     assert line.count(";") == choices - 1
-    assert "measures" not in line
+    assert "metrics" not in line

@@ -303,7 +303,7 @@ def _structures(
 
 # --- All of them ------------------------------------------------------------------------------------------------------
 
-Measure = Callable[[Disparity, Disparity, Subsets], Score]
+MetricFunction = Callable[[Disparity, Disparity, Subsets], Score]
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +322,7 @@ class HciMetric:
     subset : str
         The paper's symbol for the pixels on which it is measured.
     source : str
-    measure : callable
+    compute : callable
         Of disparity, truth and `Subsets`; returns a `Score`.
     """
 
@@ -332,21 +332,21 @@ class HciMetric:
     unit: str
     subset: str
     source: str
-    measure: Measure
+    compute: MetricFunction
 
 
 def _metric(
     function: Callable[..., Score], symbol: str, unit: str, subset: str, equations: str
 ) -> HciMetric:
     # Metrics of planes need no truth, only the planes that were found in it.
-    measure: Measure = (
+    compute: MetricFunction = (
         (lambda disparity, truth, subsets: function(disparity, subsets))
         if subset == "M_p"
         else function
     )
     title = function.__name__.replace("_", " ")
     return HciMetric(
-        f"hci_{function.__name__}", title, symbol, unit, subset, f"{_PAPER}, {equations}", measure
+        f"hci_{function.__name__}", title, symbol, unit, subset, f"{_PAPER}, {equations}", compute
     )
 
 
@@ -392,7 +392,7 @@ def hci_metrics(disparity: Disparity, truth: Disparity, subsets: Subsets) -> dic
     """
     check_sizes("hci_metrics", subsets=subsets.evaluated, disparity=disparity, truth=truth)
     scores = {
-        name: metric.measure(disparity, truth, subsets) for name, metric in HCI_METRICS.items()
+        name: metric.compute(disparity, truth, subsets) for name, metric in HCI_METRICS.items()
     }
     values = {name: score.value for name, score in scores.items()}
     values |= {

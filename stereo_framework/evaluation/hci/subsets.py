@@ -29,7 +29,7 @@ class Subsets:
     parameters : Parameters
         The choices with which the sets were found; the metrics use them too.
     evaluated : ndarray, bool
-        Pixels within the border whose truth is known and that are visible in the match frame.
+        Pixels within the border whose truth is known and that are non-occluded.
     edges : ndarray, bool
         M_d: pixels on both sides of a depth discontinuity.
     foreground, background : ndarray, bool
@@ -82,7 +82,7 @@ def extract_subsets(
     truth : ndarray, float32, (rows, columns)
         Pixels; a value that is not finite is unknown.
     nonocc : ndarray, bool, (rows, columns), optional
-        Pixels that are visible in the match frame too; default: all.
+        Non-occluded pixels; default: all.
     parameters : Parameters, optional
         Default: ``Parameters()``.
 
@@ -106,14 +106,14 @@ def extract_subsets(
         raise DataError(f"truth has shape {truth.shape}; expected (rows, columns)")
     if nonocc is not None and nonocc.shape != truth.shape:
         raise DataError(
-            f"truth has shape {truth.shape}, the mask of visible pixels {nonocc.shape}; both must be of one size"
+            f"truth has shape {truth.shape}, the mask of non-occluded pixels {nonocc.shape}; both must be of one size"
         )
     known = np.isfinite(truth)
     truth = np.where(known, truth, np.nan).astype(np.float32)
-    visible = known if nonocc is None else known & nonocc
-    evaluated = inside_border(truth.shape, int(parameters.border.of(truth.shape[1]))) & visible
+    known_nonocc = known if nonocc is None else known & nonocc
+    evaluated = inside_border(truth.shape, int(parameters.border.of(truth.shape[1]))) & known_nonocc
     edges = find_edges(truth, parameters)
-    planes, coefficients = find_planes(truth, evaluated, edges.edges | ~visible, parameters)
+    planes, coefficients = find_planes(truth, evaluated, edges.edges | ~known_nonocc, parameters)
     structures = find_structures(truth, evaluated, parameters)
     return Subsets(parameters, evaluated, *edges, planes, coefficients, *structures)
 

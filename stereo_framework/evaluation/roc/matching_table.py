@@ -25,8 +25,8 @@ from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
-UNKNOWN, OCCLUDED, VISIBLE = 0, 1, 2
-"""What is known about a pixel: nothing, or that it is not evaluated; that it is hidden in the other frame; or that it is visible there."""
+UNKNOWN, OCCLUDED, NONOCC = 0, 1, 2
+"""What is known about a pixel: nothing, or that it is not evaluated; that it is occluded in the other frame; or that it is non-occluded."""
 
 _OPEN = 1.0
 """Neighbours belong to one segment, and two disparities mean one surface, when they differ by at most this many pixels."""
@@ -41,11 +41,11 @@ class MatchingTable:
     truth : ndarray, float32
         Pixels, NaN = unknown.
     target : ndarray, int32
-        The column of the match frame to which a visible pixel corresponds (its cell in G0); -1 for other pixels.
+        The column of the match frame to which a non-occluded pixel corresponds (its cell in G0); -1 for other pixels.
     reference_status, match_status : ndarray, uint8
-        `UNKNOWN`, `OCCLUDED` or `VISIBLE`, of the pixels of both frames.
+        `UNKNOWN`, `OCCLUDED` or `NONOCC`, of the pixels of both frames.
     ends : ndarray, bool
-        Visible pixels whose cell is an end of a segment of G0.
+        Non-occluded pixels whose cell is an end of a segment of G0.
     radius : int
         Chebyshev distance in cells within which O surrounds an end.
     direction : int
@@ -130,7 +130,7 @@ def matching_table(
 
     Notes
     -----
-    If the truth of the match frame is given, a pixel is visible where both truths agree to within a pixel. Otherwise a pixel is visible unless it
+    If the truth of the match frame is given, a pixel is non-occluded where both truths agree to within a pixel. Otherwise a pixel is non-occluded unless it
     falls on the same column as a surface that is nearer by more than a pixel. Columns that a slanted surface steps over count as hit. A column on
     which nothing falls is occluded, or unknown if it lies between the columns of the pixels around an unknown stretch. The paper does not define the
     surroundings of occlusion boundaries; two pixels are half of the 5x5 windows with which its authors correlate. A segment also ends at unknown
@@ -140,7 +140,7 @@ def matching_table(
     --------
     >>> import numpy as np
     >>> table = matching_table(np.float32([[0, 0, 0, 2, 2, 0, 0, 0]]))
-    >>> table.target.tolist()  # the near surface hides columns 1 and 2 of the reference frame
+    >>> table.target.tolist()  # the near surface occludes columns 1 and 2 of the reference frame
     [[0, -1, -1, 1, 2, 5, 6, 7]]
     >>> table.match_status.tolist()  # and uncovers columns 3 and 4 of the match frame
     [[2, 2, 2, 1, 1, 2, 2, 2]]
@@ -199,7 +199,7 @@ def _from_one(truth, target, reference_status, match_status):  # type: ignore[no
                 for j in range(max(place[x - 1] + 1, 0), min(place[x], columns)):
                     nearest[j] = max(nearest[j], middle)
         for j in range(columns):
-            match_status[y, j] = VISIBLE if np.isfinite(nearest[j]) else OCCLUDED
+            match_status[y, j] = NONOCC if np.isfinite(nearest[j]) else OCCLUDED
         _unknown_columns(truth[y], place, match_status[y])
         for x in range(columns):
             target[y, x] = -1
@@ -209,7 +209,7 @@ def _from_one(truth, target, reference_status, match_status):  # type: ignore[no
                 and 0 <= place[x] < columns
                 and truth[y, x] >= nearest[place[x]] - _OPEN
             ):
-                reference_status[y, x] = VISIBLE
+                reference_status[y, x] = NONOCC
                 target[y, x] = place[x]
 
 
@@ -238,17 +238,17 @@ def _from_both(truth, match_truth, target, reference_status, match_status):  # t
             if match_status[y, j] == OCCLUDED:
                 x = column_of(j, -match_truth[y, j])
                 if 0 <= x < columns and np.abs(truth[y, x] - match_truth[y, j]) <= _OPEN:
-                    match_status[y, j] = VISIBLE
+                    match_status[y, j] = NONOCC
         for x in range(columns):
             target[y, x] = -1
             reference_status[y, x] = OCCLUDED if np.isfinite(truth[y, x]) else UNKNOWN
             if reference_status[y, x] == OCCLUDED:
                 j = column_of(x, truth[y, x])
                 if 0 <= j < columns and np.abs(match_truth[y, j] - truth[y, x]) <= _OPEN:
-                    reference_status[y, x] = VISIBLE
+                    reference_status[y, x] = NONOCC
                     target[y, x] = j
                     # Rounded there and back, its own column need not find it.
-                    match_status[y, j] = VISIBLE
+                    match_status[y, j] = NONOCC
 
 
 @kernel
@@ -257,9 +257,9 @@ def _find_ends(truth, reference_status, ends):  # type: ignore[no-untyped-def]
     for y in range(rows):
         for x in range(columns):
             ends[y, x] = False
-            if reference_status[y, x] == VISIBLE:
+            if reference_status[y, x] == NONOCC:
                 for other in (x - 1, x + 1):
-                    inside = 0 <= other < columns and reference_status[y, other] == VISIBLE
+                    inside = 0 <= other < columns and reference_status[y, other] == NONOCC
                     if not (inside and np.abs(truth[y, other] - truth[y, x]) <= _OPEN):
                         ends[y, x] = True
 
@@ -377,14 +377,14 @@ def _count_kernel(disparity, truth, target, reference_status, match_status, ends
                 or _near_end(ends[y], target[y], x, j, radius)
             ):
                 continue
-            if status == VISIBLE and np.abs(disparity[y, x] - truth[y, x]) <= 1:
+            if status == NONOCC and np.abs(disparity[y, x] - truth[y, x]) <= 1:
                 continue
             if status == OCCLUDED and (not inside or match_status[y, j] == OCCLUDED):
                 counts[y, 1] += 1
             else:
                 counts[y, 0] += 1
         for x in range(columns):
-            if reference_status[y, x] == VISIBLE and not _near_end(
+            if reference_status[y, x] == NONOCC and not _near_end(
                 ends[y], target[y], x, target[y, x], radius
             ):
                 counts[y, 3] += 1

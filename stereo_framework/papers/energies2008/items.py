@@ -10,7 +10,7 @@ from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.core.volume import Energy, Levels
 from stereo_framework.datasets import load_scene
-from stereo_framework.figures.energies import energies_figure, visible_errors
+from stereo_framework.figures.energies import energies_figure, nonocc_errors
 from stereo_framework.page.page import Block
 from stereo_framework.page.stored_pictures import Scenes, scene_row, stored_map
 from stereo_framework.papers.claim import Cases
@@ -48,7 +48,7 @@ def later(context: Context) -> Outcome:
     points: dict[str, dict[str, tuple[float, float]]] = {scene: {} for scene in found}
     for r in results:
         if r.energy is not None:
-            points[short(r.scene)][r.method] = r.energy, visible_errors(r)
+            points[short(r.scene)][r.method] = r.energy, nonocc_errors(r)
     above = DataFrame(found).T
     above = 100 * (above.div(above["lower bound"], axis=0) - 1)
     errors = DataFrame(
@@ -129,7 +129,7 @@ def _shown(context: Context, results: Sequence[Result]) -> list[Block]:
         charts.append(drawn(f"energies_{name}", energies_figure(own, name), description, name))
         for method, r in own.items():
             caption = (
-                f"{r.energy:,.0f}, {visible_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
+                f"{r.energy:,.0f}, {nonocc_errors(r):.2f} % bad, {r.matching_seconds or 0:.0f} s"
             )
             if r.disparity is not None:
                 stored[method] = stored_map(r.disparity, caption=caption)

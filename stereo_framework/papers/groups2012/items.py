@@ -27,26 +27,26 @@ from stereo_framework.papers.own_methods import (
 from stereo_framework.papers.paper import Context, Outcome
 from stereo_framework.tables.tables import Cell
 
-MEASURES = {"BMP": "bad_pixels", "SZE": "sigma_z_error"}
-"""The paper's names of the measures, with ours."""
+METRIC_NAMES = {"BMP": "bad_pixels", "SZE": "sigma_z_error"}
+"""The paper's names of the metrics, with ours."""
 
 LOCAL = ("DistinctSM", "PatchMatch", "window", "ssd")
 """Local methods: the two that section 5.1 names, and two of our own."""
 
 
 def table1(context: Context) -> Outcome:
-    """Two printed rows of tsukuba that the two measures order differently; of ours the two whose bad pixels are nearest to each other there."""
+    """Two printed rows of tsukuba that the two metrics order differently; of ours the two whose bad pixels are nearest to each other there."""
     printed = raw_table("groups2012", "table1")
     rows = [
-        [measure, method, *values]
-        for measure, own in printed["rows"].items()
+        [metric, method, *values]
+        for metric, own in printed["rows"].items()
         for method, values in own.items()
     ]
-    header = ["measure", "method", *printed["columns"]]
+    header = ["metric", "method", *printed["columns"]]
     table = plain_table("Tsukuba, as printed", header, rows, ".3f", "The maps are not to be had.")
     errors, found = (
         {m: DataFrame(own, REGIONS).T for m, own in printed["rows"].items()},
-        scores(context, MEASURES),
+        scores(context, METRIC_NAMES),
     )
     pair = nearest(found["BMP"]["tsukuba_nonocc"], 2, operator.sub) if found else []
     ours = {
@@ -92,7 +92,7 @@ def table3(context: Context) -> Outcome:
         rows,
         "d",
     )
-    data, found = {"groups": computed, "rows": published.frame}, scores(context, MEASURES)
+    data, found = {"groups": computed, "rows": published.frame}, scores(context, METRIC_NAMES)
     ours = {"groups": groups(found["SZE"])} if found else {}
     return Outcome([as_printed("As printed", published), again], data=data, ours=ours)
 
@@ -102,7 +102,7 @@ def table4(context: Context) -> Outcome:
     published = published_table("groups2012", "table4")
     found, own = (
         submission_scores(context, "patchmatch", "sigma_z_error"),
-        scores(context, MEASURES),
+        scores(context, METRIC_NAMES),
     )
     comparisons = compared(published, {"PatchMatch": found}, rows=["PatchMatch"])
     data = {
@@ -138,7 +138,11 @@ def tables5_to_7(context: Context) -> Outcome:
         )
         for n in measured
     ]
-    table6, own, ours = published_table("groups2012", "table6").frame, scores(context, MEASURES), {}
+    table6, own, ours = (
+        published_table("groups2012", "table6").frame,
+        scores(context, METRIC_NAMES),
+        {},
+    )
     first = list(raw_table("groups2012", "table5")["rows"].values())
     data = {
         "ranks": table6["middlebury_rank"],
@@ -185,9 +189,9 @@ def top_ranked(ranks: Series, groups: Series) -> Cases:
 
 
 def contradict(errors: Mapping[str, DataFrame]) -> Cases:
-    """Takes the errors of two methods by measure."""
+    """Takes the errors of two methods by metric."""
     for region, *both in zip(
-        REGIONS, *(errors[measure].to_numpy().T for measure in ("BMP", "SZE")), strict=True
+        REGIONS, *(errors[metric].to_numpy().T for metric in ("BMP", "SZE")), strict=True
     ):
         lead = [values.max() / values.min() - 1 for values in both]
         best = [errors["BMP"].index[np.argmin(values)] for values in both]

@@ -1,6 +1,6 @@
-"""The judges of the paper's sentences, by their names in ``paper.yaml``. Measures have the paper's names.
+"""The judges of the paper's sentences, by their names in ``paper.yaml``. Metrics have the paper's names.
 
-`ranks` (1 is best) and `scores` have a row for each method and a column for each measure; `r2` has a row and a column for each measure.
+`ranks` (1 is best) and `scores` have a row for each method and a column for each metric; `r2` has a row and a column for each metric.
 """
 
 import itertools
@@ -17,7 +17,7 @@ COLUMNS = {
     "Bad4.0": "bad4_nonocc",
     **{metric.symbol: name for name, metric in HCI_METRICS.items()},
 }
-"""The paper's names of the measures, with our statistics."""
+"""The paper's names of the metrics, with our statistics."""
 
 GEOMETRIC = [metric.symbol for metric in HCI_METRICS.values()]
 """The paper's names of the nine metrics."""
@@ -64,7 +64,7 @@ def _share(pair: Series) -> float:
 
 
 def opposed(scores: DataFrame) -> Cases:
-    """Of two measures, whether a quarter of the pairs that both tell apart by a tenth is ordered in opposite ways."""
+    """Of two metrics, whether a quarter of the pairs that both tell apart by a tenth is ordered in opposite ways."""
     pairs = [scores.loc[list(pair)] for pair in itertools.combinations(scores.index, 2)]
     both = [
         pair

@@ -55,7 +55,7 @@ def dense(found: Sequence[Result]) -> list[Result]:
 
 
 def measured(found: Sequence[Result], scene: str = "") -> DataFrame:
-    """Scores by method and the paper's names of measures, of one scene or of all maps."""
+    """Scores by method and the paper's names of metrics, of one scene or of all maps."""
     there = [r for r in found if not scene or r.scene == FOLDER + scene]
     return DataFrame(
         {c: [r.statistics[name] for r in there] for c, name in COLUMNS.items()},
@@ -65,19 +65,19 @@ def measured(found: Sequence[Result], scene: str = "") -> DataFrame:
 
 
 def fits(found: Sequence[Result], scene: str = "") -> DataFrame | None:
-    """r² of the linear fit of every measure to every other, over the maps where both are measured; None without enough of them."""
+    """r² of the linear fit of every metric to every other, over the maps where both are measured; None without enough of them."""
     scores = measured(found, scene)
     return scores.corr() ** 2 if len(scores) >= 3 else None
 
 
 def mean_scores(found: Sequence[Result]) -> DataFrame:
-    """Means over the images by method and measure."""
+    """Means over the images by method and metric."""
     of = score_table(found, list(COLUMNS.values()))
     return DataFrame({column: of.of(name).means for column, name in COLUMNS.items()}, of.methods)
 
 
 def ranked(found: Sequence[Result]) -> DataFrame | None:
-    """Ranks by method and measure; a method without a score where others have one is last, as in the charts."""
+    """Ranks by method and metric; a method without a score where others have one is last, as in the charts."""
     return mean_scores(found).rank(method="min", na_option="bottom").astype(int) if found else None
 
 
@@ -90,7 +90,7 @@ def figure1(context: Context) -> Outcome:
             () if ranks is None else ranks.sort_values("RMS", kind="stable").itertuples()
         )
     ]
-    table = plain_table("Ranks by each measure, in the order of RMS", ["method", *COLUMNS], rows)
+    table = plain_table("Ranks by each metric, in the order of RMS", ["method", *COLUMNS], rows)
     return Outcome([table], data={"ranks": ranks})
 
 
@@ -287,7 +287,7 @@ def metrics(
         for method in methods:
             if (disparity := maps.get(method)) is not None:
                 found = {
-                    COLUMNS[c]: HCI_METRICS[COLUMNS[c]].measure(
+                    COLUMNS[c]: HCI_METRICS[COLUMNS[c]].compute(
                         disparity, truth, hci_subsets(shown)
                     )
                     for c in columns

@@ -25,7 +25,7 @@ from stereo_framework.figures._chart_style import (
 )
 from stereo_framework.figures.grid import Panel, Scale, check_image, colour_table, grid_figure, rgb
 from stereo_framework.tables.scores import Scores
-from stereo_framework.tables.words import measure_name, short_names, unit
+from stereo_framework.tables.words import metric_name, short_names, unit
 
 Colour = tuple[int, int, int]
 """Red, green and blue, 0..255."""
@@ -130,12 +130,12 @@ def metrics_figure(image: Image, scores: Mapping[str, Score], title: str = "") -
             scale = Scale(f"{metric.title} ({metric.unit})", 0, LARGEST[metric.symbol], "inferno_r")
             panels.append(
                 Panel(
-                    measure_name(name), score.picture, scale, below=value, under=_painted(image, [])
+                    metric_name(name), score.picture, scale, below=value, under=_painted(image, [])
                 )
             )
         else:
             layers = [(GOOD, np.isfinite(score.picture)), (BAD, score.picture > 0)]
-            panels.append(Panel(measure_name(name), _painted(image, layers), below=value))
+            panels.append(Panel(metric_name(name), _painted(image, layers), below=value))
             legend = [(GOOD, "right"), (BAD, "wrong")]
     return grid_figure([panels[i : i + 3] for i in range(0, len(panels), 3)], title, legend=legend)
 
@@ -165,13 +165,13 @@ _MARK = "#d55e00"
 
 
 def shares_of_worst(found: Scores) -> DataFrame:
-    """Mean scores by method and measure as shares of the worst method's, 0..1, lower is better; a missing score is 1.
+    """Mean scores by method and metric as shares of the worst method's, 0..1, lower is better; a missing score is 1.
 
     Notes
     -----
     The paper does not say how its charts make scores comparable.
     """
-    means = DataFrame({name: found.of(name).means for name in found.measures}, found.methods)
+    means = DataFrame({name: found.of(name).means for name in found.metrics}, found.methods)
     return means.div(means.max().replace(0, 1)).fillna(1.0)
 
 
@@ -194,18 +194,18 @@ def stacked_bars_figure(found: Scores, weights: Mapping[str, float]) -> Figure:
     ----------
     found : Scores
     weights : mapping of str to float
-        By measure; 1 where nothing is given.
+        By metric; 1 where nothing is given.
 
     Notes
     -----
     Honauer et al. 2015, Figure 7. The length of a bar is the weighted mean of the scores, each as a share of the worst method's.
     """
-    shares = np.array([weights.get(name, 1.0) for name in found.measures])
+    shares = np.array([weights.get(name, 1.0) for name in found.metrics])
     parts = shares_of_worst(found) * (shares / shares.sum())
     parts = parts.loc[parts.sum(axis=1).sort_values(kind="stable").index]
     legend = [
-        measure_name(n) + ("" if w == 1 else f" × {w:g}")
-        for n, w in zip(found.measures, shares, strict=True)
+        metric_name(n) + ("" if w == 1 else f" × {w:g}")
+        for n, w in zip(found.metrics, shares, strict=True)
     ]
     height = max(0.28 * len(parts) + 0.6, LINE * (len(legend) + 2)) + 0.4
     below = footnote(found, "means over", "each score as a share of the worst method's")
@@ -231,9 +231,9 @@ def radar_figure(found: Scores) -> Figure:
 
     Notes
     -----
-    Honauer et al. 2015, Figure 9. Ranks are means over the scenes. The area within a line has no meaning of its own, since it depends on the order of the measures.
+    Honauer et al. 2015, Figure 9. Ranks are means over the scenes. The area within a line has no meaning of its own, since it depends on the order of the metrics.
     """
-    count, symbols = len(found.methods), [HCI_METRICS[name].symbol for name in found.measures]
+    count, symbols = len(found.methods), [HCI_METRICS[name].symbol for name in found.metrics]
     looks = list(styles([(method,) for method in found.methods], joined=True).values())
     inside, beside = 2 * (2.7 + 2 * longest(symbols)), longest(found.methods) + 0.9
     height = max(3.1, LINE * count) + 0.4
@@ -241,7 +241,7 @@ def radar_figure(found: Scores) -> Figure:
         inside, beside, height, "", footnote(found, "means over", "the further in, the better")
     )
     angles = 2 * np.pi * np.arange(len(symbols) + 1) / len(symbols)
-    ranks = np.stack([found.of(name).average_ranks for name in found.measures], axis=1)
+    ranks = np.stack([found.of(name).average_ranks for name in found.metrics], axis=1)
     panels = (
         (f"rank, 1 = best of {count}", ranks, count),
         ("score, 1 = the worst method's", shares_of_worst(found).to_numpy(), 1),
@@ -265,16 +265,16 @@ def radar_figure(found: Scores) -> Figure:
 
 
 def histogram_figure(found: Scores, method: str) -> Figure:
-    """A histogram for each measure, with the scores of one method marked: a line for each scene.
+    """A histogram for each metric, with the scores of one method marked: a line for each scene.
 
     Notes
     -----
     Honauer et al. 2015, Figure 12. Every pair of scene and method counts once. There are 12 bins of equal width from 0 to the largest score.
     """
-    columns = min(len(found.measures), 3)
-    rows = math.ceil(len(found.measures) / columns)
+    columns = min(len(found.metrics), 3)
+    rows = math.ceil(len(found.metrics) / columns)
     figure = new_chart(columns * 2.7, 1.7, rows * 1.75 + 0.4, "", footnote(found, "scores on"))
-    for j, name in enumerate(found.measures):
+    for j, name in enumerate(found.metrics):
         axes, values = figure.add_subplot(rows, columns, j + 1), found.of(name).values
         marked = values[found.methods.index(method)]
         axes.hist(
@@ -293,6 +293,6 @@ def histogram_figure(found: Scores, method: str) -> Figure:
             linewidth=1.2,
             transform=axes.get_xaxis_transform(),
         )
-        plain_axes(axes, measure_name(name), unit(name), "" if j % columns else "scores")
+        plain_axes(axes, metric_name(name), unit(name), "" if j % columns else "scores")
     legend_beside(figure, [handle({"color": _MARK, "linewidth": 1.2}, "on a scene")], method)
     return figure

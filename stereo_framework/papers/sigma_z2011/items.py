@@ -16,14 +16,14 @@ from stereo_framework.papers.paper import Context, Outcome, short
 
 _LOST = "the map is not to be had"
 _VIEWS = "how the views were rendered is not told, and no rendering tried gives these numbers"
-_MEASURES = {
+_METRIC_NAMES = {
     "SZE": "sigma_z_error",
     "BMP": "bad_pixels",
     "MAE": "avg_error",
     "MSE": "mse",
     "MAPE": "mape",
 }
-"""The paper's names of the measures, with ours."""
+"""The paper's names of the metrics, with ours."""
 
 
 def _measured(
@@ -32,13 +32,13 @@ def _measured(
     """All errors of a map by the paper's names, ``SZE_all``."""
     protocol = {
         "base": "middlebury-v2",
-        "measures": list(_MEASURES.values()),
+        "metrics": list(_METRIC_NAMES.values()),
         "regions": list(regions),
     }
     values = evaluate(disparity, scene, protocol)
     return {
-        f"{name}_{region}": values[f"{measure}_{region}"]
-        for name, measure in _MEASURES.items()
+        f"{name}_{region}": values[f"{metric}_{region}"]
+        for name, metric in _METRIC_NAMES.items()
         for region in regions
     }
 
@@ -89,7 +89,7 @@ def table2(context: Context) -> Outcome:
 
 
 def tables3_and_4(context: Context) -> Outcome:
-    """Printed errors of seven maps, how the measures order them, and the same of those of our methods whose bad pixels are nearest to each other."""
+    """Printed errors of seven maps, how the metrics order them, and the same of those of our methods whose bad pixels are nearest to each other."""
     table3, table4 = (published_table("sigma_z2011", name) for name in ("table3", "table4"))
     blocks = [
         as_printed("Table 3: venus, all pixels, as printed; the maps are not to be had", table3),
@@ -106,7 +106,7 @@ def tables3_and_4(context: Context) -> Outcome:
 
 def _nearest(context: Context, column: str, count: int) -> DataFrame | None:
     """All errors in a column of those of our methods whose bad pixels there are nearest to each other."""
-    found = scores(context, _MEASURES)
+    found = scores(context, _METRIC_NAMES)
     methods = nearest(found["BMP"][column], count) if found else []
     return (
         DataFrame({name: own.loc[methods, column] for name, own in found.items()})
@@ -122,7 +122,7 @@ def table5(context: Context) -> Outcome:
         "ranks": {m: published.frame[f"{m}_rank"] for m in ("SZE", "BMP")},
         "best": {m: published.frame[f"in_Astar_{m}"] == 1 for m in ("SZE", "BMP")},
     }
-    found = scores(context, {m: _MEASURES[m] for m in ("SZE", "BMP")})
+    found = scores(context, {m: _METRIC_NAMES[m] for m in ("SZE", "BMP")})
     ours = {
         "ranks": {m: ranks(own) for m, own in found.items()},
         "best": {m: groups(own) == 1 for m, own in found.items()},
@@ -160,10 +160,10 @@ def _spread(rows: DataFrame, column: str) -> float:
 
 def bmp_alike(venus: DataFrame) -> Cases:
     bad = _spread(venus, "BMP")
-    for measure in ("SZE", "MAPE"):
-        other = _spread(venus, measure)
+    for metric in ("SZE", "MAPE"):
+        other = _spread(venus, metric)
         yield (
-            f"largest above smallest: BMP {100 * bad:.0f} %, {measure} {100 * other:.0f} %",
+            f"largest above smallest: BMP {100 * bad:.0f} %, {metric} {100 * other:.0f} %",
             bad < other,
         )
 

@@ -464,7 +464,7 @@ def warps(context: Context, *, name: str, kind: str) -> Outcome:
                     scene.name,
                     place,
                     prediction_error(prediction, real),
-                    100 * float(np.mean(~prediction.visible)),
+                    100 * float(np.mean(~prediction.predicted)),
                 )
             )
     header = ["scene", "frame", "prediction error (grey levels)", "gaps (%)"]

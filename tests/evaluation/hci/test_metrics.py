@@ -326,7 +326,7 @@ def test_metrics_react_as_documented(made):
 def test_scores_are_the_means_of_their_pictures(made, fault):
     truth, subsets, _, maps = made
     for name, metric in HCI_METRICS.items():
-        score = metric.measure(maps[fault], truth, subsets)
+        score = metric.compute(maps[fault], truth, subsets)
         assert score.picture.shape == truth.shape
         assert score.picture.dtype == np.float32
         assert np.isnan(score.picture[~subsets.evaluated]).all()

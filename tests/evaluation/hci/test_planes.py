@@ -28,9 +28,9 @@ def test_planes_keep_away_from_edges_and_unknown_and_occluded_pixels():
     truth = np.full((120, 200), 10, np.float32)
     truth[:, 100:] = 30
     truth[60, 50] = np.nan
-    visible = np.ones(truth.shape, bool)
-    visible[60, 150] = False
-    subsets = extract_subsets(truth, visible, Parameters(plane_margin=5))
+    nonocc = np.ones(truth.shape, bool)
+    nonocc[60, 150] = False
+    subsets = extract_subsets(truth, nonocc, Parameters(plane_margin=5))
     row = subsets.planes[60] > 0
     assert np.flatnonzero(~row[20:180]).tolist() == [
         *range(25, 36),

@@ -13,12 +13,12 @@ def test_what_is_evaluated():
     truth = np.full((60, 80), 5, np.float32)
     truth[30, 40] = np.nan
     truth[31, 41] = np.inf
-    visible = np.ones(truth.shape, bool)
-    visible[32, 42] = False
+    nonocc = np.ones(truth.shape, bool)
+    nonocc[32, 42] = False
     expected = np.zeros(truth.shape, bool)
     expected[20:-20, 20:-20] = True
     expected[[30, 31, 32], [40, 41, 42]] = False
-    np.testing.assert_array_equal(extract_subsets(truth, visible).evaluated, expected)
+    np.testing.assert_array_equal(extract_subsets(truth, nonocc).evaluated, expected)
     # The border grows with the image.
     rows = extract_subsets(np.zeros((60, 2950), np.float32)).evaluated.any(axis=1)
     assert np.flatnonzero(rows).tolist() == [29, 30]
@@ -59,6 +59,6 @@ def test_sizes_must_agree():
     with pytest.raises(DataError, match=r"truth has shape \(9,\); expected \(rows, columns\)"):
         extract_subsets(np.zeros(9, np.float32))
     with pytest.raises(
-        DataError, match=r"the mask of visible pixels \(3, 3\); both must be of one size"
+        DataError, match=r"the mask of non-occluded pixels \(3, 3\); both must be of one size"
     ):
         extract_subsets(np.zeros((4, 4), np.float32), np.ones((3, 3), bool))

@@ -13,7 +13,7 @@ from kernel_inputs import in_threads
 from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import map_errors, matching_table, scene_table
-from stereo_framework.evaluation.roc.matching_table import OCCLUDED, VISIBLE
+from stereo_framework.evaluation.roc.matching_table import NONOCC, OCCLUDED
 from stereo_framework.sweep.external_maps import find_maps, measure_map
 
 NAN = np.nan
@@ -61,7 +61,7 @@ def test_equals_tables_of_cells(inputs, direction, radius):
 
 
 @pytest.mark.parametrize("direction", [1, -1])
-@pytest.mark.parametrize(("difference", "status"), [(1, VISIBLE), (1.25, OCCLUDED)])
+@pytest.mark.parametrize(("difference", "status"), [(1, NONOCC), (1.25, OCCLUDED)])
 def test_ground_truths_that_differ_by_one_pixel_agree_in_both_images(direction, difference, status):
     truth = np.full((1, 8), np.nan, np.float32)
     match_truth = truth.copy()
@@ -91,20 +91,16 @@ def test_ideal_empty_and_shifted_maps_of_real_scenes(scene):
         if one.truth is None:
             continue
         table = scene_table(one)
-        visible = np.where(table.reference_status == VISIBLE, table.truth, NAN)[
-            :, :: table.direction
-        ]
-        for ideal in (visible, visible + 1, visible - 1):
+        nonocc = np.where(table.reference_status == NONOCC, table.truth, NAN)[:, :: table.direction]
+        for ideal in (nonocc, nonocc + 1, nonocc - 1):
             errors = map_errors(ideal, table)
             assert (errors.sparsity_rate, errors.error_rate) == (0, 0)
-        empty = map_errors(np.full_like(visible, NAN), table)
+        empty = map_errors(np.full_like(nonocc, NAN), table)
         assert (empty.sparsity_rate, empty.error_rate) == (1, 0)
         # Two pixels are beyond the tolerance: nearly everything is wrong that counts.
-        assert (
-            map_errors(visible + 2, table).error_rate > 0.9 * empty.correspondences / empty.pixels
-        )
+        assert map_errors(nonocc + 2, table).error_rate > 0.9 * empty.correspondences / empty.pixels
         # Half of the matches: half of the correspondences are missing, or covered by a neighbour that shares their column.
-        sparse = visible.copy()
+        sparse = nonocc.copy()
         sparse[:, ::2] = NAN
         assert 0.4 < map_errors(sparse, table).sparsity_rate <= 0.55
         assert map_errors(sparse, table).error_rate == 0
