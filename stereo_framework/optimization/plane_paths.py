@@ -109,8 +109,8 @@ def plane_paths(
     p2: Annotated[NonNegative, Unit("units of the matching cost")] = 80.0,
     iterations: PositiveInt = 5,
     weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
-    hidden: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
-    hides: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
+    min_occluded_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
+    occluding_penalty: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
     seed: NonNegativeInt = 0,
 ) -> Views:
     """Choose a plane at each pixel of both views, among candidates, by sums of paths as semi-global matching chooses a level.
@@ -135,10 +135,11 @@ def plane_paths(
         How often candidates are made and chosen from. All but the last go along rows and columns alone.
     weight : float
         What two neighbours pay for each pixel by which the planes f of p and g of q part, measured at p and at q.
-    hidden : float
-        Least cost of a candidate that the surface in the other view's map would hide.
-    hides : float
-        What a candidate costs more that would hide the surface in the other view's map.
+    min_occluded_cost : float
+        Minimum cost of a candidate that the surface in the other view's map would occlude.
+    occluding_penalty : float
+        Addition to the cost of a candidate that would occlude the surface in the other
+        view's map.
     seed : int
         Seed of the random places of cells and of the random points of planes.
 
@@ -176,7 +177,7 @@ def plane_paths(
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
-    terms = tuple(np.float32(term) for term in (_TOLERANCE, hidden, hides))
+    terms = tuple(np.float32(term) for term in (_TOLERANCE, min_occluded_cost, occluding_penalty))
     sides = [
         _Side(one, image, np.inf if mask is None else one.closed, weight, terms, seed)
         for one, image in ((volume, reference), (other.volume, match))

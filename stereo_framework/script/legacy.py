@@ -104,8 +104,11 @@ def _refuse(line: str) -> None:
 
 def _chosen(value: Mapping[str, Any]) -> dict[str, Any]:
     """The same parameters, numbers replaced by the words, truth values and stages that they stand for."""
-    order, visiting = ("random", "random") if value["opt_random"] else ("fixed", "raster")
-    found = {**value, "order": order, "visiting": visiting}
+    if value["opt_random"]:
+        orders = {"cut_order": "random", "annealing_order": "random"}
+    else:
+        orders = {"cut_order": "fixed", "annealing_order": "raster"}
+    found = {**value, **orders}
     for name, choices in _TABLES["choices"].items():
         if value[name] not in choices:
             allowed = ", ".join(map(str, choices))

@@ -17,12 +17,12 @@ POTTS = {"use": "potts", "weight": 1, "gradient_threshold": 5, "gradient_penalty
 CUT = {"use": "graph_cut", "move": "swap", "order": "random", "iterations": 100}
 ANNEALING = {
     "use": "simulated_annealing",
-    "rule": "full_gibbs",
+    "sampler": "full_gibbs",
     "start_temperature": 10,
     "end_temperature": 0.01,
     "schedule": "linear",
     "iterations": 100,
-    "visiting": "random",
+    "order": "random",
 }
 
 
@@ -107,9 +107,9 @@ WITH_OTHER_PARAMETERS = [
     ({"opt_fn": 4}, "opt_grad_penalty", 7, ("smoothness", POTTS | {"gradient_penalty": 7})),
     ({"opt_fn": 4}, "opt_max_iter", 7, ("optimization", CUT | {"iterations": 7})),
     ({"opt_fn": 4}, "opt_random", 0, ("optimization", CUT | {"order": "fixed"})),
-    ({"opt_fn": 5}, "opt_random", 0, ("optimization", ANNEALING | {"visiting": "raster"})),
+    ({"opt_fn": 5}, "opt_random", 0, ("optimization", ANNEALING | {"order": "raster"})),
     ({"opt_fn": 5}, "opt_max_iter", 7, ("optimization", ANNEALING | {"iterations": 7})),
-    ({"opt_fn": 5}, "opt_sa_var", 1, ("optimization", ANNEALING | {"rule": "metropolis"})),
+    ({"opt_fn": 5}, "opt_sa_var", 1, ("optimization", ANNEALING | {"sampler": "metropolis"})),
     ({"opt_fn": 5}, "opt_sa_start_T", 7, ("optimization", ANNEALING | {"start_temperature": 7})),
     ({"opt_fn": 5}, "opt_sa_end_T", 7, ("optimization", ANNEALING | {"end_temperature": 7})),
     (
