@@ -52,7 +52,7 @@ class _Cells(NamedTuple):
 class _Segments(NamedTuple):
     """A segmentation of the image with a plane for each segment: as `segments` takes them for the image of half the size, and as above."""
 
-    scale: float
+    k: float
     minimum: int
     tolerance: float
 
@@ -282,7 +282,7 @@ def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
     wanted = np.isnan(checked)
     if not wanted.any():
         return checked
-    found = _half_segments(side.image, _HOLES.scale, _HOLES.minimum)
+    found = _half_segments(side.image, _HOLES.k, _HOLES.minimum)
     values = plane_values(
         checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, side.seed
     )
@@ -373,7 +373,7 @@ class _Side:
                 ) // side
             else:
                 side, alike = 0, np.inf
-                own[:] = _half_segments(self.image, region.scale, region.minimum)
+                own[:] = _half_segments(self.image, region.k, region.minimum)
             flat, sizes = own.reshape(-1), np.bincount(own.reshape(-1))
             # Numbers of 16 bits are sorted several times faster.
             order = np.argsort(
@@ -391,8 +391,8 @@ class _Side:
 
 
 @per_image
-def _half_segments(image: Image, scale: float, minimum: int) -> NDArray[np.int32]:
+def _half_segments(image: Image, k: float, minimum: int) -> NDArray[np.int32]:
     """Segments of the image of half the size, at the full one: four times quicker, and good enough for planes to try."""
     rows, columns = image.shape[:2]
-    found = segments(shrunk(image, 2), _SIGMA, scale, minimum)
+    found = segments(shrunk(image, 2), _SIGMA, k, minimum)
     return np.ascontiguousarray(found.repeat(2, axis=0).repeat(2, axis=1)[:rows, :columns])

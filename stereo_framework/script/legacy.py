@@ -84,7 +84,7 @@ def translate(
     if value["opt_fn"]["use"] == "dynamic_programming":
         refinement.append({"use": "fill_occlusions", "rule": "left"})
     if value["refine_subpix"]:
-        refinement.append({"use": "parabola", "limit": 1.0})
+        refinement.append({"use": "parabola", "max_offset": 1.0})
     script = {
         "search": search,
         "preprocessing": [{"use": "binomial_blur", "iterations": blur}] if blur else [],

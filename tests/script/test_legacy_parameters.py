@@ -59,7 +59,7 @@ WITH_EFFECT = {
     "aggr_iter": (3, window(iterations=3)),
     "aggr_minfilter": (2, {"aggregation": [BOX, {"use": "min_filter", "size": 2}]}),
     "opt_fn": (3, {"smoothness": POTTS, "optimization": {"use": "scanline_optimization"}}),
-    "refine_subpix": (1, {"refinement": [{"use": "parabola", "limit": 1.0}]}),
+    "refine_subpix": (1, {"refinement": [{"use": "parabola", "max_offset": 1.0}]}),
 }
 """A value of each parameter with an effect by itself, and the keys that it changes."""
 
@@ -201,7 +201,7 @@ def test_holes_of_dynamic_programming_are_filled_from_the_left():
     assert script["optimization"] == {"use": "dynamic_programming", "occlusion_cost": 20}
     assert script["refinement"] == [
         {"use": "fill_occlusions", "rule": "left"},
-        {"use": "parabola", "limit": 1.0},
+        {"use": "parabola", "max_offset": 1.0},
     ]
 
 
