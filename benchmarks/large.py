@@ -43,8 +43,8 @@ def method_call(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.nda
     if name == "pandora":
         return lambda: pandora_sgm(pair.reference, pair.match, pair.search), 0
     method = fitted(load(name).pipeline, pair.shape, pair.search, most)
-    size = next((one.parameters["size"] for one in method.in_slot("scheme")), 0)
-    return lambda: method(pair).disparity, size
+    tile_size = next((one.parameters["tile_size"] for one in method.in_slot("scheme")), 0)
+    return lambda: method(pair).disparity, tile_size
 
 
 def _beside(matcher: cv2.StereoSGBM, pair: Pair, wide: int) -> np.ndarray:

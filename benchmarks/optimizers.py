@@ -118,7 +118,7 @@ def main() -> None:
             energy.smoothness,
             iterations=10,
             start_temperature=200.0,
-            visiting="checkerboard",
+            order="checkerboard",
         ),
         "BP, 10 sweeps": lambda: belief_propagation(
             energy.volume, energy.smoothness, iterations=10

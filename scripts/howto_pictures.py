@@ -118,7 +118,7 @@ def extend() -> None:
 
 def large_images() -> None:
     """A map that was matched in tiles, and by how much overlapping tiles differ."""
-    tiled = {"include": "sgm", "scheme": {"use": "tiles", "size": 128, "overlap": 32}}
+    tiled = {"include": "sgm", "scheme": {"use": "tiles", "tile_size": 128, "overlap": 32}}
     match, scene = sf.load(tiled).pipeline(sf.load_scene("teddy")), sf.load_scene("teddy")
     figure = Figure((9, 2.9), layout="constrained")
     panels = figure.subplots(1, 3)

@@ -302,9 +302,9 @@ def errors_in_tiles() -> dict[str, Any]:
     percentages: dict[str, Any] = {}
     for method in ("sgm", "fine"):
         percentages[method] = {"whole": _mean_on_photographs(method, [])}
-        for size in (512, 256):
-            scheme = f"scheme={{use: tiles, size: {size}}}"
-            percentages[method][f"tiles of {size}"] = _mean_on_photographs(method, [scheme])
+        for tile_size in (512, 256):
+            scheme = f"scheme={{use: tiles, tile_size: {tile_size}}}"
+            percentages[method][f"tiles of {tile_size}"] = _mean_on_photographs(method, [scheme])
     return percentages
 
 

@@ -555,7 +555,7 @@ def _(folder):
 
 @case("key: scheme")
 def _(folder):
-    yield from _scripts(WINDOW, {**WINDOW, "scheme": {"use": "tiles", "size": 64}})
+    yield from _scripts(WINDOW, {**WINDOW, "scheme": {"use": "tiles", "tile_size": 64}})
 
 
 @case("key: auxiliary")

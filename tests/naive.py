@@ -179,7 +179,7 @@ def winner_take_all(costs):
     return labels, lowest
 
 
-def parabola(disparity, costs, search, limit):
+def parabola(disparity, costs, search, max_offset):
     """Vertex of the parabola through three costs, as disparity; float64. What is not on a level stays."""
     result = disparity.astype(float)
     if search.levels < 3:
@@ -196,7 +196,7 @@ def parabola(disparity, costs, search, limit):
         below, middle, above = (Fraction(float(costs[y, x, centre + u])) for u in (-1, 0, 1))
         # C(u) = a u^2 + b u + middle through u = -1 and 1.
         a, b = (below + above) / 2 - middle, (above - below) / 2
-        if a > 0 and abs(-b / (2 * a)) <= limit:
+        if a > 0 and abs(-b / (2 * a)) <= max_offset:
             result[y, x] = search.minimum + (centre + float(-b / (2 * a))) * search.step
     return result
 

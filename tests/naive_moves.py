@@ -80,33 +80,33 @@ def local_energies(costs, smoothness, labels, y, x):
     ]
 
 
-def anneal(costs, smoothness, labels, rule, visiting, temperatures, seed):
+def anneal(costs, smoothness, labels, sampler, order, temperatures, seed):
     """Levels after the last sweep, and the energy after each."""
     rows, columns, levels = costs.shape
     labels = labels.copy()
-    order = list(range(rows * columns))
-    if visiting == "checkerboard":
-        order.sort(key=lambda p: (p // columns + p % columns) % 2)
+    sequence = list(range(rows * columns))
+    if order == "checkerboard":
+        sequence.sort(key=lambda p: (p // columns + p % columns) % 2)
     words = np.random.PCG64(seed).random_raw(4 * len(temperatures)) >> 32
     energies = []
     for sweep, temperature in enumerate(temperatures):
         k0, k1, k2, k3 = (int(word) for word in words[4 * sweep : 4 * sweep + 4])
-        if visiting == "random":
+        if order == "random":
             priorities = [random32(pixel, k3, k2) // 4 for pixel in range(rows * columns)]
-            order = sorted(range(rows * columns), key=priorities.__getitem__)
-        for pixel in order:
+            sequence = sorted(range(rows * columns), key=priorities.__getitem__)
+        for pixel in sequence:
             y, x = divmod(pixel, columns)
             energy = local_energies(costs, smoothness, labels, y, x)
             drawn = random32(pixel, k0, k1)
             old = labels[y, x]
-            if rule == "full_gibbs":
+            if sampler == "full_gibbs":
                 chances = [math.exp((min(energy) - e) / temperature) for e in energy]
                 wanted = (drawn // 256) / 2**24 * sum(chances)
                 labels[y, x] = next(k for k in range(levels) if sum(chances[: k + 1]) > wanted)
             else:
                 new = [k for k in range(levels) if k != old][drawn * (levels - 1) // 2**32]
                 gain = energy[new] - energy[old]
-                if rule == "flip_gibbs":
+                if sampler == "flip_gibbs":
                     chance = 1 / (1 + math.exp(min(gain / temperature, 700)))
                 else:
                     chance = math.exp(-max(gain, 0) / temperature)

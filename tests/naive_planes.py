@@ -64,7 +64,7 @@ def candidates(sources, shifts, labels, regions, moves, low, high, best):
 
 def plane_costs(volume, minimum, step, outside, closed, other, direction, terms, candidates):
     rows, columns, _ = volume.shape
-    tolerance, hidden, hides = terms
+    tolerance, min_occluded_cost, occluding_penalty = terms
     costs = np.empty((rows, columns, candidates.shape[3]))
     for y, x, i in np.ndindex(costs.shape):
         disparity = float(candidates[y, x, 0, i])
@@ -74,9 +74,9 @@ def plane_costs(volume, minimum, step, outside, closed, other, direction, terms,
         target = int(np.floor(x - direction * disparity + 0.5))
         if 0 <= target < columns and not np.isnan(other[y, target]):
             if disparity > other[y, target] + tolerance:
-                cost += hides
+                cost += occluding_penalty
             elif disparity < other[y, target] - tolerance:
-                cost = max(cost, hidden)
+                cost = max(cost, min_occluded_cost)
         costs[y, x, i] = cost
     return costs
 

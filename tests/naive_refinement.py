@@ -25,15 +25,15 @@ def reach(starts, shape, connected):
     return found
 
 
-def remove_speckles(disparity, size, difference):
+def remove_speckles(disparity, max_speckle_size, max_diff):
     kept = disparity.copy()
     for p in np.ndindex(disparity.shape):
         surface = reach(
             [p],
             disparity.shape,
-            lambda a, b: abs(float(disparity[a]) - float(disparity[b])) <= difference,
+            lambda a, b: abs(float(disparity[a]) - float(disparity[b])) <= max_diff,
         )
-        if len(surface) <= size:
+        if len(surface) <= max_speckle_size:
             kept[p] = math.nan
     return kept
 
@@ -103,14 +103,14 @@ def weighted_median(disparity, image, chosen, radius, sigma_colour, sigma_space)
     return filtered
 
 
-def discontinuity_adjustment(disparity, costs, search, difference):
+def discontinuity_adjustment(disparity, costs, search, disparity_gap):
     adjusted = disparity.copy()
     for y, x in np.ndindex(disparity.shape):
         own = float(disparity[y, x])
         candidates = []
         for pair in (((y, x - 1), (y, x + 1)), ((y - 1, x), (y + 1, x))):
             values = [float(disparity[p]) for p in pair if p in neighbours(y, x, disparity.shape)]
-            if any(abs(value - own) > difference for value in values):
+            if any(abs(value - own) > disparity_gap for value in values):
                 candidates += values
         cost = {}
         for value in (own, *candidates):
@@ -124,7 +124,7 @@ def discontinuity_adjustment(disparity, costs, search, difference):
     return adjusted
 
 
-def local_plane(disparity, image, y, x, radii, gate, colour_scale, ridge):
+def local_plane(disparity, image, y, x, radii, gate, gamma_c, ridge):
     """(slope to the right, slope down, value) of the robust plane at a pixel with an estimate."""
     colours = image.reshape(*disparity.shape, -1).astype(float)
     slopes, value = np.zeros(2), float(disparity[y, x])
@@ -145,7 +145,7 @@ def local_plane(disparity, image, y, x, radii, gate, colour_scale, ridge):
             height = float(disparity[p]) - value
             off = (height - slopes @ (dx, dy)) / tolerance
             if abs(off) < 1:
-                alike = math.exp(-max(abs(colours[p] - colours[y, x])) / colour_scale)
+                alike = math.exp(-max(abs(colours[p] - colours[y, x])) / gamma_c)
                 place = np.array([dx, dy, 1.0])
                 normal += alike * (1 - off**2) ** 2 * np.outer(place, place)
                 right_side += alike * (1 - off**2) ** 2 * height * place
@@ -154,11 +154,11 @@ def local_plane(disparity, image, y, x, radii, gate, colour_scale, ridge):
     return (*slopes, value)
 
 
-def plane_smooth(disparity, image, size, far_size, gate, colour_scale, ridge):
+def plane_smooth(disparity, image, size, final_size, gate, gamma_c, ridge):
     smooth = disparity.astype(float)
     for y, x in np.argwhere(~np.isnan(disparity)):
         smooth[y, x] = local_plane(
-            disparity, image, y, x, (size // 2, far_size // 2), gate, colour_scale, ridge
+            disparity, image, y, x, (size // 2, final_size // 2), gate, gamma_c, ridge
         )[2]
     return smooth
 
@@ -192,7 +192,7 @@ def region_voting(
     return filled, told
 
 
-def segments(image, sigma, scale, minimum):
+def segments(image, sigma, k, minimum):
     """Sets of pixels, joined one by one in the order of the differences between neighbours, and numbered in reading order."""
     smooth = scipy.ndimage.gaussian_filter(
         image.reshape(*image.shape[:2], -1).astype(float), (sigma, sigma, 0)
@@ -225,7 +225,7 @@ def segments(image, sigma, scale, minimum):
             if small_ones:
                 joins = min(len(a), len(b)) < minimum
             else:
-                joins = all(difference <= inside[s] + scale / len(s) for s in (a, b))
+                joins = all(difference <= inside[s] + k / len(s) for s in (a, b))
             if joins:
                 inside[a | b] = difference
                 segment_of.update(dict.fromkeys(a | b, a | b))
@@ -273,13 +273,15 @@ def segment_plane(points, triples, tolerance, minimum_count, minimum_share):
     return best if (off(best) < 1).sum() >= minimum_share * len(points) else None
 
 
-def border_fill(disparity, image, search, status, radius, gate, steepest):
+def border_fill(disparity, image, search, status, radius, gate, max_slope):
     if search.direction < 0:
         mirrored = (np.flip(array, axis=1) for array in (disparity, image))
         turned = dataclasses.replace(search, direction=1)
         return tuple(
             np.flip(a, axis=1)
-            for a in border_fill(*mirrored, turned, np.flip(status, axis=1), radius, gate, steepest)
+            for a in border_fill(
+                *mirrored, turned, np.flip(status, axis=1), radius, gate, max_slope
+            )
         )
     filled, told = disparity.copy(), status.copy()
     colours = image.reshape(*disparity.shape, -1).astype(float)
@@ -307,7 +309,7 @@ def border_fill(disparity, image, search, status, radius, gate, steepest):
                 normal += np.outer(place, place)
                 right_side += height * place
         right, down, rise = np.linalg.solve(normal, right_side)
-        right, down = np.clip((right, down), -steepest, steepest)
+        right, down = np.clip((right, down), -max_slope, max_slope)
         value = float(disparity[v, u]) + rise + right * (x - u) + down * (y - v)
         filled[y, x], told[y, x] = np.clip(value, search.minimum, search.maximum), 3
     return filled, told

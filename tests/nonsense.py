@@ -179,7 +179,7 @@ CALLS = {
     # The methods of public classes.
     "Pair.of": (sf.Pair.of, {"scene": SCENE, "search": SEARCH}),
     "Pair.rows": (PAIR.rows, {"top": 0, "bottom": 5}),
-    "Pair.reduced": (PAIR.reduced, {"factor": 2, "step": 1}),
+    "Pair.reduced": (PAIR.reduced, {"reduction": 2, "step": 1}),
     "Scene.from_images": (
         sf.Scene.from_images,
         {

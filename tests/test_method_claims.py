@@ -152,7 +152,7 @@ def test_error_rates_at_a_low_threshold_are_those_of_the_golden_figures():
     assert_printed(
         "docs/methods/stratified_matching.md",
         "are N, N, N and N, those of `csm` N, N, N and N.",
-        *golden("stratified_matching", "threshold: 0.6, alpha: 10, beta: 0.05").values(),
+        *golden("stratified_matching", "min_similarity: 0.6, alpha: 10, beta: 0.05").values(),
         *golden("stable_matching", "alpha: 10, beta: 0.05").values(),
     )
 

@@ -201,7 +201,7 @@ def test_the_other_view_of_a_pair_has_a_name_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("search", "factor", "step", "expected"),
+    ("search", "reduction", "step", "expected"),
     [
         (SearchRange(2, 2.5, 0.5), 4, None, (0.5, 1, 0.5)),
         (SearchRange(2, 2.5, 0.5), 4, 0.25, (0.5, 0.75, 0.25)),
@@ -210,9 +210,9 @@ def test_the_other_view_of_a_pair_has_a_name_of_its_own():
         (SearchRange(0, 1), 1, 0.25, (0, 1, 0.25)),
     ],
 )
-def test_a_narrow_range_is_a_single_step_of_the_smaller_pair(search, factor, step, expected):
+def test_a_narrow_range_is_a_single_step_of_the_smaller_pair(search, reduction, step, expected):
     pair = Pair(*IMAGES, search)
-    smaller = pair.reduced(factor) if step is None else pair.reduced(factor, step)
+    smaller = pair.reduced(reduction) if step is None else pair.reduced(reduction, step)
     actual = smaller.search
     assert (actual.minimum, actual.step) == (expected[0], expected[2])
     assert actual.maximum == pytest.approx(expected[1], abs=1e-12)

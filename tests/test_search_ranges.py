@@ -149,8 +149,8 @@ PARAMETERS = {
     # Windows as large as the bands would see two disparities.
     "patch_match": {"size": 7, "iterations": 8, "gamma": 100.0},
     "opencv_bm": {"size": 9},
-    "pyramid": {"levels": 2},
-    "tiles": {"size": 32, "overlap": 12, "factor": 2},
+    "pyramid": {"octaves": 2},
+    "tiles": {"tile_size": 32, "overlap": 12, "reduction": 2},
 }
 """Parameters that suit the small textured pair, if a stage's defaults do not."""
 
@@ -429,7 +429,7 @@ def test_match_widens_a_range_to_the_grid_of_the_step(name, minimum, spacing):
     textured = textured_pair(search, ends_and_middle(search.disparities))
     method = {"include": "sgm" if name == "sgm" else "window", "search": {"step": float(spacing)}}
     if name == "tiled":
-        method["scheme"] = {"use": "tiles", "size": 32, "overlap": 12, "factor": 2}
+        method["scheme"] = {"use": "tiles", "tile_size": 32, "overlap": 12, "reduction": 2}
 
     matched = stereo_framework.match(
         textured.pair.reference, textured.pair.match, ends, method=method

@@ -117,7 +117,7 @@ GROUPS = {
     "Images": (
         "disparity_range",
         "calibration",
-        "focal",
+        "focal_length",
         "baseline",
         "rectify",
         "stretch",
@@ -132,7 +132,7 @@ GROUPS = {
         "truth",
         "truth_scale",
         "truth_unknown",
-        "mask",
+        "truth_mask",
         "scale",
         "unknown",
     ),
@@ -363,7 +363,7 @@ def _holds_signed_integers(path: Path) -> bool:
 
 def truth_alone(
     truth: Path | None,
-    mask: Path | None = None,
+    truth_mask: Path | None = None,
     protocol: str | dict[str, Any] | None = None,
     encoding: Encoding = Encoding(),
     maps: Sequence[Path] = (),
@@ -384,7 +384,7 @@ def truth_alone(
 
     if truth is None:
         options = {
-            "--mask": mask,
+            "--truth-mask": truth_mask,
             "--truth-scale": encoding.truth_scale,
             "--truth-unknown": encoding.truth_unknown,
         }
@@ -400,8 +400,8 @@ def truth_alone(
     factor = scale_of(truth, stored, scale)
     scene, measured = of_truth(in_pixels(truth, stored, scale, unknown), protocol)
     scene = replace(scene, name=truth.stem)
-    if mask is not None:
-        scene = scene.within(read_mask(mask))
+    if truth_mask is not None:
+        scene = scene.within(read_mask(truth_mask))
     remedies = replace(COMMAND_LINE, truth="write --truth-unknown {value}", truth_scale=factor)
     return scene, measured, remedies
 

@@ -12,7 +12,7 @@ def compare(
     maps: list[Path],
     scene: str | None = None,
     truth: _shared.Truth = None,
-    mask: _shared.TruthMask = None,
+    truth_mask: _shared.TruthMask = None,
     protocol: _shared.ProtocolSpec = None,
     threshold: float = 1.0,
     scale: _shared.Scale = None,
@@ -60,7 +60,7 @@ def compare(
         raise ParameterError(message)
     spec = _shared.protocol_spec(protocol)
     encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
-    alone = _shared.truth_alone(truth, mask, spec, encoding, maps)
+    alone = _shared.truth_alone(truth, truth_mask, spec, encoding, maps)
     if (alone is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
     if without_truth:

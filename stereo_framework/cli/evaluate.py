@@ -15,7 +15,7 @@ def evaluate(
     maps: list[Path],
     scene: list[str] | None = None,
     truth: _shared.Truth = None,
-    mask: _shared.TruthMask = None,
+    truth_mask: _shared.TruthMask = None,
     protocol: _shared.ProtocolSpec = None,
     metric: _shared.Metrics = None,
     threshold: list[float] | None = None,
@@ -65,7 +65,7 @@ def evaluate(
     spec = _shared.protocol_spec(protocol)
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
     encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
-    alone = _shared.truth_alone(truth, mask, spec, encoding, files)
+    alone = _shared.truth_alone(truth, truth_mask, spec, encoding, files)
     if alone is not None and (scene or folders or out is not None):
         raise ParameterError(
             "--truth is that of single maps, which are not kept; leave out --scene, --out and folders"

@@ -28,7 +28,7 @@ def match(
     settings: _shared.Settings = None,
     calibration: Path | None = None,
     cameras: Annotated[str | None, typer.Option(metavar="LEFT,RIGHT")] = None,
-    focal: float | None = None,
+    focal_length: float | None = None,
     baseline: float | None = None,
     rectify: Annotated[list[Path] | None, typer.Option(metavar="FILE|auto")] = None,
     stretch: bool = False,
@@ -65,7 +65,7 @@ def match(
         calib.txt of Middlebury or KITTI; OpenCV's YAML or JSON; Q as .npy.
     cameras
         Numbers of the cameras in a calibration of KITTI, such as 2,3; default: by the images' folders (image_2) or colours.
-    focal
+    focal_length
         Focal length in pixels, instead of a calibration.
     baseline
         Distance of the cameras; depths get its unit.
@@ -98,11 +98,11 @@ def match(
     from stereo_framework.user_pair.pairs import check_mask_order, pairs
     from stereo_framework.user_pair.tile_cache import remove_tiles
 
-    if (focal is None) != (baseline is None):
+    if (focal_length is None) != (baseline is None):
         raise ParameterError(
             "a calibration needs both, the focal length in pixels and the baseline"
         )
-    by_hand = None if focal is None or baseline is None else (focal, baseline)
+    by_hand = None if focal_length is None or baseline is None else (focal_length, baseline)
     if calibration is not None and by_hand:
         raise ParameterError(
             "a calibration was given, and a focal length and a baseline besides; give one or the other"

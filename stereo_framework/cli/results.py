@@ -23,7 +23,7 @@ def results(
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
     sort: Annotated[str | None, typer.Option(metavar="[-]KEY")] = None,
     columns: str | None = None,
-    group: Annotated[str | None, typer.Option(metavar="KEY")] = None,
+    group_by: Annotated[str | None, typer.Option(metavar="KEY")] = None,
     limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str = "table",
@@ -45,7 +45,7 @@ def results(
         Sort by statistics or parameters, smallest first; -KEY: largest first.
     columns
         Statistics, groups of them (hci) or parameters to show, separated by commas.
-    group
+    group_by
         A row for each value of these keys, with means over all else.
     limit
         Most rows of a printed table; 0: all. Formats for machines hold all rows.
@@ -72,7 +72,7 @@ def results(
     unused_options = {
         "--sort": sort is not None,
         "--columns": columns is not None,
-        "--group": group is not None,
+        "--group-by": group_by is not None,
         "--format": format != "table",
         "--json": json,
     }
@@ -84,7 +84,7 @@ def results(
         _shared.refuse_without_effect(
             "with --plots, which writes what the script's report names", unused_options
         )
-    elif group is None and (json or format == "csv"):
+    elif group_by is None and (json or format == "csv"):
         reason = "with --json or --format csv, which hold all columns"
         _shared.refuse_without_effect(reason, {"--columns": columns is not None})
     names = _shared.names(columns)
@@ -102,10 +102,10 @@ def results(
                 f"{folder}: no script there asks for plots; write them under 'report:' and run it again"
             )
         print("\n".join(map(_shared.as_typed, written)))
-    elif group is not None:
+    elif group_by is not None:
         wanted = tables.shown_statistics(found, names)
         table = tables.sort_table(
-            summaries.group(found, _shared.names(group), wanted), _shared.names(sort)
+            summaries.group(found, _shared.names(group_by), wanted), _shared.names(sort)
         )
         if json:
             _shared.print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])

@@ -165,19 +165,20 @@ class Pair:
         )
 
     @checked()
-    def reduced(self, factor: BlockSize, step: Positive | None = None) -> Pair:
-        """Return the pair `factor` times smaller in both directions.
+    def reduced(self, reduction: BlockSize, step: Positive | None = None) -> Pair:
+        """Return the pair `reduction` times smaller in both directions.
 
         Each pixel of the smaller images is the mean of a block of pixels; the last blocks
         are filled up with copies of the border's pixels.
 
         Parameters
         ----------
-        factor : int
-            Width and height of a block, in pixels.
+        reduction : int
+            Number by which the rows and columns are divided. It is also the width and height
+            of a block, in pixels.
         step : float, optional
             Distance of the levels of the smaller pair, in its pixels. Default: the step of
-            this pair, so that the smaller pair has about `factor` times fewer levels.
+            this pair, so that the smaller pair has about `reduction` times fewer levels.
 
         Returns
         -------
@@ -190,23 +191,23 @@ class Pair:
         Raises
         ------
         ParameterError
-            `factor` is below 1, or `step` is neither N nor 1/N.
+            `reduction` is below 1, or `step` is neither N nor 1/N.
         """
         search = self.search
         if step is None:
             step = search.step
 
         def down(disparity: Any) -> Any:
-            return np.floor(disparity / factor / step + 1e-6) * step + 0.0  # no -0
+            return np.floor(disparity / reduction / step + 1e-6) * step + 0.0  # no -0
 
         def up(disparity: Any) -> Any:
-            return np.ceil(disparity / factor / step - 1e-6) * step + 0.0  # no -0
+            return np.ceil(disparity / reduction / step - 1e-6) * step + 0.0  # no -0
 
         lowest = down(search.minimum)
         highest = max(up(search.maximum), lowest + step)
         smaller_search = SearchRange(lowest, highest, step, search.direction)
-        reference = shrunk(self.reference, factor)
-        match = shrunk(self.match, factor)
+        reference = shrunk(self.reference, reduction)
+        match = shrunk(self.match, reduction)
         if self.mask is None:
             return Pair(reference, match, smaller_search)
 
@@ -214,7 +215,7 @@ class Pair:
         for name, array in vars(self.mask).items():
             if array is None:
                 continue
-            blocks = _blocks(array, factor)
+            blocks = _blocks(array, reduction)
             if name.endswith("valid"):
                 maps[name] = blocks.any(axis=(1, 3))
             elif name.endswith("low"):
@@ -224,26 +225,26 @@ class Pair:
         return Pair(reference, match, smaller_search, SearchMask(**maps))
 
 
-def _blocks(array: NDArray, factor: int) -> NDArray:
-    """Blocks of pixels, ``(rows, factor, columns, factor[, channels])``; beyond the border its pixels repeat."""
-    rows, columns = (-(-n // factor) * factor for n in array.shape[:2])
+def _blocks(array: NDArray, reduction: int) -> NDArray:
+    """Blocks of pixels, ``(rows, reduction, columns, reduction[, channels])``; beyond the border its pixels repeat."""
+    rows, columns = (-(-n // reduction) * reduction for n in array.shape[:2])
     around = (
         (0, rows - array.shape[0]),
         (0, columns - array.shape[1]),
         *((0, 0) for _ in array.shape[2:]),
     )
     return np.pad(array, around, mode="edge").reshape(
-        rows // factor, factor, columns // factor, factor, *array.shape[2:]
+        rows // reduction, reduction, columns // reduction, reduction, *array.shape[2:]
     )
 
 
-def shrunk(image: Image, factor: int) -> Image:
-    """An image `factor` times smaller: means of blocks, of which the last ones are filled up with the border's pixels."""
-    blocks = _blocks(image, factor)
+def shrunk(image: Image, reduction: int) -> Image:
+    """An image `reduction` times smaller: means of blocks, of which the last ones are filled up with the border's pixels."""
+    blocks = _blocks(image, reduction)
     if image.dtype != np.uint8:
         return blocks.mean(axis=(1, 3), dtype=np.float32)
     # Sums of bytes are exact in any order, and NumPy adds whole slices several times faster.
     total = np.zeros(blocks[:, 0, :, 0].shape, np.float32)
-    for y, x in np.ndindex(factor, factor):
+    for y, x in np.ndindex(reduction, reduction):
         total += blocks[:, y, :, x]
-    return np.rint(total / np.float32(factor**2)).astype(np.uint8)
+    return np.rint(total / np.float32(reduction**2)).astype(np.uint8)

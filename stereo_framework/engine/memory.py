@@ -66,7 +66,7 @@ def in_tiles(method: Any, shape: tuple[int, ...], search: SearchRange, most: flo
     if any(one.stage.name != tiles.__name__ for one in method.in_slot("scheme")):
         return None
     try:
-        tried = (method.having(scheme=step(tiles, size=size)) for size in _TILES)
+        tried = (method.having(scheme=step(tiles, tile_size=tile_size)) for tile_size in _TILES)
         return next((tiled for tiled in tried if peak_memory([tiled], shape, search) <= most), None)
     except ParameterError:  # a stage needs the scene itself
         return None
@@ -83,7 +83,7 @@ def refusal(
     """Why a method that needs more bytes than it may take is not run, and the tiles that would do."""
     tiled = in_tiles(method, shape, search, most)
     hint = (
-        f", or tiles: --set 'scheme=[{{use: tiles, size: {tiled.in_slot('scheme')[0].parameters['size']}}}]'"
+        f", or tiles: --set 'scheme=[{{use: tiles, tile_size: {tiled.in_slot('scheme')[0].parameters['tile_size']}}}]'"
         if tiled
         else ""
     )

@@ -35,12 +35,12 @@ def local_planes(
     image: NDArray,
     radii: tuple[int, ...],
     gate: float,
-    colour_scale: float,
+    gamma_c: float,
     ridge: float,
 ) -> Planes:
     """Fit robust planes by moving least squares, in windows of one radius after the other.
 
-    The weight of a neighbour is ``exp(-difference / colour_scale) (1 - (e / gate)^2)^2``, 0 beyond the gate: difference = the largest difference of any channel in
+    The weight of a neighbour is ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, 0 beyond the gate: difference = the largest difference of any channel in
     grey levels, e = its distance from the current plane in pixels. At first the plane is level and the gate wider by 0.2; it is fitted twice in
     the first windows and once in the others. `ridge` times the squared radius keeps slopes close to their previous values. Larger windows
     are sampled in steps of a quarter of their radius.
@@ -51,7 +51,7 @@ def local_planes(
         NaN = no estimate; such pixels are left out.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
     radii : tuple of int
-    gate, colour_scale, ridge : float
+    gate, gamma_c, ridge : float
     """
     rows, columns = disparity.shape
     # Always three channels, so that the compiler knows their number; two of them are 0 for grey images.
@@ -67,7 +67,7 @@ def local_planes(
             colours,
             sizes,
             np.float32(gate),
-            np.float32(1 / colour_scale),
+            np.float32(1 / gamma_c),
             ridge,
             start,
             stop,

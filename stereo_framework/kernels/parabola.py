@@ -9,8 +9,8 @@ from stereo_framework.kernels.threads import over_rows
 Map = NDArray[np.float32]
 
 
-def vertices(disparity: Map, costs: NDArray, minimum: float, step: float, limit: float) -> Map:
-    """The disparities moved to the vertices of their parabolas, in a new array; those off the grid or farther from a vertex than `limit` levels stay.
+def vertices(disparity: Map, costs: NDArray, minimum: float, step: float, max_offset: float) -> Map:
+    """The disparities moved to the vertices of their parabolas, in a new array; those off the grid or farther from a vertex than `max_offset` levels stay.
 
     Parameters
     ----------
@@ -19,12 +19,14 @@ def vertices(disparity: Map, costs: NDArray, minimum: float, step: float, limit:
     costs : ndarray, (rows, columns, levels)
     minimum, step : float
         Of the search range; with fewer than 3 levels nothing moves.
-    limit : float
+    max_offset : float
     """
     refined = disparity.copy()
 
     def run(start: int, stop: int) -> None:
-        _kernel(disparity[start:stop], costs[start:stop], minimum, step, limit, refined[start:stop])
+        _kernel(
+            disparity[start:stop], costs[start:stop], minimum, step, max_offset, refined[start:stop]
+        )
 
     if costs.shape[2] >= 3:
         over_rows(run, disparity.shape[0], 20 * disparity.size)
@@ -33,7 +35,7 @@ def vertices(disparity: Map, costs: NDArray, minimum: float, step: float, limit:
 
 @kernel
 def _kernel(
-    disparity: Map, costs: NDArray, minimum: float, step: float, limit: float, refined: Map
+    disparity: Map, costs: NDArray, minimum: float, step: float, max_offset: float, refined: Map
 ) -> None:
     """Write the disparities moved to the vertices of their parabolas into `refined`; those that stay are left alone there."""
     rows, columns, levels = costs.shape
@@ -55,5 +57,5 @@ def _kernel(
             if curvature <= 0:
                 continue
             offset = -slope / (np.float32(2) * curvature)
-            if abs(offset) <= limit:
+            if abs(offset) <= max_offset:
                 refined[y, x] = minimum + (centre + offset) * step

@@ -17,10 +17,10 @@ def plane_values(
     disparity: NDArray[np.float32],
     wanted: NDArray[np.bool_],
     segments: NDArray[np.int32],
-    tolerance: float,
-    minimum_count: int,
-    minimum_share: float,
-    trials: int,
+    plane_tolerance: float,
+    min_count: int,
+    min_share: float,
+    plane_iterations: int,
     seed: int,
 ) -> NDArray[np.float32]:
     """The disparities of wanted pixels, row by row, on the planes of their segments; NaN where a segment has none.
@@ -33,7 +33,7 @@ def plane_values(
         Pixels without an estimate; at least one.
     segments : ndarray, int32, (rows, columns)
         Numbers from 0 on.
-    tolerance, minimum_count, minimum_share, trials, seed
+    plane_tolerance, min_count, min_share, plane_iterations, seed
         As of the stage `segment_planes`.
     """
     count = int(segments.max()) + 1
@@ -67,15 +67,15 @@ def plane_values(
             medians,
             some[first:last],
             keys,
-            trials,
-            tolerance,
-            minimum_count,
-            minimum_share,
+            plane_iterations,
+            plane_tolerance,
+            min_count,
+            min_share,
             planes,
         )
 
     estimates = int(ends[-1])
-    over_rows(run, estimates, trials * estimates)
+    over_rows(run, estimates, plane_iterations * estimates)
     y, x = np.nonzero(wanted)
     level, down, right = planes[segments[wanted]].T
     return (level + down * y + right * x).astype(np.float32)
@@ -88,10 +88,10 @@ def _fit(
     medians: NDArray[np.float64],
     asked: NDArray[np.int64],
     keys: NDArray[np.int64],
-    trials: int,
-    tolerance: float,
-    minimum_count: int,
-    minimum_share: float,
+    plane_iterations: int,
+    plane_tolerance: float,
+    min_count: int,
+    min_share: float,
     planes: NDArray[np.float64],
 ) -> None:
     """Planes (level at row and column 0, change from row to row, from column to column) of the segments `asked` for; NaN stays where there is none.
@@ -101,12 +101,12 @@ def _fit(
     for segment in asked:
         some = points[:, begins[segment] : begins[segment + 1]]
         count = some.shape[1]
-        if count < minimum_count:
+        if count < min_count:
             continue
         level, down, right = medians[segment], 0.0, 0.0
-        best = _rating(some, level, down, right, tolerance, -1.0)
-        for trial in range(trials):
-            place = 3 * (int(segment) * trials + trial)
+        best = _rating(some, level, down, right, plane_tolerance, -1.0)
+        for trial in range(plane_iterations):
+            place = 3 * (int(segment) * plane_iterations + trial)
             i = random_number(place, keys[0], keys[1]) % count
             j = random_number(place + 1, keys[0], keys[1]) % count
             k = random_number(place + 2, keys[0], keys[1]) % count
@@ -120,15 +120,17 @@ def _fit(
             if abs(u) >= 1:
                 continue
             z = some[2, i] - v * some[0, i] - u * some[1, i]
-            rating = _rating(some, z, v, u, tolerance, best)
+            rating = _rating(some, z, v, u, plane_tolerance, best)
             if rating > best:
                 best, level, down, right = rating, z, v, u
         for _ in range(_FITS):
-            level, down, right = _least_squares(some, level, down, right, tolerance)
+            level, down, right = _least_squares(some, level, down, right, plane_tolerance)
         near = 0
         for p in range(count):
-            near += abs(level + down * some[0, p] + right * some[1, p] - some[2, p]) < tolerance
-        if near >= minimum_share * count:
+            near += (
+                abs(level + down * some[0, p] + right * some[1, p] - some[2, p]) < plane_tolerance
+            )
+        if near >= min_share * count:
             planes[segment, 0], planes[segment, 1], planes[segment, 2] = level, down, right
 
 
@@ -138,7 +140,7 @@ def _rating(
     level: float,
     down: float,
     right: float,
-    tolerance: float,
+    plane_tolerance: float,
     best: float,
 ) -> float:
     """The rating of a plane, or -1 as soon as it is known to be no more than `best`."""
@@ -148,26 +150,28 @@ def _rating(
         if total + (count - start) * (1 + 1e-15 * count) < best:
             return -1.0
         for p in range(start, min(start + _PIECE, count)):
-            off = (level + down * points[0, p] + right * points[1, p] - points[2, p]) / tolerance
+            off = (
+                level + down * points[0, p] + right * points[1, p] - points[2, p]
+            ) / plane_tolerance
             total += max(1 - off * off, 0.0)
     return total
 
 
 @kernel
 def _least_squares(
-    points: NDArray[np.float64], level: float, down: float, right: float, tolerance: float
+    points: NDArray[np.float64], level: float, down: float, right: float, plane_tolerance: float
 ) -> tuple[float, float, float]:
     """The plane of least squares through the points on one; that one where they do not tell its slopes, or tell slopes that are not seen."""
     count, y, x, d = 0, 0.0, 0.0, 0.0
     for p in range(points.shape[1]):
-        if abs(level + down * points[0, p] + right * points[1, p] - points[2, p]) < tolerance:
+        if abs(level + down * points[0, p] + right * points[1, p] - points[2, p]) < plane_tolerance:
             count, y, x, d = count + 1, y + points[0, p], x + points[1, p], d + points[2, p]
     if count == 0:
         return level, down, right
     y, x, d = y / count, x / count, d / count
     yy = yx = xx = yd = xd = 0.0
     for p in range(points.shape[1]):
-        if abs(level + down * points[0, p] + right * points[1, p] - points[2, p]) < tolerance:
+        if abs(level + down * points[0, p] + right * points[1, p] - points[2, p]) < plane_tolerance:
             v, u, z = points[0, p] - y, points[1, p] - x, points[2, p] - d
             yy, yx, xx, yd, xd = yy + v * v, yx + v * u, xx + u * u, yd + v * z, xd + u * z
     area = yy * xx - yx * yx

@@ -24,7 +24,7 @@ class _Forest(NamedTuple):
     limit: NDArray[np.float64]
 
 
-def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArray[np.int32]:
+def segments(image: NDArray, sigma: float, k: float, minimum: int) -> NDArray[np.int32]:
     """Which segment each pixel belongs to.
 
     Parameters
@@ -33,9 +33,9 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
         Colours differ by the Euclidean length of their difference.
     sigma : float
         Standard deviation of the Gaussian that the image is smoothed with first, in pixels; 0 = none.
-    scale : float
+    k : float
         The paper's k, in grey levels: two segments become one where the least difference between them is at most the largest needed to connect either, plus
-        `scale` divided by its pixels.
+        `k` divided by its pixels.
     minimum : int
         Segments of fewer pixels are then joined with the neighbour that differs least.
 
@@ -57,12 +57,12 @@ def segments(image: NDArray, sigma: float, scale: float, minimum: int) -> NDArra
     forest = _Forest(
         np.arange(rows * columns, dtype=np.int32),
         np.ones(rows * columns, np.int32),
-        np.full(rows * columns, float(scale)),
+        np.full(rows * columns, float(k)),
     )
     order, ascending = _order(differences.reshape(-1))
     places = order[: np.searchsorted(ascending, np.inf)].astype(np.uint32)
-    apart = _join(places, ascending, columns, float(scale), 0, forest)
-    _join(places[:apart], ascending, columns, float(scale), minimum, forest)
+    apart = _join(places, ascending, columns, float(k), 0, forest)
+    _join(places[:apart], ascending, columns, float(k), minimum, forest)
     first = forest.first
     _flatten(first)
     # A segment is numbered by how many of the pixels up to its first one are the first of theirs.
@@ -157,7 +157,7 @@ def _join(
     places: NDArray[np.uint32],
     differences: NDArray[np.float64],
     columns: int,
-    scale: float,
+    k: float,
     minimum: int,
     forest: _Forest,
 ) -> int:
@@ -183,7 +183,7 @@ def _join(
             a, b = min(a, b), max(a, b)
             first[b] = a
             size[a] += size[b]
-            limit[a] = difference + scale / size[a]
+            limit[a] = difference + k / size[a]
         else:
             places[apart], differences[apart] = place, difference
             apart += 1

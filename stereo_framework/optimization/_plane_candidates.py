@@ -251,9 +251,11 @@ def plane_costs(
     other : ndarray, float32, (rows, columns)
         The other view's disparities. The check is left out where it has none.
     direction : float
-    terms : (tolerance, hidden, hides)
-        In pixels and units of costs: a candidate that the other view's surface hides, since that lies nearer by more than the tolerance, costs at least
-        `hidden`; one that would hide that surface costs `hides` more.
+    terms : (tolerance, min_occluded_cost, occluding_penalty)
+        Tolerance in pixels, and two costs. If the other view's surface lies nearer than a
+        candidate by more than the tolerance, it occludes the candidate, which then costs at
+        least `min_occluded_cost`. If the candidate lies nearer by more than the tolerance, it
+        costs `occluding_penalty` more.
     candidates : ndarray, float32, (rows, columns, 3, count)
     costs : ndarray, float32, (rows, columns, count)
         Written.
@@ -261,7 +263,7 @@ def plane_costs(
     rows, columns, _, count = candidates.shape
     minimum, inverse = levels
     outside, closed = limits
-    tolerance, hidden, hides = terms
+    tolerance, min_occluded_cost, occluding_penalty = terms
     # Slices cost more than the arithmetic of a candidate, and unsigned indices need no wraparound check.
     flat, size = volume.reshape(-1), volume.shape[2]
     for y in range(rows):
@@ -281,9 +283,9 @@ def plane_costs(
                     seen = row[np.uint64(place)]
                     # Comparisons with NaN are false.
                     if disparity > seen + tolerance:
-                        cost += hides
+                        cost += occluding_penalty
                     elif disparity < seen - tolerance:
-                        cost = max(cost, hidden)
+                        cost = max(cost, min_occluded_cost)
                 found[i] = cost
 
 

@@ -18,7 +18,7 @@ _EARLIER, _LATER = np.uint8(255), np.uint8(0)
 
 
 def fixed_rounds(
-    visiting: str, rows: int, columns: int
+    order: str, rows: int, columns: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Raster order, or all pixels with an even sum of row and column and then the others ("checkerboard").
 
@@ -26,7 +26,7 @@ def fixed_rounds(
     """
     sums = np.add.outer(np.arange(rows), np.arange(columns)).reshape(-1)
     # In raster order a pixel comes after the upper and the left one: those of a diagonal are independent.
-    number = sums % 2 if visiting == "checkerboard" else sums
+    number = sums % 2 if order == "checkerboard" else sums
     return np.argsort(number, kind="stable").astype(np.int32), np.append(
         0, np.cumsum(np.bincount(number))
     )

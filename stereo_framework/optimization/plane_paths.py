@@ -52,7 +52,7 @@ class _Cells(NamedTuple):
 class _Segments(NamedTuple):
     """A segmentation of the image with a plane for each segment: as `segments` takes them for the image of half the size, and as above."""
 
-    scale: float
+    k: float
     minimum: int
     tolerance: float
 
@@ -109,8 +109,8 @@ def plane_paths(
     p2: Annotated[NonNegative, Unit("units of the matching cost")] = 80.0,
     iterations: PositiveInt = 5,
     weight: Annotated[NonNegative, Unit("units of the matching cost per pixel")] = 20.0,
-    hidden: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
-    hides: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
+    min_occluded_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
+    occluding_penalty: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
     seed: NonNegativeInt = 0,
 ) -> Views:
     """Choose a plane at each pixel of both views, among candidates, by sums of paths as semi-global matching chooses a level.
@@ -135,10 +135,11 @@ def plane_paths(
         How often candidates are made and chosen from. All but the last go along rows and columns alone.
     weight : float
         What two neighbours pay for each pixel by which the planes f of p and g of q part, measured at p and at q.
-    hidden : float
-        Least cost of a candidate that the surface in the other view's map would hide.
-    hides : float
-        What a candidate costs more that would hide the surface in the other view's map.
+    min_occluded_cost : float
+        Minimum cost of a candidate that the surface in the other view's map would occlude.
+    occluding_penalty : float
+        Addition to the cost of a candidate that would occlude the surface in the other
+        view's map.
     seed : int
         Seed of the random places of cells and of the random points of planes.
 
@@ -176,7 +177,7 @@ def plane_paths(
     >>> bool((np.abs(match.disparity[:, 6:] - 3) < 0.25).mean() > 0.9)
     True
     """
-    terms = tuple(np.float32(term) for term in (_TOLERANCE, hidden, hides))
+    terms = tuple(np.float32(term) for term in (_TOLERANCE, min_occluded_cost, occluding_penalty))
     sides = [
         _Side(one, image, np.inf if mask is None else one.closed, weight, terms, seed)
         for one, image in ((volume, reference), (other.volume, match))
@@ -281,7 +282,7 @@ def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
     wanted = np.isnan(checked)
     if not wanted.any():
         return checked
-    found = _half_segments(side.image, _HOLES.scale, _HOLES.minimum)
+    found = _half_segments(side.image, _HOLES.k, _HOLES.minimum)
     values = plane_values(
         checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, side.seed
     )
@@ -372,7 +373,7 @@ class _Side:
                 ) // side
             else:
                 side, alike = 0, np.inf
-                own[:] = _half_segments(self.image, region.scale, region.minimum)
+                own[:] = _half_segments(self.image, region.k, region.minimum)
             flat, sizes = own.reshape(-1), np.bincount(own.reshape(-1))
             # Numbers of 16 bits are sorted several times faster.
             order = np.argsort(
@@ -390,8 +391,8 @@ class _Side:
 
 
 @per_image
-def _half_segments(image: Image, scale: float, minimum: int) -> NDArray[np.int32]:
+def _half_segments(image: Image, k: float, minimum: int) -> NDArray[np.int32]:
     """Segments of the image of half the size, at the full one: four times quicker, and good enough for planes to try."""
     rows, columns = image.shape[:2]
-    found = segments(shrunk(image, 2), _SIGMA, scale, minimum)
+    found = segments(shrunk(image, 2), _SIGMA, k, minimum)
     return np.ascontiguousarray(found.repeat(2, axis=0).repeat(2, axis=1)[:rows, :columns])

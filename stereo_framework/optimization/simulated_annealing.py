@@ -42,12 +42,12 @@ def simulated_annealing(
     volume: CostVolume,
     smoothness: Smoothness | None = None,
     *,
-    rule: Literal["metropolis", "flip_gibbs", "full_gibbs"] = "full_gibbs",
+    sampler: Literal["metropolis", "flip_gibbs", "full_gibbs"] = "full_gibbs",
     start_temperature: Annotated[Positive, Unit("units of the cost")] = 10.0,
     end_temperature: Annotated[Positive, Unit("units of the cost")] = 0.01,
     schedule: Literal["linear", "logarithmic"] = "linear",
     iterations: PositiveInt = 100,
-    visiting: Literal["random", "raster", "checkerboard"] = "random",
+    order: Literal["random", "raster", "checkerboard"] = "random",
     seed: NonNegativeInt = 0,
 ) -> Labeling:
     """Levels drawn at random in proportion to exp(-energy / temperature), from the winners on, while the temperature falls.
@@ -58,10 +58,12 @@ def simulated_annealing(
         Costs float32 (rows, columns, levels).
     smoothness : Smoothness
         What it costs that neighbours differ.
-    rule : {"metropolis", "flip_gibbs", "full_gibbs"}
-        How a visited pixel gets its label, its neighbours held fixed. full_gibbs: drawn from all levels. The others compare the present
-        level with one other, all equally likely; flip_gibbs draws one of the two, metropolis takes the other if it is not
-        worse and else with probability exp(-difference / temperature).
+    sampler : {"metropolis", "flip_gibbs", "full_gibbs"}
+        Algorithm by which a visited pixel gets its label while its neighbours are fixed.
+        full_gibbs draws from all levels. The other two compare the present level with
+        another level, which is drawn at random: flip_gibbs draws one of the two levels, and
+        metropolis takes the new level if it is not worse, and else with the probability
+        exp(-difference / temperature).
     start_temperature, end_temperature : float
         Temperature of the first and of the last sweep, in units of the cost; a single sweep uses the first.
     schedule : {"linear", "logarithmic"}
@@ -69,9 +71,10 @@ def simulated_annealing(
         the last sweep has `end_temperature`.
     iterations : int
         In each every pixel is visited once.
-    visiting : {"random", "raster", "checkerboard"}
-        Order of the visits: drawn anew for each sweep; row by row; or first all pixels whose row and column sum to an even number, then
-        the others, the fastest.
+    order : {"random", "raster", "checkerboard"}
+        Order in which pixels are visited. random draws a new order for each sweep. raster
+        goes row by row. checkerboard, which is the fastest, first visits all pixels whose
+        row and column add up to an even number, and then all other pixels.
     seed : int
         Of all random numbers; the same seed gives the same labels on any number of threads and any platform.
 
@@ -120,30 +123,30 @@ def simulated_annealing(
 
     visit = (
         _draw_labels
-        if rule == "full_gibbs"
-        else functools.partial(_try_labels, rule == "flip_gibbs")
+        if sampler == "full_gibbs"
+        else functools.partial(_try_labels, sampler == "flip_gibbs")
     )
 
     def visit_part(
-        order: NDArray[np.int32], first: int, inverse: np.float32, key: Words, a: int, b: int
+        sequence: NDArray[np.int32], first: int, inverse: np.float32, key: Words, a: int, b: int
     ) -> None:
-        visit(order, np.array([first + a, first + b]), field, inverse, key, gains)
+        visit(sequence, np.array([first + a, first + b]), field, inverse, key, gains)
 
-    if visiting != "random":
-        order, bounds = fixed_rounds(visiting, rows, columns)
+    if order != "random":
+        sequence, bounds = fixed_rounds(order, rows, columns)
     now = energy.of(padded[1:-1])
     trace = []
     for temperature, key, _ in zip(temperatures, keys, counted(iterations, "sweep"), strict=True):
         # Finite, so that a difference of 0 stays 0.
         inverse = np.float32(min(1 / temperature, 1e30))
-        if visiting == "random":
-            order, bounds = random_rounds(rows, columns, key[3], key[2])
-        if visiting == "raster":
+        if order == "random":
+            sequence, bounds = random_rounds(rows, columns, key[3], key[2])
+        if order == "raster":
             # Rounds too small for threads.
-            visit(order, bounds, field, inverse, key, gains)
+            visit(sequence, bounds, field, inverse, key, gains)
         else:
             for first, stop in itertools.pairwise(bounds.tolist()):
-                part = functools.partial(visit_part, order, first, inverse, key)
+                part = functools.partial(visit_part, sequence, first, inverse, key)
                 over_rows(part, stop - first, 4 * (stop - first) * levels)
         now += float(gains.sum())
         trace.append((working_time() - start, now))

@@ -27,7 +27,7 @@ def stratified_matching(
     reference: Image,
     match: Image,
     *,
-    threshold: Annotated[float, Ge(-1), Le(1)] = 0.8,
+    min_similarity: Annotated[float, Ge(-1), Le(1)] = 0.8,
     alpha: Annotated[NonNegative, Unit("squared grey levels")] = 10.0,
     beta: NonNegative = 0.05,
     size: Annotated[int, Ge(2), Unit("pixels")] = 5,
@@ -42,7 +42,7 @@ def stratified_matching(
         Costs float32 (rows, columns, levels), those of `normalized_cross_correlation`: the similarity is 1 - cost.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         The images to correlate.
-    threshold : float
+    min_similarity : float
         Similarity above which a cell is a candidate.
     alpha, beta : float
         Margins of confidence, as in `stable_matching`.
@@ -74,19 +74,19 @@ def stratified_matching(
     rules = Rules(float(alpha), float(beta), size, ordering, two_sided)
     volume.search.check_whole_steps("stratified_matching")
     labels = stable_labels(
-        _within_components(volume, reference, match, threshold, size), reference, match, rules
+        _within_components(volume, reference, match, min_similarity, size), reference, match, rules
     )
     return Labeling(labels, volume.chosen(labels))
 
 
 def _within_components(
-    volume: CostVolume, reference: Image, match: Image, threshold: float, size: int
+    volume: CostVolume, reference: Image, match: Image, min_similarity: float, size: int
 ) -> CostVolume:
     """Costs of the candidates, correlated within their components; infinite elsewhere."""
     from scipy.ndimage import label
 
     components, _ = label(
-        (volume.costs < 1 - threshold) & volume.inside, np.ones((3, 3, 3)), np.int32
+        (volume.costs < 1 - min_similarity) & volume.inside, np.ones((3, 3, 3)), np.int32
     )
     left, right = (rounded(image.reshape(*image.shape[:2], -1)) for image in (reference, match))
     costs, search = np.full_like(volume.costs, np.inf), volume.search

@@ -41,7 +41,7 @@ def border_fill(
     *,
     reach: Annotated[PositiveInt, Unit("pixels")] = 25,
     gate: Annotated[Positive, Unit("pixels")] = 2.5,
-    steepest: Annotated[NonNegative, Unit("pixels per pixel")] = 0.3,
+    max_slope: Annotated[NonNegative, Unit("pixels per pixel")] = 0.3,
 ) -> tuple[Disparity, StatusMap]:
     """Fill the border that the match image does not show by continuing the surfaces next to it as planes.
 
@@ -59,7 +59,7 @@ def border_fill(
         Estimates count up to this distance above, below and outwards from where a surface begins, and up to twice as far inwards, in pixels.
     gate : float
         Of these estimates, only those count that differ by at most this from the first one, in pixels.
-    steepest : float
+    max_slope : float
         Largest slope of a plane along rows and along columns, in pixels per pixel.
 
     Returns
@@ -72,7 +72,7 @@ def border_fill(
     Raises
     ------
     ParameterError
-        The reach is below 1, the gate is not above 0, or `steepest` is negative.
+        `reach` is below 1, `gate` is not above 0, or `max_slope` is negative.
     DataError
         The image or the status has another size than the disparities.
 
@@ -114,7 +114,7 @@ def border_fill(
         9 * reach * reach * sources.size,
     )
     right, down, value = planes[which].T
-    right, down = np.clip(right, -steepest, steepest), np.clip(down, -steepest, steepest)
+    right, down = np.clip(right, -max_slope, max_slope), np.clip(down, -max_slope, max_slope)
     v, u = np.divmod(sources[which], disparity.shape[1])
     filled, told = given.copy(), status[inwards].copy()
     filled[y, x] = np.clip(value + right * (x - u) + down * (y - v), search.minimum, search.maximum)

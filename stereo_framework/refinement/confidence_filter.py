@@ -25,7 +25,7 @@ def confidence_filter(
     confidence: Mapping[str, ConfidenceMap],
     *,
     measure: str | None = None,
-    threshold: float | None = None,
+    min_confidence: float | None = None,
     fraction: Fraction01 = 0.1,
 ) -> Disparity:
     """Remove the estimates whose confidence is below a value, or the least sure fraction of all estimates.
@@ -40,10 +40,12 @@ def confidence_filter(
         The confidence of the method's own map, by measure, higher = surer.
     measure : str, optional
         The measure that decides; null: the last one that was computed.
-    threshold : float, optional
-        Confidence below which an estimate is removed, in the measure's own unit; null: `fraction` decides.
+    min_confidence : float, optional
+        Confidence below which an estimate is removed, in the unit of the measure. With null,
+        `fraction` decides.
     fraction : float
-        Largest fraction of the map's estimates that is removed if `threshold` is null; equally sure estimates are removed or kept together.
+        Largest fraction of the map's estimates that is removed if `min_confidence` is null.
+        Estimates of the same confidence are removed or kept together.
 
     Returns
     -------
@@ -69,8 +71,9 @@ def confidence_filter(
     """
     sure = _measured(confidence, measure)
     sure = np.where(status == Status.FILLED, sure.min(), sure)
-    least = _least_kept(sure[~np.isnan(disparity)], fraction) if threshold is None else threshold
-    return np.where(sure < least, np.float32(np.nan), disparity)
+    if min_confidence is None:
+        min_confidence = _least_kept(sure[~np.isnan(disparity)], fraction)
+    return np.where(sure < min_confidence, np.float32(np.nan), disparity)
 
 
 def _measured(confidence: Mapping[str, ConfidenceMap], measure: str | None) -> ConfidenceMap:

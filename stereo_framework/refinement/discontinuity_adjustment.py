@@ -17,7 +17,7 @@ def discontinuity_adjustment(
     disparity: Disparity,
     volume: CostVolume,
     *,
-    difference: Annotated[NonNegative, Unit("pixels")] = 1.0,
+    disparity_gap: Annotated[NonNegative, Unit("pixels")] = 1.0,
 ) -> Disparity:
     """Give every pixel at an edge of the map the cheapest of its own and its two neighbours' disparities.
 
@@ -27,8 +27,9 @@ def discontinuity_adjustment(
         Pixels, NaN = no estimate.
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16. A disparity between two levels counts as the nearer one.
-    difference : float
-        There is an edge between two neighbours whose disparities differ by more than this, in pixels.
+    disparity_gap : float
+        Disparity difference in pixels. If the disparities of two neighbours differ by more,
+        there is an edge between them.
 
     Returns
     -------
@@ -39,7 +40,7 @@ def discontinuity_adjustment(
     Raises
     ------
     ParameterError
-        `difference` is negative.
+        `disparity_gap` is negative.
     DataError
         The volume has another size than the disparities.
 
@@ -62,7 +63,7 @@ def discontinuity_adjustment(
     """
     adjusted = disparity.copy()
     minimum, step = float(volume.search.minimum), float(volume.search.step)
-    limit = np.float32(difference)
+    limit = np.float32(disparity_gap)
 
     def run(start: int, stop: int) -> None:
         _kernel(
@@ -79,7 +80,7 @@ def _kernel(
     costs: NDArray,
     minimum: float,
     step: float,
-    difference: float,
+    disparity_gap: float,
     start: int,
     adjusted: Disparity,
 ) -> None:
@@ -99,7 +100,7 @@ def _kernel(
                 if start + y + down < rows and x + right < columns:
                     after = disparity[start + y + down, x + right]
                 # There is no edge towards a pixel that is missing or has no estimate.
-                if not (abs(before - own) > difference or abs(after - own) > difference):
+                if not (abs(before - own) > disparity_gap or abs(after - own) > disparity_gap):
                     continue
                 for value in (before, after):
                     level = _level(value, minimum, step, costs.shape[2])

@@ -16,7 +16,7 @@ def parabola(
     volume: CostVolume,
     mask: SearchMask | None = None,
     *,
-    limit: Annotated[Positive, Unit("levels")] = 0.5,
+    max_offset: Annotated[Positive, Unit("levels")] = 0.5,
 ) -> Disparity:
     """Move each disparity to the vertex of the parabola through its cost and those of its two neighbouring levels.
 
@@ -28,9 +28,10 @@ def parabola(
         Costs that the disparities were chosen from, float32, uint8 or uint16.
     mask : SearchMask, optional
         Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
-    limit : float
-        Farthest accepted vertex, in levels from the middle one of the three. The paper says half a step (0.5); the original
-        program accepts one (1.0). A vertex further away, or no minimum at all, leaves the disparity as it is.
+    max_offset : float
+        Largest accepted distance of the vertex from the middle one of the three levels, in
+        levels. The paper gives half a step (0.5); the original program accepts one (1.0). If
+        the vertex is further away, or if there is no minimum, the disparity does not change.
 
     Returns
     -------
@@ -39,22 +40,24 @@ def parabola(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 4.4. At the ends of the search range the three levels are moved inward by one; offset and
-    limit are then relative to the moved centre. Nothing is done with fewer than three levels.
+    Scharstein & Szeliski 2002, section 4.4. At the ends of the search range the three levels are moved inward by one; the offset and
+    `max_offset` are then relative to the moved centre. Nothing is done with fewer than three levels.
 
     Examples
     --------
     >>> import numpy as np
     >>> from stereo_framework import SearchRange
     >>> volume = CostVolume(np.array([[[9, 3, 1]]], np.float32), SearchRange(0, 2), 255.0)
-    >>> parabola(np.array([[2]], np.float32), volume, limit=1.0).tolist()
+    >>> parabola(np.array([[2]], np.float32), volume, max_offset=1.0).tolist()
     [[2.0]]
     >>> volume = CostVolume(np.array([[[9, 1, 3]]], np.float32), SearchRange(0, 2), 255.0)
     >>> round(float(parabola(np.array([[1]], np.float32), volume)[0, 0]), 3)
     1.3
     """
     search = volume.search
-    refined = vertices(disparity, volume.costs, float(search.minimum), float(search.step), limit)
+    refined = vertices(
+        disparity, volume.costs, float(search.minimum), float(search.step), max_offset
+    )
     if mask is None or search.levels < 3:
         return refined
     return np.where(mask.beside_closed(disparity, search), disparity, refined)

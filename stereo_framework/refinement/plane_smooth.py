@@ -11,16 +11,16 @@ from stereo_framework.kernels.local_planes import local_planes
 @stage(
     "refinement",
     source="ours, unpublished; Lancaster & Salkauskas 1981 for moving least squares",
-    halo=lambda size, far_size: max(size, far_size) // 2,
+    halo=lambda size, final_size: max(size, final_size) // 2,
 )
 def plane_smooth(
     disparity: Disparity,
     reference: Image,
     *,
     size: Annotated[PositiveInt, Unit("pixels")] = 7,
-    far_size: Annotated[PositiveInt, Unit("pixels")] = 11,
+    final_size: Annotated[PositiveInt, Unit("pixels")] = 11,
     gate: Annotated[Positive, Unit("pixels")] = 0.5,
-    colour_scale: Annotated[Positive, Unit("grey levels")] = 15.0,
+    gamma_c: Annotated[Positive, Unit("grey levels")] = 15.0,
     ridge: Positive = 0.05,
 ) -> Disparity:
     """Give every pixel the value of a robust plane through the estimates around it.
@@ -33,11 +33,11 @@ def plane_smooth(
         Intensities 0..255.
     size : int
         Width of the square windows in which the plane is fitted first, in pixels; an even one counts as one more.
-    far_size : int
-        Width of the windows in which it is fitted afterwards.
+    final_size : int
+        Width of the windows in which the plane is fitted afterwards.
     gate : float
         Estimates further than this from the plane do not count, in pixels.
-    colour_scale : float
+    gamma_c : float
         Difference of colours, the largest of a channel, at which a weight is 1/e, in grey levels.
     ridge : float
         How firmly slopes are held at their previous values, which are 0 at first. It counts as that many pixels at the windows' edge.
@@ -56,7 +56,7 @@ def plane_smooth(
 
     Notes
     -----
-    Ours, unpublished: moving least squares with weights ``exp(-difference / colour_scale) (1 - (e / gate)^2)^2``, where e is the distance from the plane of the step
+    Ours, unpublished: moving least squares with weights ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, where e is the distance from the plane of the step
     before. Steps of a map that are higher than the gate stay sharp. It removes the ripples that sub-pixel fits leave, at the expense of
     surfaces that curve with a radius of only a few pixels. Slopes are limited to 1 along rows and 1.5 along columns.
 
@@ -70,5 +70,5 @@ def plane_smooth(
     [[2.0, 2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
     return local_planes(
-        disparity, reference, (size // 2, far_size // 2), gate, colour_scale, ridge
+        disparity, reference, (size // 2, final_size // 2), gate, gamma_c, ridge
     ).value

@@ -14,12 +14,16 @@ from stereo_framework.kernels.threads import over_rows
 _STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
 
 
-@stage("refinement", source="Hirschmueller 2008, section 2.5.1", halo=lambda size: size)
+@stage(
+    "refinement",
+    source="Hirschmueller 2008, section 2.5.1",
+    halo=lambda max_speckle_size: max_speckle_size,
+)
 def remove_speckles(
     disparity: Disparity,
     *,
-    size: Annotated[PositiveInt, Unit("pixels")] = 100,
-    difference: Annotated[NonNegative, Unit("pixels")] = 1.0,
+    max_speckle_size: Annotated[PositiveInt, Unit("pixels")] = 100,
+    max_diff: Annotated[NonNegative, Unit("pixels")] = 1.0,
 ) -> Disparity:
     """Remove the disparities of surfaces that have only a few pixels.
 
@@ -27,10 +31,11 @@ def remove_speckles(
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
-    size : int
+    max_speckle_size : int
         Area in pixels of the largest surface that is removed.
-    difference : float
-        Largest difference in pixels between neighbours on one surface. Neighbours are those to the left, right, above and below.
+    max_diff : float
+        Largest disparity difference in pixels between neighbours on one surface. The four
+        neighbours of a pixel lie left, right, above and below.
 
     Returns
     -------
@@ -40,26 +45,33 @@ def remove_speckles(
     Raises
     ------
     ParameterError
-        `size` is below 1, or `difference` is negative.
+        `max_speckle_size` is below 1, or `max_diff` is negative.
 
     Notes
     -----
     Hirschmueller 2008, section 2.5.1, where this removes peaks, since real surfaces are unlikely to be that small. As in OpenCV's filterSpeckles,
-    which gives the same result on whole numbers, the largest surface removed has `size` pixels; the paper's threshold is one more.
+    which gives the same result on whole numbers, the
+    largest surface removed has `max_speckle_size` pixels; the paper's threshold is one more.
 
     Examples
     --------
     >>> import numpy as np
-    >>> remove_speckles(np.float32([[1, 2, 3, 9, 8, 3]]), size=2).tolist()
+    >>> remove_speckles(np.float32([[1, 2, 3, 9, 8, 3]]), max_speckle_size=2).tolist()
     [[1.0, 2.0, 3.0, nan, nan, nan]]
     """
     kept = disparity.copy()
-    limit = np.float32(difference)
+    limit = np.float32(max_diff)
 
     def run(start: int, stop: int) -> None:
-        # A surface that reaches more than `size` rows away has more than `size` pixels, whatever lies beyond.
-        top = max(0, start - size)
-        _kernel(disparity[top : stop + size], start - top, size, limit, kept[start:stop])
+        # A surface that reaches further than this has more than `max_speckle_size` pixels.
+        top = max(0, start - max_speckle_size)
+        _kernel(
+            disparity[top : stop + max_speckle_size],
+            start - top,
+            max_speckle_size,
+            limit,
+            kept[start:stop],
+        )
 
     over_rows(run, disparity.shape[0], 10 * disparity.size)
     return kept
@@ -69,8 +81,8 @@ def remove_speckles(
 def _kernel(
     disparity: NDArray[np.float32],
     start: int,
-    size: int,
-    difference: float,
+    max_speckle_size: int,
+    max_diff: float,
     kept: NDArray[np.float32],
 ) -> None:
     rows, columns = disparity.shape
@@ -92,11 +104,11 @@ def _kernel(
                     if not (0 <= j < rows and 0 <= i < columns) or seen[j, i]:
                         continue
                     # False where the neighbour has no estimate.
-                    if abs(disparity[j, i] - disparity[v, u]) <= difference:
+                    if abs(disparity[j, i] - disparity[v, u]) <= max_diff:
                         seen[j, i] = True
                         surface[count, 0], surface[count, 1] = j, i
                         count += 1
-            if count <= size:
+            if count <= max_speckle_size:
                 for k in range(count):
                     v, u = surface[k]
                     if 0 <= v - start < kept.shape[0]:

@@ -35,12 +35,12 @@ def segment_planes(
     status: StatusMap,
     *,
     sigma: Annotated[NonNegative, Unit("pixels")] = 0.5,
-    scale: Annotated[Positive, Unit("grey levels")] = 150.0,
-    minimum_size: Annotated[PositiveInt, Unit("pixels")] = 60,
-    tolerance: Annotated[Positive, Unit("pixels")] = 1.0,
-    minimum_count: Annotated[PositiveInt, Unit("pixels")] = 20,
-    minimum_share: Fraction01 = 0.5,
-    trials: PositiveInt = 200,
+    k: Annotated[Positive, Unit("grey levels")] = 150.0,
+    min_segment: Annotated[PositiveInt, Unit("pixels")] = 60,
+    plane_tolerance: Annotated[Positive, Unit("pixels")] = 1.0,
+    min_count: Annotated[PositiveInt, Unit("pixels")] = 20,
+    min_share: Fraction01 = 0.5,
+    plane_iterations: PositiveInt = 200,
     seed: NonNegativeInt = 0,
 ) -> tuple[Disparity, StatusMap]:
     """Fit a plane to the estimates of each segment of the image, and put the segment's pixels without an estimate on it.
@@ -57,17 +57,18 @@ def segment_planes(
         Values of `Status`. Invalid pixels are not filled.
     sigma : float
         Standard deviation in pixels of the Gaussian that smooths the image before it is segmented; 0 = no smoothing.
-    scale : float
-        The k of Felzenszwalb & Huttenlocher, in grey levels: the greater it is, the larger are the segments.
-    minimum_size : int
-        Segments smaller than this are merged with the most similar neighbour, in pixels.
-    tolerance : float
-        An estimate lies on a plane when it is nearer than this, in pixels.
-    minimum_count : int
-        Segments with fewer estimates than this get no plane, in pixels.
-    minimum_share : float
+    k : float
+        Preference for large segments, in grey levels: the k of Felzenszwalb & Huttenlocher.
+        Larger values give larger segments.
+    min_segment : int
+        Number of pixels below which a segment is merged with the most similar neighbour.
+    plane_tolerance : float
+        Distance from a plane, in pixels, below which an estimate lies on it.
+    min_count : int
+        Number of estimates that a segment needs to get a plane.
+    min_share : float
         Share of a segment's estimates that must lie on its plane, 0..1.
-    trials : int
+    plane_iterations : int
         Number of planes tried for each segment, each through three of its estimates.
     seed : int
         Seed of the random choice of these three.
@@ -89,7 +90,8 @@ def segment_planes(
     Notes
     -----
     Klaus, Sormann & Karner 2006 (ICPR) describe segments by planes that they fit robustly; here planes serve only for filling. A plane is rated by
-    the sum of 1 - (e / tolerance)^2 over the estimates that are off by e < tolerance. The first plane tried is level, at the lower median of the estimates; others
+    the sum of 1 - (e / plane_tolerance)^2 over the estimates that are off by
+    e < plane_tolerance. The first plane tried is level, at the lower median of the estimates; others
     are drawn as in RANSAC (Fischler & Bolles 1981). Planes whose disparity changes by a pixel or more from one column to the next are left out, since both
     views cannot see such a surface.
     The best one is then fitted twice by least squares to the estimates that lie on it.
@@ -108,9 +110,9 @@ def segment_planes(
     wanted = np.isnan(disparity) & (status != Status.INVALID)
     if not wanted.any():
         return filled, told
-    segments = segments_of(reference, float(sigma), float(scale), minimum_size)
+    segments = segments_of(reference, float(sigma), float(k), min_segment)
     values = plane_values(
-        disparity, wanted, segments, tolerance, minimum_count, minimum_share, trials, seed
+        disparity, wanted, segments, plane_tolerance, min_count, min_share, plane_iterations, seed
     )
     y, x = np.nonzero(wanted)
     # False where a segment has no plane.

@@ -40,7 +40,7 @@ def weighted_median(
     size: Annotated[PositiveInt, Unit("pixels")] = 19,
     sigma_colour: Annotated[Positive, Unit("grey levels")] = 10.0,
     sigma_space: Annotated[Positive, Unit("pixels")] = 9.0,
-    where: Literal["status", "everywhere"] = "status",
+    scope: Literal["status", "everywhere"] = "status",
 ) -> Disparity:
     """Give pixels the weighted median of the estimates around them; those that are near and similar in colour weigh most.
 
@@ -58,8 +58,9 @@ def weighted_median(
         Standard deviation of the weights by colour, in grey levels.
     sigma_space : float
         Standard deviation of the weights by distance, in pixels.
-    where : {"status", "everywhere"}
-        "status": only pixels whose status is not matched, such as those filled before, change. "everywhere": all pixels with an estimate.
+    scope : {"status", "everywhere"}
+        Pixels that may change. "status": only pixels whose status is not matched, such as
+        filled pixels. "everywhere": all pixels with an estimate.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def weighted_median(
     Raises
     ------
     ParameterError
-        The size is below 1, a standard deviation is not above 0, or `where` is unknown.
+        The size is below 1, a standard deviation is not above 0, or `scope` is not allowed.
     DataError
         The image or the status has another size than the disparities.
 
@@ -91,7 +92,7 @@ def weighted_median(
     """
     filtered = disparity.copy()
     known = ~np.isnan(disparity)
-    chosen = known if where == "everywhere" else known & (status != Status.MATCHED)
+    chosen = known if scope == "everywhere" else known & (status != Status.MATCHED)
     if not chosen.any():
         return filtered
     # How much the exponent of a weight falls for each distance along an axis, and for each squared colour difference.

@@ -25,7 +25,7 @@ def coarse(
     solve: Callable[[Pair], Any],
     pair: Pair,
     *,
-    factor: PositiveInt = 2,
+    reduction: PositiveInt = 2,
     step: Annotated[Positive, Unit("pixels")] | None = None,
 ) -> Any:
     """Match the pair several times smaller, and enlarge the map.
@@ -36,22 +36,23 @@ def coarse(
         Matches a pair.
     pair : Pair
         Its mask, if it has one, is made smaller with it.
-    factor : int
-        How many times smaller; 1: as it is.
+    reduction : int
+        Number by which the rows and columns of the pair are divided. With 1, the pair keeps
+        its size.
     step : float, optional
         Distance of the levels of the smaller pair in its pixels, N or 1/N; null: as those of the pair in its own.
 
     Returns
     -------
     Match
-        Each pixel has `factor` times the disparity of its block, and its status and confidence; there are no levels. Where that disparity lies more than
+        Each pixel has `reduction` times the disparity of its block, and its status and confidence; there are no levels. Where that disparity lies more than
         half a step outside the range (`SearchRange.beyond`), or the block is invalid, there is no estimate, and the pixel is mismatched. A pixel without an open
         cell is invalid, whatever its block is.
 
     Raises
     ------
     ParameterError
-        `factor` below 1, or a step that is neither N nor 1/N.
+        `reduction` below 1, or a step that is neither N nor 1/N.
 
     Notes
     -----
@@ -70,18 +71,18 @@ def coarse(
     [2.0, 2.0]
     """
     search = pair.search
-    if factor == 1:
+    if reduction == 1:
         if step is not None:
             search = SearchRange.covering(search.minimum, search.maximum, step, search.direction)
         return solve(replace(pair, search=search))
 
-    small = solve(pair.reduced(factor, step))
+    small = solve(pair.reduced(reduction, step))
     rows, columns = pair.shape
 
     def enlarged(array: NDArray) -> NDArray:
-        return array.repeat(factor, axis=0).repeat(factor, axis=1)[:rows, :columns]
+        return array.repeat(reduction, axis=0).repeat(reduction, axis=1)[:rows, :columns]
 
-    disparity, status = enlarged(small.disparity * np.float32(factor)), enlarged(small.status)
+    disparity, status = enlarged(small.disparity * np.float32(reduction)), enlarged(small.status)
     # The smaller pair's range is rounded outwards, and that all of a block's cells are closed says nothing of those of its pixels.
     lost = pair.search.beyond(disparity) | (status == Status.INVALID)
     disparity[lost], status[lost] = np.nan, Status.MISMATCHED

@@ -29,7 +29,7 @@ def pyramid(
     solve: Callable[[Pair], Any],
     pair: Pair,
     *,
-    levels: PositiveInt = 3,
+    octaves: PositiveInt = 3,
     margin: Annotated[NonNegative, Unit("pixels")] = 2.0,
     size: Annotated[PositiveInt, Unit("pixels")] = 9,
 ) -> Any:
@@ -41,8 +41,9 @@ def pyramid(
         Matches a pair.
     pair : Pair
         Its mask, if it has one, holds at every size.
-    levels : int
-        Sizes at which the pair is matched, in halvings plus the full size; 1: no coarser one.
+    octaves : int
+        Number of sizes at which the pair is matched, each half of the next one. With one
+        octave, the pair is matched only at full size.
     margin : float
         How far beyond the disparities found at half the size a pixel is searched, in pixels of the larger image.
     size : int
@@ -56,7 +57,7 @@ def pyramid(
     Raises
     ------
     ParameterError
-        `levels` or `size` below 1, or a negative margin.
+        `octaves` or `size` below 1, or a negative margin.
 
     Notes
     -----
@@ -65,8 +66,9 @@ def pyramid(
     those that have no open cell in what the window shows. Thin objects that vanish at half the size stay lost unless the margin reaches them. Costs are
     computed at all levels of the search, and closed where they lie out of a pixel's range: the scheme serves accuracy, not speed.
     """
-    if levels > 1:
-        coarse = pyramid(solve, pair.reduced(2), levels=levels - 1, margin=margin, size=size)
+    if octaves > 1:
+        half = pair.reduced(2)
+        coarse = pyramid(solve, half, octaves=octaves - 1, margin=margin, size=size)
         pair = narrowed(pair, *spread(coarse.disparity, pair.search, pair.shape, margin, size))
     return solve(pair)
 

@@ -51,7 +51,12 @@ Fewer rows would hold too little of the image for the stages of a method.
 
 
 def _largest(
-    shape: tuple[int, int], search: SearchRange, size: int, overlap: int, factor: int, margin: float
+    shape: tuple[int, int],
+    search: SearchRange,
+    tile_size: int,
+    overlap: int,
+    reduction: int,
+    margin: float,
 ) -> tuple[int, int]:
     """Return the rows and columns of the largest pair that is matched for a tile.
 
@@ -59,8 +64,8 @@ def _largest(
     that they make larger is divided by rows.
     """
     rows, columns = shape
-    height = max(_length(span.seen) for span in _spans(rows, size, overlap))
-    width = max(_length(span.seen) for span in _spans(columns, size, overlap))
+    height = max(_length(span.seen) for span in _spans(rows, tile_size, overlap))
+    width = max(_length(span.seen) for span in _spans(columns, tile_size, overlap))
     near, far = _find_offsets(search)
     extent = far - near
     # At the border, a tile contains the pixels x < far with all their rivals.
@@ -74,9 +79,9 @@ def tiles(
     solve: Callable[[Pair], Any],
     pair: Pair,
     *,
-    size: Annotated[PositiveInt, Unit("pixels")] = 1024,
+    tile_size: Annotated[PositiveInt, Unit("pixels")] = 1024,
     overlap: Annotated[NonNegativeInt, Unit("pixels")] = 64,
-    factor: PositiveInt = 4,
+    reduction: PositiveInt = 4,
     margin: Annotated[NonNegative, Unit("pixels")] = 6.0,
 ) -> Any:
     """Match the pair in overlapping parts, one after the other, and assemble their maps.
@@ -86,15 +91,16 @@ def tiles(
     solve : callable
         Matches a pair.
     pair : Pair
-    size : int
+    tile_size : int
         Approximate number of rows and of columns that a tile decides. All tiles have
         the same size, so that they divide the image evenly.
     overlap : int
         Number of pixels by which a tile extends beyond the pixels that it decides.
-    factor : int
-        Reduction of the pair that is matched first. Each tile is then searched only at
-        the disparities of this reduced pair. With factor 1, no reduced pair is matched,
-        and every tile is searched over the whole range.
+    reduction : int
+        Number by which the rows and columns of the pair that is matched first are
+        divided. Each tile is then searched only at the disparities of this reduced pair.
+        With reduction 1, no reduced pair is matched, and every tile is searched over the
+        whole range.
     margin : float
         Distance in pixels of the pair by which a tile's search range extends beyond the
         disparities of the reduced pair.
@@ -110,7 +116,7 @@ def tiles(
     Raises
     ------
     ParameterError
-        `size` or `factor` is below 1, or `overlap` or `margin` is negative.
+        `tile_size` or `reduction` is below 1, or `overlap` or `margin` is negative.
 
     Notes
     -----
@@ -140,20 +146,21 @@ def tiles(
     """
     mosaic = _Mosaic(pair)
     surfaces = None
-    if factor > 1:
-        reduced_estimate = solve(pair.reduced(factor))
+    if reduction > 1:
+        reduced_estimate = solve(pair.reduced(reduction))
         mosaic.remarks.append(reduced_estimate)
-        surfaces = _find_surfaces(reduced_estimate, (size / factor) ** 2, pair.search.direction)
+        tile_area = (tile_size / reduction) ** 2
+        surfaces = _find_surfaces(reduced_estimate, tile_area, pair.search.direction)
 
-    largest_part = _largest(pair.shape, pair.search, size, overlap, factor, margin)
+    largest_part = _largest(pair.shape, pair.search, tile_size, overlap, reduction, margin)
     most_cells = math.prod(largest_part) * pair.search.levels
     divider = _TileDivider(
-        pair, surfaces, overlap=overlap, factor=factor, margin=margin, most_cells=most_cells
+        pair, surfaces, overlap=overlap, reduction=reduction, margin=margin, most_cells=most_cells
     )
     rows, columns = pair.shape
     parts: list[_Part] = []
     for row_span, column_span in itertools.product(
-        _spans(rows, size, overlap), _spans(columns, size, overlap)
+        _spans(rows, tile_size, overlap), _spans(columns, tile_size, overlap)
     ):
         parts += divider.parts_of(row_span, column_span)
 
@@ -252,8 +259,8 @@ class _Span(NamedTuple):
     within: slice
 
 
-def _spans(length: int, size: int, overlap: int) -> list[_Span]:
-    parts = max(1, round(length / size))
+def _spans(length: int, tile_size: int, overlap: int) -> list[_Span]:
+    parts = max(1, round(length / tile_size))
     ends = [length * i // parts for i in range(parts + 1)]
     seen = [(max(0, a - overlap), min(length, b + overlap)) for a, b in itertools.pairwise(ends)]
     return [
@@ -357,11 +364,11 @@ def _remove_speckles(estimate: Any, tile_area: float) -> NDArray[np.float32]:
     return np.where(levels > empty, estimate.disparity, np.float32(np.nan))
 
 
-def _reduce_window(window: tuple[slice, slice], factor: int) -> tuple[slice, slice]:
+def _reduce_window(window: tuple[slice, slice], reduction: int) -> tuple[slice, slice]:
     """Return the rows and columns of the reduced pair that contain a part of the pair."""
     rows, columns = window
-    reduced_rows = slice(rows.start // factor, math.ceil(rows.stop / factor))
-    reduced_columns = slice(columns.start // factor, math.ceil(columns.stop / factor))
+    reduced_rows = slice(rows.start // reduction, math.ceil(rows.stop / reduction))
+    reduced_columns = slice(columns.start // reduction, math.ceil(columns.stop / reduction))
     return reduced_rows, reduced_columns
 
 
@@ -375,7 +382,7 @@ class _TileDivider:
     pair: Pair
     surfaces: _Surfaces | None
     overlap: int
-    factor: int
+    reduction: int
     margin: float
     most_cells: int
 
@@ -390,11 +397,11 @@ class _TileDivider:
                 self.surfaces,
                 search=self.pair.search,
                 window=window,
-                factor=self.factor,
+                reduction=self.reduction,
                 margin=self.margin,
             )
             unshown_columns = _find_unshown_columns(
-                self.surfaces, (rows.core, columns.core), self.factor
+                self.surfaces, (rows.core, columns.core), self.reduction
             )
 
         reach = _widen(columns.seen, unshown_columns, search, width)
@@ -415,7 +422,7 @@ def _narrow_search(
     *,
     search: SearchRange,
     window: tuple[slice, slice],
-    factor: int,
+    reduction: int,
     margin: float,
 ) -> SearchRange:
     """Return the part of the search range that the surfaces of a tile occupy.
@@ -423,7 +430,7 @@ def _narrow_search(
     This is the whole range if too few of the pixels are matched that the target image
     shows. A narrower range has the levels of the whole range.
     """
-    reduced_window = _reduce_window(window, factor)
+    reduced_window = _reduce_window(window, reduction)
     matched = _select_finite(surfaces.matched[reduced_window])
     unshown = _select_finite(surfaces.unshown[reduced_window])
     occluding = _select_finite(surfaces.occluding[reduced_window])
@@ -432,8 +439,8 @@ def _narrow_search(
     if disparities.size == 0 or matched.size < _MATCHED_SHARE * shown_pixels:
         return search
 
-    smallest = factor * float(disparities.min()) - margin
-    largest = factor * float(disparities.max()) + margin
+    smallest = reduction * float(disparities.min()) - margin
+    largest = reduction * float(disparities.max()) + margin
     # Optimizers that take whole pixels first need a range of whole pixels from its minimum.
     stride = search.denominator
     spacing = search.step * stride
@@ -455,16 +462,16 @@ def _select_finite(disparities: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _find_unshown_columns(
-    surfaces: _Surfaces, core: tuple[slice, slice], factor: int
+    surfaces: _Surfaces, core: tuple[slice, slice], reduction: int
 ) -> slice | None:
     """Return the columns from the first to the last unshown pixel that a tile decides."""
-    reduced_core = _reduce_window(core, factor)
+    reduced_core = _reduce_window(core, reduction)
     columns = np.flatnonzero(np.isfinite(surfaces.unshown[reduced_core]).any(axis=0))
     if not columns.size:
         return None
     left = reduced_core[1].start
-    first = (left + int(columns[0])) * factor
-    last = (left + int(columns[-1]) + 1) * factor
+    first = (left + int(columns[0])) * reduction
+    last = (left + int(columns[-1]) + 1) * reduction
     return slice(max(first, core[1].start), min(last, core[1].stop))
 
 

@@ -57,7 +57,7 @@ SWITCHES: Mapping[tuple[str, str, str], Switch] = {
     ("optimization", "graph_cut_occlusion", "gradient_penalty"): _not_null("gradient_threshold"),
     ("optimization", "semi_global", "edge_threshold"): _equal_to("penalties", "edges"),
     ("refinement", "confidence_filter", "fraction"): Switch(
-        "threshold", lambda value: value is None, "threshold is null"
+        "min_confidence", lambda value: value is None, "min_confidence is null"
     ),
 }
 """Switches of built-in stages, by slot, stage and the parameter that is not always read."""

@@ -84,7 +84,7 @@ def translate(
     if value["opt_fn"]["use"] == "dynamic_programming":
         refinement.append({"use": "fill_occlusions", "rule": "left"})
     if value["refine_subpix"]:
-        refinement.append({"use": "parabola", "limit": 1.0})
+        refinement.append({"use": "parabola", "max_offset": 1.0})
     script = {
         "search": search,
         "preprocessing": [{"use": "binomial_blur", "iterations": blur}] if blur else [],
@@ -104,8 +104,11 @@ def _refuse(line: str) -> None:
 
 def _chosen(value: Mapping[str, Any]) -> dict[str, Any]:
     """The same parameters, numbers replaced by the words, truth values and stages that they stand for."""
-    order, visiting = ("random", "random") if value["opt_random"] else ("fixed", "raster")
-    found = {**value, "order": order, "visiting": visiting}
+    if value["opt_random"]:
+        orders = {"cut_order": "random", "annealing_order": "random"}
+    else:
+        orders = {"cut_order": "fixed", "annealing_order": "raster"}
+    found = {**value, **orders}
     for name, choices in _TABLES["choices"].items():
         if value[name] not in choices:
             allowed = ", ".join(map(str, choices))

@@ -186,7 +186,7 @@ def tasks_of(
         pipeline = of_large_pair(setting.pipeline, shape, search)
         if pipeline is not setting.pipeline:
             setting = replace(setting, pipeline=pipeline)
-            size = pipeline.in_slot("scheme")[0].parameters["size"]
+            size = pipeline.in_slot("scheme")[0].parameters["tile_size"]
             tiled.add(
                 f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels"
             )

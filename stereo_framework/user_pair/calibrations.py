@@ -210,7 +210,7 @@ def checked_ratio(
             "images, or remove the orientation from both files, as 'exiftool -Orientation= FILE' does"
         )
     else:
-        message += "give a calibration of these images, or --focal and --baseline"
+        message += "give a calibration of these images, or --focal-length and --baseline"
     raise DataError(message)
 
 

@@ -145,7 +145,7 @@ class Matched:
         calibration = self.scene.calibration
         if calibration is None:
             raise DataError(
-                "depth needs a calibration: --calibration FILE, or --focal PIXELS and --baseline LENGTH"
+                "depth needs a calibration: --calibration FILE, or --focal-length PIXELS and --baseline LENGTH"
             )
         shifted = self.disparity + np.float32(calibration.doffs)
         front = shifted > 0

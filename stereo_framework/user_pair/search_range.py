@@ -197,7 +197,7 @@ def estimate_range(scene: Scene, sparse: SparseMatches) -> tuple[float, float]:
     at full size. It begins below 0 only if sparse matches do. If that is much of a narrow range, larger images are matched within the range that was found.
     """
     rows, columns = scene.reference.shape[:2]
-    factor = max(1, round(columns / _COARSE))
+    reduction = max(1, round(columns / _COARSE))
     points = sparse.along_rows if sparse.along_rows.size >= ENOUGH else sparse.along_rows[:0]
     low, high = (share * columns for share in _WIDEST)
     if points.size:
@@ -205,15 +205,15 @@ def estimate_range(scene: Scene, sparse: SparseMatches) -> tuple[float, float]:
         nearest, farthest = float(points[-1]), float(points[0])
         around = 0.5 * (nearest - farthest) + 0.05 * columns
         low, high = farthest - around, nearest + around
-    low, high = _found(scene, factor, low, high, points)
-    while factor > 1:
-        finer = max(1, factor // 2)
-        cells = rows // finer * columns // finer * (high - low + 4 * factor) / finer
-        if cells > _CELLS or 4 * factor < _WIDENED * (high - low):
+    low, high = _found(scene, reduction, low, high, points)
+    while reduction > 1:
+        finer = max(1, reduction // 2)
+        cells = rows // finer * columns // finer * (high - low + 4 * reduction) / finer
+        if cells > _CELLS or 4 * reduction < _WIDENED * (high - low):
             break
-        low, high = _found(scene, finer, low - 2 * factor, high + 2 * factor, points)
-        factor = finer
-    margin = 2 * factor if factor > 1 else 1
+        low, high = _found(scene, finer, low - 2 * reduction, high + 2 * reduction, points)
+        reduction = finer
+    margin = 2 * reduction if reduction > 1 else 1
     # What lies in front of both cameras has no disparity below 0, unless the images were shifted; then matched points tell.
     shifted = points.size and points[0] < -_OFF
     first = math.floor(low - margin)
@@ -221,16 +221,16 @@ def estimate_range(scene: Scene, sparse: SparseMatches) -> tuple[float, float]:
 
 
 def _found(
-    scene: Scene, factor: int, low: float, high: float, points: NDArray[np.float32]
+    scene: Scene, reduction: int, low: float, high: float, points: NDArray[np.float32]
 ) -> tuple[float, float]:
     """The range of the disparities about which both views agree at a fraction of the size, between `low` and `high`, and of the sparse matches."""
     valid = scene.valid(scene.reference_index), scene.valid(scene.match_index)
     mask = SearchMask(*valid) if any(known is not None for known in valid) else None
     coarse = Pair(
         scene.reference, scene.match, SearchRange(math.floor(low), math.ceil(high)), mask
-    ).reduced(factor)
+    ).reduced(reduction)
     found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
-    found = factor * found[np.isfinite(found)]
+    found = reduction * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else (low, high), [_TAIL, 100 - _TAIL])
     return float(min([low, *points[:1]])), float(max([high, *points[-1:]]))
 

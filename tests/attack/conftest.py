@@ -41,7 +41,10 @@ def made(tmp_path_factory):
     write_image(folder / "mask0nocc.png", np.full((48, 64), 255, np.uint8))
     (folder / "calib.txt").write_text(CALIB)
     (home / "sw.yaml").write_text(yaml.safe_dump(SCRIPT, sort_keys=False))
-    parts = {**SCRIPT, "methods": {"a": {"scheme": {"use": "tiles", "size": 32, "overlap": 8}}}}
+    parts = {
+        **SCRIPT,
+        "methods": {"a": {"scheme": {"use": "tiles", "tile_size": 32, "overlap": 8}}},
+    }
     (home / "tiled.yaml").write_text(yaml.safe_dump(parts, sort_keys=False))
     swept = {**METHOD, "scenes": [SCENE], "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
     (home / "swept.yaml").write_text(yaml.safe_dump(swept, sort_keys=False))

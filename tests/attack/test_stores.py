@@ -59,7 +59,7 @@ def opened(path):
 VERBS = (
     ("results",),
     ("results", "--json"),
-    ("results", "--group", "scene"),
+    ("results", "--group-by", "scene"),
     ("results", "--format", "latex"),
     ("report",),
     ("rank",),
@@ -289,7 +289,7 @@ def test_a_plan_that_does_not_fit_is_told(tmp_path):
 def test_folders_of_any_name(name, tmp_path):
     folder = tmp_path / name
     filled(folder, 3)
-    for verb, *more in (("results", "--group", "scene"), ("rank",), ("rank", "--boundary")):
+    for verb, *more in (("results", "--group-by", "scene"), ("rank",), ("rank", "--boundary")):
         answer = call(verb, folder, *more)
         assert answer.exit_code == 0 or "no result has error_rate" in answer.stderr, answer.output
     assert MISSING in call("results", folder).stderr

@@ -131,7 +131,7 @@ def hidden_places(matcher, other):
     chain = COMPARISON | {"optimization": "plane_paths"}
     swept = {"sweep": {"grid": {"matcher": [other, matcher]}}}
     zipped = {"sweep": {"zip": {"matcher": [other, matcher], "search.step": [1, 1]}}}
-    tiles = {"scheme": {"use": "tiles", "size": 64, "overlap": 16}}
+    tiles = {"scheme": {"use": "tiles", "tile_size": 64, "overlap": 16}}
     return {
         "method": BASE | {"methods": {"a": COMPARISON, "b": {"matcher": matcher}}},
         "auxiliary method": BASE | chain | {"auxiliary": auxiliary},

@@ -129,7 +129,12 @@ def test_a_script_of_every_kind_from_the_command_line(cli, script, tiny, small_s
     assert (
         "flat"
         in cli(
-            "results", out, "--group", "auxiliary.a.matcher.use", "--columns", "bad_pixels_all"
+            "results",
+            out,
+            "--group-by",
+            "auxiliary.a.matcher.use",
+            "--columns",
+            "bad_pixels_all",
         ).stdout
     )
     assert cli("run", out / "script.resolved.yaml").exit_code == 0

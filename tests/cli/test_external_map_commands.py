@@ -200,7 +200,7 @@ def mine(root):
 
 
 def test_a_truth_without_a_scene(root, mine):
-    alone = ("--truth", mine / "disp0.pfm", "--mask", mine / "mask0nocc.png")
+    alone = ("--truth", mine / "disp0.pfm", "--truth-mask", mine / "mask0nocc.png")
     [found] = json.loads(
         call("evaluate", root / "map.pfm", *alone, "--protocol", "middlebury-v3", "--json").stdout
     )

@@ -73,7 +73,7 @@ def test_every_option_that_a_help_names_exists(verb):
 
 TRUTH_OPTIONS = {
     "--truth": ["--truth-scale"],
-    "--mask": ["--truth"],
+    "--truth-mask": ["--truth"],
     "--truth-scale": ["--scale", "--truth"],
     "--truth-unknown": ["--truth"],
 }

@@ -61,13 +61,13 @@ def test_fields_of_results_that_are_run_listed_and_evaluated(sweep):
 
 def test_fields_of_grouped_results(sweep):
     call("run", sweep, "--out", "out")
-    [first, second] = printed("results", "out", "--group", "aggregation.box.size")
+    [first, second] = printed("results", "out", "--group-by", "aggregation.box.size")
     assert list(first)[:2] == ["aggregation.box.size", "results"]
     assert [(row["aggregation.box.size"], row["results"]) for row in (first, second)] == [
         (3, 2),
         (9, 2),
     ]
-    table = call("results", "out", "--group", "aggregation.box.size", "--format", "csv").stdout
+    table = call("results", "out", "--group-by", "aggregation.box.size", "--format", "csv").stdout
     assert table.splitlines()[0].split(",") == list(first)
 
 
@@ -86,7 +86,7 @@ def test_fields_of_grouped_results(sweep):
         ),
     ],
 )
-@pytest.mark.parametrize("group", [[], ["--group", "aggregation.box.size"]])
+@pytest.mark.parametrize("group", [[], ["--group-by", "aggregation.box.size"]])
 def test_a_table_is_cut_to_its_limit_in_the_order_that_is_asked_for(
     sweep, group, words, sizes, cut
 ):

@@ -47,7 +47,7 @@ def test_depth(pair, tmp_path):
         "right.png",
         "--method",
         "fast",
-        "--focal",
+        "--focal-length",
         400,
         "--baseline",
         0.1,

@@ -149,7 +149,7 @@ def test_compare_has_the_options_of_evaluate():
     )
     assert statistics(*maps, "--truth-unknown", 0)[:3] == (pytest.approx(10), 0.5, 0.9)
     assert statistics(*maps)[0] > 30
-    assert statistics(*maps, "--mask", "white.png")[:3] == (pytest.approx(10), 0.5, 0.9)
+    assert statistics(*maps, "--truth-mask", "white.png")[:3] == (pytest.approx(10), 0.5, 0.9)
     same_sign = ("compare", "map.pfm", "negative.pfm", "--truth", "grey.png", "--truth-scale", 8)
     assert statistics(*same_sign)[:2] == (0, 0.5)
     v3 = json.loads(call(*same_sign, "--protocol", "middlebury-v3", "--json").stdout)
@@ -212,7 +212,7 @@ def test_match_reads_a_truth_with_a_scale_and_a_marker():
 
 
 def test_an_option_of_the_truth_needs_a_truth():
-    for option in (("--truth-scale", 8), ("--truth-unknown", 0), ("--mask", "grey.png")):
+    for option in (("--truth-scale", 8), ("--truth-unknown", 0), ("--truth-mask", "grey.png")):
         one_line(
             invoke("evaluate", "map.pfm", "--scene", "synthetic/planes", *option),
             f"{option[0]} goes with --truth",

@@ -96,7 +96,7 @@ def test_group(folder, frame):
     result = invoke(
         "results",
         folder,
-        "--group",
+        "--group-by",
         TRUNCATION,
         "--columns",
         BAD,
@@ -116,13 +116,13 @@ def test_group(folder, frame):
         result.stderr.splitlines()[0]
         == f"mean over 2 scenes (occlusions, planes), 2 values of {BOX}"
     )
-    table = invoke("results", folder, "--group", "scene").stdout
+    table = invoke("results", folder, "--group-by", "scene").stdout
     assert table.startswith(f"mean over 2 values of {TRUNCATION}, 2 values of {BOX}\n")
     assert "taxonomy2002: bad (percent)" in table
 
 
 def test_best_values_are_bold_on_a_terminal(folder, monkeypatch):
-    pivot = ("results", folder, "--group", BOX, "--columns", BAD)
+    pivot = ("results", folder, "--group-by", BOX, "--columns", BAD)
     assert "\x1b[1m" not in invoke(*pivot).stdout
     monkeypatch.setattr(_shared, "on_a_terminal", lambda: True)
     shown = CliRunner().invoke(app, [str(a) for a in pivot], color=True).stdout
@@ -144,7 +144,7 @@ def test_formats(folder, kind, start):
     assert "synthetic/occlusions" in text
     assert (
         "synthetic/occlusions"
-        in invoke("results", folder, "--group", "scene", "--format", kind).stdout
+        in invoke("results", folder, "--group-by", "scene", "--format", kind).stdout
     )
 
 
@@ -167,7 +167,7 @@ def test_protocols(small_scenes, tmp_path):
     (tmp_path / "two.yaml").write_text(yaml.safe_dump(script, sort_keys=False))
     out = tmp_path / "out"
     assert invoke("run", tmp_path / "two.yaml", "--out", out).exit_code == 0
-    by_size = ("results", out, "--group", BOX)
+    by_size = ("results", out, "--group-by", BOX)
     one_line(
         invoke(*by_size), "results of taxonomy2002 and half", "--where 'protocol=taxonomy2002'"
     )
@@ -192,7 +192,7 @@ def test_long_tables_are_cut_unless_asked_for(folder):
         in invoke("results", folder, "--limit", 3).stdout
     )
     assert rows("--limit", 0) == rows() == rows("--limit", 8) == (8, "8 results")
-    by_size = ("--group", f"scene,{BOX}")
+    by_size = ("--group-by", f"scene,{BOX}")
     assert rows("--limit", 3, *by_size) == (3, "the first 3 of 4 rows; --limit 0 shows all")
     # What machines read is whole.
     assert len(json.loads(invoke("results", folder, "--limit", 3, "--json").stdout)) == 8

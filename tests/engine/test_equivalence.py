@@ -200,7 +200,7 @@ def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
 
 @pytest.mark.parametrize(
     "scheme",
-    [step("tiles", overlap=8), step("pyramid", levels=2), step("coarse")],
+    [step("tiles", overlap=8), step("pyramid", octaves=2), step("coarse")],
     ids=lambda s: s.stage.name,
 )
 @pytest.mark.parametrize("name", ["ssd", "sgm", "dp", "sgbm", "census"])
@@ -216,7 +216,7 @@ def test_both_sides_of_a_scheme(scheme, name):
 def test_a_scheme_of_one_tile_changes_nothing_but_levels():
     for name, pair in itertools.product(("ssd", "sgm", "fine"), PAIRS):
         whole = alone(built_in_method(name), pair)
-        match = alone(built_in_method(name).having(scheme=step("tiles", factor=1)), pair)
+        match = alone(built_in_method(name).having(scheme=step("tiles", reduction=1)), pair)
         np.testing.assert_array_equal(match.disparity, whole.disparity)
         np.testing.assert_array_equal(match.status, whole.status)
         assert match.levels is None

@@ -147,11 +147,11 @@ def test_a_check_of_both_views_holds_one_volume_at_a_time():
     assert peak_memory([fine], SHAPE, SEARCH) == strips(128, 0)
 
 
-@pytest.mark.parametrize(("size", "overlap"), [(500, 0), (500, 64), (250, 10)])
-def test_memory_under_a_scheme_is_that_of_its_largest_part(size, overlap):
-    method = CUT.having(scheme=step(tiles, size=size, overlap=overlap, factor=1))
-    rows = size + overlap * (2 if size < 500 else 1)
-    largest_part = tiles_stage_memory(size=size, overlap=overlap)
+@pytest.mark.parametrize(("tile_size", "overlap"), [(500, 0), (500, 64), (250, 10)])
+def test_memory_under_a_scheme_is_that_of_its_largest_part(tile_size, overlap):
+    method = CUT.having(scheme=step(tiles, tile_size=tile_size, overlap=overlap, reduction=1))
+    rows = tile_size + overlap * (2 if tile_size < 500 else 1)
+    largest_part = tiles_stage_memory(tile_size=tile_size, overlap=overlap)
     assert largest_part[0] == rows
     part_volume = 4 * math.prod(largest_part) * 64
     assert peak_memory([method], SHAPE, SEARCH) == 3 * part_volume
@@ -159,22 +159,22 @@ def test_memory_under_a_scheme_is_that_of_its_largest_part(size, overlap):
 
 def tiles_stage_memory(**parameters):
     """Return rows and columns of the largest tile, whose own tests compare it with real ones."""
-    stage_step = step(tiles, **parameters, factor=1)
+    stage_step = step(tiles, **parameters, reduction=1)
     return stage_step.stage.memory(SHAPE, SEARCH, **stage_step.parameters)
 
 
 # --- what fits ----------------------------------------------------------------------------------------------------------
 
 
-def tiled(size):
+def tiled(tile_size):
     """Return the method that is cut into tiles of a size."""
-    return CUT.having(scheme=step(tiles, size=size))
+    return CUT.having(scheme=step(tiles, tile_size=tile_size))
 
 
 def size_of(method):
     """Return the size of the tiles of a method; None if it runs whole."""
     steps = method.in_slot("scheme")
-    return steps[0].parameters["size"] if steps else None
+    return steps[0].parameters["tile_size"] if steps else None
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_refusal_names_both_amounts_and_the_tiles_that_fit(need, allowed, need
     small = (90, 120)
     message = (
         f"{CUT.name} needs about {needed} for 120x90 pixels and 8 levels; {limit} are {{}}; "
-        "use fewer levels or smaller images, or tiles: --set 'scheme=[{{use: tiles, size: 1024}}]'"
+        "use fewer levels or smaller images, or tiles: --set 'scheme=[{{use: tiles, tile_size: 1024}}]'"
     )
     search = SearchRange(0, 7)
     assert refusal(CUT, small, search, need, allowed) == message.format("allowed (--memory)")

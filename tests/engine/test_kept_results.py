@@ -80,7 +80,7 @@ def test_a_scheme_gets_the_match_of_each_pair_that_it_solves(solved_twice, name)
 
 def test_two_methods_under_one_scheme_get_their_own_matches():
     wide = PLAIN.having(aggregation=[step(box, size=7)])
-    methods = [method.having(scheme=step(coarse, factor=1)) for method in (PLAIN, wide)]
+    methods = [method.having(scheme=step(coarse, reduction=1)) for method in (PLAIN, wide)]
     for index, sides in Walk(methods, PAIR, both=True):
         for match, pair in zip(sides, (PAIR, PAIR.exchanged()), strict=True):
             expected = (PLAIN, wide)[index].matched(pair)

@@ -207,7 +207,7 @@ def test_slanted_planes_come_out_between_levels():
     )
     paths = (
         step(semi_global, p1=50, p2=200, penalties="edges"),
-        step(plane_paths, p1=50, p2=200, weight=50, hidden=60, hides=30),
+        step(plane_paths, p1=50, p2=200, weight=50, min_occluded_cost=60, occluding_penalty=30),
     )
     levels, planes = (
         Pipeline([step(ad_census, steps=100), one])(pair).disparity
@@ -337,7 +337,14 @@ def test_maps_of_an_auxiliary_method_are_the_start_of_both_sides(monkeypatch):
         [step(ad_census, steps=100), step(semi_global, p1=50, p2=200), left_right_check]
     )
     chosen = step(
-        plane_paths, initial="first", iterations=1, p1=50, p2=200, weight=50, hidden=60, hides=30
+        plane_paths,
+        initial="first",
+        iterations=1,
+        p1=50,
+        p2=200,
+        weight=50,
+        min_occluded_cost=60,
+        occluding_penalty=30,
     )
     match = Pipeline([step(ad_census, steps=100), chosen], {"first": first})(scene)
     assert wrong(match.disparity, scene, 1) < 0.05

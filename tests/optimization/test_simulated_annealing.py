@@ -13,12 +13,12 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import simulated_annealing, winner_take_all
 from stereo_framework.smoothness import potts
 
-RULES = ("metropolis", "flip_gibbs", "full_gibbs")
-VISITING = ("random", "raster", "checkerboard")
+SAMPLERS = ("metropolis", "flip_gibbs", "full_gibbs")
+ORDERS = ("random", "raster", "checkerboard")
 SHAPES = ((5, 7), (7, 4), (1, 9), (9, 1), (1, 1), (9, 12))
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
-each_rule = pytest.mark.parametrize("rule", RULES)
-each_visiting = pytest.mark.parametrize("visiting", VISITING)
+each_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
+each_order = pytest.mark.parametrize("order", ORDERS)
 
 
 def problem(shape, levels, seed=0, scale=1.0, rho=None):
@@ -35,11 +35,11 @@ def problem(shape, levels, seed=0, scale=1.0, rho=None):
 # --- against the twin ----------------------------------------------------------------------------------------------------
 
 
-@each_visiting
-@each_rule
+@each_order
+@each_sampler
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("levels", [2, 5, 17])
-def test_visits_as_the_twin_does(rule, visiting, shape, levels):
+def test_visits_as_the_twin_does(sampler, order, shape, levels):
     energy = problem(shape, levels, seed=levels)
     start = winner_take_all(energy.volume).levels
     sweeps, seed = 6, 11
@@ -47,8 +47,8 @@ def test_visits_as_the_twin_does(rule, visiting, shape, levels):
         energy.volume.costs,
         energy.smoothness,
         start,
-        rule,
-        visiting,
+        sampler,
+        order,
         np.linspace(25, 2, sweeps),
         seed,
     )
@@ -57,8 +57,8 @@ def test_visits_as_the_twin_does(rule, visiting, shape, levels):
             found = simulated_annealing(
                 energy.volume,
                 energy.smoothness,
-                rule=rule,
-                visiting=visiting,
+                sampler=sampler,
+                order=order,
                 start_temperature=25.0,
                 end_temperature=2.0,
                 iterations=sweeps,
@@ -69,9 +69,9 @@ def test_visits_as_the_twin_does(rule, visiting, shape, levels):
 
 
 @pytest.mark.skipif(not JIT, reason="too many visits without the JIT")
-@each_visiting
-@each_rule
-def test_draws_from_the_gibbs_distribution(rule, visiting):
+@each_order
+@each_sampler
+def test_draws_from_the_gibbs_distribution(sampler, order):
     # Many blocks of 2x2 pixels, without edges between them, are as many chains. At a fixed temperature their states are distributed as
     # exp(-energy / temperature); none of the states is expected fewer than 5 times.
     chains, levels, temperature = 20_000, 3, 14.0
@@ -86,8 +86,8 @@ def test_draws_from_the_gibbs_distribution(rule, visiting):
     found = simulated_annealing(
         energy.volume,
         energy.smoothness,
-        rule=rule,
-        visiting=visiting,
+        sampler=sampler,
+        order=order,
         start_temperature=temperature,
         end_temperature=temperature,
         iterations=40,
@@ -109,9 +109,9 @@ def test_draws_from_the_gibbs_distribution(rule, visiting):
 # --- limits ---------------------------------------------------------------------------------------------------------------
 
 
-@each_rule
+@each_sampler
 @pytest.mark.parametrize("temperature", [1e-300, 1e-9])
-def test_lone_pixels_keep_their_winner_when_frozen(rule, temperature):
+def test_lone_pixels_keep_their_winner_when_frozen(sampler, temperature):
     # Also where the other costs are beyond all bounds of float32 arithmetic with the temperature.
     costs = np.array([[[5, 5, 7, 1e30], [0, 1e-3, 1e9, 2]]], np.float32)
     costs[0, 0, 1] = 6
@@ -124,7 +124,7 @@ def test_lone_pixels_keep_their_winner_when_frozen(rule, temperature):
         found = simulated_annealing(
             energy.volume,
             energy.smoothness,
-            rule=rule,
+            sampler=sampler,
             start_temperature=temperature,
             end_temperature=temperature,
             iterations=50,
@@ -165,7 +165,7 @@ def test_schedules_go_from_start_to_end(schedule, expected):
     parameters = {
         "start_temperature": 10.0,
         "end_temperature": 1.0,
-        "visiting": "raster",
+        "order": "raster",
         "iterations": len(expected),
     }
     found = simulated_annealing(energy.volume, energy.smoothness, schedule=schedule, **parameters)
@@ -190,8 +190,8 @@ def tsukuba(data, weight, **parameters):
     ("parameters", "bad", "energy"),
     [
         ({"start_temperature": 0.01, "iterations": 20}, 24.4046, 1610792),
-        ({"start_temperature": 0.01, "iterations": 20, "visiting": "raster"}, 20.1280, 1472002),
-        ({"rule": "flip_gibbs", "iterations": 50}, 29.9141, 1923372),
+        ({"start_temperature": 0.01, "iterations": 20, "order": "raster"}, 20.1280, 1472002),
+        ({"sampler": "flip_gibbs", "iterations": 50}, 29.9141, 1923372),
         ({"start_temperature": 200.0, "iterations": 50}, 30.5438, 1813381),
     ],
 )

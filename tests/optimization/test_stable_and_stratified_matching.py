@@ -71,13 +71,13 @@ def test_agrees_with_twin(problem, threads):
     data=st.data(),
     search=searches((1, 2, 3)),
     shape=st.sampled_from([(4, 9, 3), (3, 7), (5, 4, 3), (1, 6)]),
-    threshold=st.sampled_from([0.5, 0.8, 0, -0.25]),
+    min_similarity=st.sampled_from([0.5, 0.8, 0, -0.25]),
     size=st.sampled_from([3, 5, 2]),
     ordering=st.booleans(),
     threads=st.integers(1, 3),
 )
 def test_is_stable_matching_within_components(
-    data, search, shape, threshold, size, ordering, threads
+    data, search, shape, min_similarity, size, ordering, threads
 ):
     images = [data.draw(filled(shape, np.arange(256))).astype(np.uint8) for _ in range(2)]
     # Eighths, and thresholds that some of them are equal to.
@@ -85,8 +85,8 @@ def test_is_stable_matching_within_components(
     volume = CostVolume(costs, search, 2.0)
     parameters = {"size": size, "ordering": ordering, "alpha": 20, "beta": 0.05}
     with in_threads(threads):
-        result = stratified_matching(volume, *images, threshold=threshold, **parameters)
-    adapted = within_components(volume, *images, threshold, size)
+        result = stratified_matching(volume, *images, min_similarity=min_similarity, **parameters)
+    adapted = within_components(volume, *images, min_similarity, size)
     # Costs between components are infinite, which a call from outside refuses.
     expected = stable_matching.__wrapped__(
         dataclasses.replace(volume, costs=adapted), *images, **parameters

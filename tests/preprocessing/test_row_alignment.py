@@ -312,7 +312,9 @@ def test_what_shows_nothing_stays():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("scheme", [{"use": "tiles", "size": 160}, {"use": "pyramid", "levels": 2}])
+@pytest.mark.parametrize(
+    "scheme", [{"use": "tiles", "tile_size": 160}, {"use": "pyramid", "octaves": 2}]
+)
 def test_parts_of_a_pair_warn_of_the_whole(scheme):
     scene = load_scene("synthetic/planes")
     match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))

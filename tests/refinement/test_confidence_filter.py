@@ -39,8 +39,8 @@ def test_a_share_of_the_estimates_goes_equals_together(sure, missing, share):
 @pytest.mark.parametrize(
     ("parameters", "gone"),
     [
-        ({"measure": "m", "threshold": 1.5}, [0, 1]),  # what was filled is least sure
-        ({"measure": "m", "threshold": 3.0}, [0, 1]),
+        ({"measure": "m", "min_confidence": 1.5}, [0, 1]),  # what was filled is least sure
+        ({"measure": "m", "min_confidence": 3.0}, [0, 1]),
         ({"fraction": 0.2}, [4]),  # the last measure decides where none is named
     ],
 )

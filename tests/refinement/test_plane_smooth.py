@@ -16,9 +16,9 @@ hole = np.nan
     parameters=st.fixed_dictionaries(
         {
             "size": st.sampled_from([7, 3, 17]),
-            "far_size": st.sampled_from([11, 19, 5]),
+            "final_size": st.sampled_from([11, 19, 5]),
             "gate": st.sampled_from([0.5, 0.8, 4.0]),
-            "colour_scale": st.sampled_from([15.0, 3.0]),
+            "gamma_c": st.sampled_from([15.0, 3.0]),
             "ridge": st.sampled_from([0.05, 0.2, 1e-3]),
         }
     ),
@@ -55,12 +55,12 @@ def test_agrees_with_twin_where_a_row_is_done_in_parts(columns):
     np.testing.assert_allclose(plane_smooth(disparity, image), expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize(("size", "far_size"), [(6, 11), (7, 10), (6, 10)])
-def test_even_windows_count_as_one_pixel_wider(size, far_size):
+@pytest.mark.parametrize(("size", "final_size"), [(6, 11), (7, 10), (6, 10)])
+def test_even_windows_count_as_one_pixel_wider(size, final_size):
     rng = np.random.default_rng(2)
     disparity = rng.uniform(0, 1, (9, 15)).astype(np.float32)
     image = rng.integers(0, 20, (9, 15), dtype=np.uint8)
     np.testing.assert_array_equal(
-        plane_smooth(disparity, image, size=size, far_size=far_size),
-        plane_smooth(disparity, image, size=7, far_size=11),
+        plane_smooth(disparity, image, size=size, final_size=final_size),
+        plane_smooth(disparity, image, size=7, final_size=11),
     )

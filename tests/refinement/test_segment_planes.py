@@ -23,13 +23,13 @@ matched, occluded, mismatched, full, invalid = map(int, Status)
     kind=st.sampled_from([np.uint8, np.float32]),
     colour=st.booleans(),
     sigma=st.sampled_from([0.5, 0.0, 1.2]),
-    scale=st.sampled_from([150.0, 10.0, 1000.0, 1e-3]),
+    k=st.sampled_from([150.0, 10.0, 1000.0, 1e-3]),
     minimum=st.sampled_from([1, 3, 60]),
 )
-def test_segments_agree_with_twin(data, shape, values, kind, colour, sigma, scale, minimum):
+def test_segments_agree_with_twin(data, shape, values, kind, colour, sigma, k, minimum):
     image = data.draw(filled(shape + (3,) * colour, np.array(values))).astype(kind)
-    found = segments(image, sigma, scale, minimum)
-    np.testing.assert_array_equal(found, naive_refinement.segments(image, sigma, scale, minimum))
+    found = segments(image, sigma, k, minimum)
+    np.testing.assert_array_equal(found, naive_refinement.segments(image, sigma, k, minimum))
     assert found.dtype == np.int32
 
 
@@ -39,15 +39,15 @@ def naive(
     search,
     status,
     sigma,
-    scale,
-    minimum_size,
-    tolerance,
-    minimum_count,
-    minimum_share,
-    trials,
+    k,
+    min_segment,
+    plane_tolerance,
+    min_count,
+    min_share,
+    plane_iterations,
     seed,
 ):
-    number = naive_refinement.segments(image, sigma, scale, minimum_size)
+    number = naive_refinement.segments(image, sigma, k, min_segment)
     keys = [int(key) >> 32 for key in np.random.PCG64(seed).random_raw(2)]
     filled_, told = disparity.copy(), status.copy()
     for segment in range(number.max() + 1):
@@ -58,12 +58,12 @@ def naive(
         triples = []
         if points:
             draws = [
-                random_number(3 * segment * trials + i, *keys) % len(points)
-                for i in range(3 * trials)
+                random_number(3 * segment * plane_iterations + i, *keys) % len(points)
+                for i in range(3 * plane_iterations)
             ]
             triples = [draws[i : i + 3] for i in range(0, len(draws), 3)]
         plane = naive_refinement.segment_plane(
-            points, triples, tolerance, minimum_count, minimum_share
+            points, triples, plane_tolerance, min_count, min_share
         )
         for y, x in (
             np.argwhere((number == segment) & np.isnan(disparity) & (status != invalid))
@@ -81,12 +81,12 @@ def naive(
     shape=st.sampled_from([(7, 9), (4, 5), (1, 12), (12, 1), (1, 1)]),
     count=st.sampled_from([3, 1, 10]),
     share=st.sampled_from([0.5, 0.0, 1.0]),
-    scale=st.sampled_from([150.0, 2000.0]),
-    trials=st.sampled_from([20, 1]),
+    k=st.sampled_from([150.0, 2000.0]),
+    plane_iterations=st.sampled_from([20, 1]),
     slopes=st.sampled_from([(0.25, 0.5), (0, 0), (1.5, -0.75), (0, 1.5)]),
     threads=st.integers(1, 3),
 )
-def test_agrees_with_twin(seed, shape, count, share, scale, trials, slopes, threads):
+def test_agrees_with_twin(seed, shape, count, share, k, plane_iterations, slopes, threads):
     rng = np.random.default_rng(seed)
     y, x = np.indices(shape)
     # No two estimates of one distance from a plane, so that rounding decides nothing.
@@ -100,12 +100,12 @@ def test_agrees_with_twin(seed, shape, count, share, scale, trials, slopes, thre
     image = np.where(x < 5, 10, 200).astype(np.uint8)
     parameters = {
         "sigma": 0.5,
-        "scale": scale,
-        "minimum_size": 3,
-        "tolerance": 0.8,
-        "minimum_count": count,
-        "minimum_share": share,
-        "trials": trials,
+        "k": k,
+        "min_segment": 3,
+        "plane_tolerance": 0.8,
+        "min_count": count,
+        "min_share": share,
+        "plane_iterations": plane_iterations,
         "seed": 7,
     }
     before = disparity.copy(), image.copy(), status.copy()
@@ -138,7 +138,7 @@ def test_planes_at_the_ends_of_the_search_range_fill(disparity):
 
 @pytest.mark.parametrize(("count", "expected"), [(20, 2.0), (19, hole)])
 def test_a_plane_needs_the_minimum_number_of_estimates(count, expected):
-    found = _filled_in_one_segment([2] * count, minimum_count=20)
+    found = _filled_in_one_segment([2] * count, min_count=20)
     np.testing.assert_equal(found, expected)
 
 
@@ -146,7 +146,7 @@ def test_a_plane_needs_the_minimum_number_of_estimates(count, expected):
 def test_a_plane_needs_the_minimum_share_of_the_estimates(near, expected):
     # Ten of twenty estimates are half of them. The others lie apart from each other.
     others = [5 + 3 * i * i for i in range(20 - near)]
-    found = _filled_in_one_segment([2] * near + others, SearchRange(0, 400), minimum_share=0.5)
+    found = _filled_in_one_segment([2] * near + others, SearchRange(0, 400), min_share=0.5)
     np.testing.assert_equal(found, expected)
 
 
@@ -159,5 +159,7 @@ def test_a_plane_rises_by_less_than_a_pixel_from_column_to_column(slope, expecte
     image = np.zeros(disparity.shape, np.uint8)
     status = np.where(np.isnan(disparity), occluded, matched).astype(np.uint8)
     # A level plane is near a sixth of the estimates, or a third of them.
-    filled_map, _ = segment_planes(disparity, image, SearchRange(-9, 9), status, tolerance=0.75)
+    filled_map, _ = segment_planes(
+        disparity, image, SearchRange(-9, 9), status, plane_tolerance=0.75
+    )
     np.testing.assert_allclose(filled_map[5, 5], expected, atol=1e-5)

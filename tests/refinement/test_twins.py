@@ -60,8 +60,8 @@ def voted(disparity, d, *, minimum_count, minimum_share, iterations, **arms):
     )
 
 
-def medians(disparity, d, *, size, sigma_colour, sigma_space, where):
-    chosen = (d.status != Status.MATCHED) | (where == "everywhere")
+def medians(disparity, d, *, size, sigma_colour, sigma_space, scope):
+    chosen = (d.status != Status.MATCHED) | (scope == "everywhere")
     return naive_filling.weighted_median(
         disparity, d.reference, chosen, size // 2, sigma_colour, sigma_space
     )
@@ -70,7 +70,7 @@ def medians(disparity, d, *, size, sigma_colour, sigma_space, where):
 CASES = {
     "border_fill": (
         plain,
-        {"reach": [2, 1, 25], "gate": [2.5, 0.5], "steepest": [0.3, 0.0, 5.0]},
+        {"reach": [2, 1, 25], "gate": [2.5, 0.5], "max_slope": [0.3, 0.0, 5.0]},
         lambda disparity, d, **p: naive_filling.border_fill(
             disparity, d.reference, d.search, d.status, *p.values()
         ),
@@ -78,9 +78,9 @@ CASES = {
     ),
     "discontinuity_adjustment": (
         levels_and(-1, 2, 0.25),
-        {"difference": [1, 0, 0.5, 3]},
-        lambda disparity, d, difference: naive_filling.discontinuity_adjustment(
-            disparity, d.volume.costs, d.search, difference
+        {"disparity_gap": [1, 0, 0.5, 3]},
+        lambda disparity, d, disparity_gap: naive_filling.discontinuity_adjustment(
+            disparity, d.volume.costs, d.search, disparity_gap
         ),
         None,
     ),
@@ -132,8 +132,10 @@ CASES = {
     ),
     "parabola": (
         levels_and(-1, 1, 0.3),
-        {"limit": [0.25, 0.5, 1.0]},
-        lambda disparity, d, limit: naive.parabola(disparity, d.volume.costs, d.search, limit),
+        {"max_offset": [0.25, 0.5, 1.0]},
+        lambda disparity, d, max_offset: naive.parabola(
+            disparity, d.volume.costs, d.search, max_offset
+        ),
         (1e-6, 1e-6),
     ),
     "region_voting": (
@@ -149,9 +151,9 @@ CASES = {
     ),
     "remove_speckles": (
         plain,
-        {"size": [2, 3, 1, 5, 8, 100], "difference": [1, 0, 0.5, 2.25]},
-        lambda disparity, d, size, difference: naive_filling.remove_speckles(
-            disparity, size, difference
+        {"max_speckle_size": [2, 3, 1, 5, 8, 100], "max_diff": [1, 0, 0.5, 2.25]},
+        lambda disparity, d, max_speckle_size, max_diff: naive_filling.remove_speckles(
+            disparity, max_speckle_size, max_diff
         ),
         None,
     ),
@@ -166,7 +168,7 @@ CASES = {
                 (200, 0.4),
                 (1e-3, 1e3),
             ],
-            "where": ["status", "everywhere"],
+            "scope": ["status", "everywhere"],
         },
         medians,
         None,
@@ -267,19 +269,19 @@ def test_votes_must_exceed_count_and_share(count, share, expected):
 
 
 @pytest.mark.parametrize(("first", "last"), [(98, 110), (90, 102), (100, 106), (94, 100)])
-@pytest.mark.parametrize("size", [5, 7])
-def test_surfaces_that_cross_a_strip_are_measured_as_a_whole(first, last, size):
+@pytest.mark.parametrize("max_speckle_size", [5, 7])
+def test_surfaces_that_cross_a_strip_are_measured_as_a_whole(first, last, max_speckle_size):
     """Two threads divide 200 rows at row 100, which a line of pixels crosses."""
     disparity = np.full((200, 3), hole, np.float32)
     disparity[first : last + 1, 1] = 4
     with in_threads(2):
-        checked = remove_speckles(disparity, size=size)
-    expected = disparity if last - first + 1 > size else np.full_like(disparity, hole)
+        checked = remove_speckles(disparity, max_speckle_size=max_speckle_size)
+    expected = disparity if last - first + 1 > max_speckle_size else np.full_like(disparity, hole)
     np.testing.assert_array_equal(checked, expected)
 
 
 @pytest.mark.parametrize(
-    ("costs", "limit", "expected"),
+    ("costs", "max_offset", "expected"),
     [
         ([4, 1, 1, 4], 0.5, 1.5),
         ([4, 1, 1, 4], 0.25, 1),
@@ -294,11 +296,11 @@ def test_surfaces_that_cross_a_strip_are_measured_as_a_whole(first, last, size):
     ],
 )
 @pytest.mark.parametrize("step", [1, 1 / 2, 2])
-def test_a_vertex_exactly_at_the_limit_is_accepted(costs, limit, expected, step):
+def test_a_vertex_exactly_at_the_limit_is_accepted(costs, max_offset, expected, step):
     search = SearchRange(0, 3 * step, step)
     volume = CostVolume(np.float32([[costs]]), search, 9.0)
     lowest = np.argmin(costs)
-    refined = parabola(np.float32([[lowest * step]]), volume, limit=limit)
+    refined = parabola(np.float32([[lowest * step]]), volume, max_offset=max_offset)
     assert refined[0, 0] == pytest.approx(expected * step, abs=1e-6)
 
 
@@ -311,6 +313,6 @@ def test_of_two_halves_of_equal_weight_the_lower_one_is_the_median(row, expected
     status = np.zeros_like(image)
     # At this scale, all weights are equal.
     filtered = weighted_median(
-        disparity, image, status, size=9, sigma_space=1e6, where="everywhere"
+        disparity, image, status, size=9, sigma_space=1e6, scope="everywhere"
     )
     assert (filtered == expected).all()

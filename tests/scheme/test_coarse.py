@@ -21,17 +21,17 @@ def pair(shape=(7, 10), search=SearchRange(-2, 5)):  # noqa: B008  A search is i
     return Pair(*rng.integers(0, 256, (2, *shape, 3), dtype=np.uint8), search)
 
 
-@pytest.mark.parametrize("factor", [2, 3])
+@pytest.mark.parametrize("reduction", [2, 3])
 @pytest.mark.parametrize("direction", [1, -1])
-def test_each_pixel_has_what_its_block_has(factor, direction):
+def test_each_pixel_has_what_its_block_has(reduction, direction):
     whole = pair(search=SearchRange(-2, 5, direction=direction))
-    small = PLAIN(whole.reduced(factor))
-    match = PLAIN.having(scheme=[step(coarse, factor=factor)])(whole)
+    small = PLAIN(whole.reduced(reduction))
+    match = PLAIN.having(scheme=[step(coarse, reduction=reduction)])(whole)
     assert match.search == whole.search
     assert match.levels is None
     for y, x in np.ndindex(whole.shape):
-        block = y // factor, x // factor
-        expected = small.disparity[block] * np.float32(factor)
+        block = y // reduction, x // reduction
+        expected = small.disparity[block] * np.float32(reduction)
         # Half a level beyond the ends, and no more.
         outside = not -2.5 <= expected <= 5.5 and not np.isnan(expected)
         np.testing.assert_array_equal(match.disparity[y, x], np.nan if outside else expected)
@@ -82,7 +82,7 @@ def test_a_pixel_with_an_open_cell_in_an_invalid_block_is_mismatched():
         status[0, 0] = Status.INVALID
         return replace(match, status=status)
 
-    match = coarse(solve, whole, factor=2)
+    match = coarse(solve, whole, reduction=2)
     assert (match.status[:2, :2] == Status.MISMATCHED).all()
     assert np.isnan(match.disparity[:2, :2]).all()
     assert (match.status != Status.INVALID).all()
@@ -90,7 +90,7 @@ def test_a_pixel_with_an_open_cell_in_an_invalid_block_is_mismatched():
 
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize(
-    ("search", "factor", "spacing", "expected"),
+    ("search", "reduction", "spacing", "expected"),
     [
         ((5.5, 59, 0.5), 2, None, (2.5, 29.5, 0.5)),
         ((5.5, 59, 0.5), 2, 1, (2, 30, 1)),
@@ -101,9 +101,11 @@ def test_a_pixel_with_an_open_cell_in_an_invalid_block_is_mismatched():
         ((0, 0.5, 0.5), 4, 2, (0, 2, 2)),
     ],
 )
-def test_a_smaller_pair_has_a_valid_range_of_any_step(search, factor, spacing, expected, direction):
+def test_a_smaller_pair_has_a_valid_range_of_any_step(
+    search, reduction, spacing, expected, direction
+):
     whole = pair(search=SearchRange(*search, direction))
-    assert whole.reduced(factor, spacing).search == SearchRange(*expected, direction)
+    assert whole.reduced(reduction, spacing).search == SearchRange(*expected, direction)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_a_pair_of_the_same_size_is_searched_at_the_step_of_the_scheme(search, s
         searched.append(one.search)
         return PLAIN(one)
 
-    coarse(solve, pair(search=SearchRange(*search)), factor=1, step=spacing)
+    coarse(solve, pair(search=SearchRange(*search)), reduction=1, step=spacing)
     assert searched == [SearchRange(*expected)]
 
 
@@ -134,10 +136,10 @@ def test_narrow_ranges_leave_smaller_pairs_a_level():
 
 
 def test_a_factor_of_1_is_the_pair_itself():
-    match, expected = PLAIN.having(scheme=[step(coarse, factor=1)])(pair()), PLAIN(pair())
+    match, expected = PLAIN.having(scheme=[step(coarse, reduction=1)])(pair()), PLAIN(pair())
     np.testing.assert_array_equal(match.disparity, expected.disparity)
-    with pytest.raises(ParameterError, match=r"^coarse.factor: 0 is not a whole number >= 1"):
-        coarse(PLAIN, pair(), factor=0)
+    with pytest.raises(ParameterError, match=r"^coarse.reduction: 0 is not a whole number >= 1"):
+        coarse(PLAIN, pair(), reduction=0)
 
 
 def test_the_small_pair_is_matched_once_for_both_views(monkeypatch):

@@ -66,13 +66,13 @@ def test_rounding_of_thirds_widens_a_range_by_at_most_one_level(levels):
 
 
 @settings(max_examples=30, deadline=None)
-@given(images=image_pairs(), search=searches(), levels=st.integers(1, 4), window=st.integers(1, 4))
-def test_a_margin_that_covers_the_range_changes_nothing(images, search, levels, window):
+@given(images=image_pairs(), search=searches(), octaves=st.integers(1, 4), window=st.integers(1, 4))
+def test_a_margin_that_covers_the_range_changes_nothing(images, search, octaves, window):
     pair = Pair(*images, search)
     plain = Pipeline([absolute_difference, step(box, size=3), winner_take_all, parabola])
     scheme = step(
         pyramid,
-        levels=levels,
+        octaves=octaves,
         size=window,
         margin=2.0 * (abs(search.minimum) + abs(search.maximum)),
     )
@@ -107,7 +107,7 @@ def solved_by(disparity_of):
 
 def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
     seen, solve = solved_by(lambda pair: np.full(pair.shape, pair.shape[0] / 8, np.float32))
-    found = pyramid(solve, PAIR, levels=3, margin=1.0, size=1)
+    found = pyramid(solve, PAIR, octaves=3, margin=1.0, size=1)
     # From 8 rows, where disparity 1 is found, by 16 rows, where it is 2, to 32 rows.
     assert [p.shape for p in seen] == [(8, 16), (16, 32), (32, 64)]
     assert [p.search for p in seen] == [SearchRange(0, 5), SearchRange(0, 10), SearchRange(0, 20)]
@@ -117,7 +117,7 @@ def test_each_size_is_searched_near_the_map_of_the_next_smaller_one():
         assert (seen[i].mask.high == disparity + 1).all()
     np.testing.assert_array_equal(found.disparity, np.full((32, 64), 4, np.float32))
     seen.clear()
-    pyramid(solve, PAIR, levels=1)
+    pyramid(solve, PAIR, octaves=1)
     assert seen == [PAIR]
 
 
@@ -157,7 +157,7 @@ def test_the_pairs_own_mask_is_respected():
     assert known[:, :20].max() <= 8
     # Reduced pairs keep to it as well: at half the size the masked columns are blocks of their own.
     seen, solve = solved_by(lambda pair: np.full(pair.shape, np.nan, np.float32))
-    pyramid(solve, limited, levels=2)
+    pyramid(solve, limited, octaves=2)
     np.testing.assert_array_equal(seen[0].mask.valid, valid[::2, ::2])
     assert (seen[0].mask.low[:, :30] == 1).all()
 

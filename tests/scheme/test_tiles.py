@@ -59,10 +59,10 @@ def tiled(method, **parameters):
     data=st.data(),
     images=image_pairs(),
     search=searches(),
-    size=st.integers(1, 9),
+    tile_size=st.integers(1, 9),
     overlap=st.integers(0, 3),
 )
-def test_every_pixel_sees_all_its_candidates(data, images, search, size, overlap):
+def test_every_pixel_sees_all_its_candidates(data, images, search, tile_size, overlap):
     """Candidates of a pixel lie in its tile wherever it stands, so that a method of single pixels finds what it finds in the whole pair."""
     shape = images[0].shape[:2]
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -77,7 +77,10 @@ def test_every_pixel_sees_all_its_candidates(data, images, search, size, overlap
         )
     )
     pair = Pair(*images, search, mask)
-    whole, match = POINTS(pair), tiled(POINTS, size=size, overlap=overlap, factor=1)(pair)
+    whole, match = (
+        POINTS(pair),
+        tiled(POINTS, tile_size=tile_size, overlap=overlap, reduction=1)(pair),
+    )
     # The vertex of a parabola counts from another column there, and is rounded to float32 where it lies: some 1e-7 of the disparities, up to 10.
     np.testing.assert_allclose(match.disparity, whole.disparity, rtol=0, atol=2e-6)
     np.testing.assert_array_equal(match.status, whole.status)
@@ -99,7 +102,7 @@ def test_the_confidence_map_shows_the_difference_between_overlapping_tiles():
     _, solve = solved_by(disparity_of)
     # The tiles decide columns 0 to 4 and 5 to 9 and contain columns 0 to 5 and 4 to 9. The
     # second tile contains three more columns on the left for its candidates.
-    match = tiles(solve, pair, size=5, overlap=1, factor=1)
+    match = tiles(solve, pair, tile_size=5, overlap=1, reduction=1)
     assert match.disparity[3].tolist() == [6] * 5 + [9] * 5
     difference = match.confidence["tiles"]
     assert difference[3].tolist() == [0, 0, 0, 0, -3, -3, 0, 0, 0, 0]
@@ -114,7 +117,9 @@ def test_nobody_is_sure_of_what_has_no_estimate():
         SearchRange(0, 3),
         SearchMask(valid=rng.random((6, 30)) < 0.8),
     )
-    match = tiled(POINTS.having(confidence=matching_score), size=10, overlap=2, factor=1)(pair)
+    match = tiled(POINTS.having(confidence=matching_score), tile_size=10, overlap=2, reduction=1)(
+        pair
+    )
     unknown = np.isnan(match.disparity)
     assert set(match.confidence) == {"matching_score", "tiles"}
     for values in match.confidence.values():
@@ -130,7 +135,7 @@ def test_each_tile_is_searched_where_the_small_map_has_found_something():
         np.where((np.arange(32) < 22) | (np.arange(8)[:, None] < 1), 10, np.nan),
     )
     seen, solve = solved_by(lambda part: small if part.shape == small.shape else 3)
-    match = tiles(solve, pair, size=21, overlap=0, factor=2, margin=2.0)
+    match = tiles(solve, pair, tile_size=21, overlap=0, reduction=2, margin=2.0)
     assert seen[0].shape == (8, 32)
     # 2 * 3 - 2 to 2 * 3 + 2; from there to 2 * 10 + 2, the match image moved by 4; all of the range, where less than a quarter is known.
     assert [(one.search.minimum, one.search.maximum) for one in seen[1:]] == [
@@ -190,7 +195,7 @@ def test_pixels_outside_the_target_image_widen_no_search_range(direction, sign):
     pairs, solve = solved_with_reduced_map(
         np.where(unmatched, np.nan, np.full((8, 32), 12.0 * sign))
     )
-    tiles(solve, pair, size=16, overlap=0, factor=2, margin=2.0)
+    tiles(solve, pair, tile_size=16, overlap=0, reduction=2, margin=2.0)
     ranges = [columns_and_search(part, pair)[1] for part in pairs[1:]][:: direction * sign]
     narrow = sorted((sign * 22, sign * 26))
     assert [(search.minimum, search.maximum) for search in ranges] == [tuple(narrow)] * 3 + [
@@ -206,7 +211,7 @@ def test_a_tile_of_occluded_pixels_contains_the_occluding_surface(direction):
     background = np.where((columns >= 34) & (columns < 50), np.nan, 4.0)
     reduced_map = np.where((columns >= 50) & (columns < 70), 20.0, background)
     pairs, solve = solved_with_reduced_map(np.broadcast_to(reduced_map, (8, 80)))
-    tiles(solve, pair, size=20, overlap=0, factor=2, margin=0.0)
+    tiles(solve, pair, tile_size=20, overlap=0, reduction=2, margin=0.0)
     # Columns 80 to 99 are occluded. They are searched from 2 * 4 to 2 * 20.
     middle_tile = pairs[1:][::direction][4]
     middle_columns, search = columns_and_search(middle_tile, pair)
@@ -232,7 +237,7 @@ def test_invalid_pixels_widen_no_search_range():
             FOUND, disparity=np.zeros(part.shape, np.float32), status=np.zeros(part.shape, np.uint8)
         )
 
-    tiles(solve, pair, size=32, overlap=0, factor=2, margin=2.0)
+    tiles(solve, pair, tile_size=32, overlap=0, reduction=2, margin=2.0)
     ranges = [(part.search.minimum, part.search.maximum) for part in pairs[1:]]
     # The first tile has invalid pixels only. The second tile begins 8 columns further left.
     assert ranges == [(0, 40), (0, 4)]
@@ -255,7 +260,7 @@ def test_a_tile_is_searched_at_disparities_of_blocks_that_it_contains_in_part(
     blocks = np.full((3, 3), 1.0)
     blocks[(border_block, slice(None))[:: 1 if axis == 0 else -1]] = 4
     pairs, solve = solved_with_reduced_map(blocks)
-    tiles(solve, pair, size=11, overlap=0, factor=4, margin=2.0)
+    tiles(solve, pair, tile_size=11, overlap=0, reduction=4, margin=2.0)
     assert (pairs[1].search.minimum, pairs[1].search.maximum) == (2, 18)
 
 
@@ -315,7 +320,7 @@ def test_a_tile_that_is_too_large_is_divided_down_to_sixteen_rows(monkeypatch, r
     unshown = np.full((rows, 30), 2, np.float32)
     holes = np.full_like(unshown, np.nan)
     surfaces = _Surfaces(unshown, unshown, holes, np.ones(unshown.shape, bool))
-    planner = _TileDivider(pair, surfaces, overlap=0, factor=1, margin=0.0, most_cells=1)
+    planner = _TileDivider(pair, surfaces, overlap=0, reduction=1, margin=0.0, most_cells=1)
     whole_rows = _Span(slice(0, rows), slice(0, rows), slice(0, rows))
     columns = _Span(slice(0, 30), slice(0, 30), slice(0, 30))
     assert len(planner.parts_of(whole_rows, columns)) == parts
@@ -338,15 +343,15 @@ def wide_searches(draw):
 
 
 @settings(max_examples=100, deadline=None)
-@given(search=wide_searches(), size=st.integers(1, 20))
-def test_border_tiles_contain_the_rivals_of_wrong_correspondences(search, size):
+@given(search=wide_searches(), tile_size=st.integers(1, 20))
+def test_border_tiles_contain_the_rivals_of_wrong_correspondences(search, tile_size):
     """A pixel x may be confused with each candidate x'. All pixels that have x' as candidate
     and lie further inwards must be in the tile if x may lie outside the target image.
     """
     width = 40
     pair = pair_of_columns(1, width, search)
     pairs, solve = solved_by(lambda part: 0)
-    tiles(solve, pair, size=size, overlap=0, factor=1)
+    tiles(solve, pair, tile_size=tile_size, overlap=0, reduction=1)
     near, far = sorted(
         search.direction * disparity for disparity in (search.minimum, search.maximum)
     )
@@ -364,32 +369,34 @@ def test_border_tiles_contain_the_rivals_of_wrong_correspondences(search, size):
 @settings(max_examples=100, deadline=None)
 @given(
     search=wide_searches(),
-    size=st.integers(4, 40),
+    tile_size=st.integers(4, 40),
     overlap=st.integers(0, 8),
-    factor=st.sampled_from([2, 4, 3]),
+    reduction=st.sampled_from([2, 4, 3]),
     margin=st.sampled_from([0, 1.7, 6]),
     seed=st.integers(0, 99),
     end=st.sampled_from(["minimum", "maximum"]),
 )
 def test_tiles_have_levels_of_the_whole_range_and_the_surfaces_of_the_reduced_pair(
-    search, size, overlap, factor, margin, seed, end
+    search, tile_size, overlap, reduction, margin, seed, end
 ):
     """Ranges may begin between pixels, below 0, and have steps of several pixels."""
     rng = np.random.default_rng(seed)
     shape = rows, width = 30, 48
     pair = pair_of_columns(rows, width, search)
-    reduced_shape = tuple(-(-length // factor) for length in shape)
-    surfaces = rng.uniform(search.minimum, search.maximum, 3) / factor
+    reduced_shape = tuple(-(-length // reduction) for length in shape)
+    surfaces = rng.uniform(search.minimum, search.maximum, 3) / reduction
     surfaces[rng.random(3) < 0.3] = np.nan
     bounds = np.sort(rng.integers(0, reduced_shape[1], 2))
     reduced_map = np.broadcast_to(
         surfaces[np.searchsorted(bounds, np.arange(reduced_shape[1]))], reduced_shape
     )
     pairs, solve = solved_with_reduced_map(reduced_map, end)
-    match = tiles(solve, pair, size=size, overlap=overlap, factor=factor, margin=margin)
+    match = tiles(
+        solve, pair, tile_size=tile_size, overlap=overlap, reduction=reduction, margin=margin
+    )
 
     # Each pixel has the end of its tile's range as its disparity.
-    surface = factor * reduced_map[0, np.arange(width) // factor]
+    surface = reduction * reduced_map[0, np.arange(width) // reduction]
     ends_of_tiles = match.disparity[0, np.isfinite(surface)]
     surface = surface[np.isfinite(surface)]
     if end == "minimum":
@@ -398,7 +405,7 @@ def test_tiles_have_levels_of_the_whole_range_and_the_surfaces_of_the_reduced_pa
         assert (ends_of_tiles >= np.minimum(surface + margin, search.disparities[-1]) - 1e-4).all()
 
     rows_of_largest, columns_of_largest = of(tiles).memory(
-        shape, search, size=size, overlap=overlap, factor=factor, margin=margin
+        shape, search, tile_size=tile_size, overlap=overlap, reduction=reduction, margin=margin
     )
     for part in pairs[1:]:
         tile_search = columns_and_search(part, pair)[1]
@@ -421,7 +428,7 @@ def test_chance_matches_of_the_small_map_widen_no_search(width, most):
     disparity[8, 20 : 20 + width] = 30
     disparity[0, 0] = np.nan
     seen, solve = solved_by(lambda part: disparity if part.shape == (150, 150) else 5)
-    tiles(solve, pair, factor=2, margin=0.0)  # 150x150 pixels: surfaces of up to 5 are none
+    tiles(solve, pair, reduction=2, margin=0.0)  # 150x150 pixels: surfaces of up to 5 are none
     assert (seen[1].search.minimum, seen[1].search.maximum) == (10, most)
 
 
@@ -429,7 +436,7 @@ def test_the_range_of_a_tile_begins_at_a_whole_pixel():
     """As that of the whole pair does, on which an optimizer may rely that takes whole levels first."""
     pair = Pair(*np.zeros((2, 16, 16), np.uint8), SearchRange(0, 40, 0.5))
     seen, solve = solved_by(lambda part: 6.25)
-    tiles(solve, pair, factor=2, margin=1.0)
+    tiles(solve, pair, reduction=2, margin=1.0)
     assert seen[1].search == SearchRange(11, 14, 0.5)
 
 
@@ -437,7 +444,7 @@ def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     method = Pipeline(["census", "semi_global"])
     shape, search = (4000, 6000), SearchRange(0, 255)
     whole = peak_memory([method], shape, search)
-    parts = peak_memory([tiled(method, size=1000, overlap=64)], shape, search)
+    parts = peak_memory([tiled(method, tile_size=1000, overlap=64)], shape, search)
     # A tile has 1000 + 128 rows and 1000 + 128 + 255 columns, since its candidates may lie up to 255 columns to the left, and some for rounding.
     assert parts / whole == pytest.approx(1128 * 1386 / (4000 * 6000), rel=1e-6)
 
@@ -446,7 +453,7 @@ def test_what_does_not_fit_is_told_which_tiles_would():
     """A graph cut holds three volumes: 276 MB of 1200x1200 pixels and 16 levels; in two by two tiles 87 MB, of 664x682 pixels each."""
     scene = Scene.from_images(*np.zeros((2, 1200, 1200), np.uint8), (0, 15))
     [result] = run("gc", scenes=scene, memory=100_000_000)
-    assert result.error.endswith(", or tiles: --set 'scheme=[{use: tiles, size: 768}]'")
+    assert result.error.endswith(", or tiles: --set 'scheme=[{use: tiles, tile_size: 768}]'")
     [result] = run("gc", scenes=scene, memory=10_000)
     assert result.error.endswith("use fewer levels or smaller images")
 
@@ -460,7 +467,7 @@ def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
         match=r"planes: 320x240 pixels and 32 levels are matched in tiles of 1024 pixels",
     ):
         [found] = run("sgm", scenes="synthetic/planes")
-    assert (found.parameters["scheme.use"], found.parameters["scheme.tiles.size"]) == (
+    assert (found.parameters["scheme.use"], found.parameters["scheme.tiles.tile_size"]) == (
         "tiles",
         1024,
     )
@@ -470,7 +477,7 @@ def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
     assert found.id != whole[0].id
     # Too little memory changes no number: it is refused, with the tiles that would do.
     [refused] = run("sgm", scenes="synthetic/planes", memory=20_000_000)
-    assert "--set 'scheme=[{use: tiles, size: 1" in refused.error
+    assert "--set 'scheme=[{use: tiles, tile_size: 1" in refused.error
     assert refused.id == found.id
 
 
@@ -479,21 +486,26 @@ def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
     [("sgm", True), ("fine", True), ("window", False), ("sgbm", False), ("tiles", False)],
 )
 def test_only_what_holds_whole_volumes_needs_tiles(name, parts):
-    method = tiled(load("sgm").pipeline, size=300) if name == "tiles" else load(name).pipeline
+    method = tiled(load("sgm").pipeline, tile_size=300) if name == "tiles" else load(name).pipeline
     assert (of_large_pair(method, (1900, 2900), SearchRange(0, 279)) is not method) == parts
     assert of_large_pair(method, (1000, 1400), SearchRange(0, 191)) is method
 
 
 @settings(max_examples=25, deadline=None)
 @given(
-    search=searches(), size=st.integers(1, 20), overlap=st.integers(0, 3), far=st.integers(-30, 30)
+    search=searches(),
+    tile_size=st.integers(1, 20),
+    overlap=st.integers(0, 3),
+    far=st.integers(-30, 30),
 )
-def test_no_tile_is_larger_than_the_estimate_says(search, size, overlap, far):
+def test_no_tile_is_larger_than_the_estimate_says(search, tile_size, overlap, far):
     search = replace(search, minimum=search.minimum + far, maximum=search.maximum + far)
     seen, solve = solved_by(lambda part: 0)
     pair = Pair(*np.zeros((2, 13, 40), np.uint8), search)
-    tiles(solve, pair, size=size, overlap=overlap, factor=1)
-    largest = of(tiles).memory(pair.shape, search, size=size, overlap=overlap, factor=1, margin=0)
+    tiles(solve, pair, tile_size=tile_size, overlap=overlap, reduction=1)
+    largest = of(tiles).memory(
+        pair.shape, search, tile_size=tile_size, overlap=overlap, reduction=1, margin=0
+    )
     assert all(one.shape[0] <= largest[0] and one.shape[1] <= largest[1] for one in seen)
 
 
@@ -503,7 +515,9 @@ def test_memory_and_messages_of_all_tiles_are_told():
     _, third = solved_by(lambda part: 0, memory=50.0, messages="50")
     one_after_the_other = iter([first, second, third])
     pair = Pair(*np.zeros((2, 13, 60), np.uint8), SearchRange(0, 3))
-    match = tiles(lambda part: next(one_after_the_other)(part), pair, size=20, overlap=0, factor=1)
+    match = tiles(
+        lambda part: next(one_after_the_other)(part), pair, tile_size=20, overlap=0, reduction=1
+    )
     assert (match.memory, match.messages) == (99, "99\n50")
 
 
@@ -546,7 +560,7 @@ def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():
     disparity[8, 20:25] = 30
     disparity[0, 0] = np.nan
     seen, solve = solved_by(lambda part: disparity if part.shape == (150, 150) else 5)
-    tiles(solve, pair, size=256, overlap=0, factor=2, margin=0.0)
+    tiles(solve, pair, tile_size=256, overlap=0, reduction=2, margin=0.0)
     assert (seen[1].search.minimum, seen[1].search.maximum) == (10, 60)
 
 
@@ -554,7 +568,7 @@ def test_tile_borders_are_no_worse_than_the_whole(data):
     """Errors along the borders alone: within half a point of the whole's own there, which is 21 of 4,296 pixels."""
     scene = load_scene("teddy", data=data)
     method = load("sgm").pipeline
-    whole, match = method(scene).disparity, tiled(method, size=150)(scene).disparity
+    whole, match = method(scene).disparity, tiled(method, tile_size=150)(scene).disparity
     rows, columns = scene.reference.shape[:2]
     near = np.zeros((rows, columns), bool)
     for length, axis in ((rows, 0), (columns, 1)):
@@ -567,7 +581,7 @@ def test_tile_borders_are_no_worse_than_the_whole(data):
     assert judged.sum() > 4000
     assert wrong[1] <= wrong[0] + 0.5
     # Tiles that see nothing beyond their own pixels show seams.
-    alone = tiled(method, size=150, overlap=0)(scene).disparity
+    alone = tiled(method, tile_size=150, overlap=0)(scene).disparity
     assert 100 * np.mean(~(np.abs(alone - scene.truth) <= 1)[judged]) > wrong[0] + 0.5
 
 
@@ -592,7 +606,7 @@ def test_occluded_tiles_are_not_marked_as_matched_with_wrong_disparities(data, d
     pair = Pair(*images, SearchRange(12, 272, direction=direction))
 
     # The tiles have about 160 columns, so that one of them is occluded completely.
-    match = tiled(load("sgm").pipeline, size=160, overlap=32)(pair)
+    match = tiled(load("sgm").pipeline, tile_size=160, overlap=32)(pair)
     occluded = np.s_[:, start - 240 : start]
     status = match.status[:, ::direction][occluded]
     disparity = match.disparity[:, ::direction][occluded]

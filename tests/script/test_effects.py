@@ -41,8 +41,8 @@ EXAMPLES = {
         (1.0, 200.0),
     ),
     ("refinement", "confidence_filter", "fraction"): (
-        {"threshold": 1.5},
-        {"threshold": None},
+        {"min_confidence": 1.5},
+        {"min_confidence": None},
         (0.1, 0.6),
     ),
 }

@@ -50,7 +50,7 @@ def test_a_long_line_of_parameters():
         },
         "aggregation": [{"use": "min_filter", "size": 5}],
         "optimization": {"use": "winner_take_all"},
-        "refinement": [{"use": "parabola", "limit": 1.0}],
+        "refinement": [{"use": "parabola", "max_offset": 1.0}],
         "evaluation": {
             "protocol": {
                 "base": "taxonomy2002",

@@ -17,12 +17,12 @@ POTTS = {"use": "potts", "weight": 1, "gradient_threshold": 5, "gradient_penalty
 CUT = {"use": "graph_cut", "move": "swap", "order": "random", "iterations": 100}
 ANNEALING = {
     "use": "simulated_annealing",
-    "rule": "full_gibbs",
+    "sampler": "full_gibbs",
     "start_temperature": 10,
     "end_temperature": 0.01,
     "schedule": "linear",
     "iterations": 100,
-    "visiting": "random",
+    "order": "random",
 }
 
 
@@ -59,7 +59,7 @@ WITH_EFFECT = {
     "aggr_iter": (3, window(iterations=3)),
     "aggr_minfilter": (2, {"aggregation": [BOX, {"use": "min_filter", "size": 2}]}),
     "opt_fn": (3, {"smoothness": POTTS, "optimization": {"use": "scanline_optimization"}}),
-    "refine_subpix": (1, {"refinement": [{"use": "parabola", "limit": 1.0}]}),
+    "refine_subpix": (1, {"refinement": [{"use": "parabola", "max_offset": 1.0}]}),
 }
 """A value of each parameter with an effect by itself, and the keys that it changes."""
 
@@ -107,9 +107,9 @@ WITH_OTHER_PARAMETERS = [
     ({"opt_fn": 4}, "opt_grad_penalty", 7, ("smoothness", POTTS | {"gradient_penalty": 7})),
     ({"opt_fn": 4}, "opt_max_iter", 7, ("optimization", CUT | {"iterations": 7})),
     ({"opt_fn": 4}, "opt_random", 0, ("optimization", CUT | {"order": "fixed"})),
-    ({"opt_fn": 5}, "opt_random", 0, ("optimization", ANNEALING | {"visiting": "raster"})),
+    ({"opt_fn": 5}, "opt_random", 0, ("optimization", ANNEALING | {"order": "raster"})),
     ({"opt_fn": 5}, "opt_max_iter", 7, ("optimization", ANNEALING | {"iterations": 7})),
-    ({"opt_fn": 5}, "opt_sa_var", 1, ("optimization", ANNEALING | {"rule": "metropolis"})),
+    ({"opt_fn": 5}, "opt_sa_var", 1, ("optimization", ANNEALING | {"sampler": "metropolis"})),
     ({"opt_fn": 5}, "opt_sa_start_T", 7, ("optimization", ANNEALING | {"start_temperature": 7})),
     ({"opt_fn": 5}, "opt_sa_end_T", 7, ("optimization", ANNEALING | {"end_temperature": 7})),
     (
@@ -201,7 +201,7 @@ def test_holes_of_dynamic_programming_are_filled_from_the_left():
     assert script["optimization"] == {"use": "dynamic_programming", "occlusion_cost": 20}
     assert script["refinement"] == [
         {"use": "fill_occlusions", "rule": "left"},
-        {"use": "parabola", "limit": 1.0},
+        {"use": "parabola", "max_offset": 1.0},
     ]
 
 

@@ -51,7 +51,7 @@ def _typed(values):
 
 def test_all_parameters_stand_under_dotted_names():
     [run] = load(
-        {**WINDOW, "search": {"step": 0.5}, "refinement": {"use": "parabola", "limit": 1}}
+        {**WINDOW, "search": {"step": 0.5}, "refinement": {"use": "parabola", "max_offset": 1}}
     ).settings
     assert _typed(run.parameters) == _typed(
         {
@@ -64,7 +64,7 @@ def test_all_parameters_stand_under_dotted_names():
             **{f"aggregation.box.{name}": value for name, value in BOX.items()},
             "optimization.use": "winner_take_all",
             "refinement.use": "parabola",
-            "refinement.parabola.limit": 1.0,
+            "refinement.parabola.max_offset": 1.0,
         }
     )
 

@@ -35,7 +35,7 @@ FORMATS = [
     ("results", "--format", "csv"),
     ("results", "--format", "markdown"),
     ("results", "--format", "latex"),
-    ("results", "--group", "scene"),
+    ("results", "--group-by", "scene"),
     ("results",),
     ("rank",),
 ]

@@ -154,7 +154,7 @@ def test_a_stopped_match_goes_on_with_the_tiles_that_are_left(tmp_path, registry
             raise ValueError("stopped")
         return disparity
 
-    tiles = {"use": "tiles", "size": 150, "overlap": 8, "factor": 1}
+    tiles = {"use": "tiles", "tile_size": 150, "overlap": 8, "reduction": 1}
     script = {"include": "window", "refinement": ["failing"], "scheme": tiles}
     images = load_scene("synthetic/planes").reference, load_scene("synthetic/planes").match
     parts = tmp_path / "out" / "parts" / "code"
