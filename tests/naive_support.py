@@ -11,17 +11,17 @@ def colour(image, y, x):
     return np.atleast_1d(image[y, x]).astype(float)
 
 
-def arm(image, y, x, step, length, threshold, far, far_threshold):
-    """How many pixels beside a pixel belong to it, in one direction."""
+def arm(image, y, x, step, max_arm, tau, far_arm, tau_far):
+    """Count the pixels of the arm of a pixel in one direction."""
     rows, columns = image.shape[:2]
     reached = 0
-    for i in range(1, length):
+    for i in range(1, max_arm):
         v, u = y + i * step[0], x + i * step[1]
         if not (0 <= v < rows and 0 <= u < columns):
             break
         own = np.abs(colour(image, v, u) - colour(image, y, x)).max()
         previous = np.abs(colour(image, v, u) - colour(image, v - step[0], u - step[1])).max()
-        if own >= threshold or previous >= threshold or (i > far and own >= far_threshold):
+        if own >= tau or previous >= tau or (i > far_arm and own >= tau_far):
             break
         reached = i
     return reached
@@ -46,15 +46,15 @@ def cross_based(
     match,
     is_open,
     *,
-    length,
-    threshold,
-    far,
-    far_threshold,
+    max_arm,
+    tau,
+    far_arm,
+    tau_far,
     views,
     iterations,
 ):
     """Costs; `is_open`: the cells that no mask closes."""
-    limits = (length, threshold, far, far_threshold)
+    limits = (max_arm, tau, far_arm, tau_far)
     ours, theirs = arms(reference, *limits), arms(match, *limits)
     columns = costs.shape[1]
     seen = naive.inside(columns, search)
