@@ -142,7 +142,7 @@ def lab(image):
 
 
 def support_weights(
-    costs, search, outside, reference, match, is_open, *, size, colour_scale, space_scale, views
+    costs, search, outside, reference, match, is_open, *, size, gamma_c, gamma_p, views
 ):
     """Costs; `is_open`: the cells that no mask closes."""
     left, right = lab(reference), lab(match)
@@ -167,11 +167,11 @@ def support_weights(
         for v in range(max(y - radius, 0), min(y + radius + 1, rows)):
             for u in range(max(x - radius, 0), min(x + radius + 1, columns)):
                 if seen[u, k] and is_open[v, u, k]:
-                    far = math.hypot(v - y, u - x) / space_scale
-                    weight = math.exp(-math.dist(left[y, x], left[v, u]) / colour_scale - far)
+                    far = math.hypot(v - y, u - x) / gamma_p
+                    weight = math.exp(-math.dist(left[y, x], left[v, u]) / gamma_c - far)
                     if views == "both":
                         weight *= math.exp(
-                            -math.dist(at(y, x - shift), at(v, u - shift)) / colour_scale - far
+                            -math.dist(at(y, x - shift), at(v, u - shift)) / gamma_c - far
                         )
                     totals.append(weight)
                     sums.append(weight * float(costs[v, u, k]))
@@ -197,7 +197,7 @@ def spanning_tree(image):
     return tree
 
 
-def minimum_spanning_tree(costs, image, *, scale):
+def minimum_spanning_tree(costs, image, *, sigma):
     """Means over all pixels, weighted by the way to each through the tree."""
     tree = spanning_tree(image)
     result = np.empty(costs.shape)
@@ -208,7 +208,7 @@ def minimum_spanning_tree(costs, image, *, scale):
             for q in set(tree[p]) - set(far):
                 far[q] = far[p] + tree[p][q]
                 front.append(q)
-        weights = {p: math.exp(-far[p] / scale) for p in far}
+        weights = {p: math.exp(-far[p] / sigma) for p in far}
         for k in range(costs.shape[2]):
             chosen = [w * float(costs[*p, k]) for p, w in weights.items()]
             result[*start, k] = math.fsum(chosen) / math.fsum(weights.values())

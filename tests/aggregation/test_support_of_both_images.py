@@ -32,12 +32,12 @@ CASES = {
     support_weights: (
         {
             "size": [5, 3, 19],
-            "colour_scale": [5.0, 40.0, 1e6, 0.5],
-            "space_scale": [17.5, 1.0, 1e6],
+            "gamma_c": [5.0, 40.0, 1e6, 0.5],
+            "gamma_p": [17.5, 1.0, 1e6],
             "views": ["both", "reference"],
         },
         8,
-        # Colours of up to 100 are rounded by 4e-6, which a scale of 0.5 makes 2e-5 of a weight; it is less than a share of all costs.
+        # Colours of up to 100 are rounded by 4e-6, which a gamma_c of 0.5 makes 2e-5 of a weight; it is less than a share of all costs.
         lambda **_: (1e-4, 1e-4),
     ),
 }
