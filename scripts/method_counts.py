@@ -201,16 +201,16 @@ def percentages_of_ad_census() -> dict[str, Any]:
     """Measure `ad_census` on Middlebury v2, and two versions with fewer errors."""
     both_views = {
         "use": "cross_based",
-        "length": 34,
-        "threshold": 20,
-        "far": 17,
-        "far_threshold": 6,
+        "max_arm": 34,
+        "tau": 20,
+        "far_arm": 17,
+        "tau_far": 6,
         "views": "both",
     }
     aggregation = [{**both_views, "iterations": 1}]
     refinement = [
         {"use": "left_right_check", "tolerance": 0},
-        {"use": "region_voting", "minimum_count": 20, "minimum_share": 0.4, "iterations": 5},
+        {"use": "region_voting", "min_count": 20, "min_share": 0.4, "iterations": 5},
         "segment_planes",
         {"use": "interpolate", "rule": "mei"},
         "discontinuity_adjustment",

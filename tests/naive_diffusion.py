@@ -54,9 +54,9 @@ def membrane(costs, iterations, rate, beta):
     return costs
 
 
-def bayesian(costs, iterations, scale, mu, sigma, epsilon):
+def bayesian(costs, iterations, factor, mu, sigma, epsilon):
     """Steps of Bayesian diffusion, in float64, with the whole table of the prior."""
-    data = scale * costs.astype(np.float64)
+    data = factor * costs.astype(np.float64)
     levels = costs.shape[2]
     prior = np.array(
         [

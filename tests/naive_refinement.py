@@ -163,10 +163,8 @@ def plane_smooth(disparity, image, size, final_size, gate, gamma_c, ridge):
     return smooth
 
 
-def region_voting(
-    disparity, image, search, status, minimum_count, minimum_share, iterations, limits
-):
-    """`limits`: of the arms, as `naive_support.arms` takes them."""
+def region_voting(disparity, image, search, status, min_count, min_share, iterations, limits):
+    """Fill pixels by votes; `limits` are the limits of `naive_support.arms`."""
     arms = naive_support.arms(image, *limits)
     filled, told = disparity.copy(), status.copy()
     for _ in range(iterations):
@@ -184,8 +182,8 @@ def region_voting(
             for level in sorted(votes):
                 if (
                     votes[level] == max(votes.values())
-                    and total > minimum_count
-                    and votes[level] > minimum_share * total
+                    and total > min_count
+                    and votes[level] > min_share * total
                 ):
                     filled[y, x], told[y, x] = search.minimum + level * search.step, 3
                     break

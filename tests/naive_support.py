@@ -11,17 +11,17 @@ def colour(image, y, x):
     return np.atleast_1d(image[y, x]).astype(float)
 
 
-def arm(image, y, x, step, length, threshold, far, far_threshold):
-    """How many pixels beside a pixel belong to it, in one direction."""
+def arm(image, y, x, step, max_arm, tau, far_arm, tau_far):
+    """Count the pixels of the arm of a pixel in one direction."""
     rows, columns = image.shape[:2]
     reached = 0
-    for i in range(1, length):
+    for i in range(1, max_arm):
         v, u = y + i * step[0], x + i * step[1]
         if not (0 <= v < rows and 0 <= u < columns):
             break
         own = np.abs(colour(image, v, u) - colour(image, y, x)).max()
         previous = np.abs(colour(image, v, u) - colour(image, v - step[0], u - step[1])).max()
-        if own >= threshold or previous >= threshold or (i > far and own >= far_threshold):
+        if own >= tau or previous >= tau or (i > far_arm and own >= tau_far):
             break
         reached = i
     return reached
@@ -46,15 +46,15 @@ def cross_based(
     match,
     is_open,
     *,
-    length,
-    threshold,
-    far,
-    far_threshold,
+    max_arm,
+    tau,
+    far_arm,
+    tau_far,
     views,
     iterations,
 ):
     """Costs; `is_open`: the cells that no mask closes."""
-    limits = (length, threshold, far, far_threshold)
+    limits = (max_arm, tau, far_arm, tau_far)
     ours, theirs = arms(reference, *limits), arms(match, *limits)
     columns = costs.shape[1]
     seen = naive.inside(columns, search)
@@ -142,7 +142,7 @@ def lab(image):
 
 
 def support_weights(
-    costs, search, outside, reference, match, is_open, *, size, colour_scale, space_scale, views
+    costs, search, outside, reference, match, is_open, *, size, gamma_c, gamma_p, views
 ):
     """Costs; `is_open`: the cells that no mask closes."""
     left, right = lab(reference), lab(match)
@@ -167,11 +167,11 @@ def support_weights(
         for v in range(max(y - radius, 0), min(y + radius + 1, rows)):
             for u in range(max(x - radius, 0), min(x + radius + 1, columns)):
                 if seen[u, k] and is_open[v, u, k]:
-                    far = math.hypot(v - y, u - x) / space_scale
-                    weight = math.exp(-math.dist(left[y, x], left[v, u]) / colour_scale - far)
+                    far = math.hypot(v - y, u - x) / gamma_p
+                    weight = math.exp(-math.dist(left[y, x], left[v, u]) / gamma_c - far)
                     if views == "both":
                         weight *= math.exp(
-                            -math.dist(at(y, x - shift), at(v, u - shift)) / colour_scale - far
+                            -math.dist(at(y, x - shift), at(v, u - shift)) / gamma_c - far
                         )
                     totals.append(weight)
                     sums.append(weight * float(costs[v, u, k]))
@@ -197,7 +197,7 @@ def spanning_tree(image):
     return tree
 
 
-def minimum_spanning_tree(costs, image, *, scale):
+def minimum_spanning_tree(costs, image, *, sigma):
     """Means over all pixels, weighted by the way to each through the tree."""
     tree = spanning_tree(image)
     result = np.empty(costs.shape)
@@ -208,7 +208,7 @@ def minimum_spanning_tree(costs, image, *, scale):
             for q in set(tree[p]) - set(far):
                 far[q] = far[p] + tree[p][q]
                 front.append(q)
-        weights = {p: math.exp(-far[p] / scale) for p in far}
+        weights = {p: math.exp(-far[p] / sigma) for p in far}
         for k in range(costs.shape[2]):
             chosen = [w * float(costs[*p, k]) for p, w in weights.items()]
             result[*start, k] = math.fsum(chosen) / math.fsum(weights.values())

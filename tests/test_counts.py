@@ -238,8 +238,8 @@ def fixed_parameters() -> Sequence[str]:
     window = parameters_of("costs", "ad_truncated_window")["absolute_difference.truncation"]
     paths = parameters_of("costs", "ad_truncated_paths")["absolute_difference.truncation"]
     assert window == paths
-    study = parameters_of("aggregation", "support_weights")["support_weights.colour_scale"]
-    built_in = parameters_of_setting(load("support_weights").only)["support_weights.colour_scale"]
+    study = parameters_of("aggregation", "support_weights")["support_weights.gamma_c"]
+    built_in = parameters_of_setting(load("support_weights").only)["support_weights.gamma_c"]
     views = {
         "study": parameters_of("aggregation", "cross_based")["cross_based.views"],
         "built_in": parameters_of_setting(load("ad_census").only)["cross_based.views"],
@@ -407,7 +407,7 @@ CLAIMS = (
     Claim("docs/photographs.md", r"the truth of all (\w+) pairs", lambda: [study_groups()[1]]),
     Claim(
         "docs/photographs.md",
-        r"cuts differences at (\d+) in all comparisons.* has a `colour_scale` of (\d+), where the built-in script "
+        r"cuts differences at (\d+) in all comparisons.* has a `gamma_c` of (\d+), where the built-in script "
         r"`support_weights` has (\d+)\. `cross_based` takes regions from ([\w ]+), where the built-in script `ad_census` "
         r"takes those of ([\w ]+)\.",
         fixed_parameters,

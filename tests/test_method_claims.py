@@ -372,8 +372,8 @@ def test_support_weights_are_compared_with_the_figures_of_their_sources():
     assert_printed(
         page,
         "with 5 error rates (Kostliva et al. 2007) on tsukuba, venus, teddy and cones rise from N, N, N and N to N, N, N and N.",
-        *golden("support_weights", "colour_scale: 10").values(),
-        *golden("support_weights", "colour_scale: 5").values(),
+        *golden("support_weights", "gamma_c: 10").values(),
+        *golden("support_weights", "gamma_c: 5").values(),
     )
     percentage, seconds = results_row("middlebury_v2", "support_weights")
     filter_percentage, filter_seconds = results_row("middlebury_v2", "cost_filter")

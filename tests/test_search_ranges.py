@@ -143,9 +143,9 @@ def test_a_minimum_between_the_levels_of_the_grid_is_refused(minimum, spacing):
 
 PARAMETERS = {
     # Supports that adapt to the image are too small on this texture, or leave the bands.
-    "cross_based": {"threshold": 200.0, "far_threshold": 200.0, "length": 5},
+    "cross_based": {"tau": 200.0, "tau_far": 200.0, "max_arm": 5},
     "guided_filter": {"size": 7, "epsilon": 0.1},
-    "minimum_spanning_tree": {"scale": 5.0},
+    "minimum_spanning_tree": {"sigma": 5.0},
     # Windows as large as the bands would see two disparities.
     "patch_match": {"size": 7, "iterations": 8, "gamma": 100.0},
     "opencv_bm": {"size": 9},

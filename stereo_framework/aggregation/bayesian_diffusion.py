@@ -36,10 +36,10 @@ def bayesian_diffusion(
     partial: CostVolume | None = None,
     *,
     iterations: PositiveInt = 1000,
-    cost_scale: Annotated[Positive, Unit("per grey level")] = 0.01,
+    cost_factor: Annotated[Positive, Unit("per grey level")] = 0.01,
     mu: NonNegative = 0.5,
-    sigma: Annotated[Positive, Unit("levels")] = 0.4,
-    epsilon: Fraction01 = 0.01,
+    sigma_p: Annotated[Positive, Unit("levels")] = 0.4,
+    epsilon_p: Fraction01 = 0.01,
 ) -> CostVolume:
     """Mean-field diffusion of disparity probabilities under a contaminated Gaussian prior.
 
@@ -51,14 +51,16 @@ def bayesian_diffusion(
         The result for `volume` after some iterations, to be continued by `iterations` more.
     iterations : int
         Number of diffusion steps.
-    cost_scale : float
-        Factor that turns costs into negative log likelihoods (per grey level).
+    cost_factor : float
+        Factor that turns costs into negative logarithms of likelihoods, per grey level.
     mu : float
         Weight of the neighbours' support; 0 = none.
-    sigma : float
-        The paper's sigma_P: standard deviation, in levels, of the disparity difference of neighbours.
-    epsilon : float
-        The paper's epsilon_P: share of the prior that allows any difference, 0..1.
+    sigma_p : float
+        Standard deviation, in levels, of the disparity difference of neighbours in the
+        prior: the paper's sigma_P.
+    epsilon_p : float
+        Share of the prior that allows any disparity difference, 0..1: the paper's
+        epsilon_P.
 
     Returns
     -------
@@ -73,9 +75,9 @@ def bayesian_diffusion(
 
     Notes
     -----
-    Scharstein & Szeliski 1998 (IJCV 28), section 5; Scharstein & Szeliski 2002, section 4.2. With ``E0 = cost_scale * C`` each
+    Scharstein & Szeliski 1998 (IJCV 28), section 5; Scharstein & Szeliski 2002, section 4.2. With ``E0 = cost_factor * C`` each
     step computes ``p ~ exp(-E)`` and ``S(d) = -ln sum_d' W(d, d') p(d')``, W the prior's table
-    ``(1 - epsilon) exp(-(d - d')^2 / (2 sigma^2)) + epsilon`` with rows that sum to one, and sets ``E = E0 + mu * (sum of S over the
+    ``(1 - epsilon_p) exp(-(d - d')^2 / (2 sigma_p^2)) + epsilon_p`` with rows that sum to one, and sets ``E = E0 + mu * (sum of S over the
     cell and its 4 neighbours)``. Image borders are replicated. Exponential and logarithm are polynomials in float32 with
     relative errors below 2e-7.
 
@@ -84,19 +86,19 @@ def bayesian_diffusion(
     >>> import numpy as np
     >>> from stereo_framework import SearchRange
     >>> costs = np.array([[[9, 0], [4, 5], [9, 0]]], np.float32)
-    >>> result = bayesian_diffusion(CostVolume(costs, SearchRange(0, 1), 255.0), iterations=50, cost_scale=1.0)
+    >>> result = bayesian_diffusion(CostVolume(costs, SearchRange(0, 1), 255.0), iterations=50, cost_factor=1.0)
     >>> result.costs.argmin(axis=2).tolist()
     [[1, 1, 1]]
     """
-    scale, weight = np.float32(cost_scale), np.float32(mu)
-    taps, floor, norm = _prior(volume.costs.shape[2], sigma, epsilon)
+    factor, weight = np.float32(cost_factor), np.float32(mu)
+    taps, floor, norm = _prior(volume.costs.shape[2], sigma_p, epsilon_p)
     # Inside, the columns stand fastest: sums over a pixel's levels, too few to fill vector registers, become sums of whole rows.
     data = in_one_form(volume.costs.transpose(0, 2, 1))
     # S of the previous and of the present step; the last step writes E itself.
     present, following = np.zeros_like(data), np.empty_like(data)
 
     def step(support: Costs, out: Costs, last: bool, start: int, stop: int) -> None:
-        _kernel(data, support, start, scale, weight, taps, floor, norm, last, out[start:stop])
+        _kernel(data, support, start, factor, weight, taps, floor, norm, last, out[start:stop])
 
     if partial is not None:
         # The energies after some steps are all that the next one depends on: as costs without any support they give theirs.
@@ -116,17 +118,23 @@ def bayesian_diffusion(
     return replace(volume, costs=np.ascontiguousarray(present.transpose(0, 2, 1)))
 
 
-def _prior(levels: int, sigma: float, epsilon: float) -> tuple[Costs, np.float32, Costs]:
+def _prior(levels: int, sigma_p: float, epsilon_p: float) -> tuple[Costs, np.float32, Costs]:
     """The prior's table as a symmetric band of taps and a floor, and the factor that normalizes each row.
 
     Taps that are too small to change a float32 sum are left out.
     """
-    gaussian = (1 - epsilon) * np.exp(-(np.arange(levels, dtype=float) ** 2) / (2 * sigma**2))
-    reach = int(np.flatnonzero(gaussian > 2.0**-26 * max(epsilon, float(_SMALLEST))).max(initial=0))
+    gaussian = (1 - epsilon_p) * np.exp(-(np.arange(levels, dtype=float) ** 2) / (2 * sigma_p**2))
+    reach = int(
+        np.flatnonzero(gaussian > 2.0**-26 * max(epsilon_p, float(_SMALLEST))).max(initial=0)
+    )
     taps = gaussian[: reach + 1]
     distances = np.abs(np.arange(levels)[:, None] - np.arange(levels))
-    table = np.where(distances <= reach, taps[np.minimum(distances, reach)], 0) + epsilon
-    return taps.astype(np.float32), np.float32(epsilon), (1 / table.sum(axis=1)).astype(np.float32)
+    table = np.where(distances <= reach, taps[np.minimum(distances, reach)], 0) + epsilon_p
+    return (
+        taps.astype(np.float32),
+        np.float32(epsilon_p),
+        (1 / table.sum(axis=1)).astype(np.float32),
+    )
 
 
 @kernel
@@ -134,7 +142,7 @@ def _kernel(
     costs: Costs,
     support: Costs,
     start: int,
-    scale: float,
+    factor: float,
     weight: float,
     taps: Costs,
     floor: float,
@@ -161,7 +169,7 @@ def _kernel(
         for k in range(levels):
             up, down = support[max(at - 1, 0), k], support[min(at + 1, rows - 1), k]
             _to_energy(
-                costs[at, k], support[at, k], up, down, scale, weight, energies[k + reach], least
+                costs[at, k], support[at, k], up, down, factor, weight, energies[k + reach], least
             )
         if last:
             for k in range(levels):
@@ -188,18 +196,18 @@ def _to_energy(
     here: Costs,
     up: Costs,
     down: Costs,
-    scale: float,
+    factor: float,
     weight: float,
     energy: Costs,
     least: Costs,
 ) -> None:
     last = here.shape[0] - 1
     for x in range(1, last):
-        energy[x] = scale * data[x] + weight * (
+        energy[x] = factor * data[x] + weight * (
             here[x] + up[x] + down[x] + here[x - 1] + here[x + 1]
         )
     for x in (0, last):
-        energy[x] = scale * data[x] + weight * (
+        energy[x] = factor * data[x] + weight * (
             here[x] + up[x] + down[x] + here[max(x - 1, 0)] + here[min(x + 1, last)]
         )
     for x in range(last + 1):

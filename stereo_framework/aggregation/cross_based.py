@@ -69,9 +69,9 @@ class _Running(NamedTuple):
     levels: int
 
 
-def _halo(length: int, iterations: int) -> int:
+def _halo(max_arm: int, iterations: int) -> int:
     # The arms of a pixel look at no rows but those that they reach.
-    return iterations * (length - 1)
+    return iterations * (max_arm - 1)
 
 
 @stage(
@@ -86,10 +86,10 @@ def cross_based(
     match: Image,
     mask: SearchMask | None = None,
     *,
-    length: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
-    threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
-    far: Annotated[PositiveInt, Unit("pixels")] = 17,
-    far_threshold: Annotated[Positive, Unit("grey levels")] = 6.0,
+    max_arm: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
+    tau: Annotated[Positive, Unit("grey levels")] = 20.0,
+    far_arm: Annotated[PositiveInt, Unit("pixels")] = 17,
+    tau_far: Annotated[Positive, Unit("grey levels")] = 6.0,
     views: Views = "both",
     iterations: Annotated[PositiveInt, Unit("passes")] = 4,
 ) -> CostVolume:
@@ -106,14 +106,18 @@ def cross_based(
         Intensities 0..255. Colours differ by the largest difference of a channel.
     mask : SearchMask, optional
         Cells that it closes are left out of sums and counts.
-    length : int
-        Arms are shorter than this, in pixels.
-    threshold : float
-        In grey levels: the colours on an arm differ by less from the pixel's, and each from the one before it.
-    far : int
-        Distance in pixels beyond which `far_threshold` holds too.
-    far_threshold : float
-        In grey levels: beyond `far` the colours on an arm differ by less from the pixel's.
+    max_arm : int
+        Length, in pixels, that every arm stays below: 34 permits arms of 33 pixels. It is
+        L_1 of Mei et al. and L of Zhang et al.
+    tau : float
+        Colour difference, in grey levels, below which an arm continues. The colour of each
+        of its pixels is compared with the colour of the centre and with that of the pixel
+        before it. It is tau_1 of Mei et al. and tau of Zhang et al.
+    far_arm : int
+        Length of an arm, in pixels, beyond which `tau_far` also holds: L_2 of Mei et al.
+    tau_far : float
+        Colour difference from the centre, in grey levels, below which an arm continues
+        beyond `far_arm`: tau_2 of Mei et al.
     views : {"both", "reference"}
         Whether an arm ends, level by level, where that of the pixel's candidate in the match image ends too, or with the reference image's alone.
     iterations : int
@@ -129,7 +133,8 @@ def cross_based(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        A length that is not 1 to 255, thresholds that are not above 0, `far` or `iterations` below 1.
+        `max_arm` is not 1 to 255, `tau` or `tau_far` is not above 0, or `far_arm` or
+        `iterations` is below 1.
 
     Notes
     -----
@@ -150,7 +155,7 @@ def cross_based(
     """
     search, shape = volume.search, volume.costs.shape
     rows, columns, _ = shape
-    limits = length, threshold, far, far_threshold
+    limits = max_arm, tau, far_arm, tau_far
     own = arms_of(reference, *limits)
     view = geometry(columns, search)
     other = _along_levels(
@@ -189,7 +194,7 @@ def cross_based(
                     stop,
                     last,
                     volume.outside,
-                    length - 1,
+                    max_arm - 1,
                     rounder,
                     out,
                     counts,

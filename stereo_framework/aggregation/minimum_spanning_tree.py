@@ -30,7 +30,7 @@ class _Tree(NamedTuple):
 
 @stage("aggregation", source="Yang 2012", memory=1)
 def minimum_spanning_tree(
-    volume: CostVolume, reference: Image, *, scale: Annotated[Positive, Unit("grey levels")] = 25.5
+    volume: CostVolume, reference: Image, *, sigma: Annotated[Positive, Unit("grey levels")] = 25.5
 ) -> CostVolume:
     """Weighted mean of the costs of all pixels, level by level, with weights that fall along the minimum spanning tree of the reference image.
 
@@ -40,8 +40,9 @@ def minimum_spanning_tree(
         Float32 (rows, columns, levels).
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Neighbours differ by the largest difference of a channel.
-    scale : float
-        Sum of the differences along the tree at which a weight falls to 1/e, in grey levels.
+    sigma : float
+        Sum of the differences along the tree, in grey levels, at which a weight falls to
+        1/e: the paper's sigma.
 
     Returns
     -------
@@ -53,11 +54,11 @@ def minimum_spanning_tree(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        `scale` not above 0.
+        `sigma` is not above 0.
 
     Notes
     -----
-    Yang 2012 (CVPR), section 3, whose scale is a tenth of the range of intensities; he takes sums, which are means times the sum of a pixel's weights. The
+    Yang 2012 (CVPR), section 3, whose sigma is a tenth of the range of intensities; he takes sums, which are means times the sum of a pixel's weights. The
     tree connects each pixel with some of its four neighbours so that the sum of all differences is least; of equal differences those of the pixel read first
     count first, and to its right before below. Two passes, to the first pixel and from it, give the exact means in a time that does not depend on the weights.
 
@@ -71,7 +72,7 @@ def minimum_spanning_tree(
     array([3.03, 3.03, 3.03, 4.97, 4.97, 4.97], dtype=float32)
     """
     tree = _tree(reference)
-    weights = np.exp(-tree.differences.astype(np.float64) / scale)
+    weights = np.exp(-tree.differences.astype(np.float64) / sigma)
     rows, columns, levels = volume.costs.shape
     given, costs = (
         np.ascontiguousarray(volume.costs).reshape(-1, levels),

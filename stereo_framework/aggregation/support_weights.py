@@ -45,8 +45,8 @@ def support_weights(
     mask: SearchMask | None = None,
     *,
     size: Annotated[PositiveInt, Unit("pixels")] = 35,
-    colour_scale: Annotated[Positive, Unit("units of CIELab")] = 5.0,
-    space_scale: Annotated[Positive, Unit("pixels")] = 17.5,
+    gamma_c: Annotated[Positive, Unit("units of CIELab")] = 5.0,
+    gamma_p: Annotated[Positive, Unit("pixels")] = 17.5,
     views: Literal["both", "reference"] = "both",
 ) -> CostVolume:
     """Weighted mean of the costs in a window around each pixel, level by level, with weights that fall with distance and difference in colour.
@@ -61,10 +61,10 @@ def support_weights(
         Cells that it closes are left out.
     size : int
         Width of the square windows, in pixels; an even one counts as one more.
-    colour_scale : float
-        Difference of two colours in units of CIELab at which a weight falls to 1/e.
-    space_scale : float
-        Distance of two pixels at which a weight falls to 1/e, in pixels.
+    gamma_c : float
+        Difference of two colours, in units of CIELab, at which a weight falls to 1/e.
+    gamma_p : float
+        Distance of two pixels, in pixels, at which a weight falls to 1/e.
     views : {"both", "reference"}
         Whether a weight is the product of those in both images, level by level, or the reference image's alone.
 
@@ -78,11 +78,12 @@ def support_weights(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        A size below 1, a scale that is not above 0.
+        `size` is below 1, or `gamma_c` or `gamma_p` is not above 0.
 
     Notes
     -----
-    Yoon & Kweon 2006 (TPAMI 28), equations 4 and 7, with their window of 35x35 and their scales; the weight is ``exp(-(c / colour_scale + g / space_scale))`` with the
+    Yoon & Kweon 2006 (TPAMI 28), equations 4 and 7, with their window of 35x35 and their
+    gamma_c and gamma_p; the weight is ``exp(-(c / gamma_c + g / gamma_p))`` with the
     Euclidean distances c of the colours and g of the pixels. Their costs are absolute differences summed over the channels and truncated at 40. Between two
     pixels of the match image colours are interpolated. Its time grows with the area of the windows.
 
@@ -111,7 +112,7 @@ def support_weights(
         weights = np.ones_like(volume.costs)
         mask.close(CostVolume(weights, search, 0.0), 0)
     costs = np.empty_like(volume.costs)
-    falls = np.float32(1 / colour_scale), np.float32(1 / space_scale)
+    falls = np.float32(1 / gamma_c), np.float32(1 / gamma_p)
 
     def run(start: int, stop: int) -> None:
         _kernel(

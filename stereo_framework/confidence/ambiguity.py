@@ -21,7 +21,7 @@ def ambiguity(
     volume: CostVolume,
     mask: SearchMask | None = None,
     *,
-    excess: Positive = 0.7,
+    eta_max: Positive = 0.7,
 ) -> ConfidenceMap:
     """One minus the share of levels that cost at most a little more than the chosen one, averaged over what is little.
 
@@ -33,8 +33,9 @@ def ambiguity(
         What the optimizer decided on, float32, uint8 or uint16.
     mask : SearchMask, optional
         Its closed cells count for nothing, like those out of view.
-    excess : float
-        Largest excess over the chosen cost that counts as little, as a share of the volume's largest cost.
+    eta_max : float
+        Largest excess over the chosen cost that is averaged over, as a share of the
+        volume's largest cost: the largest eta of the paper, and Pandora's ``eta_max``.
 
     Returns
     -------
@@ -43,8 +44,9 @@ def ambiguity(
 
     Notes
     -----
-    The ambiguity of an `excess` e is the number of levels with ``c < c1 + e``; this is its mean over e from 0 to the largest, which is the sum over the levels of
-    ``max(0, largest - (c - c1))``, without steps of e. Costs are divided by the largest of the volume. The paper's normalization over the image leaves the order as it
+    The ambiguity of an excess eta is the number of levels with ``c < c1 + eta``; this is
+    its mean over eta from 0 to `eta_max`. It is computed without steps of eta, from the sum
+    over the levels of ``max(0, eta_max - (c - c1))``. Costs are divided by the largest of the volume. The paper's normalization over the image leaves the order as it
     is and is left out. Levels that cost less than the chosen one count as much as it does.
 
     Examples
@@ -52,9 +54,9 @@ def ambiguity(
     >>> import numpy as np
     >>> from stereo_framework import SearchRange
     >>> volume = CostVolume(np.array([4 * [[10, 0, 10, 5]]], np.uint8), SearchRange(0, 3), 10.0)
-    >>> round(float(ambiguity(np.ones((1, 4), np.float32), volume, None, excess=0.7)[0, 3]), 3)
+    >>> round(float(ambiguity(np.ones((1, 4), np.float32), volume, None, eta_max=0.7)[0, 3]), 3)
     0.905
     """
     costs = Costs(disparity, volume, mask)
-    alike = costs.sums(lambda c: np.maximum(1 - c / np.float32(excess), 0))
+    alike = costs.sums(lambda c: np.maximum(1 - c / np.float32(eta_max), 0))
     return costs.as_map((volume.search.levels - alike) / (volume.search.levels - 1))

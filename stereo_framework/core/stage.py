@@ -297,7 +297,7 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
             raise wrong(
                 f"there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'"
             )
-    reserved = [name for name in ("weight", "scale") if name in parameters]
+    reserved = [name for name in ("weight", "saturation") if name in parameters]
     if SLOTS[slot].added and reserved:
         raise wrong(
             f"{reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise"

@@ -39,25 +39,35 @@ VOLUMES = frozenset({"volume", "raw"})
 
 
 def weighted(
-    volume: CostVolume, *, weight: Positive = 1.0, scale: Positive | None = None
+    volume: CostVolume, *, weight: Positive = 1.0, saturation: Positive | None = None
 ) -> CostVolume:
-    """A matching cost as it is added to others, float32. Its parameters are words of the entries of a list of costs.
+    """Saturate and weight a matching cost, as an entry of a list of costs requests.
 
     Parameters
     ----------
+    volume : CostVolume
+        Costs of one entry. The result overwrites them if they are writeable and float32.
     weight : float
         Factor of this cost in the sum.
-    scale : float or None
-        With it costs c become 1 - exp(-c / scale) before they are weighted; in units of the matching cost.
+    saturation : float or None
+        Cost at which the saturated cost ``1 - exp(-cost / saturation)`` is 1 - 1/e, in the
+        unit of the matching cost. None: the cost is not saturated.
+
+    Returns
+    -------
+    CostVolume
+        Float32.
     """
-    costs, outside = (
-        volume.costs.astype(np.float32, copy=not volume.costs.flags.writeable),
-        volume.outside,
-    )
-    if scale is not None:
-        # In place.
-        np.negative(np.expm1(np.divide(costs, np.float32(-scale), out=costs), out=costs), out=costs)
-        outside = -float(np.expm1(-outside / scale))
+    is_writeable = volume.costs.flags.writeable
+    costs = volume.costs.astype(np.float32, copy=not is_writeable)
+    outside = volume.outside
+
+    if saturation is not None:
+        np.divide(costs, np.float32(-saturation), out=costs)
+        np.expm1(costs, out=costs)
+        np.negative(costs, out=costs)
+        outside = -float(np.expm1(-outside / saturation))
+
     costs *= np.float32(weight)
     return CostVolume(costs, volume.search, weight * outside)
 
@@ -73,7 +83,7 @@ class Step:
     ----------
     stage : Stage
     parameters : mapping
-        Of all names; of an entry of a list of costs its weight and scale besides.
+        Values by name. An entry of a list of costs also has a weight and a saturation.
     inner : tuple
         What the step is made of: the costs of a sum, the method under a scheme, the auxiliary methods by name.
     """
@@ -283,8 +293,9 @@ def step(which: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     which : str, callable or Step
         The name of a stage (``census``, or ``refinement.median``) or its function.
     **parameters
-        Values by name; defaults fill the rest. Of a cost that is one of several also its ``weight`` in the sum and its ``scale``: with that costs c
-        become 1 - exp(-c / scale).
+        Values by name; defaults fill the rest. A cost that is one of several also has a
+        ``weight`` in the sum and a ``saturation``, with which a cost becomes
+        ``1 - exp(-cost / saturation)``.
 
     Raises
     ------
@@ -320,7 +331,11 @@ def places(steps: Iterable[Step], numbers: dict[Step, int]) -> list[tuple[int, i
 
 
 def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
-    """The sum of some matching costs, each with its weight and scale, float32: a stage that names what any of them names."""
+    """Return a step whose costs are the weighted sum of several matching costs, float32.
+
+    Each entry is saturated and weighted by `weighted`. The stage names all data that any
+    of the entries names.
+    """
     costs = tuple(map(step, parts))
 
     def total(**given: Any) -> CostVolume:

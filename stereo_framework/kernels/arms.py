@@ -16,37 +16,40 @@ LONGEST = 255
 """Arms are shorter, so that they fit into a byte."""
 
 
-def arms(image: NDArray, length: int, threshold: float, far: int, far_threshold: float) -> Arms:
-    """The arms of each pixel.
+def arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far: float) -> Arms:
+    """Measure the four arms of each pixel.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Colours differ by the largest difference of a channel.
-    length : int
-        Arms are shorter than this, in pixels.
-    threshold : float
-        In grey levels: the colours on an arm differ by less from the pixel's, and each from the one before it.
-    far, far_threshold : int, float
-        At a greater distance than `far` pixels they differ from the pixel's by less than `far_threshold` grey levels too.
+    max_arm : int
+        Length that every arm stays below, in pixels.
+    tau : float
+        Colour difference, in grey levels, below which an arm continues. The colour of each
+        of its pixels is compared with the colour of the centre and with that of the pixel
+        before it.
+    far_arm, tau_far : int, float
+        Beyond `far_arm` pixels the difference from the centre must also be below `tau_far`.
 
     Returns
     -------
     ndarray, uint8, (4, rows, columns)
-        Read-only to whoever gets it: it may be kept for others.
+        Callers must not write into it, because other stages may share it.
     """
     rows, columns = image.shape[:2]
     # Three channels, known to the compiler; of grey images all are the same.
     colours = np.broadcast_to(image.reshape(rows, columns, -1), (rows, columns, 3)).astype(
         np.float32
     )
-    found = np.zeros((4, rows, columns), np.uint8)
-    near_limit, far_limit = _least_above(threshold), _least_above(min(threshold, far_threshold))
-    limits = length, near_limit, far, far_limit
-    over_rows(
-        lambda start, stop: _kernel(colours, start, stop, *limits, found), rows, 40 * rows * columns
-    )
-    return found
+    result = np.zeros((4, rows, columns), np.uint8)
+    limits = max_arm, _least_above(tau), far_arm, _least_above(min(tau, tau_far))
+
+    def measure(start: int, stop: int) -> None:
+        _kernel(colours, start, stop, *limits, result)
+
+    over_rows(measure, rows, 40 * rows * columns)
+    return result
 
 
 def _least_above(limit: float) -> np.float32:
@@ -60,10 +63,10 @@ def _kernel(
     colours: NDArray[np.float32],
     start: int,
     stop: int,
-    length: int,
-    threshold: float,
-    far: int,
-    far_threshold: float,
+    max_arm: int,
+    tau: float,
+    far_arm: int,
+    tau_far: float,
     arms: Arms,
 ) -> None:
     """Arms of the rows from `start` to `stop` - 1 of a whole image ``(rows, columns, channels)``."""
@@ -71,18 +74,18 @@ def _kernel(
     for y in range(start, stop):
         for x in range(columns):
             for side, (down, right) in enumerate(_SIDES):
-                for i in range(1, length):
+                for i in range(1, max_arm):
                     v, u, limit = (
                         y + i * down,
                         x + i * right,
-                        threshold if i <= far else far_threshold,
+                        tau if i <= far_arm else tau_far,
                     )
                     if (
                         not (0 <= v < rows and 0 <= u < columns)
                         or _apart(colours, v, u, y, x) >= limit
                     ):
                         break
-                    if _apart(colours, v, u, v - down, u - right) >= threshold:
+                    if _apart(colours, v, u, v - down, u - right) >= tau:
                         break
                     arms[side, y, x] = i
 

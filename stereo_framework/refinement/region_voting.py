@@ -31,7 +31,7 @@ arms_of = per_image(arms)
 @stage(
     "refinement",
     source="Mei et al. 2011, section 3.4",
-    halo=lambda length, iterations: iterations * (length - 1),
+    halo=lambda max_arm, iterations: iterations * (max_arm - 1),
 )
 def region_voting(
     disparity: Disparity,
@@ -39,13 +39,13 @@ def region_voting(
     search: SearchRange,
     status: StatusMap,
     *,
-    minimum_count: Annotated[NonNegativeInt, Unit("pixels")] = 20,
-    minimum_share: Fraction01 = 0.4,
+    min_count: Annotated[NonNegativeInt, Unit("pixels")] = 20,
+    min_share: Fraction01 = 0.4,
     iterations: Annotated[PositiveInt, Unit("passes")] = 5,
-    length: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
-    threshold: Annotated[Positive, Unit("grey levels")] = 20.0,
-    far: Annotated[PositiveInt, Unit("pixels")] = 17,
-    far_threshold: Annotated[Positive, Unit("grey levels")] = 6.0,
+    max_arm: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
+    tau: Annotated[Positive, Unit("grey levels")] = 20.0,
+    far_arm: Annotated[PositiveInt, Unit("pixels")] = 17,
+    tau_far: Annotated[Positive, Unit("grey levels")] = 6.0,
 ) -> tuple[Disparity, StatusMap]:
     """Give pixels without an estimate the most frequent one in the region of similar colour around them.
 
@@ -59,14 +59,17 @@ def region_voting(
         Votes are for its levels: an estimate between two of them counts for the nearer one, an estimate beyond its ends not at all.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Invalid pixels are not filled.
-    minimum_count : int
-        A region with no more estimates than this decides nothing, in pixels.
-    minimum_share : float
-        Share of a region's estimates that the winning level must exceed, 0..1.
+    min_count : int
+        Number of estimates, in pixels, that a region must exceed to decide: tau_S of the
+        paper.
+    min_share : float
+        Share of a region's estimates that the winning level must exceed, 0..1: tau_H of
+        the paper.
     iterations : int
         Number of passes; pixels filled in one pass vote in the next.
-    length, threshold, far, far_threshold : int, float, int, float
-        Arms, as in `cross_based`.
+    max_arm, tau, far_arm, tau_far : int, float, int, float
+        Limits of the arms that span a region, with the meanings that they have in
+        `cross_based`.
 
     Returns
     -------
@@ -90,10 +93,10 @@ def region_voting(
     --------
     >>> import numpy as np
     >>> row, image = np.float32([[3, 3, np.nan, 5, 7]]), np.array([[80, 80, 80, 80, 200]], np.uint8)
-    >>> region_voting(row, image, SearchRange(0, 7), np.uint8([[0, 0, 1, 0, 0]]), minimum_count=2)
+    >>> region_voting(row, image, SearchRange(0, 7), np.uint8([[0, 0, 1, 0, 0]]), min_count=2)
     (array([[3., 3., 3., 5., 7.]], dtype=float32), array([[0, 0, 3, 0, 0]], dtype=uint8))
     """
-    arms = arms_of(reference, length, float(threshold), far, float(far_threshold))
+    arms = arms_of(reference, max_arm, float(tau), far_arm, float(tau_far))
     minimum, step = float(search.minimum), float(search.step)
     levels = np.rint((disparity - minimum) / step)
     votes = np.where((levels >= 0) & (levels < search.levels), levels, -1).astype(np.int16)
@@ -109,8 +112,8 @@ def region_voting(
                 arms,
                 chosen[start:stop],
                 search.levels,
-                minimum_count,
-                minimum_share,
+                min_count,
+                min_share,
                 elected,
             )
 
@@ -131,8 +134,8 @@ def _kernel(
     arms: Arms,
     chosen: NDArray[np.int64],
     levels: int,
-    minimum_count: int,
-    minimum_share: float,
+    min_count: int,
+    min_share: float,
     elected: Levels,
 ) -> None:
     """The level that the region of each of the `chosen` pixels elects, -1 = none; the pixels are counted down the columns."""
@@ -152,7 +155,7 @@ def _kernel(
         _count(votes, arms, x, end, bottom, -1, counts)
         top, bottom = first, end
         total, best = counts.sum(), np.argmax(counts)
-        if total > minimum_count and counts[best] > minimum_share * total:
+        if total > min_count and counts[best] > min_share * total:
             elected[y, x] = best
 
 

@@ -104,7 +104,7 @@ further is checked against them."""
 
 
 def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
-    """Names of all parameters of a stage; one that is added to others has a weight and a scale besides."""
+    """Return all parameters of a stage; an added cost also has a weight and a saturation."""
     return (*stage.parameters, *(FACTORS if added else ()))
 
 

@@ -54,16 +54,21 @@ def test_membrane_diffusion(volume, iterations, threads, rate, beta):
     volume=volumes(),
     iterations=iterations,
     threads=threads,
-    scale=st.sampled_from([0.001, 0.01, 0.3]),
+    factor=st.sampled_from([0.001, 0.01, 0.3]),
     mu=st.sampled_from([0.0, 0.5, 1.0]),
     sigma=st.sampled_from([0.05, 0.4, 2.0]),
     epsilon=st.sampled_from([0.0, 0.01, 0.5, 1.0]),
 )
-def test_bayesian_diffusion(volume, iterations, threads, scale, mu, sigma, epsilon):
+def test_bayesian_diffusion(volume, iterations, threads, factor, mu, sigma, epsilon):
     with in_threads(threads):
         result = bayesian_diffusion(
-            volume, iterations=iterations, cost_scale=scale, mu=mu, sigma=sigma, epsilon=epsilon
+            volume,
+            iterations=iterations,
+            cost_factor=factor,
+            mu=mu,
+            sigma_p=sigma,
+            epsilon_p=epsilon,
         )
-    expected = naive_diffusion.bayesian(volume.costs, iterations, scale, mu, sigma, epsilon)
+    expected = naive_diffusion.bayesian(volume.costs, iterations, factor, mu, sigma, epsilon)
     # Polynomials of relative error 2e-7 in support terms of up to 37 nepers, five a step, carried from step to step.
     np.testing.assert_allclose(result.costs, expected, rtol=3e-6, atol=2e-3)

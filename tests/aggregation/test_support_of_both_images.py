@@ -18,10 +18,10 @@ from stereo_framework.kernels.arms import arms
 CASES = {
     cross_based: (
         {
-            "length": [4, 34, 2, 3, 1],
-            "threshold": [60.0, 20.0, 300.0, 1.0],
-            "far": [1, 2, 17],
-            "far_threshold": [30.0, 6.0, 100.0],
+            "max_arm": [4, 34, 2, 3, 1],
+            "tau": [60.0, 20.0, 300.0, 1.0],
+            "far_arm": [1, 2, 17],
+            "tau_far": [30.0, 6.0, 100.0],
             "views": ["both", "reference"],
             "iterations": [2, 1, 3],
         },
@@ -32,12 +32,12 @@ CASES = {
     support_weights: (
         {
             "size": [5, 3, 19],
-            "colour_scale": [5.0, 40.0, 1e6, 0.5],
-            "space_scale": [17.5, 1.0, 1e6],
+            "gamma_c": [5.0, 40.0, 1e6, 0.5],
+            "gamma_p": [17.5, 1.0, 1e6],
             "views": ["both", "reference"],
         },
         8,
-        # Colours of up to 100 are rounded by 4e-6, which a scale of 0.5 makes 2e-5 of a weight; it is less than a share of all costs.
+        # Colours of up to 100 are rounded by 4e-6, which a gamma_c of 0.5 makes 2e-5 of a weight; it is less than a share of all costs.
         lambda **_: (1e-4, 1e-4),
     ),
 }
@@ -74,10 +74,10 @@ def test_more_rows_and_cells_than_are_summed_up_at_a_time():
         rng.integers(0, 256, (140, 6, 200)).astype(np.float32), SearchRange(0, 199), 255.0
     )
     parameters = {
-        "length": 9,
-        "threshold": 30.0,
-        "far": 4,
-        "far_threshold": 20.0,
+        "max_arm": 9,
+        "tau": 30.0,
+        "far_arm": 4,
+        "tau_far": 20.0,
         "views": "both",
         "iterations": 1,
     }
@@ -99,10 +99,10 @@ def test_sums_are_exact_whatever_comes_before():
     image = np.zeros((200, 6), np.uint8)
     costs = (rng.random((200, 6, 3)) ** 20).astype(np.float32)
     volume = CostVolume(costs, SearchRange(0, 2), 1.0)
-    whole = cross_based(volume, image, image, length=5, iterations=1).costs
+    whole = cross_based(volume, image, image, max_arm=5, iterations=1).costs
     for top in range(100, 120, 4):
         part = cross_based(
-            replace(volume, costs=costs[top:]), image[top:], image[top:], length=5, iterations=1
+            replace(volume, costs=costs[top:]), image[top:], image[top:], max_arm=5, iterations=1
         ).costs
         np.testing.assert_array_equal(part[4:], whole[top + 4 :])
 

@@ -68,19 +68,19 @@ def test_sums_are_exact_whatever_comes_before():
     search=searches(),
     seed=st.integers(0, 2**32 - 1),
     colour=st.booleans(),
-    scale=st.sampled_from([25.5, 5.0, 1000.0, 0.1]),
+    sigma=st.sampled_from([25.5, 5.0, 1000.0, 0.1]),
     threads=st.integers(1, 2),
 )
-def test_means_along_the_tree_agree_with_twin(data, shape, search, seed, colour, scale, threads):
+def test_means_along_the_tree_agree_with_twin(data, shape, search, seed, colour, sigma, threads):
     # Only one tree is the least where no two differences are alike.
     image = np.random.default_rng(seed).uniform(0, 90, shape + (3,) * colour).astype(np.float32)
     costs = data.draw(
         filled((*shape, search.levels), np.append(np.arange(256) / 16, [1020] * 30))
     ).astype(np.float32)
     with in_threads(threads):
-        result = minimum_spanning_tree(CostVolume(costs, search, 1020.0), image, scale=scale)
+        result = minimum_spanning_tree(CostVolume(costs, search, 1020.0), image, sigma=sigma)
     # The means are rounded to float32. What is far away adds less than can be told from 0, which the second pass takes away again.
-    expected = naive_support.minimum_spanning_tree(costs, image, scale=scale)
+    expected = naive_support.minimum_spanning_tree(costs, image, sigma=sigma)
     np.testing.assert_allclose(result.costs, expected, rtol=1e-6, atol=1e-12)
 
 
@@ -91,5 +91,5 @@ def test_levels_beyond_those_that_walk_at_a_time(threads):
     with in_threads(threads):
         result = minimum_spanning_tree(CostVolume(costs, SearchRange(0, 36), 1.0), image).costs
     np.testing.assert_allclose(
-        result, naive_support.minimum_spanning_tree(costs, image, scale=25.5), rtol=1e-6
+        result, naive_support.minimum_spanning_tree(costs, image, sigma=25.5), rtol=1e-6
     )

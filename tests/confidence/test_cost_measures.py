@@ -194,9 +194,9 @@ def test_left_right_difference_agrees_with_its_twin(given, threads):
     [
         # Shares of the largest cost: 1, 0, 1 and 0.5. The second level is chosen.
         ("ambiguity", {}, 1 - (1 - 0.5 / 0.7) / 3),
-        ("ambiguity", {"excess": 1.0}, 1 - 0.5 / 3),
-        ("ambiguity", {"excess": 0.5}, 1.0),
-        ("ambiguity", {"excess": 0.25}, 1.0),
+        ("ambiguity", {"eta_max": 1.0}, 1 - 0.5 / 3),
+        ("ambiguity", {"eta_max": 0.5}, 1.0),
+        ("ambiguity", {"eta_max": 0.25}, 1.0),
         (
             "maximum_likelihood",
             {"sigma": 0.5},

@@ -19,12 +19,12 @@ from stereo_framework.matching_cost import (
 from stereo_framework.optimization import winner_take_all
 
 
-def plain(function, images, search, weight, scale, **parameters):
-    """One entry of a list in float64, with its cost out of view."""
+def plain(function, images, search, weight, saturation, **parameters):
+    """Compute one entry of a list in float64, with its cost outside the image."""
     volume = function(*images, search, **parameters)
     costs, outside = volume.costs.astype(float), float(volume.outside)
-    if scale is not None:
-        costs, outside = 1 - np.exp(-costs / scale), 1 - np.exp(-outside / scale)
+    if saturation is not None:
+        costs, outside = 1 - np.exp(-costs / saturation), 1 - np.exp(-outside / saturation)
     return weight * costs, weight * outside
 
 
@@ -32,16 +32,16 @@ def plain(function, images, search, weight, scale, **parameters):
     images=image_pairs(),
     search=searches(),
     weights=st.tuples(st.sampled_from([1.0, 0.25, 3.0]), st.sampled_from([1.0, 0.5])),
-    scales=st.tuples(st.sampled_from([None, 10.0, 300.0]), st.sampled_from([None, 1000.0])),
+    saturations=st.tuples(st.sampled_from([None, 10.0, 300.0]), st.sampled_from([None, 1000.0])),
 )
-def test_sums_agree_with_numpy(images, search, weights, scales):
+def test_sums_agree_with_numpy(images, search, weights, saturations):
     parts = [
-        step(absolute_difference, truncation=40.0, weight=weights[0], scale=scales[0]),
-        step(squared_difference, weight=weights[1], scale=scales[1]),
+        step(absolute_difference, truncation=40.0, weight=weights[0], saturation=saturations[0]),
+        step(squared_difference, weight=weights[1], saturation=saturations[1]),
     ]
     total = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
-    one = plain(absolute_difference, images, search, weights[0], scales[0], truncation=40.0)
-    two = plain(squared_difference, images, search, weights[1], scales[1])
+    one = plain(absolute_difference, images, search, weights[0], saturations[0], truncation=40.0)
+    two = plain(squared_difference, images, search, weights[1], saturations[1])
     assert total.costs.dtype == np.float32
     # Each part is rounded to float32, its exponential and the sum too: five steps of 2**-24.
     np.testing.assert_allclose(total.costs, one[0] + two[0], rtol=4e-7, atol=4e-7 * max(weights))
@@ -59,7 +59,7 @@ def test_costs_of_others_are_left_as_they_are(registry):
     def own(reference, match, search):
         return CostVolume(kept, search, 7.0)
 
-    method = Pipeline([step(own, weight=2.0, scale=1.0), absolute_difference, winner_take_all])
+    method = Pipeline([step(own, weight=2.0, saturation=1.0), absolute_difference, winner_take_all])
     assert np.isfinite(method(textured()).disparity).all()
     assert (kept == 7).all()
 
@@ -77,7 +77,7 @@ def test_integer_costs_are_added_as_numbers(registry):
 def test_lists_in_strips():
     method = Pipeline(
         [
-            step(absolute_difference, weight=0.5, scale=20.0),
+            step(absolute_difference, weight=0.5, saturation=20.0),
             step(normalized_cross_correlation, size=3),
             winner_take_all,
         ]
@@ -103,7 +103,11 @@ def test_one_that_sees_the_whole_makes_all_see_it(registry):
 
 def test_addresses_and_words():
     method = Pipeline(
-        [absolute_difference, step(squared_difference, weight=0.5, scale=100.0), winner_take_all]
+        [
+            absolute_difference,
+            step(squared_difference, weight=0.5, saturation=100.0),
+            winner_take_all,
+        ]
     )
     assert [address for address, _ in method.stages()] == [
         "matching_cost.absolute_difference",
@@ -113,12 +117,13 @@ def test_addresses_and_words():
     assert dict(method.stages())["matching_cost.squared_difference"].parameters["weight"] == 0.5
     assert (
         repr(method)
-        == "Pipeline(absolute_difference > squared_difference(weight=0.5, scale=100) > winner_take_all)"
+        == "Pipeline(absolute_difference > squared_difference(weight=0.5, saturation=100) > winner_take_all)"
     )
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("weight", 0), ("weight", True), ("weight", float("inf")), ("scale", -1.0)]
+    ("name", "value"),
+    [("weight", 0), ("weight", True), ("weight", float("inf")), ("saturation", -1.0)],
 )
 def test_wrong_factors_are_refused(name, value):
     with pytest.raises(

@@ -69,12 +69,12 @@ def test_a_sum_of_costs_has_the_largest_halo(parts, halo):
         ({"weight": 1.0}, {"weight": 1.0}, 7 + 7),
         ({"weight": 2.0}, {"weight": 1.0}, 14 + 7),
         ({"weight": 1.0}, {"weight": 3.0}, 7 + 21),
-        ({"scale": 7.0}, {"weight": 1.0}, 1 - np.exp(-1) + 7),
-        ({"weight": 1.0}, {"scale": 14.0}, 7 + 1 - np.exp(-0.5)),
-        ({"weight": 2.0, "scale": 7.0}, {"weight": 3.0, "scale": 14.0}, None),
+        ({"saturation": 7.0}, {"weight": 1.0}, 1 - np.exp(-1) + 7),
+        ({"weight": 1.0}, {"saturation": 14.0}, 7 + 1 - np.exp(-0.5)),
+        ({"weight": 2.0, "saturation": 7.0}, {"weight": 3.0, "saturation": 14.0}, None),
     ],
 )
-def test_the_cost_out_of_view_of_a_sum_has_the_weights_and_scales_of_its_parts(
+def test_the_cost_out_of_view_of_a_sum_has_the_weights_and_saturations_of_its_parts(
     registry, first, second, outside
 ):
     @stage("matching_cost", **local)

@@ -124,7 +124,7 @@ def test_ad_census_is_the_sum_of_saturated_costs():
     images = np.random.default_rng(6).integers(0, 256, (2, 9, 20, 3), dtype=np.uint8)
     search = SearchRange(0, 9)
     # Three channels are added there and averaged here.
-    parts = step(absolute_difference, scale=30.0), step(census, scale=30.0)
+    parts = step(absolute_difference, saturation=30.0), step(census, saturation=30.0)
     expected = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
     volume = ad_census(*images, search)
     # A few units in the last place of costs up to 2.

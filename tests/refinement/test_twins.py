@@ -25,7 +25,7 @@ from stereo_framework.refinement import (
 hole = np.nan
 STAGES = {stage.name: stage for stage in stages("refinement")}
 ARMS = [(34, 20.0, 17, 6.0), (3, 20.0, 1, 6.0), (9, 300.0, 2, 30.0), (1, 20.0, 1, 6.0)]
-LIMITS = ("length", "threshold", "far", "far_threshold")
+LIMITS = ("max_arm", "tau", "far_arm", "tau_far")
 
 
 def plain(search):
@@ -47,14 +47,14 @@ def levels_and(*steps):
     return values
 
 
-def voted(disparity, d, *, minimum_count, minimum_share, iterations, **arms):
+def voted(disparity, d, *, min_count, min_share, iterations, **arms):
     return naive_filling.region_voting(
         disparity,
         d.reference,
         d.search,
         d.status,
-        minimum_count,
-        minimum_share,
+        min_count,
+        min_share,
         iterations,
         tuple(arms.values()),
     )
@@ -141,8 +141,8 @@ CASES = {
     "region_voting": (
         levels_and(1 / 3, -1, 1),
         {
-            "minimum_count": [2, 0, 5, 20],
-            "minimum_share": [0.4, 0.5, 0, 1],
+            "min_count": [2, 0, 5, 20],
+            "min_share": [0.4, 0.5, 0, 1],
             "iterations": [1, 2, 3],
             LIMITS: ARMS,
         },
@@ -262,8 +262,8 @@ def test_votes_must_exceed_count_and_share(count, share, expected):
         np.zeros((1, 6), np.uint8),
         SearchRange(0, 9),
         status,
-        minimum_count=count,
-        minimum_share=share,
+        min_count=count,
+        min_share=share,
     )
     np.testing.assert_equal(float(found[0, 5]), expected)
 

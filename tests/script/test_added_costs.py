@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("tiny")
 
 TWO = [
     {"use": "absolute_difference", "weight": 2, "truncation": 9},
-    {"use": "tenfold", "scale": 30},
+    {"use": "tenfold", "saturation": 30},
 ]
 SUM = {"matching_cost": TWO, "optimization": "winner_take_all"}
 
@@ -23,7 +23,7 @@ def test_a_list_is_a_sum():
     [run] = load(SUM).settings
     first = step(absolute_difference, truncation=9, weight=2)
     assert run.pipeline == Pipeline(
-        [first, step(find("matching_cost", "tenfold").function, scale=30), winner_take_all]
+        [first, step(find("matching_cost", "tenfold").function, saturation=30), winner_take_all]
     )
     # Whole and decimal numbers are the same weight.
     [other] = load({**SUM, "matching_cost": [TWO[0] | {"weight": 2.0}, TWO[1]]}).settings
@@ -40,7 +40,7 @@ def test_names_of_results():
     for name in (
         "matching_cost.tenfold.window",
         "matching_cost.tenfold.weight",
-        "matching_cost.0.scale",
+        "matching_cost.0.saturation",
         "matching_cost.window",
     ):
         assert key_fault(name) is None

@@ -83,7 +83,7 @@ WRONG = [
     WINDOW | {"matching_cost": {"use": "tenfold", "weight": 2}},
     WINDOW | {"matching_cost": [{"use": "tenfold", "weight": 0}]},
     WINDOW | {"matching_cost": [{"use": "tenfold", "weight": None}]},
-    WINDOW | {"matching_cost": [{"use": "tenfold", "scale": "3"}]},
+    WINDOW | {"matching_cost": [{"use": "tenfold", "saturation": "3"}]},
     WINDOW | {"auxiliary": {}},
     WINDOW | {"auxiliary": {"a.b": {"matcher": "flat"}}},
     WINDOW | {"auxiliary": {"a": {"matcher": "flat", "seed": 3}}},

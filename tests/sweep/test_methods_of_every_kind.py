@@ -12,7 +12,7 @@ from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.tasks import tasks_of_script
 
 SCRIPT = {
-    "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30}],
+    "matching_cost": ["absolute_difference", {"use": "tenfold", "saturation": 30}],
     "optimization": "winner_take_all",
     "refinement": "blend",
     "auxiliary": {"a": {"include": "window"}, "b": {"matcher": "flat"}},
@@ -56,8 +56,8 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
     ids = [
         identity(),
         identity("matching_cost.tenfold.weight=2"),
-        identity("matching_cost.tenfold.scale=20"),
-        identity("matching_cost.tenfold.scale=null"),
+        identity("matching_cost.tenfold.saturation=20"),
+        identity("matching_cost.tenfold.saturation=null"),
         identity(matching_cost=costs[::-1]),
         identity(matching_cost=costs[:1]),
         identity(matching_cost=costs[0]),
