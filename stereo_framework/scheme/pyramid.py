@@ -50,7 +50,7 @@ def pyramid(
 
     Returns
     -------
-    Match
+    Estimate
         That of the full size.
 
     Raises
