@@ -24,7 +24,7 @@ _NAMES = {
     "core.stage": ["stage"],
     "core.volume": ["CostVolume", "Energy", "Labeling", "Smoothness", "Status"],
     "datasets": ["dataset", "load_pair", "load_scene", "pair_scene"],
-    "engine.match": ["Match"],
+    "engine.match": ["Estimate"],
     "engine.pipeline": ["Pipeline"],
     "engine.step": ["Step", "step"],
     "evaluation": ["evaluate"],
@@ -48,9 +48,9 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 __all__ = [
     "CostVolume",
     "Energy",
+    "Estimate",
     "Fraction01",
     "Labeling",
-    "Match",
     "NonNegative",
     "NonNegativeInt",
     "Pair",
@@ -129,7 +129,7 @@ if TYPE_CHECKING:
     from stereo_framework.core.threads import threads
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
     from stereo_framework.datasets import dataset, load_pair, load_scene, pair_scene
-    from stereo_framework.engine.match import Match
+    from stereo_framework.engine.match import Estimate
     from stereo_framework.engine.pipeline import Pipeline
     from stereo_framework.engine.step import Step, step
     from stereo_framework.evaluation.evaluate import evaluate

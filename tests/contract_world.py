@@ -6,7 +6,15 @@ import re
 
 import numpy as np
 
-from stereo_framework import CostVolume, Labeling, Match, Pipeline, Scene, SearchRange, Smoothness
+from stereo_framework import (
+    CostVolume,
+    Estimate,
+    Labeling,
+    Pipeline,
+    Scene,
+    SearchRange,
+    Smoothness,
+)
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Frame
@@ -91,7 +99,7 @@ def arrays(value, name=""):
             yield from arrays(item, f"{name}[{i}]")
 
 
-PARTS = View | SearchMask | CostVolume | Labeling | Match | Smoothness
+PARTS = View | SearchMask | CostVolume | Labeling | Estimate | Smoothness
 
 
 def rebuilt(value, change, special):

@@ -23,7 +23,7 @@ from kernel_inputs import in_threads
 from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
-from stereo_framework import Match, SearchRange, step
+from stereo_framework import Estimate, SearchRange, step
 from stereo_framework.core.calls import keeping
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
@@ -170,7 +170,7 @@ def test_keeps_shape_and_type_and_leaves_its_inputs_unchanged(stage, kind, world
         assert (result.shape, result.dtype) == (shape, np.float32)
         assert np.isfinite(result).all()
     elif stage.slot == "scheme":
-        assert isinstance(result, Match)
+        assert isinstance(result, Estimate)
         assert_map(result.disparity, shape)
         assert_status(result.status, shape)
         assert result.search == world["search"]

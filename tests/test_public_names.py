@@ -12,7 +12,7 @@ import pytest
 import stereo_framework
 
 TOP = """
-CostVolume Energy Labeling Match Pipeline Scene SearchRange Smoothness Step StereoFrameworkError evaluate load load_scene match results run step threads __version__
+CostVolume Energy Estimate Labeling Pipeline Scene SearchRange Smoothness Step StereoFrameworkError evaluate load load_scene match results run step threads __version__
 Fraction01 NonNegative NonNegativeInt Positive PositiveInt Status Unit stage
 """
 FAMILIES = {
@@ -96,7 +96,7 @@ def test_the_package_is_marked_as_typed():
 
 USER_FILE = """
 import stereo_framework as sf
-from stereo_framework import Match, Pair, Pipeline, Scene, SearchRange, evaluate, load_scene, step, threads
+from stereo_framework import Estimate, Pair, Pipeline, Scene, SearchRange, evaluate, load_scene, step, threads
 from stereo_framework.core.volume import restore_outside
 from stereo_framework.datasets import scene_names
 from stereo_framework.evaluation import resolve
@@ -110,7 +110,7 @@ scene: Scene = load_scene(scene_names()[0])
 search: SearchRange = SearchRange(0, 63)
 pair: Pair = Pair(scene.reference, scene.match, search)
 with threads(1):
-    result: Match = method(pair)
+    result: Estimate = method(pair)
 statistics: dict[str, float] = evaluate(result.disparity, scene, resolve("taxonomy2002"))
 wrong: str = evaluate(result.disparity, scene)
 """

@@ -270,7 +270,7 @@ def test_every_stage_finds_the_disparities_of_every_valid_range(
             assert_refused(pipeline, textured.pair)
             continue
 
-        estimate = pipeline.matched(textured.pair)
+        estimate = pipeline.estimate(textured.pair)
         assert all(np.isfinite(values).all() for values in estimate.confidence.values())
         if stage.name == "onnx":
             continue  # The network of the test computes no disparities.
@@ -295,7 +295,7 @@ def assert_refused(pipeline, pair):
         ParameterError,
         match=r"^search.step: 0\.\d+ pixel is not a whole step, and \w+ \(\w+\) .*; use a step of 1",
     ):
-        pipeline.matched(pair)
+        pipeline.estimate(pair)
 
 
 @pytest.mark.compiled
@@ -310,7 +310,7 @@ def test_planes_are_found_in_ranges_narrower_than_a_pixel(minimum, spacing, dire
     pipeline = Pipeline([step("ad_census", steps=100), step("box", size=7), "plane_paths"])
     for disparity in (search.minimum, search.maximum):
         textured = textured_pair(search, [disparity], band=32)
-        estimate = pipeline.matched(textured.pair)
+        estimate = pipeline.estimate(textured.pair)
         assert textured.share_within(estimate.disparity, spacing / 2) >= 0.99
 
 
@@ -363,7 +363,7 @@ def test_every_shipped_method_finds_the_disparities_of_every_valid_range(name, m
         if [*pipeline.unsupported_steps(float(spacing))]:
             assert_refused(pipeline, textured.pair)
             continue
-        disparity = pipeline.matched(textured.pair).disparity
+        disparity = pipeline.estimate(textured.pair).disparity
         semi_dense = name in SEMI_DENSE_METHODS or name == "initial_map"
         assert textured.share_within(disparity, tolerance, semi_dense=semi_dense) >= 0.99
 

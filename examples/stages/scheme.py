@@ -21,7 +21,7 @@ def bands_of_rows(
     Parameters
     ----------
     solve : callable
-        Matches a pair: `solve(pair)` gives a Match. Both views of a method that names `other` run inside.
+        Matches a pair: `solve(pair)` gives an Estimate. Both views of a method that names `other` run inside.
     pair : Pair
         `pair.reference`, `pair.match`, `pair.search`, `pair.mask`; `pair.rows(top, bottom)` is a part of it.
     rows : int
@@ -31,7 +31,7 @@ def bands_of_rows(
 
     Returns
     -------
-    Match
+    Estimate
         With a disparity and a status for every pixel of the pair.
     """
     height = pair.shape[0]

@@ -90,11 +90,13 @@ def _inspect(name: str, settings: Sequence[str]) -> None:
 def _check(
     name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool, folder: Path
 ) -> list[str]:
-    """Check a script with its plug-ins, and print the result; return what failed in the trial.
+    """Check a script with its plug-ins, and print the result.
+
+    Return the failures of its settings on a small pair; without `try_out` there are none.
 
     Relative paths of scenes start from `folder`.
     """
-    from stereo_framework.script.small_pair_run import trial
+    from stereo_framework.script.small_pair_run import run_on_small_pair
     from stereo_framework.sweep.script_run import load_tasks
 
     script, _ = load_tasks(
@@ -116,7 +118,7 @@ def _check(
     for stage_name in sorted(without_source):
         _shared.tell("warning", f"{stage_name}: has no source; say where the method is defined")
 
-    failures = trial(script) if try_out else []
+    failures = run_on_small_pair(script) if try_out else []
     if not failures:
         verdict = _verdict(name, len(script.settings), script.scenes)
         print(_shared.as_typed(f"{verdict}, tried on a small pair" if try_out else verdict))

@@ -15,7 +15,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
     from stereo_framework.script import Setting
-    from stereo_framework.user_pair import Matched
+    from stereo_framework.user_pair import MatchResult
 
 
 def match(
@@ -220,7 +220,7 @@ def _ends(setting: Setting, text: str) -> tuple[float, float] | Literal["auto"]:
     return ends
 
 
-def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> dict[str, Any]:
+def _record(stem: str, matched: MatchResult, folder: Path, written: list[str]) -> dict[str, Any]:
     import numpy as np
 
     return {
@@ -240,7 +240,7 @@ def _record(stem: str, matched: Matched, folder: Path, written: list[str]) -> di
     }
 
 
-def _print(matched: Matched, record: dict[str, Any]) -> None:
+def _print(matched: MatchResult, record: dict[str, Any]) -> None:
     from stereo_framework.tables.values import show
 
     columns, rows = record["size"]
@@ -263,7 +263,7 @@ def _print(matched: Matched, record: dict[str, Any]) -> None:
         if calibration is not None:
             known = f"focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
         _shared.say(f"rectified: {how}; {known}")
-    if calibration is not None and (depths := matched.points().place[:, 2]).size:
+    if calibration is not None and (depths := matched.points().position[:, 2]).size:
         _shared.say(
             f"depth: {depths.min():.4g} to {depths.max():.4g} in the baseline's unit, {len(depths)} points"
         )

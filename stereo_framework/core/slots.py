@@ -75,7 +75,7 @@ SLOTS: Mapping[str, Slot] = {
         "disparity or (disparity, status)",
         many=True,
     ),
-    "scheme": _slot("solve pair", "", "Match", many=True),
+    "scheme": _slot("solve pair", "", "Estimate", many=True),
 }
 """Slots in the order in which they run; schemes stand around all of them."""
 

@@ -97,7 +97,7 @@ def read_entry(file: Path) -> SceneEntry:
     Raises
     ------
     DataError
-        One line for each fault: the file and the place in it, what is wrong, and what is allowed.
+        One line for each fault: the file and the location in it, what is wrong, and what is allowed.
     """
     faults = Faults()
     root = parse(read_bytes(file, limits.TEXT), str(file), faults)
@@ -107,7 +107,7 @@ def read_entry(file: Path) -> SceneEntry:
                 entry = SceneEntry.model_validate(root.data())
             except pydantic.ValidationError as error:
                 for fault in error.errors(include_url=False):
-                    faults.add(root.place_of(fault["loc"]), _words(fault))
+                    faults.add(root.location_of(fault["loc"]), _words(fault))
         faults.raise_if_any()
     except ScriptError as error:
         raise DataError("\n".join(error.faults)) from None

@@ -1,4 +1,4 @@
-"""Match: what a pipeline makes of a pair; and on the way there what its stages return, checked at once, so that a mistake is told with the file and line of its stage."""
+"""Estimate: the result of a pipeline for a pair; and on the way there what its stages return, checked at once, so that a mistake is told with the file and line of its stage."""
 
 import math
 import re
@@ -38,8 +38,8 @@ _PASSED_ON = "rows are off"
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
-    """What a pipeline made of a pair.
+class Estimate:
+    """The result of a pipeline for a pair.
 
     Parameters
     ----------
@@ -88,13 +88,13 @@ class Match:
     def __repr__(self) -> str:
         rows, columns = self.disparity.shape
         estimated = f"{np.isfinite(self.disparity).mean():.0%} of {columns}x{rows} pixels estimated"
-        return f"Match({estimated}, search {self.search}, {sum(self.seconds.values()):.2g} s)"
+        return f"Estimate({estimated}, search {self.search}, {sum(self.seconds.values()):.2g} s)"
 
 
 def match_of(
     view: View, seconds: dict[str, float], reports: Sequence[CallReport], scale: str
-) -> Match:
-    """The match that the last view of a pipeline is, with what its stages took and reported, and the `intensity_scale_warning` of its images."""
+) -> Estimate:
+    """The estimate of the last view of a pipeline, with what its stages took and reported, and the `intensity_scale_warning` of its images."""
     warned = [report.warning for report in reports if report.warning]
     if (match := view.matched) is not None:
         warned = [*(line for line in match.warnings if line.startswith(_PASSED_ON)), *warned]
@@ -110,7 +110,7 @@ def match_of(
     whole = view.labelings[0] if len(view.labelings) == 1 else None
     objectives = [one.objective for one in view.labelings if one.objective is not None]
     disparity = np.ascontiguousarray(view.disparity, np.float32)
-    return Match(
+    return Estimate(
         disparity=disparity,
         status=view.status,
         levels=view.levels,
@@ -270,10 +270,10 @@ def check_returned(stage: Stage, result: Any, view: View) -> None:
         if wrong := _wrong(stage, value, role, view):
             raise wrong_return(stage, f"{name}: {wrong}")
     for one in (result, getattr(result, "volume", None)):
-        if isinstance(one, CostVolume | Match) and one.search != view.search:
+        if isinstance(one, CostVolume | Estimate) and one.search != view.search:
             raise wrong_return(
                 stage,
-                f"a {type(one).__name__} of {one.search!r}; expected that which it was given, {view.search!r}",
+                f"the search range of the {type(one).__name__} is {one.search!r}; expected {view.search!r}, the range that the stage received",
             )
         if isinstance(one, CostVolume):
             most = (
@@ -306,7 +306,7 @@ def with_plain_companions(stage: Stage, result: Any) -> Any:
     converters: Mapping[str, Callable[[Any], Any]] = {}
     if isinstance(result, Labeling):
         converters = _OF_LABELINGS
-    elif isinstance(result, Match):
+    elif isinstance(result, Estimate):
         converters = _OF_MATCHES
     plain = {}
     for name, convert in converters.items():
@@ -392,7 +392,7 @@ _OF_MATCHES: Mapping[str, Callable[[Any], Any]] = {
     "warnings": _warning_lines,
     "confidence": _named_maps,
 }
-"""Converters of what a `Match` holds in addition to its arrays."""
+"""Converters of the fields of an `Estimate` other than its arrays."""
 
 
 def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
@@ -421,7 +421,7 @@ def _parts(stage: Stage, result: Any) -> list[tuple[str, Any, str]] | None:
             return [("levels", result, "levels")]
         case (
             "scheme",
-            Match(),
+            Estimate(),
         ):  # whole: what a scheme puts together goes to people and tables as it is
             maps_of_match = [
                 (name, getattr(result, name), name) for name in ("disparity", "status")

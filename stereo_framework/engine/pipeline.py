@@ -1,4 +1,4 @@
-"""Pipeline: a stereo method, its steps in order; one scene in, one Match out."""
+"""Pipeline: a stereo method, its steps in order; one scene in, one Estimate out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
-from stereo_framework.engine.match import Match
+from stereo_framework.engine.match import Estimate
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
 from stereo_framework.engine.step import AUXILIARY, RESTORE, VOLUMES, Step, cost_sum, step
 from stereo_framework.engine.walk import walked
@@ -329,7 +329,7 @@ class Pipeline:
         search: SearchRange | None = None,
         *,
         keep_volume: bool = False,
-    ) -> Match:
+    ) -> Estimate:
         """Match the scene's frame pair, or a pair.
 
         Parameters
@@ -342,7 +342,7 @@ class Pipeline:
 
         Returns
         -------
-        Match
+        Estimate
 
         Raises
         ------
@@ -356,18 +356,22 @@ class Pipeline:
         Warns
         -----
         ResultWarning
-            What the match says in its warnings.
+            The warnings of the estimate.
         """
-        found = self.matched(scene, search, keep_volume=keep_volume)
+        found = self.estimate(scene, search, keep_volume=keep_volume)
         # A method that a stage calls tells nobody but the stage.
         if kept_here() is None:
             warn(found.warnings)
         return found
 
-    def matched(
+    def estimate(
         self, scene: Scene | Pair, search: SearchRange | None = None, **options: Any
-    ) -> Match:
-        """What a call returns, without its Python warnings: for callers that tell of the match's warnings themselves. The options are those of `Walk`."""
+    ) -> Estimate:
+        """Return the estimate of a call without issuing its warnings.
+
+        Some callers report the warnings of the estimate themselves. The options are those of
+        `Walk`.
+        """
         pair = (
             Pair.of(scene, search)
             if isinstance(scene, Scene)
@@ -382,7 +386,7 @@ class Pipeline:
         )
         if need > free:
             raise StereoFrameworkError(refusal(self, pair.shape, pair.search, need, free, "free"))
-        match: Match = walked(self, pair, **options)
+        match: Estimate = walked(self, pair, **options)
         return match
 
 

@@ -21,7 +21,7 @@ from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Scene, SearchRange, intensity_scale_warning
 from stereo_framework.core.view import Strips, View, Views, in_one_form
 from stereo_framework.engine.match import (
-    Match,
+    Estimate,
     check_direction,
     check_returned,
     match_of,
@@ -49,7 +49,7 @@ _STRIP_BYTES = 64 * 2**20
 
 
 class Walk:
-    """Pipelines on a pair. Iterate for (index, `Match` or exception): in which order is the walk's choice.
+    """Pipelines on a pair. Iterate for (index, `Estimate` or exception): in which order is the walk's choice.
 
     The seconds of a stage that several pipelines share are told by each of them, as if it had been alone.
 
@@ -60,9 +60,9 @@ class Walk:
     search : SearchRange, optional
         Instead of the scene's own.
     both : bool
-        Match both sides: each outcome is a pair of matches, the reference image's first.
+        Match both sides: each outcome is a pair of estimates, the reference image's first.
     keep_volume : bool
-        Keep each optimizer's volume in its match.
+        Keep each optimizer's volume in its estimate.
     solve : callable, optional
         Called in place of `walked` with a method and a pair, for pairs that schemes make.
     kept : dict, optional
@@ -77,7 +77,7 @@ class Walk:
         *,
         both: bool = False,
         keep_volume: bool = False,
-        solve: Callable[..., Match] | None = None,
+        solve: Callable[..., Estimate] | None = None,
         kept: dict[Hashable, Any] | None = None,
     ):
         self.pipelines, self.sides, self.keep_volume = (
@@ -89,7 +89,7 @@ class Walk:
         self.views: dict[State, View | Exception] = {}
         self.seconds: dict[State, float] = {}  # that its last step took
         self.reports: dict[State, CallReport] = {}  # of its last step's stage
-        self.solved: dict[Hashable, Match] = {}
+        self.solved: dict[Hashable, Estimate] = {}
         plans = [pipeline.plan for pipeline in pipelines]
         numbers: dict[Step, int] = {}
         self.order = sorted(
@@ -329,8 +329,8 @@ class Walk:
             step.stage, step({"solve": solve, "pair": replace(view.pair, scene=None)}), view
         )
 
-    def _solve_both(self, method: Any, pair: Pair) -> Match:
-        """Match both sides of a pair at once, and give the other's match when the exchanged pair is asked for."""
+    def _solve_both(self, method: Any, pair: Pair) -> Estimate:
+        """Match both sides of a pair at once, and give the other's estimate when the exchanged pair is asked for."""
         if pair.mask is not None:
             return walked(method, pair)
         sides = pair, pair.exchanged()
@@ -342,7 +342,7 @@ class Walk:
             self.solved[about], self.solved[back] = walked(method, pair, both=True)
         return self.solved[about]
 
-    def _match(self, pipeline: Any, view: View) -> Match:
+    def _match(self, pipeline: Any, view: View) -> Estimate:
         """What comes of a pipeline, of which this is the last view."""
         ran = [*reversed(self._states(pipeline.plan))]
         reports = [self.reports[state] for state in ran if state in self.reports]

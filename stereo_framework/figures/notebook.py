@@ -1,4 +1,4 @@
-"""Pictures of scenes, matches and results, and plots of statistics, for notebooks."""
+"""Pictures of scenes, estimates and results, and plots of statistics, for notebooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.arguments import as_array, checked
 from stereo_framework.core.errors import ParameterError, warn
 from stereo_framework.core.scene import Scene
-from stereo_framework.engine.match import Match
+from stereo_framework.engine.match import Estimate
 from stereo_framework.figures.disparity_figures import shown_range, side_by_side_figure
 from stereo_framework.figures.grid import Panel, disparities, eight_bits, grid_figure
 from stereo_framework.figures.plots import plot_figure
@@ -31,14 +31,14 @@ _WIDEST, _ACROSS = 960, 4
 
 @checked()
 def show(*things: Any, disparities: tuple[float, float] | None = None, **named: Any) -> Figure:
-    """Show pictures side by side: of scenes, matches, results, maps and images.
+    """Show pictures side by side: of scenes, estimates, results, maps and images.
 
-    A match and the scene that it was made of, and nothing else, are shown with the truth and the error, where they are known.
+    An estimate and the scene that it was made of, and nothing else, are shown with the truth and the error, where they are known.
 
     Parameters
     ----------
-    *things : Scene, Match, Result, or ndarray
-        For a scene its reference image is shown; for a match or result, or an array of floats with two dimensions, the disparity map. Other arrays
+    *things : Scene, Estimate, Result, or ndarray
+        For a scene its reference image is shown; for an estimate or result, or an array of floats with two dimensions, the disparity map. Other arrays
         are images: uint8 or bool, ``(rows, columns)`` or ``(rows, columns, 3)``, intensities 0..255.
     disparities : (float, float), optional
         Disparities in pixels at the ends of the colour scale, which all maps share. Default: the search range of the first thing that has one,
@@ -64,7 +64,7 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
     if (
         len(things) == 2
         and not named
-        and isinstance(things[0], Match)
+        and isinstance(things[0], Estimate)
         and isinstance(things[1], Scene)
     ):
         match, scene = things
@@ -74,7 +74,9 @@ def show(*things: Any, disparities: tuple[float, float] | None = None, **named: 
         )
     given = [*((_name(thing), thing) for thing in things), *named.items()]
     if not given:
-        raise ParameterError("show: nothing to show; give scenes, matches, results, maps or images")
+        raise ParameterError(
+            "show: nothing to show; give scenes, estimates, results, maps or images"
+        )
     searches = (
         search for _, thing in given if (search := getattr(thing, "search", None)) is not None
     )

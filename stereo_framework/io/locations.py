@@ -1,4 +1,4 @@
-"""Values of a script with the places where they were written, and the faults found in them."""
+"""Values of a script with their locations, and the faults found in them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Scalar = None | bool | int | float | str
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a key or a value of a script stands.
+class Location:
+    """The location of a key or a value of a script.
 
     Parameters
     ----------
@@ -48,27 +48,27 @@ class Place:
         return Path(self.file).parent.absolute() if self.line else Path.cwd()
 
     def in_brackets(self) -> str:
-        """The place inside another line, ``" (my.yaml:3:5)"``; nothing for a mapping from Python, which has no lines."""
+        """Return the location for use inside another line, ``" (my.yaml:3:5)"``; nothing for a mapping from Python, which has no lines."""
         return f" ({replace(self, path='' if self.line else self.path)})" if self.file else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A value and its place.
+    """A value and its location.
 
     Parameters
     ----------
     value : None, bool, int, float, str, list of Node or dict of str to Node
-    place : Place
-    keys : mapping of str to Place
-        Where the keys of a dict stand; their `path` is that of the dict.
+    location : Location
+    keys : mapping of str to Location
+        Locations of the keys of a dict; their `path` is that of the dict.
     raw : str, optional
         What a scalar without quotes reads: ``no`` may be meant as false, ``2002`` as a name.
     """
 
     value: Scalar | list[Node] | dict[str, Node]
-    place: Place
-    keys: Mapping[str, Place] = field(default_factory=dict)
+    location: Location
+    keys: Mapping[str, Location] = field(default_factory=dict)
     raw: str | None = None
 
     @property
@@ -80,38 +80,42 @@ class Node:
         """What stands under a key, and a key there, and so on; null where there is nothing."""
         found = self
         for key in keys:
-            found = found.entries.get(key, Node(None, self.place))
+            found = found.entries.get(key, Node(None, self.location))
         return found
 
-    def place_of(self, steps: Iterable[int | str]) -> Place:
-        """Where pydantic found something wrong: a value or, after ``[key]``, its key; of a key that is missing, the mapping that lacks it."""
-        node, key = self, self.place
+    def location_of(self, steps: Iterable[int | str]) -> Location:
+        """Return the location at which pydantic found a fault.
+
+        It is that of a value or, after ``[key]``, of its key. For a missing key it is that of the
+        mapping that lacks it.
+        """
+        node, key = self, self.location
         for step in steps:
             if step == "[key]":
                 return key
             if isinstance(step, str) and step not in node.entries:
-                return replace(node.place, path=join(node.place.path, step))
+                return replace(node.location, path=join(node.location.path, step))
             key = node.keys.get(str(step), key)
             node = node.items[step] if isinstance(step, int) else node.entries[step]
-        return node.place
+        return node.location
 
     @property
     def items(self) -> list[Node]:
         """The items of a list; anything else is a list of one."""
         return self.value if isinstance(self.value, list) else [self]
 
-    def key(self, name: str) -> Place:
-        """Place of the key `name`, with the path of its value."""
-        return replace(self.keys[name], path=join(self.place.path, name))
+    def key(self, name: str) -> Location:
+        """Return the location of the key `name`, with the path of its value."""
+        return replace(self.keys[name], path=join(self.location.path, name))
 
     def having(self, name: str, node: Node) -> Node:
         """The dict with another entry, or one more."""
         return replace(
-            self, value={**self.entries, name: node}, keys={name: node.place, **self.keys}
+            self, value={**self.entries, name: node}, keys={name: node.location, **self.keys}
         )
 
     def data(self) -> Any:
-        """The value without places: scalars, lists and dicts."""
+        """Return the value without locations: scalars, lists and dicts."""
         if isinstance(self.value, dict):
             return {name: node.data() for name, node in self.value.items()}
         if isinstance(self.value, list):
@@ -120,7 +124,7 @@ class Node:
 
 
 class Faults:
-    """Collects faults, one for each place; they are reported by file and in its order.
+    """Collects faults, one for each location; they are reported by file and in its order.
 
     Where there are very many the first of them are raised at once.
 
@@ -142,25 +146,28 @@ class Faults:
         self.unknown: list[str] = []
         self.files = [""]
         self._values = 0.0
-        self._found: dict[str, Place] = {}
-        self._places: set[Place] = set()
+        self._found: dict[str, Location] = {}
+        self._locations: set[Location] = set()
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def add(self, place: Place, message: str) -> None:
-        """Note that something is wrong at `place`. What is found there later follows from the first fault and is left out."""
-        # Keys of a mapping from Python share the place of the mapping.
-        if not place.file or place not in self._places:
+    def add(self, location: Location, message: str) -> None:
+        """Note a fault at a location.
+
+        Later faults at the same location follow from the first one and are left out.
+        """
+        # Keys of a mapping from Python share the location of the mapping.
+        if not location.file or location not in self._locations:
             if len(self._found) == limits.FAULTS:
-                self._found[f"{place.file or 'script'}: there are further faults"] = Place(
-                    place.file, sys.maxsize
+                self._found[f"{location.file or 'script'}: there are further faults"] = Location(
+                    location.file, sys.maxsize
                 )
                 self.raise_if_any()
-            self._found.setdefault(f"{place}: {message}", place)
-            self._places.add(place)
+            self._found.setdefault(f"{location}: {message}", location)
+            self._locations.add(location)
 
-    def count_values(self, place: Place, count: float) -> None:
+    def count_values(self, location: Location, count: float) -> None:
         """Refuse more values of axes, of the whole script, than can be held, before they are made.
 
         Raises
@@ -171,7 +178,7 @@ class Faults:
         self._values += count
         if self._values > limits.SETTINGS:
             self.add(
-                place,
+                location,
                 f"the axes of the script have more than {limits.SETTINGS} values; at most so many are possible",
             )
             self.raise_if_any()
@@ -186,7 +193,9 @@ class Faults:
         """
         if not self._found:
             return
-        files = list(dict.fromkeys([*self.files, *(place.file for place in self._found.values())]))
+        files = list(
+            dict.fromkeys([*self.files, *(location.file for location in self._found.values())])
+        )
         order = {
             fault: (files.index(at.file), at.line, at.column) for fault, at in self._found.items()
         }
@@ -219,22 +228,22 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
 
     What cannot stand in a script is reported and becomes null.
     """
-    place = Place(path=path)
+    location = Location(path=path)
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
-        return Node(value, place)
+        return Node(value, location)
     if isinstance(value, Path):
-        return Node(str(value), place)
+        return Node(str(value), location)
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                faults.add(place, f"the key {short(repr(name), 80)} is not a text")
+                faults.add(location, f"the key {short(repr(name), 80)} is not a text")
         named = {name: item for name, item in value.items() if isinstance(name, str)}
         entries = {
             name: from_python(item, faults, join(path, name)) for name, item in named.items()
         }
-        return Node(entries, place, dict.fromkeys(entries, place))
+        return Node(entries, location, dict.fromkeys(entries, location))
     if isinstance(value, Iterable) and not isinstance(value, bytes | set | frozenset):
         items = list(value)
         uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
@@ -243,8 +252,8 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
                 from_python(item, faults, at)
                 for item, at in zip(items, item_paths(path, uses), strict=True)
             ],
-            place,
+            location,
         )
     allowed = "null, true, false, numbers, texts, lists, mappings"
-    faults.add(place, f"{short(repr(value), 80)} cannot stand in a script; allowed: {allowed}")
-    return Node(None, place)
+    faults.add(location, f"{short(repr(value), 80)} cannot stand in a script; allowed: {allowed}")
+    return Node(None, location)

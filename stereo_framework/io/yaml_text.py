@@ -1,4 +1,4 @@
-"""Reading YAML of users: with places, by the rules of YAML 1.2, and within limits that no honest file exceeds.
+"""Reading YAML of users: with locations, by the rules of YAML 1.2, and within limits that no honest file exceeds.
 
 Numbers, ``true``, ``false`` and ``null`` are what they seem; everything else is text: ``no``, ``1:30``, ``2002-05-01``, ``0x10``, ``1_000``. ``010`` is ten. A key that stands twice is a fault.
 """
@@ -10,7 +10,7 @@ import yaml
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, short
-from stereo_framework.io.locations import Faults, Node, Place, Scalar, item_paths, join
+from stereo_framework.io.locations import Faults, Location, Node, Scalar, item_paths, join
 from stereo_framework.io.numbers import parse_number, parse_whole_number
 
 _TAG = "tag:yaml.org,2002:"
@@ -63,7 +63,7 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
     ----------
     text : str, or bytes in UTF-8
     file : str
-        Named in places; ``--set`` has no lines.
+        Name of the file in locations; ``--set`` has no lines.
     faults : Faults
         Gets syntax errors, duplicate keys, tags.
     path : str
@@ -78,7 +78,9 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
     try:
         content = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         root = yaml.compose(content, Loader=_Loader)
-        return reader.node(root, path) if root is not None else Node(None, reader.place(None, path))
+        return (
+            reader.node(root, path) if root is not None else Node(None, reader.location(None, path))
+        )
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "syntax error"
@@ -86,22 +88,23 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
             problem = f"{error.context} {problem}"
         if "'\\t'" in problem:
             problem += "; indent with spaces"
-        faults.add(reader.place(mark, path), f"not YAML: {problem}")
+        faults.add(reader.location(mark, path), f"not YAML: {problem}")
     except yaml.reader.ReaderError as error:
         before = content[: error.position]
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         faults.add(
-            Place(file, line, column),
+            Location(file, line, column),
             f"not YAML: the character {chr(int(error.character))!r} is not allowed",
         )
     except UnicodeDecodeError as error:
         faults.add(
-            reader.place(None, path), f"not a text in UTF-8: {error.reason} in byte {error.start}"
+            reader.location(None, path),
+            f"not a text in UTF-8: {error.reason} in byte {error.start}",
         )
     except RecursionError:
-        faults.add(reader.place(None, path), "cannot be read: nested too deeply")
+        faults.add(reader.location(None, path), "cannot be read: nested too deeply")
     except DataError as error:
-        faults.add(reader.place(None, path), f"cannot be read: {error}")
+        faults.add(reader.location(None, path), f"cannot be read: {error}")
     return None
 
 
@@ -112,13 +115,15 @@ class _Reader:
         self.level = self.repeated = 0
         self.seen: set[int] = set()
 
-    def place(self, mark: yaml.Mark | None, path: str) -> Place:
+    def location(self, mark: yaml.Mark | None, path: str) -> Location:
         if self.file == "--set":
-            return Place(self.file, path=path)
-        return Place(self.file, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, path)
+            return Location(self.file, path=path)
+        return Location(
+            self.file, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, path
+        )
 
     def node(self, node: yaml.Node, path: str) -> Node:
-        place = self.place(node.start_mark, path)
+        location = self.location(node.start_mark, path)
         self.repeated += id(node) in self.seen
         self.seen.add(id(node))
         if self.level > limits.NESTING:
@@ -131,26 +136,28 @@ class _Reader:
             )
         if isinstance(node, yaml.ScalarNode):
             return Node(
-                self._scalar(node, place), place, raw=node.value if node.style is None else None
+                self._scalar(node, location),
+                location,
+                raw=node.value if node.style is None else None,
             )
         self.level += 1
         if isinstance(node, yaml.MappingNode):
-            made = self._mapping(node, place)
+            made = self._mapping(node, location)
         else:
-            self._no_tag(node, "seq", place)
+            self._no_tag(node, "seq", location)
             paths = item_paths(path, [_use(item) for item in node.value])
             made = Node(
-                [self.node(item, at) for item, at in zip(node.value, paths, strict=True)], place
+                [self.node(item, at) for item, at in zip(node.value, paths, strict=True)], location
             )
         self.level -= 1
         return made
 
-    def _mapping(self, node: yaml.MappingNode, place: Place) -> Node:
-        self._no_tag(node, "map", place)
+    def _mapping(self, node: yaml.MappingNode, location: Location) -> Node:
+        self._no_tag(node, "map", location)
         entries: dict[str, Node] = {}
-        keys: dict[str, Place] = {}
+        keys: dict[str, Location] = {}
         for key, value in node.value:
-            at = self.place(key.start_mark, place.path)
+            at = self.location(key.start_mark, location.path)
             if not isinstance(key, yaml.ScalarNode):
                 self.faults.add(at, "a key must be a text")
             elif key.value == "<<" and key.style is None:
@@ -161,23 +168,23 @@ class _Reader:
                 where = f"; first in line {first.line}" if first.line else ""
                 self.faults.add(at, f"the key {key.value!r} stands twice{where}")
             else:
-                entries[key.value] = self.node(value, join(place.path, key.value))
+                entries[key.value] = self.node(value, join(location.path, key.value))
                 keys[key.value] = at
-        return Node(entries, place, keys)
+        return Node(entries, location, keys)
 
-    def _scalar(self, node: yaml.ScalarNode, place: Place) -> Scalar:
+    def _scalar(self, node: yaml.ScalarNode, location: Location) -> Scalar:
         make, expected = _SCALARS.get(node.tag.removeprefix(_TAG), (str, ""))
         if not expected:
-            self._no_tag(node, "str", place)
+            self._no_tag(node, "str", location)
         try:
             return make(node.value)
         except (ValueError, KeyError):
-            self.faults.add(place, f"{short(node.value, 40)!r} cannot be read as {expected}")
+            self.faults.add(location, f"{short(node.value, 40)!r} cannot be read as {expected}")
             return None
 
-    def _no_tag(self, node: yaml.Node, usual: str, place: Place) -> None:
+    def _no_tag(self, node: yaml.Node, usual: str, location: Location) -> None:
         if node.tag != _TAG + usual:
-            self.faults.add(place, f"the tag {node.tag.replace(_TAG, '!!')} is not used here")
+            self.faults.add(location, f"the tag {node.tag.replace(_TAG, '!!')} is not used here")
 
 
 def _use(node: yaml.Node) -> str | None:

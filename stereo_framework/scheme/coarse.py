@@ -44,7 +44,7 @@ def coarse(
 
     Returns
     -------
-    Match
+    Estimate
         Each pixel has `reduction` times the disparity of its block, and its status and confidence; there are no levels. Where that disparity lies more than
         half a step outside the range (`SearchRange.beyond`), or the block is invalid, there is no estimate, and the pixel is mismatched. A pixel without an open
         cell is invalid, whatever its block is.

@@ -51,7 +51,7 @@ def pyramid(
 
     Returns
     -------
-    Match
+    Estimate
         That of the full size.
 
     Raises

@@ -107,7 +107,7 @@ def tiles(
 
     Returns
     -------
-    Match
+    Estimate
         Each pixel has the disparity, status and confidence of the tile that decides it.
         There are no levels and no energy. The confidence `tiles` is minus the largest
         difference, in pixels, between the tiles that contain a pixel. It is minus the

@@ -1,4 +1,4 @@
-"""A trial of the halo that a plug-in declares, on a strip of rows of a small image.
+"""A check of the halo that a plug-in declares, on a strip of rows of a small image.
 
 If a stage has a halo of n rows, a pipeline runs the stage on strips of rows, each with n
 more rows above and below. If the result of the stage depends on more rows than these, the
@@ -73,7 +73,7 @@ def _try_halo(function: Callable[..., Any], step: Step) -> str:
         return ""
     if halo is None or halo > _LARGEST_HALO:
         return ""
-    for view in _trial_views(halo, integer=step.stage.integer):
+    for view in _random_views(halo, integer=step.stage.integer):
         if difference := _strip_difference(step, view, halo):
             declared = "1 row" if halo == 1 else f"{halo} rows"
             return (
@@ -140,19 +140,19 @@ def _result_arrays(step: Step, view: View) -> dict[str, NDArray]:
     return {"the result": result}
 
 
-def _trial_views(halo: int, *, integer: bool) -> Iterator[View]:
+def _random_views(halo: int, *, integer: bool) -> Iterator[View]:
     """Yield views with images of high and low contrast, and with volumes of several types.
 
     Some windows grow until colours differ. Images of low contrast let them grow far.
     """
     dtypes = (np.float32, np.uint8, np.uint16) if integer else (np.float32,)
     for dtype in dtypes:
-        yield _trial_view(halo, contrast=256, levels=_LEVELS, dtype=dtype)
-    yield _trial_view(halo, contrast=3, levels=_LEVELS, dtype=np.float32)
-    yield _trial_view(halo, contrast=256, levels=2, dtype=np.float32)
+        yield _random_view(halo, contrast=256, levels=_LEVELS, dtype=dtype)
+    yield _random_view(halo, contrast=3, levels=_LEVELS, dtype=np.float32)
+    yield _random_view(halo, contrast=256, levels=2, dtype=np.float32)
 
 
-def _trial_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
+def _random_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
     """Return the view of a random pair with all data that a stage may take.
 
     Parameters

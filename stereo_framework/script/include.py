@@ -20,7 +20,7 @@ from stereo_framework.core.errors import (
 )
 from stereo_framework.core.parameters import Words
 from stereo_framework.io import read_bytes
-from stereo_framework.io.locations import Faults, Node, Place, from_python
+from stereo_framework.io.locations import Faults, Location, Node, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.merging import merge, without_null_keys
 from stereo_framework.script.reading import AUXILIARY_KEYS, KEYS, METHOD_KEYS, text, texts
@@ -134,7 +134,7 @@ class Reader:
                 path, limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT, empty=True
             )
         except DataError as error:
-            self.faults.add(Place(shown, 1, 1), str(error).removeprefix(f"{path}: "))
+            self.faults.add(Location(shown, 1, 1), str(error).removeprefix(f"{path}: "))
             return None
         if (node := parse_yaml(content, shown, self.faults)) is not None:
             self._open.append(real)
@@ -147,14 +147,16 @@ class Reader:
         try:
             node = from_python(mapping, self.faults)
         except RecursionError:
-            self.faults.add(Place(), "not a script: nested too deeply, or a mapping inside itself")
+            self.faults.add(
+                Location(), "not a script: nested too deeply, or a mapping inside itself"
+            )
             return None
         return self._script(node, None)
 
     def _script(self, node: Node, folder: Path | None) -> Node | None:
         if not isinstance(node.value, dict | None):
             self.faults.add(
-                node.place,
+                node.location,
                 "not a script: expected keys and values, as in 'matching_cost: absolute_difference'",
             )
             return None
@@ -165,10 +167,10 @@ class Reader:
                 (name, folder)
                 for name in texts(plugins, self.faults, "a module, a path ending in .py,")
             ]
-        return self._merged(node, folder, KEYS, node.place)
+        return self._merged(node, folder, KEYS, node.location)
 
     def _merged(
-        self, node: Node, folder: Path | None, allowed: tuple[str, ...], place: Place
+        self, node: Node, folder: Path | None, allowed: tuple[str, ...], location: Location
     ) -> Node:
         """A mapping over all that it includes; its methods and auxiliary methods likewise."""
         include = node.at("include")
@@ -177,7 +179,7 @@ class Reader:
             if include.value is not None
             else []
         )
-        below = [self._below(script, allowed, place) for script in self._included(names, folder)]
+        below = [self._below(script, allowed, location) for script in self._included(names, folder)]
         own = without_null_keys(node)
         for key, inner in (("methods", METHOD_KEYS), ("auxiliary", AUXILIARY_KEYS)):
             if entries := own.at(key).entries:
@@ -188,9 +190,9 @@ class Reader:
                     and (key == "methods" or re.fullmatch(NAME, name))
                 }
                 own.entries[key] = replace(own.at(key), value=parts)
-        return functools.reduce(merge, [*below, replace(own, place=place)])
+        return functools.reduce(merge, [*below, replace(own, location=location)])
 
-    def _below(self, script: Node, allowed: tuple[str, ...], place: Place) -> Node:
+    def _below(self, script: Node, allowed: tuple[str, ...], location: Location) -> Node:
         """An included script as the mapping that includes it can take it.
 
         Of a method these are its stages, sweep, seed and search, of an auxiliary method its stages. How
@@ -200,7 +202,7 @@ class Reader:
         for key in _REFUSED[allowed]:
             if script.at(key).value is not None:
                 file, what = (
-                    script.place.file or "the included script",
+                    script.location.file or "the included script",
                     "an auxiliary method" if is_auxiliary else "a method",
                 )
                 where = (
@@ -209,7 +211,7 @@ class Reader:
                     else "; include it at the top"
                 )
                 self.faults.add(
-                    place, f"{file} sets {key!r} and cannot be included in {what}{where}"
+                    location, f"{file} sets {key!r} and cannot be included in {what}{where}"
                 )
         return replace(
             script,
@@ -238,7 +240,7 @@ class Reader:
                     raise ScriptError([f"the script includes more than {limits.INCLUDES} files"])
                 node = self.file(path)
             except ScriptError as error:
-                self.faults.add(item.place, error.faults[0])
+                self.faults.add(item.location, error.faults[0])
             if node is not None:
                 yield node
             else:
@@ -274,13 +276,13 @@ class Reader:
             if path in refused:
                 outside = f"{short(reference, 80)!r} lies outside the script's folder, and importing it runs it"
                 self.faults.add(
-                    node.place, f"{outside}; --plugin {short(str(path), 200)} allows that"
+                    node.location, f"{outside}; --plugin {short(str(path), 200)} allows that"
                 )
                 continue
             try:
                 sources.append(stage.load_plugin(reference, start / (folder or "")))
             except StereoFrameworkError as error:
-                self.faults.add(node.place, str(error).removeprefix("plugins: "))
+                self.faults.add(node.location, str(error).removeprefix("plugins: "))
         self.faults.without_plugins = len(sources) < len(self.plugins)
         return tuple(dict.fromkeys(sources))
 

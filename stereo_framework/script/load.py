@@ -19,7 +19,7 @@ from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_metrics
 from stereo_framework.io import encoding_fault
-from stereo_framework.io.locations import Faults, Node, Place
+from stereo_framework.io.locations import Faults, Location, Node
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.include import RESOLVED, Reader, find_script
 from stereo_framework.script.merging import (
@@ -170,7 +170,7 @@ def load(
     override_list = listed_overrides(overrides)
     read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
     plugin_list = [plugins] if isinstance(plugins, str | Path) else plugins
-    reader.plugins += [(Node(str(plugin), Place("--plugin")), None) for plugin in plugin_list]
+    reader.plugins += [(Node(str(plugin), Location("--plugin")), None) for plugin in plugin_list]
     files = reader.load_plugins(None if path is None else path.parent)
     model = Model(faults)
     # A plug-in may have changed the current folder, from which the script's paths start.
@@ -294,7 +294,7 @@ def _check_scenes(root: Node, data: DataRoot, faults: Faults) -> None:
         try:
             load_scenes(filter(None, [text(item)]), data=data.folder)
         except DataError as error:
-            faults.add(item.place, str(error))
+            faults.add(item.location, str(error))
 
 
 def _scenes(root: Node) -> tuple[str, ...]:
@@ -348,8 +348,8 @@ def _checked(
     settings = [method.settings(shared, tuning=tuning) for method in script_methods]
     report_idle_axes(script_methods, model)
     if refuse_execution:
-        for execution, place in model.executions.items():
-            faults.add(place, not_executed(execution))
+        for execution, location in model.executions.items():
+            faults.add(location, not_executed(execution))
     if scene_data is not None:
         _check_scenes(root, scene_data, faults)
     faults.raise_if_any()
@@ -362,10 +362,10 @@ def _name(root: Node, path: Path | None, model: Model) -> str:
     name = model.name(root.at("name")) or stem
     if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
         message = "the name of the file is too long for that of the resolved script"
-        model.fault(root.place, f"{message}; shorten it, or give a name: to the script")
+        model.fault(root.location, f"{message}; shorten it, or give a name: to the script")
     if encoding_message := encoding_fault(name):
         remedy = "set PYTHONUTF8=1 in the environment, rename the file, or give another name: to the script"
-        model.fault(root.place, f"{encoding_message}; {remedy}")
+        model.fault(root.location, f"{encoding_message}; {remedy}")
     return name
 
 
@@ -468,7 +468,7 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
         key = key.strip()
         if not sign or not key:
             model.fault(
-                Place("--set", path=repr(override)),
+                Location("--set", path=repr(override)),
                 "not KEY=VALUE; for example matching_cost.truncation=20",
             )
             continue
@@ -489,7 +489,7 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
             name = at.rest.partition(".")[0]
             none = f"no such method {name!r}; {nearest(name, named, kind='methods')}"
             model.fault(
-                Place("--set", path=key),
+                Location("--set", path=key),
                 f"a whole method; set something of it, as {key}.seed=1" if name in named else none,
             )
         elif (at.word in SLOTS and at.rest) or ("." not in local and local not in KEYS):
@@ -504,7 +504,7 @@ def _swept_for_all(root: Node, local: str, node: Node, model: Model) -> bool:
     swept = [name for name in (local, split(local).slot) if name in axes(root)]
     for axis in swept[:1]:
         said = f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for"
-        model.fault(node.place, said)
+        model.fault(node.location, said)
     return bool(swept)
 
 
@@ -521,7 +521,7 @@ def set_parameters(
             if len(full) != 1:
                 neither = f"neither a key nor a parameter of any stage; {nearest(local, KEYS, kind='keys')}"
                 model.fault(
-                    node.place, f"{' and '.join(full)} have it; say which" if full else neither
+                    node.location, f"{' and '.join(full)} have it; say which" if full else neither
                 )
                 continue
             local = full[0]
@@ -556,7 +556,7 @@ def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -
     # Names of axes, which come third, hold dots.
     parts = key.split(".") if key.startswith("auxiliary.") else key.split(".", 2)
     for i in reversed(range(len(parts))):
-        above = Place("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
+        above = Location("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
         node = Node({parts[i]: node}, above, {parts[i]: above})
     if at := _unsettable(node):
         model.fault(at, "'include' and 'plugins' cannot be set; write them in the script")
@@ -573,7 +573,7 @@ def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -
     stages = {name: value for name, value in later.entries.items() if name not in whole}
     for name in meant:
         named[name] = merge(
-            without_axes(named[name], gone), Node(stages, named[name].place, later.keys)
+            without_axes(named[name], gone), Node(stages, named[name].location, later.keys)
         )
     if named:
         root = replace(
@@ -582,11 +582,11 @@ def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -
     return (
         root
         if method is not None
-        else merge(without_axes(root, gone), replace(later, place=root.place))
+        else merge(without_axes(root, gone), replace(later, location=root.location))
     )
 
 
-def _unsettable(node: Node) -> Place | None:
+def _unsettable(node: Node) -> Location | None:
     """Where a value that is set asks for another file, at any depth."""
     own = [node.key(key) for key in ("include", "plugins") if key in node.entries]
     return next(filter(None, [*own, *map(_unsettable, node.entries.values())]), None)

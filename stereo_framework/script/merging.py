@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
-from stereo_framework.io.locations import Node, Place
+from stereo_framework.io.locations import Location, Node
 from stereo_framework.script.reading import entry
 from stereo_framework.script.specs import names, split
 
@@ -18,7 +18,9 @@ def without_null_keys(node: Node) -> Node:
         if value.value is not None or key in emptied
     }
     return Node(
-        {key: kept[key] for key in kept if key not in ("include", "plugins")}, node.place, node.keys
+        {key: kept[key] for key in kept if key not in ("include", "plugins")},
+        node.location,
+        node.keys,
     )
 
 
@@ -70,8 +72,8 @@ def at(node: Node, home: str) -> Node:
     return node.at(*(key for name in names(home) for key in ("auxiliary", name)))
 
 
-def filled(node: Node, home: str = "") -> dict[str, Place]:
-    """The slots at a home that stages stand in or that are swept, with a place; ``maps`` is one here."""
+def filled(node: Node, home: str = "") -> dict[str, Location]:
+    """The slots at a home that stages stand in or that are swept, with a location; ``maps`` is one here."""
     swept = {
         split(name): kind.key(name)
         for kind in node.at("sweep").entries.values()
@@ -79,12 +81,12 @@ def filled(node: Node, home: str = "") -> dict[str, Place]:
     }
     own = at(node, home).entries
     found = {
-        address.word: place
-        for address, place in swept.items()
+        address.word: location
+        for address, location in swept.items()
         if address.is_slot and address.home == home
     }
     return found | {
-        key: own[key].items[0].place
+        key: own[key].items[0].location
         for key in ("maps", *SLOTS)
         if key in own and own[key].value not in (None, [])
     }
@@ -147,18 +149,18 @@ def _laid(base: Node, over: Node, root: Node, home: str) -> Node:
             return _union(below, above, lambda kind, one, other: _union(one, other))
         return _union(below, above) if key in ("search", "report", "evaluation") else above
 
-    found = _union(kept, over if over.entries else Node({}, over.place), both)
+    found = _union(kept, over if over.entries else Node({}, over.location), both)
     if others := kept.at("auxiliary").entries:
         # A sweep may reach into those that are not named here.
         own = over.at("auxiliary")
         inner = {
             name: _laid(
-                one, own.entries.get(name, Node({}, one.place)), root, f"{home}auxiliary.{name}."
+                one, own.entries.get(name, Node({}, one.location)), root, f"{home}auxiliary.{name}."
             )
             for name, one in others.items()
         }
         keys = {**kept.at("auxiliary").keys, **own.keys}
-        found.entries["auxiliary"] = Node({**others, **own.entries, **inner}, own.place, keys)
+        found.entries["auxiliary"] = Node({**others, **own.entries, **inner}, own.location, keys)
     return found
 
 
@@ -174,7 +176,7 @@ def _union(
         key: both(key, base.value[key], value) if key in base.value else value
         for key, value in over.value.items()
     }
-    return Node({**base.value, **found}, over.place, {**base.keys, **over.keys})
+    return Node({**base.value, **found}, over.location, {**base.keys, **over.keys})
 
 
 def _stage(slot: str, base: Node, over: Node) -> Node:

@@ -14,7 +14,7 @@ from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import Step, step
-from stereo_framework.io.locations import Node, Place, join
+from stereo_framework.io.locations import Location, Node, join
 from stereo_framework.script.effects import (
     IGNORES_SMOOTHNESS,
     IdleAxis,
@@ -74,7 +74,7 @@ class Method:
 
     Attributes
     ----------
-    homes : dict of str to Place
+    homes : dict of str to Location
         Of the method itself (empty) and of its auxiliary methods.
     slots : dict of str to Node
         What stands in them, by address.
@@ -93,7 +93,7 @@ class Method:
             model,
             model.fault,
         )
-        self.homes = {home: part.place for home, part in tree(whole)}
+        self.homes = {home: part.location for home, part in tree(whole)}
         self.slots: dict[str, Node] = {}
         for home, part in tree(whole):
             self.slots |= {
@@ -132,7 +132,7 @@ class Method:
             outer += f"auxiliary.{name}."
         return None
 
-    def put(self, at: Address, node: Node, value: Node, place: Place) -> tuple[Node, Any]:
+    def put(self, at: Address, node: Node, value: Node, location: Location) -> tuple[Node, Any]:
         """What stands in a slot, with a value at an address in it, and how that value is shown.
 
         Parameters
@@ -140,7 +140,7 @@ class Method:
         at : Address
             Of the slot itself or of a parameter of one of its stages.
         node, value : Node
-        place : Place
+        location : Location
             Of the address. What is wrong with it is reported, and nothing changed.
         """
         if not at.rest:
@@ -151,7 +151,7 @@ class Method:
             return node, None
         found = locate(at.slot, steps, at.rest)
         if isinstance(found, str):
-            self._fault(place, f"{found} (method {self.name!r})")
+            self._fault(location, f"{found} (method {self.name!r})")
             return node, None
         i, name = found
         stages = [*node.items]
@@ -164,16 +164,16 @@ class Method:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
         at = split(address)
         if wrong := self.no_home(at.home):
-            self._fault(node.place, wrong)
+            self._fault(node.location, wrong)
         elif axis := self.axes.get(at.slot):
             self.axes[at.slot] = replace(
                 axis,
-                values=tuple(self.put(at, value, node, node.place)[0] for value in axis.values),
+                values=tuple(self.put(at, value, node, node.location)[0] for value in axis.values),
             )
         else:
-            self.slots[at.slot] = self.put(at, self.slots.get(at.slot, NOTHING), node, node.place)[
-                0
-            ]
+            self.slots[at.slot] = self.put(
+                at, self.slots.get(at.slot, NOTHING), node, node.location
+            )[0]
 
     def written(self, axis: Axis) -> list[Any]:
         """The values of an axis as a script writes them, checked."""
@@ -183,7 +183,7 @@ class Method:
         if at.is_slot:
             return [written(at.word, self.model.slot(at.word, node) or ()) for node in axis.values]
         first = self.axes[at.slot].values[0] if at.slot in self.axes else self.slots[at.slot]
-        return [self.put(at, first, node, axis.place)[1] for node in axis.values]
+        return [self.put(at, first, node, axis.location)[1] for node in axis.values]
 
     def mapping(self, home: str = "") -> dict[str, Any]:
         """The slots of a home and its auxiliary methods as a script writes them, checked, with their defaults."""
@@ -239,11 +239,11 @@ class Method:
             if len(set(lengths.values())) > 1:
                 listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
                 self._fault(
-                    group[0].place, f"axes that move together need equally many values: {listed}"
+                    group[0].location, f"axes that move together need equally many values: {listed}"
                 )
             for axis in group:
                 if message := self.no_home(split(axis.name).home):
-                    self._fault(axis.place, message)
+                    self._fault(axis.location, message)
 
     def run(self, choice: Sequence[int]) -> Setting:
         """The run of one choice: an index for each group."""
@@ -277,7 +277,7 @@ class Method:
             else:
                 before = slots.get(at.slot, NOTHING)
                 slots[at.slot], shown[axis.name] = self._made_once(
-                    self.put, at, before, value, axis.place
+                    self.put, at, before, value, axis.location
                 )
         shown |= dict.fromkeys(idle, NO_EFFECT)
         return _Choice(slots, ranges, seed, shown)
@@ -405,7 +405,7 @@ class Method:
             SearchRange(minimum, maximum, step)
         except ParameterError as error:
             key, _, message = str(error).removeprefix("search").removeprefix(".").partition(": ")
-            self._fault(nodes.get(key, [*nodes.values()][-1]).place, message)
+            self._fault(nodes.get(key, [*nodes.values()][-1]).location, message)
         return numbers
 
     def _check_steps(self, pipeline: Pipeline, swept: Mapping[str, Any]) -> None:
@@ -419,10 +419,13 @@ class Method:
             if unsupported.scheme:
                 slot = split(unsupported.scheme).slot
                 self._fault(
-                    self.slots[slot].place, f"step: {unsupported.message()} (method {self.name!r})"
+                    self.slots[slot].location,
+                    f"step: {unsupported.message()} (method {self.name!r})",
                 )
             else:
-                self._fault(nodes["step"].place, f"{unsupported.message()} (method {self.name!r})")
+                self._fault(
+                    nodes["step"].location, f"{unsupported.message()} (method {self.name!r})"
+                )
 
     def _pipeline(self, home: str, seed: int, *of_slots: tuple[str, Node]) -> Pipeline:
         """The pipeline of a home from what stands in all slots of it; those of auxiliary methods are the same objects where nothing in them differs."""
@@ -477,7 +480,7 @@ class Method:
         for optimizer in pipeline.in_slot("optimization"):
             if pipeline.in_slot("smoothness"):
                 message = f"{optimizer.stage.name} {IGNORES_SMOOTHNESS}; the term counts only in the reported energy"
-                note(term.place, "" if reads_smoothness(optimizer.stage) else message)
+                note(term.location, "" if reads_smoothness(optimizer.stage) else message)
 
         read_methods = auxiliary_methods_read(pipeline)
         for name, _ in pipeline.auxiliary:
@@ -491,7 +494,7 @@ class Method:
         for name, node in item.entries.items():
             parameter = stage_step.stage.parameters.get(name)
             if parameter is not None and stage_step.parameters.get(name) != parameter.default:
-                self.model.note_reading(node.place, unread_reason(stage_step, name))
+                self.model.note_reading(node.location, unread_reason(stage_step, name))
 
     def under(self, home: str) -> list[str]:
         """The homes of the auxiliary methods of a home."""
@@ -512,11 +515,11 @@ class Method:
             found.append(one)
             self._note_unread_parameters(item, one)
             if execution := one.stage.execution(one.parameters):
-                self.model.executions.setdefault(execution, item.place)
+                self.model.executions.setdefault(execution, item.location)
             # Of each stage of a method one message is enough.
             if (slot, i) not in self._reported_stages and (message := self._step_fault(one)):
                 self._reported_stages.add((slot, i))
-                self._fault(item.place, f"{message} (method {self.name!r})")
+                self._fault(item.location, f"{message} (method {self.name!r})")
         return found
 
     def _step_fault(self, one: Step) -> str:
@@ -532,21 +535,23 @@ class Method:
         """Report why the stages at a home cannot stand together; nothing is missing where a stage that has a fault stands."""
         stand = {slot: self.model.slot(split(slot).word, node) for slot, node in slots.items()}
         placed = [
-            (slot, i, one.stage.name, item.place)
+            (slot, i, one.stage.name, item.location)
             for slot, steps in stand.items()
             for i, (item, one) in enumerate(zip(slots[slot].items, steps or (), strict=False))
         ]
-        places = {
-            address: place
-            for slot, i, name, place in placed
+        locations = {
+            address: location
+            for slot, i, name, location in placed
             for address in (slot, f"{slot}.{name}", f"{slot}.{i}")
         }
         for line in str(error).splitlines():
             address, _, message = line.partition(": ")
-            for slot, _, name, place in placed:
+            for slot, _, name, location in placed:
                 if slot in (f"{home}matcher", f"{home}scheme"):
-                    message = message.replace(f"{name} makes", f"{name}{place.in_brackets()} makes")
-            if (where := places.get(home + address)) is not None:
+                    message = message.replace(
+                        f"{name} makes", f"{name}{location.in_brackets()} makes"
+                    )
+            if (where := locations.get(home + address)) is not None:
                 self._fault(where, f"{message} (method {self.name!r})")
             elif None not in (stand.get(home + address, ()), stand.get(f"{home}matcher", ())):
                 self._fault(
@@ -634,13 +639,13 @@ def methods(root: Node, name: str, model: Model) -> list[Method]:
         lacked_by_all &= lacking
         found.append(Method(key, without_axes(whole, lacking - axes(own).keys()), axes(own), model))
     for name in lacked_by_all:
-        place = next(
+        location = next(
             root.at("sweep", kind).key(name)
             for kind in ("grid", "zip")
             if name in root.at("sweep", kind).entries
         )
         model.fault(
-            place,
+            location,
             found[0].no_home(split(name)[0])
             or "addresses nothing: none of the methods has this slot",
         )
@@ -666,10 +671,10 @@ def report_idle_axes(script_methods: Sequence[Method], model: Model) -> None:
                 name in other.idle_axes and other.idle_axes[name].everywhere for other in sharing
             )
             if refused:
-                model.fault(axis.place, idle.fault(name, method.name))
+                model.fault(axis.location, idle.fault(name, method.name))
             elif idle.merged:
                 model.notes.append(
-                    f"{axis.place}: {idle.note(method.name, spelled(axis.values[0].data()))}"
+                    f"{axis.location}: {idle.note(method.name, spelled(axis.values[0].data()))}"
                 )
 
 

@@ -1,4 +1,4 @@
-"""What a script's mappings say: known keys, stages, parameters, axes; all that is wrong is told with its place."""
+"""What a script's mappings say: known keys, stages, parameters, axes; all that is wrong is told with its location."""
 
 import re
 from dataclasses import replace
@@ -10,7 +10,7 @@ from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.step import Step, step
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
-from stereo_framework.io.locations import Faults, Node, Place
+from stereo_framework.io.locations import Faults, Location, Node
 from stereo_framework.script.merging import clash, filled, tree
 from stereo_framework.script.reading import (
     AUXILIARY_KEYS,
@@ -48,43 +48,47 @@ class Model:
 
     Attributes
     ----------
-    executions : dict of str to Place
-        Third-party code that stages of the settings execute, and the places of these stages.
+    executions : dict of str to Location
+        Third-party code that stages of the settings execute, and the locations of these stages.
     notes : list of str
         Remarks about axes without effect on some settings.
     """
 
     def __init__(self, faults: Faults):
         self.faults, self.fault = faults, faults.add
-        self.executions: dict[str, Place] = {}
+        self.executions: dict[str, Location] = {}
         self.notes: list[str] = []
-        self._unread: dict[Place, str] = {}
-        self._read: set[Place] = set()
+        self._unread: dict[Location, str] = {}
+        self._read: set[Location] = set()
         self._axes: dict[Node, Axis] = {}
         self._slots: dict[tuple[str, Node], Steps] = {}
 
-    def note_reading(self, place: Place, reason: str) -> None:
-        """Note that a setting reads what stands at a place, or why the setting does not.
+    def note_reading(self, location: Location, reason: str) -> None:
+        """Note that a setting reads the value at a location, or why the setting does not.
 
         Parameters
         ----------
-        place : Place
+        location : Location
         reason : str
             Why a stage does not read it; empty if one does.
         """
         if reason:
-            self._unread.setdefault(place, reason)
+            self._unread.setdefault(location, reason)
         else:
-            self._read.add(place)
+            self._read.add(location)
 
     def remarks(self) -> tuple[str, ...]:
         """Return the remarks about axes and keys without effect, in the order of the file."""
-        keys = {place: reason for place, reason in self._unread.items() if place not in self._read}
+        keys = {
+            location: reason
+            for location, reason in self._unread.items()
+            if location not in self._read
+        }
         return (
             *self.notes,
             *(
-                f"{place}: has no effect on any disparity map, because {keys[place]}"
-                for place in keys
+                f"{location}: has no effect on any disparity map, because {keys[location]}"
+                for location in keys
             ),
         )
 
@@ -125,7 +129,7 @@ class Model:
         """Check the auxiliary methods and their names."""
         if node.value is not None and not node.entries:
             self.fault(
-                node.place,
+                node.location,
                 "no auxiliary methods; write NAME: {slots or include} for each, or null for none",
             )
         for name, one in node.entries.items():
@@ -139,7 +143,7 @@ class Model:
         """Methods by name."""
         if not node.entries:
             self.fault(
-                node.place,
+                node.location,
                 "no methods; write NAME: {slots, include, sweep, seed} for each, or leave the key out",
             )
         for name, one in node.entries.items():
@@ -153,13 +157,15 @@ class Model:
         wrong = name_fault(found) if found else f"{spelled(node.data())} is not a text"
         if node.value is None or not wrong:
             return found
-        self.fault(node.place, wrong)
+        self.fault(node.location, wrong)
         return None
 
     def scenes(self, node: Node) -> tuple[str, ...]:
         """Names of scenes, each once."""
         if node.value == []:
-            self.fault(node.place, "an empty list; name at least one scene, or leave the key out")
+            self.fault(
+                node.location, "an empty list; name at least one scene, or leave the key out"
+            )
         found = texts(node, self.faults, "the name of a scene") if node.value is not None else []
         return tuple(dict.fromkeys(str(text(item)) for item in found))
 
@@ -186,22 +192,22 @@ class Model:
             for message in protocols.faults(
                 {"base": "taxonomy2002", "metrics": metrics.data()}
             ).values():
-                self.fault(metrics.place, message)
+                self.fault(metrics.location, message)
         if (given := entries.get("protocol")) is None:
             return
         first: dict[str, Node] = {}
         if given.value == []:
             self.fault(
-                given.place, "an empty list; name at least one protocol, or leave the key out"
+                given.location, "an empty list; name at least one protocol, or leave the key out"
             )
         for item in given.items:
             wrong = protocols.faults(item.data())
             for path, message in wrong.items():
-                self.fault(item.entries.get(path, item).place, message)
+                self.fault(item.entries.get(path, item).location, message)
             name = "" if wrong else protocols.resolve(item.data()).name
             if name and first.setdefault(name, item) is not item:
                 self.fault(
-                    item.place,
+                    item.location,
                     f"a second protocol named {name!r}; results are told apart by this name",
                 )
 
@@ -210,9 +216,9 @@ class Model:
         own = entry("maps", node)
         if not isinstance(own.value, dict) or "use" in own.value:
             said = f"{spelled(node.data())} is no place; write a folder, PATH/{{scene}}.pfm, or {{place: PATH, scale: 4}}"
-            self.fault(node.place, said)
+            self.fault(node.location, said)
             return FAULTY
-        matcher = own.having("use", Node("maps", node.place))
+        matcher = own.having("use", Node("maps", node.location))
         self.slot("matcher", matcher)
         return matcher
 
@@ -222,7 +228,7 @@ class Model:
         for kind, axes in expect_mapping(node, ("grid", "zip"), self.faults).items():
             if not isinstance(axes.value, dict | None):
                 said = f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
-                self.fault(axes.place, said)
+                self.fault(axes.location, said)
             for name, value in axes.entries.items():
                 if value not in self._axes:
                     self._axes[value] = self.axis(name, value, axes.key(name))
@@ -248,12 +254,12 @@ class Model:
         added = SLOTS[slot].added and listed
         if listed and not SLOTS[slot].many and not added:
             self.fault(
-                node.place,
+                node.location,
                 f"a list; {slot} is one stage: a name or {{use: NAME, parameter: value}}",
             )
             return None
         if added and not node.value:
-            self.fault(node.place, f"an empty list; name at least one stage of {slot}")
+            self.fault(node.location, f"an empty list; name at least one stage of {slot}")
             return None
         found = [self._stage(slot, item, added=added) for item in node.items]
         return None if None in found else tuple(filter(None, found))
@@ -266,12 +272,12 @@ class Model:
             said = "a stage without 'use'; write use: NAME"
             if use is not None:
                 said = f"{spelled(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
-            self.fault((use or node).place, f"{said}; {names}")
+            self.fault((use or node).location, f"{said}; {names}")
             return None
         try:
             stage = _stage.find(slot, use.value)
         except ParameterError as error:
-            at = replace(use.place, path=node.place.path.removesuffix(f".{use.value}"))
+            at = replace(use.location, path=node.location.path.removesuffix(f".{use.value}"))
             if self.faults.without_plugins:
                 self.faults.unknown.append(f"{slot} {use.value}")
             else:
@@ -287,7 +293,7 @@ class Model:
                 self.fault(node.keys[name], no_parameter(stage, name, added=added))
         right, wrong = checked(stage, given, added=added)
         for name, message in wrong.items():
-            self.fault(given[name].place, message)
+            self.fault(given[name].location, message)
         factors = {"weight": 1.0} if added else {}
         made, waiting = step(stage.function, **{**factors, **right}), {"seed"} - right.keys()
         return replace(
@@ -297,12 +303,12 @@ class Model:
             },
         )
 
-    def axis(self, name: str, node: Node, place: Place) -> Axis:
+    def axis(self, name: str, node: Node, location: Location) -> Axis:
         """An axis of a sweep; without values where it has a fault."""
         _, head, rest = split(name)
         if hint := _what_axes_address(name):
-            self.fault(place, f"this axis addresses nothing; {hint}")
-            return Axis(name, place, ())
+            self.fault(location, f"this axis addresses nothing; {hint}")
+            return Axis(name, location, ())
         found = [*values(node, self.faults)]
         for i, item in enumerate(found):
             if split(name).is_slot:
@@ -311,7 +317,7 @@ class Model:
                 SeedKey if head == "seed" else SearchKeys, rest or head, item, self.faults
             ):
                 found[i] = FAULTY
-        return Axis(name, place, tuple(found))
+        return Axis(name, location, tuple(found))
 
 
 def _what_axes_address(name: str) -> str:

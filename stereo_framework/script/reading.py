@@ -25,7 +25,7 @@ from stereo_framework.core.parameters import (
     spelled,
 )
 from stereo_framework.core.stage import SLOTS
-from stereo_framework.io.locations import Faults, Node, Place
+from stereo_framework.io.locations import Faults, Location, Node
 
 
 def read(
@@ -53,7 +53,7 @@ def read(
     needed = [name for name, parameter in allowed.items() if parameter.default is parameter.empty]
     missing = [name for name in needed if name not in given]
     if missing:
-        faults.add(node.place, f"{' and '.join(missing)} missing; it needs {', '.join(needed)}")
+        faults.add(node.location, f"{' and '.join(missing)} missing; it needs {', '.join(needed)}")
     found = {}
     for name, value in given.items():
         try:
@@ -65,13 +65,13 @@ def read(
                     if fault["type"] == "value_error"
                     else _wrong(fault["input"], allowed[name].annotation)
                 )
-                faults.add(value.place_of(fault["loc"]), str(wrong))
+                faults.add(value.location_of(fault["loc"]), str(wrong))
     return found
 
 
 def is_right(keys: type, name: str, node: Node, faults: Faults) -> bool:
     """Whether a value may stand under the key `name`; what is wrong with it is reported."""
-    return name in read(keys, Node({name: node}, node.place, {name: node.place}), faults)
+    return name in read(keys, Node({name: node}, node.location, {name: node.location}), faults)
 
 
 def _wrong(value: Any, annotation: Any) -> str:
@@ -103,7 +103,7 @@ def expect_mapping(
     if not isinstance(node.value, dict):
         if node.value is not None:
             faults.add(
-                node.place,
+                node.location,
                 f"{spelled(node.data())} is not a mapping; {nearest('', allowed, kind='keys')}",
             )
         return {}
@@ -121,7 +121,7 @@ def texts(node: Node, faults: Faults, what: str) -> list[Node]:
         if text(item):
             found.append(item)
         else:
-            faults.add(item.place, f"{spelled(item.data())} is not {what} or a list of them")
+            faults.add(item.location, f"{spelled(item.data())} is not {what} or a list of them")
     return found
 
 
@@ -135,10 +135,10 @@ def text(node: Node) -> str | None:
 def entry(slot: str, node: Node) -> Node:
     """A stage, or ``maps``, as the mapping that its name, or place, alone stands for; anything else as it is."""
     word = "place" if slot == "maps" else "use"
-    return Node({}, node.place).having(word, node) if isinstance(node.value, str) else node
+    return Node({}, node.location).having(word, node) if isinstance(node.value, str) else node
 
 
-NOTHING, FAULTY = Node(None, Place()), Node(None, Place())
+NOTHING, FAULTY = Node(None, Location()), Node(None, Location())
 """What stands in a slot that a method does not have, and where a fault was reported of a slot as a whole."""
 
 
@@ -200,7 +200,7 @@ class Axis:
     ----------
     name : str
         Address of what is varied: ``matching_cost``, ``aggregation.box.size``, ``search.step``, ``seed``.
-    place : Place
+    location : Location
         Of the axis's key.
     values : tuple of Node
         Empty if the axis has a fault.
@@ -209,7 +209,7 @@ class Axis:
     """
 
     name: str
-    place: Place
+    location: Location
     values: tuple[Node, ...]
     zipped: bool = False
 
@@ -233,12 +233,12 @@ def values(node: Node, faults: Faults) -> list[Node]:
     """
     if isinstance(node.value, list):
         if not node.value:
-            faults.add(node.place, "an empty axis; give at least one value")
+            faults.add(node.location, "an empty axis; give at least one value")
         return node.value
     if not isinstance(node.value, dict) or len(node.value) != 1:
         said = f"{spelled(node.data())} is not a list of values; allowed: [value, ...]"
         faults.add(
-            node.place,
+            node.location,
             f"{said}, {{range: [first, last, step]}}, {{linspace or geomspace: [first, last, count]}}",
         )
         return []
@@ -251,16 +251,17 @@ def values(node: Node, faults: Faults) -> list[Node]:
     given = arguments.data()
     if not isinstance(given, list) or len(given) != 3 or not all(map(is_number, given)):
         faults.add(
-            arguments.place, f"{spelled(given)} is not three numbers: [first, last, {_KINDS[kind]}]"
+            arguments.location,
+            f"{spelled(given)} is not three numbers: [first, last, {_KINDS[kind]}]",
         )
         return []
     try:
         count = _count(kind, *given)
-        faults.count_values(node.place, count)
+        faults.count_values(node.location, count)
         found = [_number(kind, i, count, *given) for i in range(count)]
     except (ValueError, ArithmeticError) as error:
         faults.add(
-            arguments.place,
+            arguments.location,
             str(error)
             if isinstance(error, ValueError)
             else f"{spelled(given)}: numbers too far apart",
@@ -268,7 +269,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
         return []
     whole = all(isinstance(end, int) for end in given[:2])
     return [
-        Node(int(value) if whole and value.denominator == 1 else float(value), node.place)
+        Node(int(value) if whole and value.denominator == 1 else float(value), node.location)
         for value in found
     ]
 

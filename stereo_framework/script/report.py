@@ -270,7 +270,7 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
         return
     if not isinstance(node.value, dict):
         faults.add(
-            node.place,
+            node.location,
             f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}",
         )
     for name, one in node.entries.items():
@@ -286,7 +286,7 @@ def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
     found[values] = spelled_out(found[values])
     if len(panels := found.get("panels", ())) > 2:
         faults.add(
-            node.entries["panels"].place,
+            node.entries["panels"].location,
             f"{len(panels)} keys; panels have one key, or two: for rows and columns",
         )
     # Of several keys of x each result has one.
@@ -295,7 +295,7 @@ def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
     )
     twice = [key for key in used if used.count(key) > 1]
     if twice:
-        faults.add(node.place, f"{twice[0]!r} stands twice in {', '.join(parts)}")
+        faults.add(node.location, f"{twice[0]!r} stands twice in {', '.join(parts)}")
     if len(found[values]) > 1 and STATISTIC not in used:
         found[parts[1]] = (*found[parts[1]], STATISTIC)
     units = dict.fromkeys(
@@ -303,7 +303,7 @@ def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
     )
     if kind is Plot and len(units) > 1 and STATISTIC not in found["panels"]:
         said = f"statistics in different units ({', '.join(units)}) cannot share an axis; write panels: {STATISTIC}"
-        faults.add(node.entries[values].place, said)
+        faults.add(node.entries[values].location, said)
     return kind(name, **found)
 
 

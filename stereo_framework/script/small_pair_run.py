@@ -1,4 +1,7 @@
-"""A trial: every setting of a script on a small pair, which shows in seconds what only running shows."""
+"""A run of every setting of a script on a small pair.
+
+Within seconds it shows faults that appear only when the stages run.
+"""
 
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import SearchRange
@@ -10,7 +13,7 @@ from stereo_framework.script.load import Script
 ROWS, COLUMNS, LEVELS = 48, 64, 16
 
 
-def trial(script: Script) -> list[str]:
+def run_on_small_pair(script: Script) -> list[str]:
     """Run all settings of a script on 64x48 pixels and 16 disparities of a synthetic scene.
 
     Parameters
@@ -20,7 +23,8 @@ def trial(script: Script) -> list[str]:
     Returns
     -------
     list of str
-        What failed, a line for each different failure: the first setting that has it, and how many others do.
+        A line for each different failure: the first setting that has it, and the number of
+        further settings.
     """
     scene = load_scene("synthetic/planes")
     left, right = (image[:ROWS, :COLUMNS] for image in (scene.reference, scene.match))

@@ -123,7 +123,9 @@ def checked(
             del wrong[name]
     for name, value in own.items():
         if name not in wrong and isinstance(value, str | list):  # which may name files
-            own[name] = located(stage.parameters[name].annotation, value, given[name].place.folder)
+            own[name] = located(
+                stage.parameters[name].annotation, value, given[name].location.folder
+            )
     return {name: value for name, value in (factors | own).items() if name not in wrong}, wrong
 
 

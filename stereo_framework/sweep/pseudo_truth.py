@@ -54,7 +54,7 @@ def pseudo_truth_of(scene: Scene, search: SearchRange | None = None) -> Disparit
         if key not in _MADE:
             plain, smooth = (
                 load("truth_free/pseudo_truth", overrides=noise)
-                .only.pipeline.matched(scene, pair_search)
+                .only.pipeline.estimate(scene, pair_search)
                 .disparity
                 for noise in ([], _NOISE)
             )

@@ -10,7 +10,7 @@ from typing import Any
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.stage import load_plugin
-from stereo_framework.engine.match import Match
+from stereo_framework.engine.match import Estimate
 from stereo_framework.engine.step import blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.evaluation.evaluate import statistics_of
@@ -82,7 +82,7 @@ def _results_or_error(
         return failed(task, blame(error), "".join(traceback.format_exception(error)))
 
 
-def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
+def _of_match(task: Task, match: Estimate | Exception, keep: bool) -> list[Result]:
     if isinstance(match, Exception):
         raise match
     about = {MEMORY: match.memory, LOWER_BOUND: match.lower_bound}

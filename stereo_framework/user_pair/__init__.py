@@ -1,6 +1,6 @@
 """The everyday way to a disparity map: two images go in, and disparities, depth and points come out."""
 
-from stereo_framework.user_pair.match_result import Matched, PointCloud
+from stereo_framework.user_pair.match_result import MatchResult, PointCloud
 from stereo_framework.user_pair.matching import match
 
-__all__ = ["Matched", "PointCloud", "match"]
+__all__ = ["MatchResult", "PointCloud", "match"]

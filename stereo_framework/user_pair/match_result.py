@@ -14,7 +14,7 @@ from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, harmless
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange
-from stereo_framework.engine.match import Match
+from stereo_framework.engine.match import Estimate
 from stereo_framework.figures.grid import NO_VALUE, rgb
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.io.orientation import UPRIGHT, orientation_of
@@ -58,14 +58,14 @@ def check_folder(folder: Path) -> None:
 
 
 class PointCloud(NamedTuple):
-    """Coloured points. `place` is float32 (n, 3), with x to the right, y down and z away from the camera; `colour` is uint8 (n, 3), RGB."""
+    """Coloured points. `position` is float32 (n, 3), with x to the right, y down and z away from the camera; `colour` is uint8 (n, 3), RGB."""
 
-    place: NDArray[np.float32]
+    position: NDArray[np.float32]
     colour: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
-class Matched:
+class MatchResult:
     """A disparity map of a pair, and everything that follows from it.
 
     Parameters
@@ -73,7 +73,7 @@ class Matched:
     scene : Scene
         The images and, if it is known, the calibration.
     method : str
-    result : Match
+    result : Estimate
         The result of the method.
     origin : str
         Where the search range comes from.
@@ -89,7 +89,7 @@ class Matched:
 
     scene: Scene
     method: str
-    result: Match
+    result: Estimate
     origin: str
     warnings: tuple[str, ...]
     vertical_offset: float | None
@@ -97,7 +97,7 @@ class Matched:
     stretched: str
 
     def __repr__(self) -> str:
-        return f"Matched({self.name!r}, {self.method!r}, {self.result!r})"
+        return f"MatchResult({self.name!r}, {self.method!r}, {self.result!r})"
 
     @property
     def name(self) -> str:
@@ -166,7 +166,7 @@ class Matched:
         y, x = np.nonzero(self.sure & np.isfinite(depth))
         column, row = calibration.center or ((columns - 1) / 2, (rows - 1) / 2)
         z = depth[y, x]
-        place = np.stack(
+        position = np.stack(
             [
                 (x - column) * z / calibration.focal_length,
                 (y - row) * z / calibration.focal_length,
@@ -174,7 +174,7 @@ class Matched:
             ],
             axis=1,
         )
-        return PointCloud(place.astype(np.float32), rgb(self.scene.reference)[y, x])
+        return PointCloud(position.astype(np.float32), rgb(self.scene.reference)[y, x])
 
     @checked()
     def save(self, folder: io.PathLike) -> list[str]:

@@ -23,7 +23,7 @@ from stereo_framework.io import PathLike, StereoCalibration, read_stereo_calibra
 from stereo_framework.script import Setting, load
 from stereo_framework.user_pair.calibrations import calibration_of_pair
 from stereo_framework.user_pair.intensities import find_intensity_problems, stretched
-from stereo_framework.user_pair.match_result import CONFIDENCE, Matched
+from stereo_framework.user_pair.match_result import CONFIDENCE, MatchResult
 from stereo_framework.user_pair.rectify import rectified, rectified_by_points
 from stereo_framework.user_pair.search_range import find_pair_problems, looked_at
 from stereo_framework.user_pair.tile_cache import match_or_read
@@ -55,7 +55,7 @@ def match(
     memory: Positive | None = None,
     parts: str | Path | None = None,
     **parameters: Any,
-) -> Matched:
+) -> MatchResult:
     """Match a rectified pair of images, or one that is rectified first.
 
     Parameters
@@ -89,13 +89,13 @@ def match(
     memory : float, optional
         Bytes that cost volumes may take. Default: four fifths of what is free. Large pairs, and those that need more, are matched in `tiles`.
     parts : path-like, optional
-        Folder in which the match of each tile is kept, so that a call that was stopped goes on with the tiles that are left.
+        Folder in which the estimate of each tile is kept, so that a call that was stopped goes on with the tiles that are left.
     **parameters
         Of the method's stages, by address or by name alone, as in `Pipeline.having`.
 
     Returns
     -------
-    Matched
+    MatchResult
         ``.disparity``, ``.confidence``, ``.status``, ``.depth()``, ``.points()``, ``.save(folder)``.
 
     Raises
@@ -108,7 +108,7 @@ def match(
     Warns
     -----
     ResultWarning
-        Reasons to doubt the map, each with the cure, as in `Matched.warnings`.
+        Reasons to doubt the map, each with the cure, as in `MatchResult.warnings`.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def match(
     if method_of_pair is not pipeline:
         origin = f"{origin}; in tiles, each searched at the disparities of the reduced pair"
     solve = None if parts is None else functools.partial(match_or_read, folder=Path(parts))
-    result = method_of_pair.matched(scene, search, solve=solve)
+    result = method_of_pair.estimate(scene, search, solve=solve)
 
     rectified_first = rectify is not None
     problems_of_map = find_pair_problems(
@@ -166,7 +166,7 @@ def match(
     # The reader has given the warnings about damage already. Files that another thread has
     # read are known to the scene only.
     warnings = dict.fromkeys([*damage, *scene.damage, *warnings])
-    return Matched(
+    return MatchResult(
         scene,
         setting.method,
         result,

@@ -216,7 +216,7 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
             left_out.append(name)
             continue
         try:
-            match = run.pipeline.matched(scene, own_search(run, scene.search))
+            match = run.pipeline.estimate(scene, own_search(run, scene.search))
         except StereoFrameworkError as error:
             if name == DEFAULT:
                 raise

@@ -229,7 +229,7 @@ def _found(
     coarse = Pair(
         scene.reference, scene.match, SearchRange(math.floor(low), math.ceil(high)), mask
     ).reduced(reduction)
-    found = Pipeline([census, semi_global, left_right_check]).matched(coarse).disparity
+    found = Pipeline([census, semi_global, left_right_check]).estimate(coarse).disparity
     found = reduction * found[np.isfinite(found)]
     low, high = np.percentile(found if found.size else (low, high), [_TAIL, 100 - _TAIL])
     return float(min([low, *points[:1]])), float(max([high, *points[-1:]]))

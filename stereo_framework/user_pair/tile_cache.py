@@ -1,4 +1,4 @@
-"""Matches of the tiles of a large pair, kept in files, so that a `match` that was stopped goes on with the tiles that are left."""
+"""Estimates of the tiles of a large pair, kept in files, so that a `match` that was stopped goes on with the tiles that are left."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
-from stereo_framework.engine.match import Match
+from stereo_framework.engine.match import Estimate
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.walk import walked
 from stereo_framework.io import check_file, inside, write_bytes
@@ -26,8 +26,8 @@ _CONFIDENCE = "confidence/"
 """Beginning of the names of confidence maps in a file."""
 
 
-def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) -> Match:
-    """The match of a pair, from a file if the same method has matched the same pair before, else computed and written there.
+def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) -> Estimate:
+    """The estimate of a pair, from a file if the same method has matched the same pair before, else computed and written there.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) ->
 
     Returns
     -------
-    Match
+    Estimate
         From a file it has what schemes put together: the map, status, confidence and words.
     """
     path = folder / f"{_digest(method, pair)}.npz"
@@ -64,7 +64,7 @@ def remove_tiles(folder: Path) -> None:
 
 
 def _digest(method: Pipeline, pair: Pair) -> str:
-    """Return the name under which the match of a pair is stored.
+    """Return the name under which the estimate of a pair is stored.
 
     It depends on the content of the files that the method's stages use.
     """
@@ -72,7 +72,7 @@ def _digest(method: Pipeline, pair: Pair) -> str:
     return content_digest([repr(method.stages()), files, pair], {}).hex()[:32]
 
 
-def _write(path: Path, match: Match) -> None:
+def _write(path: Path, match: Estimate) -> None:
     arrays = {name: getattr(match, name) for name in _ARRAYS} | {
         f"{_CONFIDENCE}{name}": v for name, v in match.confidence.items()
     }
@@ -90,8 +90,8 @@ def _write(path: Path, match: Match) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def _read(path: Path, pair: Pair) -> Match:
-    """Return the match that a file holds.
+def _read(path: Path, pair: Pair) -> Estimate:
+    """Return the estimate that a file holds.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _read(path: Path, pair: Pair) -> Match:
         "trace": (),
         "seconds": {},
     }
-    return Match(
+    return Estimate(
         **arrays,
         **values | {"warnings": tuple(values["warnings"])},
         search=pair.search,
@@ -126,7 +126,7 @@ def _check(
     values: Any,
     shape: tuple[int, ...],
 ) -> None:
-    """Raise ValueError if the content of a file is not that of a match of this shape."""
+    """Raise ValueError if the content of a file is not that of an estimate of this shape."""
     maps = [arrays["disparity"], *confidence.values()]
     are_maps = all(array.dtype == np.float32 and array.shape == shape for array in maps)
     has_status = arrays["status"].dtype == np.uint8 and arrays["status"].shape == shape

@@ -257,7 +257,7 @@ def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(sla
 
 
 WRONG_MATCHES = {
-    "search": ({"search": SearchRange(0, 3)}, "a Match of SearchRange"),
+    "search": ({"search": SearchRange(0, 3)}, "the search range of the Estimate is SearchRange"),
     "type": ({"disparity": np.zeros((240, 320))}, r"float64 \(240, 320\); expected float32"),
     "infinite": ({"disparity": np.full((240, 320), np.inf, np.float32)}, "not finite"),
     "status type": ({"status": np.zeros((240, 320), int)}, r"status: int64"),

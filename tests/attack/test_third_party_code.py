@@ -117,7 +117,7 @@ def test_check_lists_functions_and_programs_and_executes_none(kind, mark):
     assert mark.exists()
 
 
-def test_the_trial_of_check_needs_permission_to_execute_code(mark, monkeypatch):
+def test_check_on_a_small_pair_needs_permission_to_execute_code(mark, monkeypatch):
     write_script("s.yaml", BASE | {"matcher": matchers(mark)["function"][0]})
     assert invoke("check", "s.yaml", "--try", "--no-plugins").exit_code == 2
     monkeypatch.setenv("STEREO_NO_PLUGINS", "1")

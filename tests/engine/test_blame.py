@@ -263,7 +263,7 @@ WRONG = [
         "aggregation",
         COSTS,
         lambda v: costs(v, search=BACK),
-        f"a CostVolume of {BACK!r}; expected that which it was given, SearchRange(",
+        f"the search range of the CostVolume is {BACK!r}; expected SearchRange(",
     ),
     (
         "smoothness",
@@ -356,7 +356,7 @@ WRONG = [
         "scheme",
         ["solve", "pair"],
         FLOAT,
-        "float32 (9, 20); expected Match, of (9, 20) pixels and 5 levels",
+        "float32 (9, 20); expected Estimate, of (9, 20) pixels and 5 levels",
     ),
 ]
 

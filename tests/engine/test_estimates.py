@@ -275,7 +275,7 @@ def test_a_pair_that_takes_exactly_the_free_memory_is_matched(monkeypatch):
     pair = Pair(*np.zeros((2, 9, 20), np.uint8), SearchRange(0, 3))
     need = peak_memory([CUT], pair.shape, pair.search)
     monkeypatch.setattr(pipeline, "free_memory", lambda: need)
-    assert CUT.matched(pair).disparity.shape == (9, 20)
+    assert CUT.estimate(pair).disparity.shape == (9, 20)
     monkeypatch.setattr(pipeline, "free_memory", lambda: need - 1)
     with pytest.raises(StereoFrameworkError, match=r"are free; use fewer levels"):
-        CUT.matched(pair)
+        CUT.estimate(pair)

@@ -71,10 +71,10 @@ def test_a_scheme_gets_the_match_of_each_pair_that_it_solves(solved_twice, name)
     [(_, sides)] = Walk([PLAIN.having(scheme=scheme)], PAIR, both=True)
     assert not isinstance(sides, Exception), sides
     for match, pair in zip(sides, (PAIR, PAIR.exchanged()), strict=True):
-        np.testing.assert_array_equal(match.disparity, PLAIN.matched(pair).disparity)
+        np.testing.assert_array_equal(match.disparity, PLAIN.estimate(pair).disparity)
         assert match.search == pair.search
     [(other, match)] = solutions
-    np.testing.assert_array_equal(match.disparity, PLAIN.matched(other).disparity)
+    np.testing.assert_array_equal(match.disparity, PLAIN.estimate(other).disparity)
     assert match.search == other.search
 
 
@@ -83,7 +83,7 @@ def test_two_methods_under_one_scheme_get_their_own_matches():
     methods = [method.having(scheme=step(coarse, reduction=1)) for method in (PLAIN, wide)]
     for index, sides in Walk(methods, PAIR, both=True):
         for match, pair in zip(sides, (PAIR, PAIR.exchanged()), strict=True):
-            expected = (PLAIN, wide)[index].matched(pair)
+            expected = (PLAIN, wide)[index].estimate(pair)
             np.testing.assert_array_equal(match.disparity, expected.disparity)
 
 
@@ -100,7 +100,7 @@ def test_kept_views_of_auxiliary_methods_are_those_of_the_same_pair(registry, na
     memo = {}
     for pair in (PAIR, replace(PAIR, **CHANGES[name]), PAIR):
         [(_, match)] = Walk([method], pair, kept=memo)
-        np.testing.assert_array_equal(match.disparity, method.matched(pair).disparity)
+        np.testing.assert_array_equal(match.disparity, method.estimate(pair).disparity)
 
 
 @pytest.mark.parametrize(

@@ -172,4 +172,4 @@ def test_a_match_is_shown_with_its_share_of_estimates_its_range_and_its_time():
     view = view_of()
     view.disparity[0, 0] = math.nan
     match = match_of(view, {"matching_cost": 1.25, "optimization": 0.5}, [], "")
-    assert repr(match) == "Match(83% of 3x2 pixels estimated, search 0..4 step 1, 1.8 s)"
+    assert repr(match) == "Estimate(83% of 3x2 pixels estimated, search 0..4 step 1, 1.8 s)"

@@ -188,7 +188,7 @@ def test_what_fails_stops_what_depends_on_it_alone(counted):
         for r in ("left", "background")
     ]
     found = outcomes(some, textured())
-    assert [type(o).__name__ for o in found] == ["Match"] * 2 + ["ValueError"] * 2 + [
+    assert [type(o).__name__ for o in found] == ["Estimate"] * 2 + ["ValueError"] * 2 + [
         "StereoFrameworkError"
     ] * 2
     assert str(found[4]) == "refinement.break_at: out of memory (1 TiB)"

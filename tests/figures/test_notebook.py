@@ -44,7 +44,7 @@ def test_words_are_short(match, results):
     unread = Scene("far", (replace(SCENE.frames[0], load=pytest.fail), SCENE.frames[1]))
     assert repr(unread) == "Scene('far', 2 frames, no search range, without truth)"
     assert re.fullmatch(
-        r"Match\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match)
+        r"Estimate\(100% of 32x24 pixels estimated, search 0..5 step 1, \S+ s\)", repr(match)
     )
     weighted = Pipeline(
         [step(census, weight=0.5), "absolute_difference", step(box, size=5), "winner_take_all"]

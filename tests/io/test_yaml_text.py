@@ -67,18 +67,20 @@ def test_places_of_keys_and_values():
         "matching_cost:\n  use: absolute_difference\n  truncation:   20\naggregation:\n- {use: box, size: 9}\n- {use: box}\n"
     )
     cost = node.entries["matching_cost"]
-    assert str(cost.entries["truncation"].place) == "my.yaml:3:17: matching_cost.truncation"
+    assert str(cost.entries["truncation"].location) == "my.yaml:3:17: matching_cost.truncation"
     assert str(cost.keys["truncation"]) == "my.yaml:3:3: matching_cost"
     # A stage that occurs twice is told by its index.
     assert (
-        str(node.entries["aggregation"].items[0].entries["size"].place)
+        str(node.entries["aggregation"].items[0].entries["size"].location)
         == "my.yaml:5:20: aggregation[0].size"
     )
 
 
 def test_a_stage_of_a_list_is_told_by_its_name():
     node = _read("aggregation: [{use: box, size: 9}, {use: min_filter}]")
-    assert node.entries["aggregation"].items[0].entries["size"].place.path == "aggregation.box.size"
+    assert (
+        node.entries["aggregation"].items[0].entries["size"].location.path == "aggregation.box.size"
+    )
 
 
 @pytest.mark.parametrize(

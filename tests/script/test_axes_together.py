@@ -12,7 +12,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.stage import PositiveInt, stage
 from stereo_framework.engine.step import step
-from stereo_framework.io.locations import Node, Place
+from stereo_framework.io.locations import Location, Node
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import halo_check, load
 from stereo_framework.script.methods import _meetings
@@ -27,8 +27,8 @@ WINDOW = {
 
 def axis(name, count):
     """Return an axis with a number of values."""
-    place = Place("a test")
-    return Axis(name, place, tuple(Node(value, place) for value in range(count)))
+    location = Location("a test")
+    return Axis(name, location, tuple(Node(value, location) for value in range(count)))
 
 
 SLOT, RANGE, PLAIN, SEED = "matching_cost", "search.step", "aggregation.box.size", "seed"

@@ -5,7 +5,7 @@ from stereo_framework import stage
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.package_files import script_names
 from stereo_framework.script import load
-from stereo_framework.script.small_pair_run import trial
+from stereo_framework.script.small_pair_run import run_on_small_pair
 
 
 def test_failures_are_told_once_with_the_first_setting_that_has_them(registry):
@@ -22,7 +22,7 @@ def test_failures_are_told_once_with_the_first_setting_that_has_them(registry):
             "sweep": {"grid": {"refinement.picky.level": [0, 1, 2, 3]}},
         }
     )
-    first, second = trial(script)
+    first, second = run_on_small_pair(script)
     assert first.startswith("script, refinement.picky.level=1: ")
     assert first.endswith(
         "refinement stage picky returned disparity: float32 (47, 64); expected float32 (48, 64)"
@@ -44,13 +44,13 @@ def test_a_cost_that_ignores_the_direction_is_refused_where_both_views_are_match
     one_view = {"matching_cost": "one_sided", "optimization": "winner_take_all"}
     with pytest.raises(ScriptError, match=r"costs that do not obey search\.direction"):
         load({**one_view, "refinement": ["left_right_check"]})
-    assert trial(load(one_view)) == []
+    assert run_on_small_pair(load(one_view)) == []
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", [name for name in script_names() if name.startswith("methods/")])
 def test_shipped_methods_run(name):
-    assert trial(load(name)) == []
+    assert run_on_small_pair(load(name)) == []
 
 
 def test_the_verb(tmp_path):

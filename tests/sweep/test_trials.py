@@ -6,7 +6,7 @@ import pytest
 from sweep_parts import WINDOW, dots
 
 from stereo_framework.evaluation.protocols import resolve
-from stereo_framework.io.locations import Node, Place
+from stereo_framework.io.locations import Location, Node
 from stereo_framework.script import load
 from stereo_framework.script.reading import Axis
 from stereo_framework.sweep import tune as tuning
@@ -17,8 +17,8 @@ BAD = "bad_pixels_all"
 
 def axis(name, values):
     """Return an axis with some values."""
-    place = Place("a test")
-    return Axis(name, place, tuple(Node(value, place) for value in values))
+    location = Location("a test")
+    return Axis(name, location, tuple(Node(value, location) for value in values))
 
 
 @pytest.mark.parametrize(

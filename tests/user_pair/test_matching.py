@@ -67,7 +67,7 @@ def test_files(found, tmp_path):
     assert (
         (read_grey(tmp_path / "a" / "status.png") == 255) == (found.status == Status.MATCHED)
     ).all()
-    assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points().place)
+    assert len(read_ply(tmp_path / "a" / "points.ply")) == len(found.points().position)
 
 
 def test_measures_of_the_method_are_written(known, tmp_path):
@@ -200,7 +200,7 @@ def test_without_a_principal_point_the_middle_of_the_image_is_the_axis(matched):
     calibration = Calibration(focal_length=10.0, baseline=2.0, doffs=0.0)
     result = matched([4] * 5, [0] * 5, calibration)
     # The middle of five columns is column 2; the depth is 10 * 2 / 4 = 5.
-    assert result.points().place.tolist() == [[x / 2, 0, 5] for x in (-2, -1, 0, 1, 2)]
+    assert result.points().position.tolist() == [[x / 2, 0, 5] for x in (-2, -1, 0, 1, 2)]
 
 
 def test_a_shifted_disparity_of_zero_has_no_depth(matched):

@@ -49,7 +49,7 @@ def test_noisy_pairs_are_smoothed(scene):
         for i in (scene.reference, scene.match)
     ]
     spoilt = Scene.from_images(*noisy, (0, 31))
-    plain = load("truth_free/pseudo_truth").only.pipeline.matched(spoilt, spoilt.search).disparity
+    plain = load("truth_free/pseudo_truth").only.pipeline.estimate(spoilt, spoilt.search).disparity
     assert np.isfinite(pseudo_truth_of(spoilt)).mean() > np.isfinite(plain).mean() + 0.03
 
 

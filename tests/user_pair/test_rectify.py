@@ -97,7 +97,7 @@ def test_rows_come_together_and_depths_are_right(scene, raw, cameras):
     assert found.calibration.doffs == 0
     made = stereo_framework.match(raw.reference, raw.match, (0, 40), method="sgbm", rectify=cameras)
     # Distances from the camera do not depend on where it looks.
-    distances = np.linalg.norm(made.points().place, axis=1)
+    distances = np.linalg.norm(made.points().position, axis=1)
     column, row = np.meshgrid(np.arange(320) - 160, np.arange(240) - 120)
     truth = FOCAL * BASELINE / scene.truth * np.sqrt((column / FOCAL) ** 2 + (row / FOCAL) ** 2 + 1)
     # Nearest, near and farthest surface; some pixels of the border are not seen.
