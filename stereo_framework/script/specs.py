@@ -189,7 +189,9 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         elif having:
             index = having[0]
         else:
-            return f"addresses nothing: {slot} has no stage {name!r}; {nearest(name, names, kind='stages there')}"
+            hints = (parameter_hint(step.stage.function, name) for step in steps)
+            remedy = next(filter(None, hints), "") or nearest(name, names, kind="stages there")
+            return f"addresses nothing: {slot} has no stage {name!r}; {remedy}"
         if index >= len(names):
             return f"addresses nothing: {slot} has {len(names)} stages, the last one is {slot}.{len(names) - 1}"
     else:
