@@ -149,7 +149,9 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"stereo_framework.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'stereo_framework' has no attribute {name!r}")
+        from stereo_framework.core.former_names import raise_missing_attribute
+
+        raise_missing_attribute(__name__, name)
     value = getattr(importlib.import_module(f"stereo_framework.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

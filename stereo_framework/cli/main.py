@@ -49,6 +49,7 @@ from stereo_framework.core.errors import (
     StereoFrameworkError,
     short,
 )
+from stereo_framework.core.former_names import new_name
 from stereo_framework.kernels.threads import LIMIT, LimitWarning
 
 _INTERRUPTED = 130
@@ -88,7 +89,7 @@ class _Verbs(TyperGroup):
             sys.stdout.flush()
         except _UsageError as error:
             verb = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
-            said = short(error.format_message().rstrip("."), 300)
+            said = short(_usage_message(error, verb.strip()), 300)
             if verb == " rank" and said.endswith(": --protocol"):
                 said += "; --where protocol=NAME chooses the results of one"
             if verb == " results" and "extra argument" in said:
@@ -111,6 +112,14 @@ class _Verbs(TyperGroup):
         if status == _INTERRUPTED:
             print("interrupted", file=sys.stderr)
         sys.exit(status)
+
+
+def _usage_message(error: Any, command: str) -> str:
+    """Return the message of a usage error; a former name of an option gets its new name."""
+    option = getattr(error, "option_name", "")
+    if new := new_name("command_options", command, option):
+        return f"No such option: {option}; it is called {new} now"
+    return str(error.format_message()).rstrip(".")
 
 
 def _refuse_empty(words: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, nearest
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.package_files import library
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def stages(
             *(s.name for s in candidates),
             *((*stage.SLOTS, *PRESETS, "metrics") if slot is None else ()),
         }
-        raise ParameterError(f"no stage {name!r}; {nearest(str(name), names, kind='names')}")
+        remedy = new_or_nearest("command_values", "stages", str(name), names, kind="names")
+        raise ParameterError(f"no stage {name!r}; {remedy}")
     if slots:
         if known:
             _shared.print_table(
@@ -174,9 +176,9 @@ def _new(slot: str | None, name: str, out: Path | None) -> None:
             f"--new {name}: say of which slot: --slot SLOT; {nearest('', [*stage.SLOTS, *KINDS], kind='slots')}"
         )
     if slot not in stage.SLOTS and slot not in KINDS:
-        raise ParameterError(
-            f"--slot: no slot {slot!r}; {nearest(slot, [*stage.SLOTS, *KINDS], kind='slots')}"
-        )
+        slots = [*stage.SLOTS, *KINDS]
+        remedy = new_or_nearest("command_values", "stages --slot", slot, slots, kind="slots")
+        raise ParameterError(f"--slot: no slot {slot!r}; {remedy}")
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ParameterError(
             f"--new: {name!r} is no name of a function; take letters, digits and underscores"

@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
+from stereo_framework.core import former_names
 from stereo_framework.core.errors import ArgumentError
 from stereo_framework.core.parameters import Checked, Words, in_short
 
@@ -140,6 +141,10 @@ class _Check:
         )
 
     @functools.cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(parameter.name for parameter in self._parameters)
+
+    @functools.cached_property
     def _rest(self) -> str:
         """Name of the parameter that takes further positional arguments; empty if there is none."""
         return next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), "")
@@ -164,6 +169,7 @@ class _Check:
 
     def by_name(self, named: Mapping[str, Any]) -> dict[str, Any]:
         """Return checked arguments that were given by name."""
+        former_names.check_arguments(self.label, named, self._names)
         return {name: self._value(name, value) for name, value in named.items()}
 
     def _value(self, name: str, value: Any) -> Any:

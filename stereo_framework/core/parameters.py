@@ -30,6 +30,7 @@ from stereo_framework.core.errors import (
     short,
     source_location,
 )
+from stereo_framework.core.former_names import parameter_hint
 
 if TYPE_CHECKING:
     import pydantic
@@ -201,12 +202,19 @@ def _checked(
                 faults[name] = (
                     f"{spelled(value)} pixels are more than any image has in a row; allowed: up to {limits.WINDOW}"
                 )
-    # The name of a record means nothing to whoever writes one down.
-    whose = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
     for name in given:
         if name not in allowed:
-            faults[name] = f"no such parameter{whose}; {nearest(name, allowed, kind='parameters')}"
+            faults[name] = _no_parameter(function, name)
     return values, faults
+
+
+def _no_parameter(function: Callable[..., Any], name: str) -> str:
+    """Return the message about a parameter that a function does not have."""
+    # Users do not know the names of dataclasses.
+    owner = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
+    hint = parameter_hint(function, name)
+    remedy = hint or nearest(name, parameters_of(function), kind="parameters")
+    return f"no such parameter{owner}; {remedy}"
 
 
 def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:

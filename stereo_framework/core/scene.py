@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.arguments import checked, checked_fields, shown
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.file_damage import collecting_damage
+from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.frames import (
     Calibration,
     Disparity,
@@ -457,3 +458,6 @@ def _size(array: NDArray) -> str:
         return f"an array of shape {array.shape}"
     colours = " in colour" if array.ndim == 3 else ""
     return f"{array.shape[1]}x{array.shape[0]}{colours}"
+
+
+report_attributes_of_module(__name__)

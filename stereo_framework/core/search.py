@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import AnyNumber, checked, shown
 from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import Words
 
 
@@ -495,3 +496,6 @@ def arranged(samples: NDArray, view: Geometry) -> NDArray:
         lines[..., at : at + part.shape[-1]] = part
         at += part.shape[-1]
     return lines
+
+
+report_attributes_of_module(__name__)

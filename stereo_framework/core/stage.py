@@ -27,6 +27,7 @@ from stereo_framework.core.errors import (
     describe_exception,
     nearest,
 )
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import (
     Fraction01,
@@ -294,9 +295,8 @@ def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[
     allowed = SLOTS[slot].data - ({"auxiliary"} if first == ("image",) else set())
     for extra in data[len(first) :]:
         if extra not in allowed:
-            raise wrong(
-                f"there is no {extra!r} for it; {nearest(extra, allowed, kind='data')}; parameters stand after '*'"
-            )
+            remedy = new_or_nearest("data_arguments", "stage", extra, allowed, kind="data")
+            raise wrong(f"there is no {extra!r} for it; {remedy}; parameters stand after '*'")
     reserved = [name for name in ("weight", "saturation") if name in parameters]
     if SLOTS[slot].added and reserved:
         raise wrong(

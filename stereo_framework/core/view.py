@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
+from stereo_framework.core.former_names import report_attributes
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Image, Mask, Scene, SearchRange, read_only
@@ -24,6 +25,7 @@ from stereo_framework.core.volume import (
 from stereo_framework.kernels.threads import over_rows
 
 
+@report_attributes
 @brief
 @dataclass(frozen=True, eq=False)
 class View:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import AnyNumber, checked, checked_fields
 from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.former_names import report_attributes, report_attributes_of_module
 from stereo_framework.core.parameters import brief, in_short
 from stereo_framework.core.scene import Disparity, Mask, SearchRange, read_only
 from stereo_framework.kernels.closed_cells import (
@@ -35,6 +36,7 @@ CLOSED, CLOSED_FLOAT = 65535, np.float32(1e6)
 """What cells hold that take no part, in volumes of whole numbers and of float32."""
 
 
+@report_attributes
 @checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
@@ -452,3 +454,6 @@ class Labeling:
                 "labeling.disparity: its search range is not known; search.disparity_of(levels) gives disparities"
             )
         return self.search.disparity_of(self.levels)
+
+
+report_attributes_of_module(__name__)

@@ -7,7 +7,8 @@ import pydantic
 from annotated_types import MinLen
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, ScriptError, nearest
+from stereo_framework.core.errors import DataError, ScriptError
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.parameters import NonNegativeInt, Positive, spelled
 from stereo_framework.io import read_bytes
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
@@ -29,10 +30,11 @@ class _Entry(pydantic.BaseModel):
             raise ValueError(
                 f"{spelled(value)}: expected {'a file name or ' * ('file' in allowed)}keys: {', '.join(allowed)}"
             )
-        if strange := [key for key in value if key not in allowed]:
-            raise ValueError(
-                f"unknown key {spelled(strange[0])}; {nearest(strange[0], allowed, kind='keys')}"
-            )
+        if unknown_keys := [key for key in value if key not in allowed]:
+            key = unknown_keys[0]
+            place = cls.__name__.removesuffix("Entry").lower()
+            remedy = new_or_nearest("scene_keys", place, key, allowed, kind="keys")
+            raise ValueError(f"unknown key {spelled(key)}; {remedy}")
         return value
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.border import fault
 from stereo_framework.core.calls import CallReport
 from stereo_framework.core.errors import StereoFrameworkError, harmless, one_line, source_location
+from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Disparity, SearchRange
 from stereo_framework.core.stage import SLOTS, Stage
@@ -511,3 +512,6 @@ def check_direction(
             f"costs that do not obey search.direction: a texture moved by 2 pixels is found at 2 by {shares[0]:.0%} of the pixels of the left image and by "
             f"{shares[1]:.0%} of those of the right one; a pixel meets x - search.direction * d",
         )
+
+
+report_attributes_of_module(__name__)

@@ -13,6 +13,7 @@ import numpy as np
 from stereo_framework.core.arguments import checked, shown
 from stereo_framework.core.calls import kept_here
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
+from stereo_framework.core.former_names import new_name_hint, parameter_hint, report_attributes
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
@@ -58,6 +59,7 @@ STAGES = "a list of stages: names, functions, or step(NAME, parameter=value)"
 _ORDER = {slot: number for number, slot in enumerate(SLOTS)}
 
 
+@report_attributes
 @dataclass(init=False, repr=False, unsafe_hash=True)
 class Pipeline:
     """A stereo method: steps, sorted by the slots of their stages; within a slot they keep their order.
@@ -195,7 +197,16 @@ class Pipeline:
             raise ParameterError(
                 f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}"
             )
-        raise ParameterError(f"{name}: no stage has it; {nearest(name, allowed)}")
+        remedy = self._new_name_hint(name) or nearest(name, allowed)
+        raise ParameterError(f"{name}: no stage has it; {remedy}")
+
+    def _new_name_hint(self, name: str) -> str:
+        """Return the clause that gives the new name of a former name in `having`."""
+        if hint := new_name_hint("arguments", "Pipeline.having", name):
+            return hint
+        parameter = name.rpartition(".")[2]
+        hints = (parameter_hint(one.stage.function, parameter) for _, one in self.stages())
+        return next(filter(None, hints), "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pipeline, (self.steps, dict(self.auxiliary))

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.former_names import report_attributes
 from stereo_framework.core.parameters import (
     Checked,
     Fraction01,
@@ -125,6 +126,7 @@ def region_fault(regions: Any, masks: Any) -> str | None:
     return f"no such region: {', '.join(map(repr, strange))}; {nearest(strange[0], REGIONS, kind='regions')}"
 
 
+@report_attributes
 @dataclass(frozen=True)
 class Protocol:
     """How a disparity map is measured. The defaults are those of ``taxonomy2002``; ``str(protocol)`` lists every choice in one line.

@@ -16,6 +16,7 @@ from typing import Any
 
 from stereo_framework.core.arguments import AnyNumber, calling_module, checked
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.parameters import parameters_of, spelled
 from stereo_framework.core.registry import Registry
@@ -182,9 +183,10 @@ def faults(spec: object) -> dict[str, str]:
     allowed = parameters_of(Protocol)
     for key in spec:
         if key != "base" and field(str(key)) not in allowed:
-            found[str(key)] = (
-                f"no such field of a protocol; {nearest(str(key), {'base', 'threshold', *allowed}, kind='fields')}"
-            )
+            fields = {"base", "threshold", *allowed}
+            name = str(key)
+            remedy = new_or_nearest("protocol_fields", "protocol", name, fields, kind="fields")
+            found[name] = f"no such field of a protocol; {remedy}"
     for key in spec:
         if isinstance(key, str) and field(key) != key and field(key) in spec:
             found[key] = f"given twice: as {key!r} and as {field(key)!r}; keep one"

@@ -19,9 +19,9 @@ from stereo_framework.core.errors import (
     ParameterError,
     describe_exception,
     harmless,
-    nearest,
     one_line,
 )
+from stereo_framework.core.former_names import new_or_nearest, report_attributes_of_module
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import read_only
 from stereo_framework.evaluation.metrics import METRICS, About, Better, Metric, Pooled, Region
@@ -92,9 +92,8 @@ def metric(
         allowed = _FRAME if about == "frame" else _REGION
         for one in data:
             if one not in allowed:
-                raise ParameterError(
-                    f"metric {name}: no such data {one!r}; {nearest(one, allowed, kind='data')}"
-                )
+                remedy = new_or_nearest("data_arguments", "metric", one, allowed, kind="data")
+                raise ParameterError(f"metric {name}: no such data {one!r}; {remedy}")
         if about == "region" and "truth" not in data:
             raise ParameterError(
                 f"metric {name}: names neither truth nor prediction; name disparity, truth, mask or prediction, image"
@@ -231,3 +230,6 @@ _DESCRIPTIONS: TypeAdapter[list[_Description]] = TypeAdapter(
 
 _FROM_FOLDER = "a results folder"
 """The origin of metrics that a results folder describes."""
+
+
+report_attributes_of_module(__name__)

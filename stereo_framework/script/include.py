@@ -18,6 +18,7 @@ from stereo_framework.core.errors import (
     close_names,
     short,
 )
+from stereo_framework.core.former_names import new_name_hint
 from stereo_framework.core.parameters import Words
 from stereo_framework.io import read_bytes
 from stereo_framework.io.locations import Faults, Location, Node, from_python
@@ -87,6 +88,8 @@ def find_script(name: ScriptName, base: Path | None = None) -> Path:
 
 def _nearest(path: Path, wanted: str) -> str:
     """The names next to `wanted`, by last part, of built-in scripts and of files in its folder; all built-in ones where none is close."""
+    if hint := new_name_hint("script_names", "configs", wanted):
+        return hint
     shipped_names = package_files.short_script_names()
     names = {name.rpartition("/")[2]: name for name in reversed(shipped_names)}
     with contextlib.suppress(OSError, ValueError):

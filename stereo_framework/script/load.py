@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, ParameterError, nearest
+from stereo_framework.core.former_names import new_name_hint, parameter_hint
 from stereo_framework.core.plugins import execution_is_off, not_executed
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.stage import SLOTS
@@ -519,7 +520,8 @@ def set_parameters(
                 dict.fromkeys(address for method in meant for address in _having(method, local))
             )
             if len(full) != 1:
-                neither = f"neither a key nor a parameter of any stage; {nearest(local, KEYS, kind='keys')}"
+                hint = _new_name_hint(meant, local) or nearest(local, KEYS, kind="keys")
+                neither = f"neither a key nor a parameter of any stage; {hint}"
                 model.fault(
                     node.location, f"{' and '.join(full)} have it; say which" if full else neither
                 )
@@ -534,6 +536,18 @@ def set_parameters(
             for axis in (local, f"{split(local).slot}.{name}") if stage else (local,):
                 method.axes.pop(axis, None)
             method.set(local, node)
+
+
+def _new_name_hint(methods: Iterable[Method], name: str) -> str:
+    """Return the clause that gives the new name of a former key or parameter."""
+    if hint := new_name_hint("script_keys", "script", name):
+        return hint
+    for method in methods:
+        for node in method.slots.items():
+            for step in method.model.slot(*node) or ():
+                if hint := parameter_hint(step.stage.function, name):
+                    return hint
+    return ""
 
 
 def _having(method: Method, name: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from stereo_framework.core import stage as _stage
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.parameters import spelled
 from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
 from stereo_framework.engine.step import Step, step
@@ -327,9 +328,8 @@ def _what_axes_address(name: str) -> str:
     if head == "auxiliary" and not home:
         return "write auxiliary.NAME.SLOT or auxiliary.NAME.SLOT.PARAMETER"
     if head not in heads or (rest and head == "seed"):
-        return nearest(
-            head, heads, kind=f"words after {home}" if home else "first words of an axis"
-        )
+        kind = f"words after {home}" if home else "first words of an axis"
+        return new_or_nearest("script_keys", "script", head, heads, kind=kind)
     return (
         nearest(rest, SEARCH, kind="keys of search")
         if head == "search" and rest not in SEARCH

@@ -15,6 +15,7 @@ from annotated_types import Gt
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import nearest
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.parameters import (
     NonNegative,
     NonNegativeInt,
@@ -108,10 +109,14 @@ def expect_mapping(
             )
         return {}
     for key in node.entries.keys() - set(allowed):
-        faults.add(
-            node.keys[key], f"no such key {key!r}{what}; {nearest(key, allowed, kind='keys')}"
-        )
+        place = node.place.path if node.place.path in SEPARATE_MAPPINGS else "script"
+        remedy = new_or_nearest("script_keys", place, key, allowed, kind="keys")
+        faults.add(node.keys[key], f"no such key {key!r}{what}; {remedy}")
     return {key: value for key, value in node.entries.items() if key in allowed}
+
+
+SEPARATE_MAPPINGS = ("evaluation", "report", "search", "sweep")
+"""Paths of the mappings whose keys are neither keys of a script nor of a method."""
 
 
 def texts(node: Node, faults: Faults, what: str) -> list[Node]:

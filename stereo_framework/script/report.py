@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from stereo_framework.core.errors import close_names, nearest
+from stereo_framework.core.former_names import new_or_nearest, parameter_hint
 from stereo_framework.core.parameters import Checked, Words, spelled
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
@@ -48,7 +49,9 @@ def key_fault(name: str) -> str | None:
     home, head, _ = split(name)
     heads = _OF_METHODS if home else _HEADS
     if head not in heads:
-        return f"no such key {name!r}; {nearest(name.removeprefix(home), heads, kind=f'words after {home}' if home else 'first words')}"
+        kind = f"words after {home}" if home else "first words"
+        remedy = new_or_nearest("script_keys", "script", head, heads, kind=kind)
+        return f"no such key {name!r}; {remedy}"
     allowed = {home + key for key in _keys_under(head)}
     # Where several stages may stand one may stand twice; they are then told apart by their index.
     generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name.removeprefix(home))
@@ -57,7 +60,28 @@ def key_fault(name: str) -> str | None:
     }
     if name in allowed or (home + generic != name and generic in ends):
         return None
-    return f"no such key {name!r}; {nearest(name, allowed, kind='keys')}"
+    remedy = _new_parameter_hint(head, name) or nearest(name, allowed, kind="keys")
+    return f"no such key {name!r}; {remedy}"
+
+
+def _new_parameter_hint(slot: str, address: str) -> str:
+    """Return the clause that gives the new name of a former parameter of a slot's stages.
+
+    Parameters
+    ----------
+    slot : str
+        A slot, or another first word of an address.
+    address : str
+        ``SLOT.PARAMETER`` or ``SLOT.STAGE.PARAMETER``.
+    """
+    *_, stage_name, parameter = address.split(".")
+    candidates = stages(slot) if slot in SLOTS else ()
+    hints = [
+        parameter_hint(stage.function, parameter)
+        for stage in candidates
+        if stage_name in (stage.name, slot)
+    ]
+    return next(filter(None, hints), "")
 
 
 def _keys_under(head: str) -> set[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import nearest
+from stereo_framework.core.former_names import parameter_hint
 from stereo_framework.core.parameters import located, parameter_faults
 from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.engine.pipeline import Pipeline
@@ -142,7 +143,8 @@ def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
         return (
             f"no such parameter {name!r} of {stage.name}; here OpenCV's {name} is called {ours!r}"
         )
-    return f"no such parameter {name!r} of {stage.name}; {nearest(name, known, kind='parameters')}"
+    remedy = parameter_hint(stage.function, name) or nearest(name, known, kind="parameters")
+    return f"no such parameter {name!r} of {stage.name}; {remedy}"
 
 
 def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
@@ -189,7 +191,9 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         elif having:
             index = having[0]
         else:
-            return f"addresses nothing: {slot} has no stage {name!r}; {nearest(name, names, kind='stages there')}"
+            hints = (parameter_hint(step.stage.function, name) for step in steps)
+            remedy = next(filter(None, hints), "") or nearest(name, names, kind="stages there")
+            return f"addresses nothing: {slot} has no stage {name!r}; {remedy}"
         if index >= len(names):
             return f"addresses nothing: {slot} has {len(names)} stages, the last one is {slot}.{len(names) - 1}"
     else:

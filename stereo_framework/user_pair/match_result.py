@@ -13,6 +13,7 @@ from stereo_framework import io
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, harmless
+from stereo_framework.core.former_names import report_attributes
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange
 from stereo_framework.engine.match import Estimate
 from stereo_framework.figures.grid import NO_VALUE, rgb
@@ -57,6 +58,7 @@ def check_folder(folder: Path) -> None:
             io.check_own(folder / name)
 
 
+@report_attributes
 class PointCloud(NamedTuple):
     """Coloured points. `position` is float32 (n, 3), with x to the right, y down and z away from the camera; `colour` is uint8 (n, 3), RGB."""
 

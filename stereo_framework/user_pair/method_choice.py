@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.core.former_names import report_attributes, report_attributes_of_module
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.kernels.counting import announce, counted
@@ -138,6 +139,7 @@ def _examined(scene: Scene) -> Scene:
     return replace(scene, search=search)
 
 
+@report_attributes
 @dataclass(frozen=True, eq=False)
 class MethodChoice:
     """What `choose` found.
@@ -246,3 +248,6 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
 def _apart(a: Disparity, b: Disparity) -> float:
     """Percent of the pixels at which two maps differ by more than a pixel, or only one has an estimate."""
     return 100 * float(np.mean(~(np.abs(a - b) <= _FAR) & (np.isfinite(a) | np.isfinite(b))))
+
+
+report_attributes_of_module(__name__)
