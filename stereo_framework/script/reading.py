@@ -109,8 +109,8 @@ def expect_mapping(
             )
         return {}
     for key in node.entries.keys() - set(allowed):
-        place = node.place.path if node.place.path in SEPARATE_MAPPINGS else "script"
-        remedy = new_or_nearest("script_keys", place, key, allowed, kind="keys")
+        mapping = node.location.path if node.location.path in SEPARATE_MAPPINGS else "script"
+        remedy = new_or_nearest("script_keys", mapping, key, allowed, kind="keys")
         faults.add(node.keys[key], f"no such key {key!r}{what}; {remedy}")
     return {key: value for key, value in node.entries.items() if key in allowed}
 

@@ -24,13 +24,7 @@ ROBUST = Pipeline([squared_difference, step(box, size=3), winner_take_all, left_
 
 @pytest.fixture
 def seen(registry):
-<<<<<<< HEAD
-    """Return a cost that counts calls and a refinement that reads an auxiliary map."""
-||||||| f7400f3e
-    """Return a cost that counts its calls and a refinement that reads an auxiliary map."""
-=======
     """Return a counting matching cost, and a refinement that reads an auxiliary map."""
->>>>>>> aux
     calls = []
 
     @stage("matching_cost", **local)
