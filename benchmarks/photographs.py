@@ -40,7 +40,7 @@ GROUPS = {
     "Middlebury v2": ("middlebury-v2/", "nonocc"),
     "2002": ("middlebury2001/", "nonocc"),
 }
-"""The data set of each group of scenes, and the pixels that count: of roads all with truth, since no mask of visible ones is given."""
+"""The data set of each group of scenes, and the pixels that count: of roads all with truth, since no mask of the non-occluded ones is given."""
 
 JUDGED = ("photographs", "roads")
 """The groups with scenes enough for a sign test."""
@@ -57,7 +57,7 @@ _CHANGES = {"exposure": 1, "gamma": 1, "vignetting": 0, "noise": 0}
 """What of an image is changed, with the values that change nothing."""
 
 _PLAIN, _ABSENT = "as it is", "no scene is there"
-_NOTE = "Percent of bad pixels, off by more than 1 pixel, in the mean of the scenes; of roads all pixels with truth, else visible ones. * was made on these scenes."
+_NOTE = "Percent of bad pixels, off by more than 1 pixel, in the mean of the scenes; of roads all pixels with truth, else non-occluded ones. * was made on these scenes."
 _DRAWN = ("truth", "equiangular", "parabola", "half_parabola", "planes")
 """What the histograms of fractions show; whole and half levels have one or two fractions."""
 

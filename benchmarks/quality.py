@@ -13,7 +13,7 @@ The sets of scenes and their errors:
 - B: mean of the twelve percentages of Middlebury's second evaluation.
 - C: ten photographs of Middlebury's third evaluation; roads: eight pairs of KITTI 2015;
   kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. The errors of these four
-  sets are percentages of the pixels with truth (in C: of the visible pixels, because its
+  sets are percentages of the pixels with truth (in C: of the non-occluded pixels, because its
   data set has a mask of them) that are off by more than 0.5, 1, 2 and 3 pixels.
 
 Methods that draw random numbers run with ``--seeds`` seeds, and the table shows their mean.

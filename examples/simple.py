@@ -15,5 +15,5 @@ folder.mkdir(parents=True, exist_ok=True)
 [result] = stereo_framework.run("ssd", scenes="synthetic/planes")
 write_disparity(folder / "planes.pfm", result.disparity)
 print(
-    f"{result.statistics['bad_pixels_nonocc']:.1f} % of the visible pixels are off by more than a pixel"
+    f"{result.statistics['bad_pixels_nonocc']:.1f} % of the non-occluded pixels are off by more than a pixel"
 )

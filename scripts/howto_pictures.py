@@ -89,7 +89,9 @@ def tune() -> None:
         label="best so far",
     )
     axes.set(
-        xlabel="trial", ylabel="bad visible pixels (%)", xticks=range(1, len(found.trials) + 1, 2)
+        xlabel="trial",
+        ylabel="bad non-occluded pixels (%)",
+        xticks=range(1, len(found.trials) + 1, 2),
     )
     axes.legend()
     keep(figure, "tune")

@@ -16,7 +16,7 @@ from PIL import Image
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 FRAMES = ("scene1.row3.col3.ppm", "scene1.row3.col4.ppm")
 CROP = np.s_[100:140, 150:210]
-"""Rows and columns that show the lamp and what it hides."""
+"""Rows and columns that show the lamp and the surface that it occludes."""
 LEVELS = 16
 WINDOWS = (3, 5, 9, 13)
 UNKNOWN = 255

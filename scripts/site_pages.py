@@ -237,23 +237,23 @@ def _stage(stage: Stage, docs: Path) -> str:
 
 
 def commands_page() -> str:
-    """All verbs of the command line with their arguments and options."""
+    """Return a page about all commands, with their arguments and options."""
     program = typer.main.get_command(command_line.app)
-    said = "`stereo-framework VERB --help` prints what stands here. `python -m stereo_framework` is the same program."
+    said = "`stereo-framework COMMAND --help` prints what stands here. `python -m stereo_framework` is the same program."
     parts = ["# Command line\n", f"{said}\n"]
-    for name, verb in program.commands.items():  # type: ignore[attr-defined]
+    for name, command in program.commands.items():  # type: ignore[attr-defined]
         about = [
             re.sub(r"\s+", " ", part)
-            for part in (verb.help or "").replace("\b\n", "").split("\n\n")
+            for part in (command.help or "").replace("\b\n", "").split("\n\n")
         ]
         text = [
             f"    {p.strip().removeprefix('Example: ')}" if p.strip().startswith("Example: ") else p
             for p in about
         ]
-        kinds = inspect.signature(verb.callback).parameters
+        kinds = inspect.signature(command.callback).parameters
         rows = [
             _option(p, kinds[p.name].annotation)
-            for p in verb.params
+            for p in command.params
             if p.name in kinds and not p.hidden
         ]
         parts += [

@@ -9,7 +9,7 @@ import typer.testing
 
 from stereo_framework.cli.main import app
 
-# Typer makes all verbs anew at each call, which takes longer than most of them.
+# Typer makes all commands anew at each call, which takes longer than most of them.
 typer.testing._get_command = functools.cache(typer.main.get_command)
 
 
@@ -22,7 +22,7 @@ def invoke(*arguments):
 
     Lines of progress appear only on a busy machine, so they are switched off.
     """
-    environment = unittest.mock.patch.dict(os.environ)  # which the options of every verb set
+    environment = unittest.mock.patch.dict(os.environ)  # which the options of every command set
     no_progress_lines = unittest.mock.patch("stereo_framework.cli._progress.EVERY_SECONDS", DAY)
     with environment, no_progress_lines:
         return typer.testing.CliRunner().invoke(app, [str(argument) for argument in arguments])

@@ -316,7 +316,7 @@ CLAIMS = (
     Claim("README.md", r"It needs Python ([\d.]+) or newer", python_version),
     Claim(
         "README.md",
-        r"more than (1) px \(visible pixels of (\w+) photographs of Middlebury\) and by more than (3) px "
+        r"more than (1) px \(non-occluded pixels of (\w+) photographs of Middlebury\) and by more than (3) px "
         r"\(pixels with truth of (\w+) roads of KITTI\)",
         lambda: ["1", benchmarked_sets()[0], "3", benchmarked_sets()[1]],
     ),
@@ -356,7 +356,7 @@ CLAIMS = (
     Claim("docs/why.md", r"What you get here: (\w+ \w+) than both", fewer_errors_than_peers),
     Claim(
         "docs/why.md",
-        r"visible pixels of (\w+) photographs.* of (\w+) roads of KITTI 2015",
+        r"non-occluded pixels of (\w+) photographs.* of (\w+) roads of KITTI 2015",
         benchmarked_sets,
     ),
     Claim(
@@ -372,12 +372,12 @@ CLAIMS = (
     ),
     Claim(
         "docs/results.md",
-        r"Visible pixels that are off by more than ([\d.]+), ([\d.]+) and ([\d.]+) pixels",
+        r"Non-occluded pixels that are off by more than ([\d.]+), ([\d.]+) and ([\d.]+) pixels",
         thresholds_of("photographs"),
     ),
     Claim(
         "docs/results.md",
-        r"visible pixels off by more than ([\d.]+), ([\d.]+) and ([\d.]+) pixels",
+        r"non-occluded pixels off by more than ([\d.]+), ([\d.]+) and ([\d.]+) pixels",
         thresholds_of("kept"),
     ),
     Claim(

@@ -134,8 +134,8 @@ def _follow(told, real):
 def _command(arguments, run_it):
     """Parse a command of our program, and run it if it can be run here."""
     text = " ".join(arguments)
-    if arguments[0] in (verbs := typer.main.get_command(main.app).commands):
-        verbs[arguments[0]].make_context(arguments[0], arguments[1:])
+    if arguments[0] in (commands := typer.main.get_command(main.app).commands):
+        commands[arguments[0]].make_context(arguments[0], arguments[1:])
     if not run_it or any(re.search(pattern, text) for pattern in NOT_HERE):
         return
     _supply(arguments)

@@ -1,4 +1,4 @@
-"""What users add by the doors of the package: a metric, a data set, a reader, a protocol; one plug-in file with one of each, through every verb."""
+"""What users add by the doors of the package: a metric, a data set, a reader, a protocol; one plug-in file with one of each, through every command."""
 
 import json
 import subprocess
@@ -93,7 +93,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_one_of_each_through_the_verbs(place):
+def test_one_of_each_through_the_commands(place):
     assert "no fault" in call("check", "s.yaml", "--try", "--plugin", "plugin.py").stdout
     assert "mine/one" in call("scenes", "--plugin", "plugin.py").stdout
     [record] = json.loads(

@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("simple", "% of the visible pixels are off by more than a pixel"),
+        ("simple", "% of the non-occluded pixels are off by more than a pixel"),
         ("advanced", "{'refinement.left_right_check.tolerance': 2.0}"),
         ("expert", "1.6% of the pixels without an estimate"),
     ],

@@ -146,11 +146,11 @@ def test_the_first_script_of_the_page(folder):
 
 
 def test_the_commands_of_the_page_are_commands():
-    verbs = typer.main.get_command(app).commands
+    subcommands = typer.main.get_command(app).commands
     commands = re.findall(r"stereo-framework (\w.*?)(?=[`\n])", PAGE)
     assert len(commands) > 5
-    for verb, *arguments in map(shlex.split, commands):
-        verbs[verb].make_context(verb, arguments)
+    for name, *arguments in map(shlex.split, commands):
+        subcommands[name].make_context(name, arguments)
 
 
 def test_the_keys_of_a_scene_file_are_those_of_the_table():

@@ -97,7 +97,7 @@ def test_errors_of_stable_matching_on_teddy_are_printed_with_metric_and_margins(
     }
     assert_printed(
         "docs/methods/stable_matching.md",
-        "On teddy of Middlebury v2 `csm` with `alpha` 50 and `beta` 0.1 matches N % of the visible pixels, of which N % are off by more "
+        "On teddy of Middlebury v2 `csm` with `alpha` 50 and `beta` 0.1 matches N % of the non-occluded pixels, of which N % are off by more "
         "than 1 pixel; of all its matches with truth N % are.",
         counts["csm"]["matched"],
         counts["csm"]["wrong_of_nonocc"],
@@ -105,7 +105,7 @@ def test_errors_of_stable_matching_on_teddy_are_printed_with_metric_and_margins(
     )
     assert_printed(
         "docs/methods/stable_matching.md",
-        "with the same margins matches N % of the visible pixels, of which N % are off by more than 1 pixel.",
+        "with the same margins matches N % of the non-occluded pixels, of which N % are off by more than 1 pixel.",
         counts["stratified"]["matched"],
         counts["stratified"]["wrong_of_nonocc"],
     )
@@ -129,7 +129,7 @@ def test_stratified_matching_leaves_the_printed_share_unmatched_without_margins(
     ]
     assert_printed(
         "docs/methods/stratified_matching.md",
-        "on the scenes of Middlebury v2 N to N % of the visible pixels stay unmatched with `alpha` and `beta` 0.",
+        "on the scenes of Middlebury v2 N to N % of the non-occluded pixels stay unmatched with `alpha` and `beta` 0.",
         min(unmatched),
         max(unmatched),
     )
@@ -161,12 +161,12 @@ def test_error_rates_at_a_low_threshold_are_those_of_the_golden_figures():
     ("sentence", "method", "settings"),
     [
         (
-            "these values match N to N % of the visible pixels, N to N % of them wrongly, mostly",
+            "these values match N to N % of the non-occluded pixels, N to N % of them wrongly, mostly",
             "csm",
             ["alpha 10, beta 0.05"],
         ),
         (
-            "these values match N to N % of the visible pixels, N to N % of them wrongly;",
+            "these values match N to N % of the non-occluded pixels, N to N % of them wrongly;",
             "stratified",
             ["alpha 10, beta 0.05"],
         ),
@@ -215,7 +215,7 @@ def test_the_comment_of_cox_prints_the_counted_ranges():
     wrong = [scene["wrong_of_nonocc"] for scene in counts]
     assert_printed(
         "configs/methods/cox.yaml",
-        "a price of 300 matches N to N % of the visible pixels, N to N % of them wrongly.",
+        "a price of 300 matches N to N % of the non-occluded pixels, N to N % of them wrongly.",
         min(matched),
         max(matched),
         min(wrong),
@@ -468,7 +468,7 @@ def test_captions_of_the_chain_print_the_figures_of_their_pictures():
     light = [float(figure) for figure in re.findall(r"\d+\.\d+", captions["light"])]
     assert_printed(
         page,
-        "N and N grey levels in the median of the visible pixels; errors of `fine` without and with it, N and N %.",
+        "N and N grey levels in the median of the non-occluded pixels; errors of `fine` without and with it, N and N %.",
         *light,
     )
     planes = [float(figure) for figure in re.findall(r"\d+\.\d+", captions["planes"])]
@@ -484,7 +484,7 @@ def test_gains_by_aligned_rows_are_those_of_the_note():
     errors = [[cell.split(" / ")[1] for cell in cells] for [[_, *cells]] in rows]
     printed = figures_of(
         "docs/chain.md",
-        "on ten photographs visible pixels off by more than 1 pixel fell from N to N % and from N to N %, on eight roads pixels with "
+        "on ten photographs non-occluded pixels off by more than 1 pixel fell from N to N % and from N to N %, on eight roads pixels with "
         "truth from N to N % and from N to N %.",
     )
     assert printed == (*errors[0], *errors[1])
@@ -516,7 +516,7 @@ def test_the_truth_of_teddy_gives_the_printed_differences():
     differences = COUNTS["choose_on_teddy"]
     assert_printed(
         "docs/truth_free.md",
-        "With the truth of teddy the four have N, N, N and N points more wrong visible pixels (1 pixel) than `fine`.",
+        "With the truth of teddy the four have N, N, N and N points more wrong non-occluded pixels (1 pixel) than `fine`.",
         *(differences[name] for name in ("fast", "sgm", "census", "window")),
     )
 

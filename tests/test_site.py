@@ -66,7 +66,7 @@ def test_every_stage_and_parameter_is_documented(made):
             )
 
 
-def test_every_verb_and_option_is_documented(made):
+def test_every_command_and_option_is_documented(made):
     parts = dict(
         re.findall(
             r"^## ([\w-]+)\n(.*?)(?=^## |\Z)",
@@ -74,10 +74,12 @@ def test_every_verb_and_option_is_documented(made):
             re.MULTILINE | re.DOTALL,
         )
     )
-    verbs = typer.main.get_command(main.app).commands
-    assert parts.keys() == verbs.keys()
-    for name, verb in verbs.items():
-        options = [o for p in verb.params for o in p.opts if o.startswith("--") and o != "--help"]
+    commands = typer.main.get_command(main.app).commands
+    assert parts.keys() == commands.keys()
+    for name, command in commands.items():
+        options = [
+            o for p in command.params for o in p.opts if o.startswith("--") and o != "--help"
+        ]
         assert [o for o in options if f"`{o}`" not in parts[name]] == []
 
 

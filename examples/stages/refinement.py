@@ -1,4 +1,4 @@
-"""Keep what the other view confirms, and fill what is hidden from the background."""
+"""Keep what the other view confirms, and fill occluded pixels from the background."""
 
 from typing import Annotated
 

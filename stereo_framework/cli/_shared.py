@@ -1,4 +1,4 @@
-"""What verbs share: options, parsers of their values, and what is printed: tables for people, JSON for machines."""
+"""What commands share: options, parsers of their values, and what is printed: tables for people, JSON for machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb ``check``."""
+"""The command ``check``."""
 
 from collections.abc import Sequence
 from pathlib import Path

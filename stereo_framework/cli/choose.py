@@ -1,4 +1,4 @@
-"""The verb ``choose``."""
+"""The command ``choose``."""
 
 from dataclasses import replace
 from pathlib import Path

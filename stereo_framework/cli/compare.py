@@ -1,4 +1,4 @@
-"""The verb ``compare``."""
+"""The command ``compare``."""
 
 from dataclasses import replace
 from pathlib import Path

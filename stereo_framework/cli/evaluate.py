@@ -1,4 +1,4 @@
-"""The verb ``evaluate``."""
+"""The command ``evaluate``."""
 
 from collections.abc import Mapping
 from pathlib import Path

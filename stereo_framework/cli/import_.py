@@ -1,4 +1,4 @@
-"""The verb ``import``."""
+"""The command ``import``."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""The command ``stereo-framework``: its verbs, and how errors leave it.
+"""The program ``stereo-framework``: its commands, and how errors leave it.
 
-Verbs import what they need when they run, so that ``--help`` stays quick.
+Commands import what they need when they run, so that ``--help`` stays quick.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ _INTERRUPTED = 130
 _NO_THREAD = "can't start new thread"
 """Python's message if the system starts no thread."""
 _LISTED = 66
-"""Characters beside a verb in a list that is 80 wide."""
+"""Characters beside a command in a list that is 80 wide."""
 _NO_FONT = "pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
 _EVERYWHERE = {
     "data": _shared.Data,
@@ -65,7 +65,7 @@ _EVERYWHERE = {
     "max_pixels": _shared.MaxPixels,
     "traceback": _shared.Traceback,
 }
-"""Options that every verb has."""
+"""Options that every command has."""
 _COMPUTING = ("match", "choose", "run", "tune", "evaluate", "compare", "reproduce")
 """Commands that run kernels, and therefore have the option --threads."""
 _VARIABLES = ("STEREO_DATA", "STEREO_MAX_PIXELS", "STEREO_NO_PLUGINS")
@@ -74,8 +74,8 @@ _UsageError: Any = typer.BadParameter.__base__
 """Click's, which newer versions of typer bring along."""
 
 
-class _Verbs(TyperGroup):
-    """All verbs, and what is told where a command line says nothing that one of them knows."""
+class _CommandGroup(TyperGroup):
+    """The group of all commands. It reports errors of the command line and ends the program."""
 
     def main(self, args: Sequence[str] | None = None, *given: Any, **options: Any) -> NoReturn:
         """Run a command line, and end with its exit status."""
@@ -88,14 +88,14 @@ class _Verbs(TyperGroup):
             status = super().main(args, *given, **options | {"standalone_mode": False})
             sys.stdout.flush()
         except _UsageError as error:
-            verb = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
+            command = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
             said = short(_usage_message(error, verb.strip()), 300)
-            if verb == " rank" and said.endswith(": --protocol"):
+            if command == " rank" and said.endswith(": --protocol"):
                 said += "; --where protocol=NAME chooses the results of one"
-            if verb == " results" and "extra argument" in said:
+            if command == " results" and "extra argument" in said:
                 said += "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
             status = _exit_status_after_error(
-                f"{said}; stereo-framework{verb} --help tells what is allowed", False, 2
+                f"{said}; stereo-framework{command} --help tells what is allowed", False, 2
             )
         except ParameterError as error:
             status = _exit_status_after_error(str(error), False, 2)
@@ -108,7 +108,7 @@ class _Verbs(TyperGroup):
                 raise
             status = _end_of_output(end.__context__)
         _flush_output()
-        # Verbs end the program themselves: this interrupt came before one had begun.
+        # Commands end the program themselves: this interrupt came before one had begun.
         if status == _INTERRUPTED:
             print("interrupted", file=sys.stderr)
         sys.exit(status)
@@ -133,7 +133,7 @@ def _refuse_empty(words: Sequence[str]) -> None:
 
 
 _NUMERIC_OPTIONS: dict[str, set[str]] = {}
-"""Options of each verb that take a number."""
+"""Options of each command that take a number."""
 
 
 def _refuse_odd_numbers(words: Sequence[str]) -> None:
@@ -147,8 +147,8 @@ def _refuse_odd_numbers(words: Sequence[str]) -> None:
             raise ParameterError(message)
 
 
-class _Verb(TyperCommand):
-    """A verb, whose help shows its options in groups."""
+class _Command(TyperCommand):
+    """A command, whose help shows its options in groups."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, group by group."""
@@ -172,7 +172,7 @@ class _Verb(TyperCommand):
 
 app = typer.Typer(
     name="stereo-framework",
-    cls=_Verbs,
+    cls=_CommandGroup,
     help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
@@ -181,11 +181,11 @@ app = typer.Typer(
 )
 
 
-def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
-    """A verb whose errors are one line each and whose return value is the exit status."""
-    own = inspect.signature(verb).parameters
+def _exits(command: Callable[..., int | None]) -> Callable[..., None]:
+    """Wrap a command: its errors are one line each, its return value is the exit status."""
+    own = inspect.signature(command).parameters
 
-    @functools.wraps(verb)
+    @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         wanted = options["traceback"]
         try:
@@ -221,7 +221,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
 
                     for name in everywhere["plugin"]:
                         load_plugin(name)
-                status = verb(*arguments, **options) or 0
+                status = command(*arguments, **options) or 0
                 sys.stdout.flush()
         except StereoFrameworkError as error:
             status = _exit_status_after_error(str(error), wanted, 2)
@@ -251,7 +251,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
         _flush_output()
         sys.exit(status)
 
-    wrapped.__signature__ = _documented(verb)  # type: ignore[attr-defined]
+    wrapped.__signature__ = _documented(command)  # type: ignore[attr-defined]
     return wrapped
 
 
@@ -360,10 +360,10 @@ def _without_silent_end() -> Iterator[None]:
         os._exit = end
 
 
-def _documented(verb: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a verb as typer reads it: parameters without a default are arguments, the rest options, with help from the docstring."""
-    texts = parameter_texts(verb)
-    signature = inspect.signature(verb, eval_str=True)
+def _documented(command: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a command as typer reads it: parameters without a default are arguments, the rest options, with help from the docstring."""
+    texts = parameter_texts(command)
+    signature = inspect.signature(command, eval_str=True)
     found = []
     for one in signature.parameters.values():
         kind, *given = (
@@ -382,7 +382,7 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
         found.append(one.replace(annotation=Annotated[kind, info]))
     keyword = functools.partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
     common_options: dict[str, Any] = dict(_EVERYWHERE)
-    if verb.__name__ in _COMPUTING:
+    if command.__name__ in _COMPUTING:
         common_options |= {"threads": _shared.Threads}
     for name, annotation in common_options.items():
         if name not in signature.parameters:
@@ -392,7 +392,7 @@ def _documented(verb: Callable[..., Any]) -> inspect.Signature:
 
 
 def _numeric_options(signature: inspect.Signature) -> set[str]:
-    """Return the options of a verb that take a number, from its documented signature."""
+    """Return the options of a command that take a number, from its documented signature."""
     options = set()
     for parameter in signature.parameters.values():
         kind, information = get_args(parameter.annotation)
@@ -414,7 +414,7 @@ def _root(
 
 
 # To match, to measure, to look at results, to prepare.
-for _verb in (
+for _function in (
     match,
     choose,
     run,
@@ -430,14 +430,16 @@ for _verb in (
     check,
     import_,
 ):
-    _about = inspect.cleandoc(_verb.__doc__ or "").partition("\nParameters\n")[0].rstrip()
-    # In the list of all verbs: the first sentence, or as much of it as has a meaning of its own.
+    _about = inspect.cleandoc(_function.__doc__ or "").partition("\nParameters\n")[0].rstrip()
+    # In the list of all commands: the first sentence, or as much of it as has a meaning of its own.
     _first = _about.partition("\n")[0]
     _short = _first if len(_first) <= _LISTED else re.split("[.:;,]", _first)[0]
     # What follows a \b is not broken into lines: an example can be copied.
     _about = _about.replace("\n\nExample:", "\n\n\b\nExample:")
-    _command = _exits(_verb)
-    app.command(_verb.__name__.rstrip("_"), cls=_Verb, help=_about, short_help=_short)(_command)
-    _NUMERIC_OPTIONS[_verb.__name__.rstrip("_")] = _numeric_options(inspect.signature(_command))
+    _command = _exits(_function)
+    app.command(_function.__name__.rstrip("_"), cls=_Command, help=_about, short_help=_short)(
+        _command
+    )
+    _NUMERIC_OPTIONS[_function.__name__.rstrip("_")] = _numeric_options(inspect.signature(_command))
 
 main = functools.partial(app, prog_name="stereo-framework")

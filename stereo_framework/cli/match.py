@@ -1,4 +1,4 @@
-"""The verb ``match``."""
+"""The command ``match``."""
 
 from __future__ import annotations
 

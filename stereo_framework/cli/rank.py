@@ -1,4 +1,4 @@
-"""The verb ``rank``."""
+"""The command ``rank``."""
 
 from __future__ import annotations
 

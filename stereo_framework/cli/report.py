@@ -1,4 +1,4 @@
-"""The verb ``report``."""
+"""The command ``report``."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The verb ``reproduce``."""
+"""The command ``reproduce``."""
 
 from pathlib import Path
 from typing import Annotated

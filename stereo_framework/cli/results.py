@@ -1,4 +1,4 @@
-"""The verb ``results``."""
+"""The command ``results``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb ``run``."""
+"""The command ``run``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb ``scenes``."""
+"""The command ``scenes``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def scenes(
         from stereo_framework.user_pair.search_range import looked_at
 
         print(
-            f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every verb takes --scene {new}"
+            f"{new_scene(new, lambda pair: looked_at(pair)[0])}: look through it; then every command takes --scene {new}"
         )
     elif describe is not None:
         _shared.say(

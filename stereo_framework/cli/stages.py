@@ -1,4 +1,4 @@
-"""The verb ``stages``."""
+"""The command ``stages``."""
 
 from __future__ import annotations
 

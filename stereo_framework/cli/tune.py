@@ -1,4 +1,4 @@
-"""The verb ``tune``."""
+"""The command ``tune``."""
 
 import contextlib
 from pathlib import Path

@@ -91,8 +91,8 @@ def dynamic_programming(
     float32.
 
     Steps other than one pixel and a match frame on the left are exact too (the original test bed has the geometry of the other case only).
-    A rise hides as many pixels of the reference as it is wide, rounded down, so that with fractional steps a rise by less than a pixel
-    hides none, and the matched points of the match image are in order and distinct. All occlusions cost in proportion to their width.
+    A rise occludes as many pixels of the reference as it is wide, rounded down, so that with fractional steps a rise by less than a pixel
+    occludes none, and the matched points of the match image are in order and distinct. All occlusions cost in proportion to their width.
     With the match frame on the left rows run from right to left.
 
     Examples

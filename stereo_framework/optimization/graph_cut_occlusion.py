@@ -72,7 +72,7 @@ def graph_cut_occlusion(
         Plays no part but in the energy that `trace` tells.
     weight : float
         The paper's lambda: cost of an edge between neighbouring pixels of which one is matched with a disparity and the other is not matched
-        with the same, in units of the matching cost. A jump that hides nothing pays twice, once for either disparity.
+        with the same, in units of the matching cost. A jump that occludes nothing pays twice, once for either disparity.
     gradient_threshold : float or None
         Intensity difference in grey levels (root mean square over the colours). Where it is smaller both across the edge and across the one
         of the match image that it is matched with, the edge costs `gradient_penalty` times as much; null or 0: the images play no part.

@@ -61,7 +61,7 @@ def left_right_check(
 
     Examples
     --------
-    A near surface of two pixels hides two of the far one, which has the disparity 0.
+    A near surface of two pixels occludes two of the far one, which has the disparity 0.
 
     >>> import numpy as np
     >>> left, right = np.float32([[0, 0, 0, 2, 2, 0]]), np.float32([[0, 2, 2, 0, 0, 0]])

@@ -54,7 +54,7 @@ def left_right_check_fast(
 
     Examples
     --------
-    A near surface of one pixel hides one of the far one.
+    A near surface of one pixel occludes one of the far one.
 
     >>> from stereo_framework import SearchRange
     >>> costs = np.float32([[[0, 9], [1, 8], [9, 0], [0, 9]]])

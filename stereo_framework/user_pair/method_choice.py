@@ -36,7 +36,7 @@ class MapComparison:
     ----------
     name : str
     difference : float
-        Estimate of its visible pixels off the truth by more than a pixel, less the first one's, in percentage points; below zero = better.
+        Estimate of its non-occluded pixels off the truth by more than a pixel, less the first one's, in percentage points; below zero = better.
     half_width : float
         Half the width of the difference's 90 % interval, in percentage points.
     """

@@ -1,4 +1,4 @@
-"""A folder in which verbs write, made once."""
+"""A folder in which commands write, made once."""
 
 import shutil
 

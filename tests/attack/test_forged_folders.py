@@ -108,15 +108,15 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_outside_changes(name, home):
-    make, *verbs = HOSTILE[name]
+    make, *commands = HOSTILE[name]
     make(home)
     before = content(home / "victim"), {path.name for path in home.iterdir()}
-    for verb in verbs:
-        call(*verb)
+    for command in commands:
+        call(*command)
         assert (
             content(home / "victim"),
             {path.name for path in home.iterdir()} - {"s"},
-        ) == before, verb
+        ) == before, command
 
 
 def test_an_export_says_what_leads_out(home):

@@ -15,7 +15,7 @@ import yaml
 import yaml_cases
 from attack.made_files import bmp, tiff
 from attack.written import RUN
-from attack.written import call as call_verb
+from attack.written import call as call_command
 from cli_parts import invoke
 from deadline import deadline
 from onnx import helper
@@ -187,7 +187,7 @@ def test_in_a_copy_without_the_record_files_that_would_change_are_not_replaced(h
     (home / "o" / RECORD).unlink()
     page = home / "o/report.html"
     page.write_bytes(b"a page of the user")
-    result = call_verb(*RUN)
+    result = call_command(*RUN)
     assert (result.exit_code, "report.html: was not written by this program" in result.stderr) == (
         2,
         True,
@@ -201,7 +201,7 @@ def test_a_pipe_in_the_place_of_a_stored_confidence_map_is_not_opened(home):
     pipe = path.with_name(f"{path.stem}_confidence_entropy.pfm")
     os.mkfifo(pipe)
     with deadline():
-        call_verb("run", "sw.yaml", "--out", "o")
+        call_command("run", "sw.yaml", "--out", "o")
     assert pipe.is_fifo()
 
 

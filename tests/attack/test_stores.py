@@ -56,7 +56,7 @@ def opened(path):
         yield db
 
 
-VERBS = (
+COMMANDS = (
     ("results",),
     ("results", "--json"),
     ("results", "--group-by", "scene"),
@@ -152,7 +152,7 @@ REMEDIES = dict.fromkeys(("page 0", "cut"), "choose a folder on a local disk")
 
 
 def error_line(path, *words):
-    """A verb answers with one line that names the store."""
+    """A command answers with one line that names the store."""
     answer = call(*words)
     assert (answer.exit_code, str(path) in answer.stderr, len(answer.stderr.splitlines())) == (
         2,
@@ -169,11 +169,11 @@ def test_a_damaged_store_is_told_in_a_line(damage, tmp_path):
     DAMAGES[damage](path)
     assert path.read_bytes() != before
     # Parameters are read where they are shown.
-    for verb, *more in (
-        VERBS if damage != "deep parameters" else [("results", "--json"), ("report",)]
+    for command, *more in (
+        COMMANDS if damage != "deep parameters" else [("results", "--json"), ("report",)]
     ):
         assert REMEDIES.get(damage, "choose another folder") in error_line(
-            path, verb, path.parent, *more
+            path, command, path.parent, *more
         )
 
 
@@ -261,16 +261,16 @@ def test_reading_leaves_nothing_behind(tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("verb", ["results", "rank", "report"])
-def test_results_that_are_missing_are_told_during_a_run_and_after_it(verb, tmp_path):
+@pytest.mark.parametrize("command", ["results", "rank", "report"])
+def test_results_that_are_missing_are_told_during_a_run_and_after_it(command, tmp_path):
     folder, page = filled(tmp_path / "out").parent, tmp_path / "page.html"
     during = Store(folder, create=True)
     with pytest.raises(DataError, match="another process holds the lock writer.lock"):
         Store(folder, create=True)
     for _ in range(2):
-        answer = call(verb, folder, *(["--out", page] if verb == "report" else []))
+        answer = call(command, folder, *(["--out", page] if command == "report" else []))
         assert answer.exit_code == 0, answer.output
-        assert MISSING in (page.read_text() if verb == "report" else answer.stderr)
+        assert MISSING in (page.read_text() if command == "report" else answer.stderr)
         during.close()
 
 
@@ -289,8 +289,8 @@ def test_a_plan_that_does_not_fit_is_told(tmp_path):
 def test_folders_of_any_name(name, tmp_path):
     folder = tmp_path / name
     filled(folder, 3)
-    for verb, *more in (("results", "--group-by", "scene"), ("rank",), ("rank", "--boundary")):
-        answer = call(verb, folder, *more)
+    for command, *more in (("results", "--group-by", "scene"), ("rank",), ("rank", "--boundary")):
+        answer = call(command, folder, *more)
         assert answer.exit_code == 0 or "no result has error_rate" in answer.stderr, answer.output
     assert MISSING in call("results", folder).stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -89,7 +89,7 @@ def test_a_journal_that_names_another_file_is_refused(folder, writes, tmp_path):
     thesis = tmp_path / "thesis.tex"
     thesis.write_text("my thesis")
     journal_with_super_journal(folder / "results.sqlite", thesis)
-    for words in [*writes, *((verb, "theirs", *more) for verb, *more in READS)]:
+    for words in [*writes, *((command, "theirs", *more) for command, *more in READS)]:
         assert_refused(
             folder, words, "results.sqlite-journal: names another file, which SQLite would delete"
         )
@@ -214,7 +214,7 @@ TABLES = {
 
 def assert_refused_by_all(folder, writes):
     before = (folder / "results.sqlite").read_bytes()
-    for words in [*writes, *((verb, "theirs", *more) for verb, *more in READS)]:
+    for words in [*writes, *((command, "theirs", *more) for command, *more in READS)]:
         assert_refused(folder, words, "results.sqlite: is not a results store of this program")
     assert (folder / "results.sqlite").read_bytes() == before
 

@@ -252,7 +252,7 @@ def test_check_without_plug_ins(tmp_path, stranger):
         ("stages", "metrics", "--plugin", "plug.py"),
     ],
 )
-def test_no_verb_executes_a_file_without_plug_ins(tmp_path, stranger, words):
+def test_no_command_executes_a_file_without_plug_ins(tmp_path, stranger, words):
     shutil.copy(tmp_path / "plug.py", tmp_path / "folder/plug.py")
     (tmp_path / "folder/own.yaml").write_text(f"plugins: [plug.py]\n{METHOD}")
     result = invoke(*words, "--no-plugins")

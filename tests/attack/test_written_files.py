@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and l
 
 # --- what ends a write ------------------------------------------------------------------------------------------------
 
-VERBS = {
+COMMANDS = {
     "run": RUN,
     "report": REPORT,
     "match": (
@@ -93,13 +93,15 @@ def limited(most):
 
 
 @pytest.mark.parametrize(
-    ("verb", "ends"),
+    ("command", "ends"),
     [
         ("run", [killed(4), limited(4096)]),
         ("report", [limited(20_000)]),
         *(
-            pytest.param(verb, [*map(killed, kills), *map(limited, limits)], marks=pytest.mark.slow)
-            for verb, kills, limits in (
+            pytest.param(
+                command, [*map(killed, kills), *map(limited, limits)], marks=pytest.mark.slow
+            )
+            for command, kills, limits in (
                 (
                     "run",
                     (1, 2, 3, 5, 6, 7, 8, 9, 12, 20),
@@ -112,24 +114,24 @@ def limited(most):
         ),
     ],
 )
-def test_a_write_that_a_kill_or_a_full_disk_ends_is_made_up_for(verb, ends, home, pictures):
-    """The verb once more: the files are those of a verb that nothing ended."""
+def test_a_write_that_a_kill_or_a_full_disk_ends_is_made_up_for(command, ends, home, pictures):
+    """The command once more: the files are those of a command that nothing ended."""
     earlier = home / "earlier"
     (home / "o").rename(earlier)
     found = []
     for end in (lambda *_: None, *ends):
-        if verb in ("report", "export"):
+        if command in ("report", "export"):
             shutil.copytree(earlier, home / "o")
-        end(*VERBS[verb])
-        result = call(*VERBS[verb])
+        end(*COMMANDS[command])
+        result = call(*COMMANDS[command])
         assert (result.exit_code, "overwritten" in result.stderr) == (0, False), result.output
         # The page of a run tells seconds.
         files = {
             name: data
             for name, data in content(home / "o").items()
-            if verb != "run" or name != "report.html"
+            if command != "run" or name != "report.html"
         }
-        with Store(home / "o") if verb == "run" else contextlib.nullcontext() as store:
+        with Store(home / "o") if command == "run" else contextlib.nullcontext() as store:
             rows = (
                 [(r.id, r.method, r.statistics, np.nansum(r.disparity)) for r in store.results()]
                 if store
@@ -237,14 +239,14 @@ def test_names_that_are_not_utf_8(home):
     odd = os.fsdecode(b"caf\xe9")
     shutil.copy("left.png", f"{odd}.png")
     matched = ("match", f"{odd}.png", "right.png", "--method", "ssd", "--disparities", "0:8")
-    for verb in (
+    for command in (
         ("run", "sw.yaml", "--out", odd, "--report"),
         ("results", odd),
         matched,
         (*matched, "-o", "own"),
     ):
-        done = child("from stereo_framework.cli.main import main; main()", *verb)
-        assert done.returncode == 0, (verb, done.stderr)
+        done = child("from stereo_framework.cli.main import main; main()", *command)
+        assert done.returncode == 0, (command, done.stderr)
     assert {"report.html", "results.sqlite"} <= {path.name for path in Path(odd).iterdir()}
     assert (Path(f"{odd}_match") / "disparity.pfm").is_file()
 

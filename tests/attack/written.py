@@ -23,7 +23,7 @@ EXPORT = ("results", "o", "--export", "middlebury-v3")
 
 
 def call(*arguments):
-    """A verb; whatever goes wrong is a line and no fault of the program."""
+    """A command; whatever goes wrong is a line and no fault of the program."""
     result = invoke(*arguments)
     assert result.exit_code in (0, 1, 2), result.output
     return result

@@ -1,4 +1,4 @@
-"""Maps of others beside our own results, on the command line: evaluate --out, and every verb that looks at the mixture."""
+"""Maps of others beside our own results, on the command line: evaluate --out, and every command that looks at the mixture."""
 
 import json
 import re

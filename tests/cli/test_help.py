@@ -1,4 +1,4 @@
-"""The help of every verb: within 80 columns, options in groups, and examples that work."""
+"""The help of every command: within 80 columns, options in groups, and examples that work."""
 
 import re
 import shlex
@@ -17,20 +17,20 @@ from stereo_framework.cli import _shared
 from stereo_framework.cli.main import app
 from stereo_framework.io import write_disparity, write_image
 
-VERBS = typer.main.get_command(app).commands
+COMMANDS = typer.main.get_command(app).commands
 
 
-def examples(verb):
+def examples(command):
     return re.findall(
-        r"^  Example: stereo-framework (.*)$", call(verb, "--help").stdout, re.MULTILINE
+        r"^  Example: stereo-framework (.*)$", call(command, "--help").stdout, re.MULTILINE
     )
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_fits_and_has_groups(verb):
-    text = call(verb, "--help").stdout
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_and_has_groups(command):
+    text = call(command, "--help").stdout
     assert max(map(len, text.splitlines())) <= 80
-    assert examples(verb)
+    assert examples(command)
     groups = re.findall(r"^(\S.*):$", text, re.MULTILINE)
     assert groups[-1] == "Everywhere"
     everywhere = set(re.findall(r"--[\w-]+", text.partition("Everywhere:")[2]))
@@ -44,29 +44,31 @@ def test_help_fits_and_has_groups(verb):
     }
 
 
-def test_the_list_of_verbs_says_each_thing_to_its_end():
+def test_the_list_of_commands_says_each_thing_to_its_end():
     lines = call().stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in lines] == list(VERBS)
+    assert [line.split()[0] for line in lines] == list(COMMANDS)
     assert not any(line.endswith("...") for line in lines)
 
 
-OPTIONS_OF_OTHER_VERBS = {"run": {"--new": "scenes"}, "results": {"--out": "run"}}
-"""Options that the help of a verb names as those of another verb."""
+OPTIONS_OF_OTHER_COMMANDS = {"run": {"--new": "scenes"}, "results": {"--out": "run"}}
+"""Options that the help of a command names as those of another command."""
 
 
-def options_of(verb):
-    """Return the options that a verb takes."""
+def options_of(command):
+    """Return the options that a command takes."""
     names = [
-        name for option in VERBS[verb].params for name in (*option.opts, *option.secondary_opts)
+        name
+        for option in COMMANDS[command].params
+        for name in (*option.opts, *option.secondary_opts)
     ]
     return {name for name in names if name.startswith("--")} | {"--help"}
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_option_that_a_help_names_exists(verb):
-    named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", call(verb, "--help").stdout))
-    of_others = OPTIONS_OF_OTHER_VERBS.get(verb, {})
-    assert named - options_of(verb) == set(of_others)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_that_a_help_names_exists(command):
+    named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", call(command, "--help").stdout))
+    of_others = OPTIONS_OF_OTHER_COMMANDS.get(command, {})
+    assert named - options_of(command) == set(of_others)
     for option, other in of_others.items():
         assert option in options_of(other)
 
@@ -96,18 +98,18 @@ NAMED_OPTIONS = {
 """The options that the text of an option or argument names, where it names any."""
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_text_of_an_option_names_the_options_that_it_depends_on(verb):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_text_of_an_option_names_the_options_that_it_depends_on(command):
     named = {}
-    for option in VERBS[verb].params:
+    for option in COMMANDS[command].params:
         names = re.findall(r"--[a-z][\w-]*", getattr(option, "help", None) or "")
         if names:
             named[option.opts[0]] = names
-    assert named == NAMED_OPTIONS.get(verb, {})
+    assert named == NAMED_OPTIONS.get(command, {})
 
 
 def test_every_group_names_options_that_there_are():
-    names = {parameter.name for verb in VERBS.values() for parameter in verb.params}
+    names = {parameter.name for command in COMMANDS.values() for parameter in command.params}
     assert {name for group in _shared.GROUPS.values() for name in group} - names == {"help"}
 
 
@@ -128,8 +130,9 @@ def test_the_examples_work(tmp_path, monkeypatch):
     Path("truncation.yaml").write_text(
         "{include: ssd, scenes: [synthetic/planes], sweep: {grid: {matching_cost.truncation: [1, 5, 20, 50]}}}"
     )
-    verbs = ["run", *(verb for verb in VERBS if verb != "run")]  # whose results others read
-    for words in (shlex.split(example) for verb in verbs for example in examples(verb)):
+    # Other commands read the results of run.
+    commands = ["run", *(command for command in COMMANDS if command != "run")]
+    for words in (shlex.split(example) for command in commands for example in examples(command)):
         result = invoke(*words)
         assert result.exit_code == 0, f"{words}: {result.output}"
 

@@ -80,7 +80,7 @@ def test_an_interrupt_of_a_sweep_is_confirmed_at_once(capfd, out, kept):
 @pytest.mark.parametrize(
     ("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")]
 )
-def test_every_verb_ends_with_a_word(monkeypatch, number, said):
+def test_every_command_ends_with_a_message(monkeypatch, number, said):
     monkeypatch.setattr(
         "stereo_framework.datasets.scene_names", lambda: signal.raise_signal(number)
     )

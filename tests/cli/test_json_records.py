@@ -1,4 +1,4 @@
-"""All fields of what the verbs print with ``--json``, and their values beside those of the table."""
+"""All fields of what the commands print with ``--json``, and their values beside those of the table."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def sweep(tmp_path, monkeypatch):
 
 
 def printed(*words):
-    """Return what a verb prints with ``--json``."""
+    """Return what a command prints with ``--json``."""
     return json.loads(call(*words, "--json").stdout)
 
 

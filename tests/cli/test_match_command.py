@@ -1,4 +1,4 @@
-"""The verb ``match``."""
+"""The command ``match``."""
 
 import json
 

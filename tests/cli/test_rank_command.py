@@ -1,4 +1,4 @@
-"""The verb ``rank`` as a user meets it."""
+"""The command ``rank`` as a user meets it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The verb ``results`` as a user meets it."""
+"""The command ``results`` as a user meets it."""
 
 import csv
 import io

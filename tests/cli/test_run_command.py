@@ -1,4 +1,4 @@
-"""The verb run as a user meets it."""
+"""The command ``run`` as a user meets it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The verb ``scenes``: what can be fetched, what is told of a download, and a scene described."""
+"""The command ``scenes``: scenes to download, messages of a download, a scene described."""
 
 import pytest
 from cli_parts import call, invoke, one_line

@@ -72,8 +72,8 @@ def test_python_without_docstrings(words, told):
 
 def test_every_option_has_a_text():
     """Of which the command line makes none where Python leaves docstrings out."""
-    for name, verb in typer.main.get_command(app).commands.items():
-        for parameter in verb.params:
+    for name, subcommand in typer.main.get_command(app).commands.items():
+        for parameter in subcommand.params:
             assert getattr(parameter, "help", None), f"{name} {parameter.name}"
 
 
@@ -93,7 +93,7 @@ main()
 
 @pytest.mark.parametrize("imports", [1, 2, 30, 150, 400, 800])
 def test_an_interrupt_in_the_first_moment_is_a_line(imports):
-    """Each time at another import, from that of the command line to those of a verb."""
+    """Each time at another import, from that of the command line to those of a command."""
     command = [sys.executable, "-c", INTERRUPTED, str(imports), "stages", "box"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 130

@@ -1,4 +1,4 @@
-"""The verb ``tune``."""
+"""The command ``tune``."""
 
 import json
 
@@ -51,7 +51,7 @@ def test_the_best_is_printed_and_runs_to_the_same_numbers(script, small_scenes, 
     )
     for scene, value in again["best"]["scenes"].items():
         assert any(line.split() == [scene, f"{value:.2f}"] for line in result.stdout.splitlines())
-    # The other verbs know the folder.
+    # The other commands know the folder.
     assert len(json.loads(invoke("results", out, "--json").stdout)) == sum(
         len(t["scenes"]) for t in again["trials"]
     )

@@ -1,4 +1,4 @@
-"""The verbs where there is no ground truth."""
+"""The commands where there is no ground truth."""
 
 import json
 import re

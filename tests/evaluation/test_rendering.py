@@ -39,7 +39,7 @@ def test_equals_its_twin(disparity, shift, gap):
         ([2] * 5, 1, [20, 30, 40, NAN, NAN], {}),
         ([2] * 5, -1, [NAN, NAN, 0, 10, 20], {}),
         ([2] * 5, 0.5, [10, 20, 30, 40, NAN], {}),
-        # Nearer pixels hide farther ones.
+        # Nearer pixels occlude farther ones.
         ([0, 0, 0, 3, 3, 0, 0, 0], 1, [30, 40, 20, NAN, NAN, 50, 60, 70], {}),
         ([0, 0, 0, 3, 3, 0, 0, 0], -1, [0, 10, 20, NAN, NAN, 50, 30, 40], {}),
         # A stretched line, from 0 to 1 - (-1) = 2, is filled by interpolation; splats leave the gap open.

@@ -376,15 +376,15 @@ def test_sentences_have_a_file_with_all_that_decides(tmp_path):
 
 
 def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
-    from stereo_framework.cli.reproduce import reproduce as verb
+    from stereo_framework.cli.reproduce import reproduce as command
 
     monkeypatch.setattr("stereo_framework.papers.find_paper", lambda name: _paper(check=1))
-    assert verb("made", out=tmp_path, json=True) == 3
+    assert command("made", out=tmp_path, json=True) == 3
     told = json.loads(capsys.readouterr().out)
     assert [t["kind"] for t in told] == ["published number"] * 3 + ["sentence"] * 5
     assert told[0] | {"judged": True, "is_outside_tolerance": False} == told[0]
     assert told[3] | {"holds": False, "text": "Our sums agree", "asked": KINDS["own"]} == told[3]
-    assert verb("made", out=tmp_path) == 3
+    assert command("made", out=tmp_path) == 3
     out = capsys.readouterr().out
     assert "our own check, in no total, DOES NOT HOLD: Our sums agree (not met: 1)" in out
     assert (

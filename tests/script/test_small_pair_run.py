@@ -53,7 +53,7 @@ def test_shipped_methods_run(name):
     assert run_on_small_pair(load(name)) == []
 
 
-def test_the_verb(tmp_path):
+def test_the_command_check(tmp_path):
     (tmp_path / "plug.py").write_text(
         "from stereo_framework import stage\n@stage('aggregation', source='a test')\ndef lost(volume):\n    return None\n"
     )

@@ -95,12 +95,12 @@ def test_an_energy_that_is_missing_is_empty_and_last(folder):
 
 
 def test_reports_are_written_all_the_same(folder):
-    for verb in (
+    for command in (
         ["results", folder, "--plots"],
         ["report", folder],
         ["rank", folder, "--columns", "bad_pixels_all"],
     ):
-        call(*verb)
+        call(*command)
     assert list(csv.reader((folder / "tables/energies.csv").read_text().splitlines()))[-1] == [
         "whole",
         "",

@@ -39,7 +39,7 @@ def find_structures(truth: Disparity, evaluated: Mask, parameters: Parameters) -
     Honauer et al. 2015, section 3.3, shift the positive and the negative horizontal gradients towards each other and keep the pixels where
     they overlap. Here the same is done by a scan along every row, which looks for a step up of more than `edge_jump` and the next step down, with no
     other step between them and at most `structure_width` pixels from one to the other; both shifted edges would cover all of these pixels. Steps are
-    looked for between successive known pixels, since a thin object stands beside the unknown strip that it hides. Runs of pixels that touch, also
+    looked for between successive known pixels, since a thin object stands beside the unknown strip that it occludes. Runs of pixels that touch, also
     across corners, form one structure.
 
     In every row of a structure its neighbourhood is as wide on each side as the structure itself. It ends where the other surface is not further away
