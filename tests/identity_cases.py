@@ -708,9 +708,12 @@ SCENE_VALUES = {
     "calibration.doffs": (("calibration", "doffs"), 1.0),
     "border": (("border",), 3),
     "upright": (("upright",), True),
-    "truth.scale": (("truth",), {"file": "truth.png", "scale": 8.0}),
-    "truth.unknown": (("truth",), {"file": "truth.png", "scale": 4.0, "unknown": 12}),
-    "truth.minimum": (("truth",), {"file": "truth.png", "scale": 4.0, "minimum": 1.0}),
+    "truth.disparity_scale": (("truth",), {"file": "truth.png", "disparity_scale": 8.0}),
+    "truth.unknown": (("truth",), {"file": "truth.png", "disparity_scale": 4.0, "unknown": 12}),
+    "truth.disparity_offset": (
+        ("truth",),
+        {"file": "truth.png", "disparity_scale": 4.0, "disparity_offset": 1.0},
+    ),
 }
 WITHOUT_EFFECT = {
     "match_truth",
@@ -735,7 +738,7 @@ def _scene_value(folder, name):
     entry = yaml.safe_load(yaml.safe_dump(ENTRY))
     if path == ("truth",):
         write_image(folder / "truth.png", np.uint8(4 * _varied(1, 4)))
-        entry["truth"] = {"file": "truth.png", "scale": 4.0}
+        entry["truth"] = {"file": "truth.png", "disparity_scale": 4.0}
         (folder / "scene.yaml").write_text(yaml.safe_dump(entry))
     if name == "upright":
         for file in ("left.png", "right.png"):

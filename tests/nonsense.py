@@ -345,11 +345,11 @@ CALLS = {
     "datasets.scene_names": (datasets.scene_names, {"data": "."}),
     "io.read_disparity": (
         io.read_disparity,
-        {"path": "map.pfm", "scale": 1.0, "unknown": 0.0, "minimum": 0.0},
+        {"path": "map.pfm", "disparity_scale": 1.0, "unknown": 0.0, "disparity_offset": 0.0},
     ),
     "io.write_disparity": (
         io.write_disparity,
-        {"path": "new.pfm", "disparity": MAP, "scale": None},
+        {"path": "new.pfm", "disparity": MAP, "disparity_scale": None},
     ),
     "io.read_image": (io.read_image, {"path": "left.png"}),
     "io.read_grey": (io.read_grey, {"path": "left.png"}),

@@ -182,7 +182,7 @@ CASES = [
     (costs_of_a_wall, "widen the range", "exchange the two images"),
     (
         truth_in_another_scale,
-        "if it is the map's, write --scale 4",
+        "if it is the map's, write --disparity-scale 4",
         "if it is the truth's, give the truth its scale",
     ),
     (truth_in_another_scale_of_python, "divide the map by 4", "multiply the truth by 4"),

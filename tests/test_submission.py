@@ -23,7 +23,7 @@ def root(tmp_path, monkeypatch):
         masks.mkdir(parents=True)
         for view in (2, 6):
             write_image(folder / f"im{view}.png", np.zeros((6, 8, 3), np.uint8))
-            write_disparity(folder / f"disp{view}.png", TRUTH, scale=4)
+            write_disparity(folder / f"disp{view}.png", TRUTH, disparity_scale=4)
         for mask in ("nonocc", "all", "disc"):
             write_image(masks / f"{mask}.png", np.full((6, 8), 255, np.uint8))
     return tmp_path / "root"
@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 
 def test_a_submission(root, folder):
-    write_disparity(folder / "teddy.png", TRUTH + 2, scale=4)
+    write_disparity(folder / "teddy.png", TRUTH + 2, disparity_scale=4)
     (folder / "notes.txt").write_text("no map")
     found = find_maps(folder, protocol="middlebury-v2", data=root)
     assert found.maps == {"middlebury-v2/teddy": folder / "teddy.png"}
@@ -116,7 +116,9 @@ def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, folde
 )
 def test_what_cannot_be_told_is_asked(root, folder, maps, place, asked, error, said):
     for name in maps.split():
-        write_disparity(folder / name, TRUTH, **({"scale": 4} if name.endswith("png") else {}))
+        write_disparity(
+            folder / name, TRUTH, **({"disparity_scale": 4} if name.endswith("png") else {})
+        )
     with pytest.raises(error, match=said):
         find_maps(folder / place, data=root, **asked)
 

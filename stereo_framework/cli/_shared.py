@@ -94,7 +94,7 @@ Truth = Annotated[
 TruthMask = Annotated[
     Path | None, typer.Option(help="With --truth: measure only where this picture is white.")
 ]
-Scale = Annotated[
+DisparityScale = Annotated[
     float | None,
     typer.Option(
         help="Stored units per pixel of disparity of the maps, negative for the other sign; default: the data set's."
@@ -104,7 +104,8 @@ Unknown = Annotated[
     float | None, typer.Option(help="Stored value of the maps that means no estimate, such as -1.")
 ]
 TruthScale = Annotated[
-    float | None, typer.Option(help="The same as --scale, of the file of --truth.")
+    float | None,
+    typer.Option(help="Stored units per pixel of disparity of the file of --truth."),
 ]
 TruthUnknown = Annotated[
     float | None,
@@ -133,7 +134,7 @@ GROUPS = {
         "truth_scale",
         "truth_unknown",
         "truth_mask",
-        "scale",
+        "disparity_scale",
         "unknown",
     ),
     "Who computes": ("threads", "workers", "executor", "dask", "memory"),
@@ -282,13 +283,13 @@ class Encoding:
 
     Parameters
     ----------
-    scale, unknown : float, optional
+    disparity_scale, unknown : float, optional
         Of the maps.
     truth_scale, truth_unknown : float, optional
         Of the file of ``--truth``.
     """
 
-    scale: float | None = None
+    disparity_scale: float | None = None
     unknown: float | None = None
     truth_scale: float | None = None
     truth_unknown: float | None = None
@@ -296,17 +297,17 @@ class Encoding:
     def scale_of_map(self, path: Path, maps: Sequence[Path], truth: Path | None) -> float | None:
         """Return the scale of a map.
 
-        If some of the maps hold integers, ``--scale`` is theirs and not that of maps in
-        pixels. If none does, and a truth of 8 bits needs a scale, it is that of the
-        truth.
+        If some of the maps hold integers, ``--disparity-scale`` is their scale and not that
+        of maps in pixels. If no map holds integers, and a truth of 8 bits needs a scale,
+        the option gives the scale of the truth.
         """
         from stereo_framework.io.disparity import holds_integers
 
-        if self.scale is None or holds_integers(path):
-            return self.scale
+        if self.disparity_scale is None or holds_integers(path):
+            return self.disparity_scale
         if any(map(holds_integers, maps)) or self._is_scale_of_8_bits(truth):
             return None
-        return self.scale
+        return self.disparity_scale
 
     def unknown_of_map(self, path: Path, maps: Sequence[Path]) -> float | None:
         """Return the marker of a map.
@@ -322,36 +323,36 @@ class Encoding:
         return self.unknown if is_grey_level or not bits else None
 
     def scale_of_truth(self, truth: Path, maps: Sequence[Path]) -> float | None:
-        """Return ``--truth-scale``, or ``--scale`` if a truth of 8 bits needs it.
+        """Return ``--truth-scale``, or ``--disparity-scale`` if a truth of 8 bits needs it.
 
         Raises
         ------
         ParameterError
-            ``--scale`` may or may not be that of a truth with 16 bits.
+            ``--disparity-scale`` may or may not be that of a truth with 16 bits.
         """
         from stereo_framework.io.disparity import KITTI_SCALE, grey_bits
 
-        if self.truth_scale is not None or self.scale is None:
+        if self.truth_scale is not None or self.disparity_scale is None:
             return self.truth_scale
         if self._is_scale_of_8_bits(truth):
-            return self.scale
+            return self.disparity_scale
 
-        needs_scale = self.scale < 0 or any(map(_holds_signed_integers, maps))
-        if grey_bits(truth) == 16 and not needs_scale and self.scale != KITTI_SCALE:
+        needs_scale = self.disparity_scale < 0 or any(map(_holds_signed_integers, maps))
+        if grey_bits(truth) == 16 and not needs_scale and self.disparity_scale != KITTI_SCALE:
             message = (
-                f"--scale {self.scale:g}: {truth} is a 16-bit picture, which has the scale {KITTI_SCALE:g} unless another one is given; "
-                f"write --truth-scale {self.scale:g} or --truth-scale {KITTI_SCALE:g}, and --scale if the maps have one"
+                f"--disparity-scale {self.disparity_scale:g}: {truth} is a 16-bit picture, which has the scale {KITTI_SCALE:g} unless another one is given; "
+                f"write --truth-scale {self.disparity_scale:g} or --truth-scale {KITTI_SCALE:g}, and --disparity-scale if the maps have one"
             )
             raise ParameterError(message)
         return None
 
     def _is_scale_of_8_bits(self, truth: Path | None) -> bool:
-        """Return whether ``--scale`` is also the scale that a truth of 8 bits needs."""
+        """Return whether ``--disparity-scale`` is also the scale that a truth of 8 bits needs."""
         from stereo_framework.io.disparity import grey_bits
 
-        if truth is None or self.truth_scale is not None or self.scale is None:
+        if truth is None or self.truth_scale is not None or self.disparity_scale is None:
             return False
-        return self.scale > 0 and grey_bits(truth) == 8
+        return self.disparity_scale > 0 and grey_bits(truth) == 8
 
 
 def _holds_signed_integers(path: Path) -> bool:
@@ -375,7 +376,7 @@ def truth_alone(
     Raises
     ------
     ParameterError
-        An option needs ``--truth``, or ``--scale`` has two meanings.
+        An option needs ``--truth``, or ``--disparity-scale`` has two meanings.
     """
     from stereo_framework.evaluation.evaluate import of_truth
     from stereo_framework.io import read_mask

@@ -15,7 +15,7 @@ def compare(
     truth_mask: _shared.TruthMask = None,
     protocol: _shared.ProtocolSpec = None,
     threshold: float = 1.0,
-    scale: _shared.Scale = None,
+    disparity_scale: _shared.DisparityScale = None,
     unknown: _shared.Unknown = None,
     truth_scale: _shared.TruthScale = None,
     truth_unknown: _shared.TruthUnknown = None,
@@ -59,7 +59,7 @@ def compare(
         )
         raise ParameterError(message)
     spec = _shared.protocol_spec(protocol)
-    encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
+    encoding = _shared.Encoding(disparity_scale, unknown, truth_scale, truth_unknown)
     alone = _shared.truth_alone(truth, truth_mask, spec, encoding, maps)
     if (alone is None) == (scene is None):
         raise ParameterError("compare needs the scene that the maps belong to: --scene, or --truth")
@@ -78,7 +78,13 @@ def compare(
         scale_of_map = encoding.scale_of_map(path, maps, truth)
         marker = encoding.unknown_of_map(path, maps)
         result = measure_map(
-            path, place, how, method=name, scale=scale_of_map, unknown=marker, remedies=remedies
+            path,
+            place,
+            how,
+            method=name,
+            disparity_scale=scale_of_map,
+            unknown=marker,
+            remedies=remedies,
         )
         results.append(result)
     changed = [path for path in maps if changed_since_written(path)]

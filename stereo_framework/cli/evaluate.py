@@ -19,7 +19,7 @@ def evaluate(
     protocol: _shared.ProtocolSpec = None,
     metric: _shared.Metrics = None,
     threshold: list[float] | None = None,
-    scale: _shared.Scale = None,
+    disparity_scale: _shared.DisparityScale = None,
     unknown: _shared.Unknown = None,
     truth_scale: _shared.TruthScale = None,
     truth_unknown: _shared.TruthUnknown = None,
@@ -64,7 +64,7 @@ def evaluate(
         )
     spec = _shared.protocol_spec(protocol)
     files, folders = [p for p in maps if not p.is_dir()], [p for p in maps if p.is_dir()]
-    encoding = _shared.Encoding(scale, unknown, truth_scale, truth_unknown)
+    encoding = _shared.Encoding(disparity_scale, unknown, truth_scale, truth_unknown)
     alone = _shared.truth_alone(truth, truth_mask, spec, encoding, files)
     if alone is not None and (scene or folders or out is not None):
         raise ParameterError(
@@ -108,7 +108,7 @@ def evaluate(
                 under,
                 method=method,
                 place=place,
-                scale=encoding.scale_of_map(path, siblings, truth),
+                disparity_scale=encoding.scale_of_map(path, siblings, truth),
                 unknown=encoding.unknown_of_map(path, siblings),
                 remedies=alone[2] if alone else None,
             )

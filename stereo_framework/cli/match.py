@@ -39,9 +39,6 @@ def match(
     truth: _shared.Truth = None,
     truth_scale: _shared.TruthScale = None,
     truth_unknown: _shared.TruthUnknown = None,
-    scale: Annotated[
-        float | None, typer.Option(help="Shorter name of --truth-scale: match reads no other map.")
-    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     memory: _shared.Memory = None,
     plugin: _shared.Plugins = None,
@@ -146,7 +143,8 @@ def match(
     many = len(found) > 1
     if many and truth is not None:
         raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
-    alone = _shared.truth_alone(truth, encoding=_truth_encoding(scale, truth_scale, truth_unknown))
+    encoding = _shared.Encoding(truth_scale=truth_scale, truth_unknown=truth_unknown)
+    alone = _shared.truth_alone(truth, encoding=encoding)
     records, failed = [], False
     for i, (stem, (one, other)) in enumerate(found.items()):
         default = Path("matches" if many else f"{stem}_match")
@@ -189,18 +187,6 @@ def match(
     if json:
         _shared.print_json(records)
     return 1 if failed else 0
-
-
-def _truth_encoding(
-    scale: float | None, truth_scale: float | None, truth_unknown: float | None
-) -> _shared.Encoding:
-    """Return how the file of ``--truth`` is read."""
-    if scale is not None and truth_scale is not None:
-        message = f"--scale {scale:g} and --truth-scale {truth_scale:g}: both are the scale of --truth; leave out --scale"
-        raise ParameterError(message)
-    return _shared.Encoding(
-        truth_scale=scale if truth_scale is None else truth_scale, truth_unknown=truth_unknown
-    )
 
 
 def _ends(setting: Setting, text: str) -> tuple[float, float] | Literal["auto"]:

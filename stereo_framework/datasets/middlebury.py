@@ -156,7 +156,7 @@ def _in_one_size(folder: Path) -> list[str]:
 
 
 def _truth(file: Path, reduction: int) -> Disparity:
-    truth = read_disparity(file, scale=reduction)
+    truth = read_disparity(file, disparity_scale=reduction)
     # In the folder of another size every disparity would be wrong by a factor, without any other sign of it.
     if len(truth) != _FULL_ROWS // reduction:
         raise DataError(

@@ -7,7 +7,7 @@ A ``scene.yaml``; only ``frames`` is needed, file names are relative to its fold
     match: 1
     search: {minimum: 0, maximum: 64}   # pixels, both ends included; and step; low and high: maps as truth's; without it 0 to
                                         # ndisp - 1 of a Middlebury calib.txt that lies beside the reference image
-    truth: {file: truth.png, scale: 4, unknown: 0}  # or only a file name; match_truth likewise
+    truth: {file: truth.png, disparity_scale: 4, unknown: 0}  # or only a file name; match_truth likewise
     masks: {nonocc: nonocc.png}         # white counts; outside of one called evaluated nothing does
     calibration: {focal_length: 994.978, baseline: 193.001, doffs: 31.086}
     border: 0                           # pixels that are not evaluated
@@ -89,7 +89,10 @@ def load(path: PathLike) -> Scene:
 
     def map_in(entry: Any) -> _Load | None:
         return entry and _map(
-            folder / entry.file, scale=entry.scale, unknown=entry.marker, minimum=entry.minimum
+            folder / entry.file,
+            disparity_scale=entry.disparity_scale,
+            unknown=entry.marker,
+            disparity_offset=entry.disparity_offset,
         )
 
     def frame(index: int, own: FrameEntry) -> Frame:
@@ -184,7 +187,7 @@ def pair_scene(
         search=search,
         truths={}
         if truth is None
-        else {(0, 1): _map(truth, scale=truth_scale, unknown=truth_unknown)},
+        else {(0, 1): _map(truth, disparity_scale=truth_scale, unknown=truth_unknown)},
         ranges=_ranges((0, 1), *(None if limit is None else _map(limit) for limit in (low, high))),
         masks={} if mask is None else {EVALUATED: _file(read_mask, mask)},
     )

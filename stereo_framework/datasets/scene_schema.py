@@ -50,9 +50,9 @@ class TruthEntry(_Entry):
     """A disparity map and its encoding, as in `read_disparity`."""
 
     file: str
-    scale: float | None = None
+    disparity_scale: float | None = None
     unknown: float | None = None
-    minimum: float = 0
+    disparity_offset: float = 0
 
     @property
     def marker(self) -> Unknown:

@@ -7,7 +7,7 @@
 | ``.flo`` | -horizontal flow / scale, scale 1 unless given | beyond 1e9, not finite |
 | ``.tif`` of other integers | value / scale, scale required | none unless given |
 | 16-bit grey | grey / scale, scale 256 unless given | grey 0 unless given |
-| 8-bit grey | minimum + grey / scale, scale required | grey 0 unless given |
+| 8-bit grey | offset + grey / scale, scale required | grey 0 unless given |
 
 A negative scale reads a file whose disparities have the other sign. Of maps that others
 made: which file of a folder is the map of which scene, and how to read it.
@@ -47,9 +47,9 @@ Unknown = AnyNumber | Literal["format"] | None
 def read_disparity(
     path: PathLike,
     *,
-    scale: AnyNumber | None = None,
+    disparity_scale: AnyNumber | None = None,
     unknown: Unknown = FORMAT_MARKER,
-    minimum: float = 0.0,
+    disparity_offset: float = 0.0,
 ) -> Disparity:
     """Read a disparity map.
 
@@ -59,7 +59,7 @@ def read_disparity(
         ``.pfm``, ``.npy``, ``.npz``, ``.flo``, a ``.tif`` of floats or integers, or a
         grey picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz`` holds several maps, the
         array that is called ``disparity`` is read.
-    scale : float, optional
+    disparity_scale : float, optional
         Stored units per pixel of disparity, such as 16 for the integers of OpenCV's
         StereoSGBM. It may be a fraction, and it is negative if the file holds
         disparities of the other sign. Required for pictures of 8 bits and for integers
@@ -70,7 +70,7 @@ def read_disparity(
         the marker of the format, which is grey 0 in pictures; other files have none.
         None: every finite value is a disparity (Middlebury 2001: sawtooth, venus, map).
         Values that are not finite are always unknown.
-    minimum : float
+    disparity_offset : float
         Disparity of grey 0 in pixels, for pictures only.
 
     Returns
@@ -81,11 +81,11 @@ def read_disparity(
     Raises
     ------
     DataError
-        The file is missing, damaged, in colour or a JPEG; the scale is missing or 0;
-        the file cannot hold the value `unknown`; or a minimum is given for a file that
+        The file is missing, damaged, in colour or a JPEG; `disparity_scale` is missing or 0;
+        the file cannot hold the value `unknown`; or `disparity_offset` is given for a file that
         is no picture.
     """
-    return in_pixels(path, map_values(path), scale, unknown, minimum)
+    return in_pixels(path, map_values(path), disparity_scale, unknown, disparity_offset)
 
 
 Stored = tuple[NDArray[Any], Mask | None]
@@ -138,14 +138,14 @@ def has_pixel_units(stored: Stored) -> bool:
 def in_pixels(
     path: PathLike,
     stored: Stored,
-    scale: float | None,
+    disparity_scale: float | None,
     unknown: Unknown = FORMAT_MARKER,
-    minimum: float = 0.0,
+    disparity_offset: float = 0.0,
 ) -> Disparity:
     """Convert the stored values of a map file to disparities in pixels."""
     values, valid = stored
-    if minimum != 0 and not is_grey(stored):
-        message = f"{path}: is no grey picture, and minimum {minimum:g} is the disparity of grey 0; leave minimum out"
+    if disparity_offset != 0 and not is_grey(stored):
+        message = f"{path}: is no grey picture, and disparity_offset {disparity_offset:g} is the disparity of grey 0; leave disparity_offset out"
         raise DataError(message)
 
     is_known = np.isfinite(values) if valid is None else np.isfinite(values) & valid
@@ -153,13 +153,13 @@ def in_pixels(
     if marker is not None:
         is_known &= values != marker
 
-    factor = scale_of(path, stored, scale)
+    factor = scale_of(path, stored, disparity_scale)
     disparity: NDArray[Any] = values
     # Floats in pixels stay as they are, to the last bit.
     if factor != 1:
         disparity = values / factor
-    if minimum != 0:
-        disparity = minimum + disparity
+    if disparity_offset != 0:
+        disparity = disparity_offset + disparity
     with np.errstate(over="ignore"):
         converted = np.where(is_known, disparity, np.nan).astype(np.float32)
     # Numbers beyond the range of float32 are no disparities.
@@ -167,23 +167,23 @@ def in_pixels(
     return converted
 
 
-def scale_of(path: PathLike, stored: Stored, scale: float | None) -> float:
+def scale_of(path: PathLike, stored: Stored, disparity_scale: float | None) -> float:
     """Return the stored units per pixel; without a scale, that of the format."""
     dtype = stored[0].dtype
-    if scale is not None:
-        if scale == 0 or not math.isfinite(scale):
-            message = f"{path}: the scale is {scale:g}; expected a finite number other than 0, the stored units per pixel"
+    if disparity_scale is not None:
+        if disparity_scale == 0 or not math.isfinite(disparity_scale):
+            message = f"{path}: the disparity scale is {disparity_scale:g}; expected a finite number other than 0, the stored units per pixel"
             raise DataError(message)
-        return scale
+        return disparity_scale
     if has_pixel_units(stored):
         return 1.0
     if dtype == np.uint16:
         return KITTI_SCALE
     if dtype == np.uint8:
-        message = f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel (Tsukuba: 16, Middlebury 2001: 8, 2003: 4)"
+        message = f"{path}: an 8-bit disparity map needs its disparity scale, the grey levels per pixel (Tsukuba: 16, Middlebury 2001: 8, 2003: 4)"
         raise DataError(message)
     message = (
-        f"{path}: holds {dtype} samples, and no scale is given; give its scale, the units per pixel "
+        f"{path}: holds {dtype} samples, and no disparity scale is given; give its disparity scale, the units per pixel "
         "(OpenCV's StereoSGBM and StereoBM: 16; whole pixels: 1)"
     )
     raise DataError(message)
@@ -214,7 +214,11 @@ def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.g
 
 @checked()
 def write_disparity(
-    path: PathLike, disparity: Disparity, *, scale: float | None = None, tags: GeoTags = ()
+    path: PathLike,
+    disparity: Disparity,
+    *,
+    disparity_scale: float | None = None,
+    tags: GeoTags = (),
 ) -> None:
     """Write a disparity map, which `read_disparity` with the same scale reads back.
 
@@ -225,7 +229,7 @@ def write_disparity(
         scale and 8 bits with one; ``.pgm`` has 8 bits.
     disparity : ndarray of floats, (rows, columns)
         Pixels, NaN = unknown.
-    scale : float, optional
+    disparity_scale : float, optional
         Grey levels per pixel for 8 bits.
     tags : sequence, optional
         GeoTIFF tags of a ``.tif``, as of `geo_tags`.
@@ -247,8 +251,10 @@ def write_disparity(
         )
     known = np.isfinite(disparity)
     if suffix in (".pfm", ".npy", ".tif", ".tiff"):
-        if scale is not None:
-            raise DataError(f"{path}: {suffix} holds pixels; a scale is for .png and .pgm")
+        if disparity_scale is not None:
+            raise DataError(
+                f"{path}: {suffix} holds pixels; a disparity scale is for .png and .pgm"
+            )
         if suffix == ".pfm":
             write_pfm(path, np.where(known, disparity, np.inf))
         elif suffix.startswith(".tif"):
@@ -262,19 +268,21 @@ def write_disparity(
         raise DataError(
             f"{path}: unknown ending {suffix!r} for a disparity map; allowed: .pfm, .png, .pgm, .npy, .tif"
         )
-    if suffix == ".pgm" and scale is None:
+    if suffix == ".pgm" and disparity_scale is None:
         raise DataError(
-            f"{path}: an 8-bit disparity map needs its scale, the grey levels per pixel"
+            f"{path}: an 8-bit disparity map needs its disparity scale, the grey levels per pixel"
         )
-    dtype, factor = (np.uint16, KITTI_SCALE) if scale is None else (np.uint8, scale)
+    dtype, factor = (
+        (np.uint16, KITTI_SCALE) if disparity_scale is None else (np.uint8, disparity_scale)
+    )
     if not factor > 0:
-        raise DataError(f"{path}: scale {factor:g} is not above 0")
+        raise DataError(f"{path}: disparity scale {factor:g} is not above 0")
     grey = np.rint(np.where(known, disparity, 0) * factor)
     largest = np.iinfo(dtype).max
     if grey.min() < 0 or grey.max() > largest:
         raise DataError(
             f"{path}: disparities {disparity[known].min():g}..{disparity[known].max():g} do not fit "
-            f"0..{largest / factor:g}, what {np.dtype(dtype).itemsize * 8} bits hold at scale {factor:g}; write a .pfm"
+            f"0..{largest / factor:g}, what {np.dtype(dtype).itemsize * 8} bits hold at disparity scale {factor:g}; write a .pfm"
         )
     write_image(path, np.where(known, np.maximum(grey, 1), 0).astype(dtype))
 
@@ -364,7 +372,7 @@ def read_map(
     path: PathLike,
     scene: Scene,
     *,
-    scale: float | None = None,
+    disparity_scale: float | None = None,
     unknown: float | None = None,
     zero_is_known: bool | None = None,
 ) -> Disparity:
@@ -375,7 +383,7 @@ def read_map(
     path : path-like
         A file as in `read_disparity`, or one that a registered reader reads.
     scene : Scene
-    scale : float, optional
+    disparity_scale : float, optional
         Stored units per pixel of disparity, negative for the other sign. Default: that
         of the scene for pictures of 8 bits; otherwise as in `read_disparity`.
     unknown : float, optional
@@ -395,7 +403,7 @@ def read_map(
         The file is missing or damaged, or the scale is missing.
     """
     _, disparity = read_encoded(
-        path, scene, scale=scale, unknown=unknown, zero_is_known=zero_is_known
+        path, scene, disparity_scale=disparity_scale, unknown=unknown, zero_is_known=zero_is_known
     )
     return disparity
 
@@ -404,7 +412,7 @@ def read_encoded(
     path: PathLike,
     scene: Scene,
     *,
-    scale: float | None = None,
+    disparity_scale: float | None = None,
     unknown: float | None = None,
     zero_is_known: bool | None = None,
 ) -> tuple[float, Disparity]:
@@ -414,9 +422,9 @@ def read_encoded(
         zero_is_known = scene.protocol == "taxonomy2002"
     has_eight_bits = stored[0].dtype == np.uint8
 
-    if scale is None and has_eight_bits:
-        scale = scene.grey_levels
+    if disparity_scale is None and has_eight_bits:
+        disparity_scale = scene.grey_levels
     marker: Unknown = unknown
     if unknown is None and not (has_eight_bits and zero_is_known):
         marker = FORMAT_MARKER
-    return scale_of(path, stored, scale), in_pixels(path, stored, scale, marker)
+    return scale_of(path, stored, disparity_scale), in_pixels(path, stored, disparity_scale, marker)

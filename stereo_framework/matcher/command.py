@@ -360,7 +360,7 @@ def _read(who: str, output: Path, scale: float | None, unknown: Unknown) -> Disp
         )
     try:
         return read_disparity(
-            output, scale=scale if output.suffix == ".png" else None, unknown=unknown
+            output, disparity_scale=scale if output.suffix == ".png" else None, unknown=unknown
         )
     except DataError as error:
         said = str(error).replace(str(output), "{output}")

@@ -94,7 +94,7 @@ def maps(
     """
     report_call(CallReport())  # The time of reading a file is not the time of the method.
     path = map_of(place, scene.name)
-    disparity = read_map(path, scene, scale=scale, unknown=unknown)
+    disparity = read_map(path, scene, disparity_scale=scale, unknown=unknown)
     if disparity.shape != reference.shape[:2]:
         (rows, columns), (own_rows, own_columns) = reference.shape[:2], disparity.shape
         raise DataError(

@@ -144,7 +144,7 @@ def _candidates(protocol: str | None, scenes: Sequence[str], data: PathLike | No
 COMMAND_LINE = Remedies(
     "write --unknown {value}",
     "write 'unknown: {value}' below truth in scene.yaml",
-    other_scale="if it is the map's, write --scale {value}; if it is the truth's, give the truth its scale (--truth-scale, or scale in scene.yaml)",
+    other_scale="if it is the map's, write --disparity-scale {value}; if it is the truth's, give the truth its scale (--truth-scale, or disparity_scale in scene.yaml)",
 )
 """Instructions for markers in maps and scenes that commands read."""
 
@@ -156,7 +156,7 @@ def measure_map(
     *,
     method: str = "",
     place: PathLike | None = None,
-    scale: float | None = None,
+    disparity_scale: float | None = None,
     unknown: float | None = None,
     changes: Mapping[str, Any] | None = None,
     data: PathLike | None = None,
@@ -175,7 +175,7 @@ def measure_map(
         What made it; default: the name of the file.
     place : path-like, optional
         Where it was found: the folder with a file for each scene; default: the file.
-    scale : float, optional
+    disparity_scale : float, optional
         Stored units per pixel, negative for disparities of the other sign; default: in
         pictures of 8 bits the scene's, with 16 bits 256, otherwise 1.
     unknown : float, optional
@@ -204,11 +204,17 @@ def measure_map(
     loaded = load_scene(scene, data=data) if isinstance(scene, str) else scene
     chosen = derive(of_scene(loaded) if protocol is None else resolve(protocol), changes or {})
     encoding, disparity = read_encoded(
-        path, loaded, scale=scale, unknown=unknown, zero_is_known=chosen.missing == "bad"
+        path,
+        loaded,
+        disparity_scale=disparity_scale,
+        unknown=unknown,
+        zero_is_known=chosen.missing == "bad",
     )
     remedies = replace(remedies or COMMAND_LINE, map_scale=encoding)
     reading = {
-        key: value for key, value in (("scale", scale), ("unknown", unknown)) if value is not None
+        key: value
+        for key, value in (("scale", disparity_scale), ("unknown", unknown))
+        if value is not None
     }
     name = method or Path(path).stem
     if fault := encoding_fault(name):

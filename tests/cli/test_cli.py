@@ -31,7 +31,7 @@ def test_evaluate(pictures, cli, small_scenes, tmp_path):
     assert (good["statistics"]["bad0.5_all"], good["statistics"]["bad1_all"]) == (100, 0)
     assert good["statistics"]["rms_error_all"] == pytest.approx(0.75)
     assert any("scale" in w for w in bad["warnings"])
-    write_disparity(tmp_path / "grey.png", scene.truth, scale=8)
+    write_disparity(tmp_path / "grey.png", scene.truth, disparity_scale=8)
     one_line(cli("evaluate", tmp_path / "grey.png", "--scene", "synthetic/planes"), "scale")
     assert (
         cli(
@@ -39,7 +39,7 @@ def test_evaluate(pictures, cli, small_scenes, tmp_path):
             tmp_path / "grey.png",
             "--scene",
             "synthetic/planes",
-            "--scale",
+            "--disparity-scale",
             8,
             "--out",
             tmp_path / "p",

@@ -210,7 +210,13 @@ def test_a_truth_without_a_scene(root, mine):
     write(root, {"grey.png": np.uint8(TRUTH * 4)})
     [beside] = json.loads(
         call(
-            "evaluate", root / "map.pfm", "--truth", root / "grey.png", "--scale", "4", "--json"
+            "evaluate",
+            root / "map.pfm",
+            "--truth",
+            root / "grey.png",
+            "--disparity-scale",
+            "4",
+            "--json",
         ).stdout
     )
     assert (

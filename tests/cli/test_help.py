@@ -76,16 +76,15 @@ def test_every_option_that_a_help_names_exists(command):
 TRUTH_OPTIONS = {
     "--truth": ["--truth-scale"],
     "--truth-mask": ["--truth"],
-    "--truth-scale": ["--scale", "--truth"],
+    "--truth-scale": ["--truth"],
     "--truth-unknown": ["--truth"],
 }
 NAMED_OPTIONS = {
     "match": {
         "--disparities": ["--calibration"],
         "--truth": ["--truth-scale"],
-        "--truth-scale": ["--scale", "--truth"],
+        "--truth-scale": ["--truth"],
         "--truth-unknown": ["--truth"],
-        "--scale": ["--truth-scale"],
     },
     "run": {"--workers": ["--dask"], "--maps": ["--out"]},
     "evaluate": TRUTH_OPTIONS,

@@ -145,8 +145,8 @@ def test_a_truth_is_measured_and_pixels_have_ranges_of_their_own(pair, tmp_path)
     )  # the parabola moves by half a level at most
     assert narrow["statistics"]["bad_pixels_all"] > whole["statistics"]["bad_pixels_all"]
     assert "bad_pixels_all" in call(*arguments).stdout
-    write_disparity("truth.png", pair.truth, scale=8)
-    [grey] = json.loads(call(*arguments[:-1], "truth.png", "--scale", "8", "--json").stdout)
+    write_disparity("truth.png", pair.truth, disparity_scale=8)
+    [grey] = json.loads(call(*arguments[:-1], "truth.png", "--truth-scale", "8", "--json").stdout)
     assert grey["statistics"]["rms_error_all"] == pytest.approx(
         whole["statistics"]["rms_error_all"], abs=0.05
     )

@@ -58,15 +58,15 @@ RIGHT = (0, 0.5, 1, [])
     [
         "map.pfm --truth truth.pfm",
         # A truth of 8 bits needs a scale, and a map in pixels does not.
-        "grey_map.png --truth grey.png --scale 8",
-        "map.pfm --truth grey.png --scale 8",
+        "grey_map.png --truth grey.png --disparity-scale 8",
+        "map.pfm --truth grey.png --disparity-scale 8",
         "map.pfm --truth grey.png --truth-scale 8",
-        "map64.png --truth truth.pfm --scale 64",
-        "map64.png --truth deep.png --scale 64 --truth-scale 256",
-        "map64.png --truth grey.png --scale 64 --truth-scale 8",
-        "negative.pfm --truth truth.pfm --scale -1",
-        "negative.pfm --truth deep.png --scale -1",
-        "negative.pfm --truth grey.png --scale -1 --truth-scale 8",
+        "map64.png --truth truth.pfm --disparity-scale 64",
+        "map64.png --truth deep.png --disparity-scale 64 --truth-scale 256",
+        "map64.png --truth grey.png --disparity-scale 64 --truth-scale 8",
+        "negative.pfm --truth truth.pfm --disparity-scale -1",
+        "negative.pfm --truth deep.png --disparity-scale -1",
+        "negative.pfm --truth grey.png --disparity-scale -1 --truth-scale 8",
     ],
 )
 def test_map_and_truth_each_have_their_scale(words):
@@ -76,7 +76,7 @@ def test_map_and_truth_each_have_their_scale(words):
 @pytest.mark.parametrize("map_file", ["opencv.npy", "opencv.tif"])
 @pytest.mark.parametrize("truth", ["truth.pfm", "deep.png"])
 def test_integers_of_opencv_have_a_scale_and_a_marker(map_file, truth):
-    words = ("evaluate", map_file, "--truth", truth, "--scale", 16)
+    words = ("evaluate", map_file, "--truth", truth, "--disparity-scale", 16)
     assert statistics(*words, "--unknown", -16) == (pytest.approx(10), 0.5, 0.9, [])
     *_, matched, [warning] = statistics(*words)
     assert matched == 1
@@ -95,14 +95,14 @@ def test_a_scale_that_is_missing_or_wrong_is_reported_with_the_option():
     )
     *_, [scale, marker] = statistics("evaluate", "opencv.npy", "--truth", "truth.pfm")
     assert "write --unknown -16" in marker
-    assert "if it is the map's, write --scale 16; if it is the truth's" in scale
+    assert "if it is the map's, write --disparity-scale 16; if it is the truth's" in scale
     *_, [sign] = statistics("evaluate", "negative.pfm", "--truth", "truth.pfm")
-    assert "if it is the map's, write --scale -1; if it is the truth's" in sign
+    assert "if it is the map's, write --disparity-scale -1; if it is the truth's" in sign
 
 
 def test_a_scale_that_may_be_that_of_a_16_bit_truth_or_not_is_refused():
     for map_file in ("map64.png", "map.pfm"):
-        refused = invoke("evaluate", map_file, "--truth", "deep.png", "--scale", 64)
+        refused = invoke("evaluate", map_file, "--truth", "deep.png", "--disparity-scale", 64)
         one_line(refused, "deep.png is a 16-bit picture", "--truth-scale 64 or --truth-scale 256")
 
 
@@ -142,7 +142,7 @@ def test_compare_has_the_options_of_evaluate():
         "map64.png",
         "--truth",
         "marked.pfm",
-        "--scale",
+        "--disparity-scale",
         16,
         "--unknown",
         -16,
@@ -194,21 +194,19 @@ def test_match_reads_a_truth_with_a_scale_and_a_marker():
         "--truth",
     )
     [exact] = json.loads(call(*words, "exact.pfm").stdout)
-    for scale in ("--scale", "--truth-scale"):
-        [scaled] = json.loads(
-            call(*words, "doubled.pfm", scale, 2, "--truth-unknown", -9999).stdout
-        )
-        assert scaled["statistics"] == pytest.approx(exact["statistics"])
+    encoding = ("--truth-scale", 2, "--truth-unknown", -9999)
+    [scaled] = json.loads(call(*words, "doubled.pfm", *encoding).stdout)
+    assert scaled["statistics"] == pytest.approx(exact["statistics"])
     unread = call(*words, "doubled.pfm", "--truth-scale", 2)
     assert (
         "1600 of 4800 pixels of the ground truth hold exactly -4999.5 px (stored as -9999)"
         in unread.stderr
     )
     assert "write --truth-unknown -9999" in unread.stderr
-    one_line(
-        invoke(*words, "exact.pfm", "--scale", 2, "--truth-scale", 2),
-        "--scale 2 and --truth-scale 2",
-    )
+    for name in ("--scale", "--disparity-scale"):
+        refused = invoke(*words, "exact.pfm", name, 2)
+        assert refused.exit_code == 2
+        assert name in refused.stderr
 
 
 def test_an_option_of_the_truth_needs_a_truth():

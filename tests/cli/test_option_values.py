@@ -132,7 +132,7 @@ def test_the_marker_is_that_of_the_maps_that_can_hold_it(maps, unknown, kinds, e
 )
 def test_the_scale_is_that_of_the_maps_that_need_one(maps, scale, kinds, truth, expected):
     paths = [maps[kind] for kind in kinds]
-    encoding = Encoding(scale=scale)
+    encoding = Encoding(disparity_scale=scale)
     of_truth = maps.get(truth)
     assert [encoding.scale_of_map(path, paths, of_truth) for path in paths] == expected
 

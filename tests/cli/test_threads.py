@@ -64,11 +64,11 @@ def desk(tmp_path, monkeypatch):
             "stereo_framework.sweep.tune.tune",
         ),
         (
-            "evaluate left.png --scene synthetic/planes --scale 8",
+            "evaluate left.png --scene synthetic/planes --disparity-scale 8",
             "stereo_framework.sweep.external_maps.measure_map",
         ),
         (
-            "compare left.png right.png --scene synthetic/planes --scale 8",
+            "compare left.png right.png --scene synthetic/planes --disparity-scale 8",
             "stereo_framework.sweep.external_maps.measure_map",
         ),
         ("reproduce taxonomy2002/table4", "stereo_framework.papers.reproduce.reproduce"),

@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
     write_image("desk/right.png", LEFT + 100)
     write_image("desk/third.png", LEFT + 50)
     write_disparity("desk/truth.pfm", TRUTH)
-    write_disparity("desk/truth.png", TRUTH, scale=4)
+    write_disparity("desk/truth.png", TRUTH, disparity_scale=4)
     write_image("desk/mask.png", LEFT > 5)
     return Path("desk")
 
@@ -68,7 +68,7 @@ def test_everything(folder):
         reference: 1
         match: 0
         search: {minimum: -2, maximum: 3.5, step: 0.5}
-        truth: {file: truth.png, scale: 4, unknown: 4, minimum: 10}
+        truth: {file: truth.png, disparity_scale: 4, unknown: 4, disparity_offset: 10}
         match_truth: truth.pfm
         masks: {nonocc: mask.png}
         calibration: {focal_length: 500, baseline: 0.12, doffs: 3}
@@ -91,13 +91,15 @@ def test_everything(folder):
 
 @pytest.mark.parametrize(("unknown", "expected"), [("", np.nan), (", unknown: null", 0)])
 def test_unknown_may_be_null(folder, unknown, expected):
-    scene = load(folder, f"{FRAMES}truth: {{file: truth.png, scale: 4{unknown}}}")
+    scene = load(folder, f"{FRAMES}truth: {{file: truth.png, disparity_scale: 4{unknown}}}")
     np.testing.assert_array_equal(scene.truth[2, 3], expected)
 
 
 def test_a_truth_of_floats_may_have_a_marker_and_a_scale(folder):
     write_disparity("desk/marked.pfm", np.where(np.isnan(TRUTH), -9999.5, -2 * TRUTH))
-    scene = load(folder, FRAMES + "truth: {file: marked.pfm, scale: -2, unknown: -9999.5}")
+    scene = load(
+        folder, FRAMES + "truth: {file: marked.pfm, disparity_scale: -2, unknown: -9999.5}"
+    )
     np.testing.assert_array_equal(scene.truth, TRUTH)
     pair = pair_scene(
         "desk/left.png",
@@ -108,13 +110,13 @@ def test_a_truth_of_floats_may_have_a_marker_and_a_scale(folder):
     )
     np.testing.assert_array_equal(pair.truth, TRUTH)
     for marker in ("", ", unknown: null"):
-        scene = load(folder, f"{FRAMES}truth: {{file: marked.pfm, scale: -2{marker}}}")
+        scene = load(folder, f"{FRAMES}truth: {{file: marked.pfm, disparity_scale: -2{marker}}}")
         assert scene.truth[2, 3] == np.float32(9999.5 / 2)
 
 
 def test_maps_of_a_scene_have_all_keys_of_an_encoding(folder):
     write_disparity("desk/high.pfm", np.where(np.isnan(TRUTH), -1, -2 * TRUTH))
-    high = "{file: high.pfm, scale: -2, unknown: -1}"
+    high = "{file: high.pfm, disparity_scale: -2, unknown: -1}"
     scene = load(
         folder, f"{FRAMES}search: {{minimum: 0, maximum: 4, high: {high}}}\nmatch_truth: {high}"
     )
@@ -158,7 +160,9 @@ def test_faults(folder, line):
 
 def test_a_wrong_truth_is_found_when_it_is_used(folder):
     scene = load(folder, FRAMES + "truth: truth.png")
-    with pytest.raises(DataError, match=r"desk/truth\.png: an 8-bit disparity map needs its scale"):
+    with pytest.raises(
+        DataError, match=r"desk/truth\.png: an 8-bit disparity map needs its disparity scale"
+    ):
         _ = scene.truth
 
 

@@ -195,7 +195,9 @@ READERS = {
         _BINARY,
     ),
     "map": Reader(
-        lambda path: read_disparity(path, scale=None if path.suffix[1:3] in ("pf", "np") else 4),
+        lambda path: read_disparity(
+            path, disparity_scale=None if path.suffix[1:3] in ("pf", "np") else 4
+        ),
         _seeds("numbers", "pictures"),
         _BINARY,
     ),

@@ -36,39 +36,42 @@ def test_pfm_holes_are_nan(tmp_path):
 def test_sixteen_bits_as_kitti(tmp_path):
     path = grey(tmp_path / "a.png", [[0, 1, 256, 65535]], np.uint16)
     check(read_disparity(path), [[NAN, 1 / 256, 1, 65535 / 256]])
-    check(read_disparity(path, scale=64), [[NAN, 1 / 64, 4, 65535 / 64]])
+    check(read_disparity(path, disparity_scale=64), [[NAN, 1 / 64, 4, 65535 / 64]])
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.pgm"])
 def test_eight_bits_with_scale(tmp_path, name):
     path = grey(tmp_path / name, [[0, 8, 20, 255]])
-    check(read_disparity(path, scale=8), [[NAN, 1, 2.5, 255 / 8]])
-    check(read_disparity(path, scale=8, unknown=None), [[0, 1, 2.5, 255 / 8]])
-    check(read_disparity(path, scale=8, unknown=255, minimum=-3), [[-3, -2, -0.5, NAN]])
+    check(read_disparity(path, disparity_scale=8), [[NAN, 1, 2.5, 255 / 8]])
+    check(read_disparity(path, disparity_scale=8, unknown=None), [[0, 1, 2.5, 255 / 8]])
+    check(
+        read_disparity(path, disparity_scale=8, unknown=255, disparity_offset=-3),
+        [[-3, -2, -0.5, NAN]],
+    )
 
 
 @pytest.mark.parametrize(
     ("dtype", "sample", "options", "expected"),
     [
-        (np.uint16, 512, {"minimum": -3}, -1),
-        (np.uint16, 512, {"minimum": 0.5}, 2.5),
-        (np.uint16, 512, {"minimum": -3, "scale": 64}, 5),
-        (np.uint16, 512, {"minimum": -3, "unknown": None}, -1),
-        (np.uint8, 12, {"minimum": -3, "scale": 4}, 0),
-        (np.uint8, 12, {"minimum": 1, "scale": 0.5}, 25),
-        (np.uint8, 12, {"minimum": 1, "scale": -4}, -2),
+        (np.uint16, 512, {"disparity_offset": -3}, -1),
+        (np.uint16, 512, {"disparity_offset": 0.5}, 2.5),
+        (np.uint16, 512, {"disparity_offset": -3, "disparity_scale": 64}, 5),
+        (np.uint16, 512, {"disparity_offset": -3, "unknown": None}, -1),
+        (np.uint8, 12, {"disparity_offset": -3, "disparity_scale": 4}, 0),
+        (np.uint8, 12, {"disparity_offset": 1, "disparity_scale": 0.5}, 25),
+        (np.uint8, 12, {"disparity_offset": 1, "disparity_scale": -4}, -2),
     ],
 )
-def test_the_minimum_is_added_with_and_without_a_scale(tmp_path, dtype, sample, options, expected):
+def test_the_offset_is_added_with_and_without_a_scale(tmp_path, dtype, sample, options, expected):
     path = grey(tmp_path / "a.png", [[0, sample]], dtype)
-    unknown = options["minimum"] if "unknown" in options else NAN
+    unknown = options["disparity_offset"] if "unknown" in options else NAN
     check(read_disparity(path, **options), [[unknown, expected]])
 
 
 def test_eight_bits_without_scale(tmp_path):
     with pytest.raises(
         DataError,
-        match=r"a\.pgm: an 8-bit disparity map needs its scale, the grey levels per pixel \(Tsukuba: 16",
+        match=r"a\.pgm: an 8-bit disparity map needs its disparity scale, the grey levels per pixel \(Tsukuba: 16",
     ):
         read_disparity(grey(tmp_path / "a.pgm", [[1]]))
 
@@ -78,18 +81,18 @@ def test_palette_of_greys_is_decoded(tmp_path):
     (tmp_path / "a.png").write_bytes(
         naive_files.png_bytes(np.array([[0, 1, 2]]), colour=3, extra=palette)
     )
-    check(read_disparity(tmp_path / "a.png", scale=16), [[NAN, 5, 7]])
+    check(read_disparity(tmp_path / "a.png", disparity_scale=16), [[NAN, 5, 7]])
 
 
 def test_pictures_whose_values_are_lost(tmp_path):
     path = grey(tmp_path / "a.png", [[[10, 20, 30]]])
     with pytest.raises(DataError, match=r"a\.jpg: is a JPEG, whose compression changes values"):
-        read_disparity(grey(tmp_path / "a.jpg", [[1, 2]]), scale=4)
+        read_disparity(grey(tmp_path / "a.jpg", [[1, 2]]), disparity_scale=4)
     with pytest.raises(
         DataError,
         match=r"a\.png: is in colour, and its 3 channels differ; expected one grey channel; it may be a colour-mapped picture",
     ):
-        read_disparity(path, scale=4)
+        read_disparity(path, disparity_scale=4)
     write_pfm(tmp_path / "a.pfm", np.ones((2, 2, 3)))
     with pytest.raises(
         DataError, match=r"a.pfm: has shape \(2, 2, 3\); a disparity map is \(rows, columns\)"
@@ -109,23 +112,25 @@ def test_numpy_files(tmp_path):
 
 def test_any_file_may_have_a_scale_and_the_other_sign(tmp_path):
     write_pfm(tmp_path / "a.pfm", np.array([[-8, -4, np.inf]]))
-    check(read_disparity(tmp_path / "a.pfm", scale=-1), [[8, 4, NAN]])
-    check(read_disparity(tmp_path / "a.pfm", scale=0.5), [[-16, -8, NAN]])
-    check(read_disparity(grey(tmp_path / "a.png", [[0, 8]]), scale=-2), [[NAN, -4]])
+    check(read_disparity(tmp_path / "a.pfm", disparity_scale=-1), [[8, 4, NAN]])
+    check(read_disparity(tmp_path / "a.pfm", disparity_scale=0.5), [[-16, -8, NAN]])
+    check(read_disparity(grey(tmp_path / "a.png", [[0, 8]]), disparity_scale=-2), [[NAN, -4]])
 
 
-def test_scales_and_minima_without_meaning_are_refused(tmp_path):
+def test_scales_and_offsets_without_meaning_are_refused(tmp_path):
     write_pfm(tmp_path / "a.pfm", np.ones((2, 2)))
     with pytest.raises(
-        DataError, match=r"a\.pfm: is no grey picture, and minimum 3 is the disparity of grey 0"
+        DataError,
+        match=r"a\.pfm: is no grey picture, and disparity_offset 3 is the disparity of grey 0",
     ):
-        read_disparity(tmp_path / "a.pfm", minimum=3)
+        read_disparity(tmp_path / "a.pfm", disparity_offset=3)
     for scale in (0, NAN, np.inf):
         for path in (tmp_path / "a.pfm", grey(tmp_path / "a.png", [[1]])):
             with pytest.raises(
-                DataError, match=r"the scale is (0|nan|inf); expected a finite number other than 0"
+                DataError,
+                match=r"the disparity scale is (0|nan|inf); expected a finite number other than 0",
             ):
-                read_disparity(path, scale=scale)
+                read_disparity(path, disparity_scale=scale)
 
 
 MARKERS = [0, -1, -9999, -32768, 0.1, 1e9, 3.4028234663852886e38]
@@ -144,7 +149,7 @@ def test_a_marker_in_floats_means_unknown_if_the_caller_names_it(tmp_path, endin
     check(read_disparity(path), values)
     check(read_disparity(path, unknown=None), values)
     check(read_disparity(path, unknown=marker), [[1.5, NAN, 3]])
-    check(read_disparity(path, unknown=marker, scale=2), [[0.75, NAN, 1.5]])
+    check(read_disparity(path, unknown=marker, disparity_scale=2), [[0.75, NAN, 1.5]])
 
 
 @pytest.mark.filterwarnings("error")
@@ -163,7 +168,7 @@ def test_a_marker_that_a_picture_cannot_hold_is_refused(tmp_path):
             DataError,
             match=r"a\.png: holds uint8 samples, none of which can be .*expected a whole number from 0 to 255",
         ):
-            read_disparity(path, scale=4, unknown=marker)
+            read_disparity(path, disparity_scale=4, unknown=marker)
 
 
 @pytest.mark.parametrize("dtype", ["i2", "i4", "u4"])
@@ -173,12 +178,15 @@ def test_integers_of_opencv_in_arrays_and_tiff_files(tmp_path, dtype):
     np.save(tmp_path / "cv.npy", values)
     tifffile.imwrite(tmp_path / "cv.tif", values)
     for name in ("cv.npy", "cv.tif"):
-        check(read_disparity(tmp_path / name, scale=16), [[marker / 16, 1.5, 2.0625]])
-        check(read_disparity(tmp_path / name, scale=16, unknown=marker), [[NAN, 1.5, 2.0625]])
+        check(read_disparity(tmp_path / name, disparity_scale=16), [[marker / 16, 1.5, 2.0625]])
+        check(
+            read_disparity(tmp_path / name, disparity_scale=16, unknown=marker),
+            [[NAN, 1.5, 2.0625]],
+        )
     check(read_disparity(tmp_path / "cv.npy"), values)  # whole pixels
     with pytest.raises(
         DataError,
-        match=r"cv\.tif: holds u?int(16|32) samples, and no scale is given; .*OpenCV's StereoSGBM and StereoBM: 16",
+        match=r"cv\.tif: holds u?int(16|32) samples, and no disparity scale is given; .*OpenCV's StereoSGBM and StereoBM: 16",
     ):
         read_disparity(tmp_path / "cv.tif")
 
@@ -246,8 +254,8 @@ def test_round_trip(tmp_path, name, scale, step):
     disparity = np.random.default_rng(0).uniform(0.5, 60, (9, 7)).astype(np.float32)
     disparity[2:4, 3] = NAN
     disparity[0, 0] = 0
-    write_disparity(tmp_path / name, disparity, scale=scale)
-    again = read_disparity(tmp_path / name, scale=scale)
+    write_disparity(tmp_path / name, disparity, disparity_scale=scale)
+    again = read_disparity(tmp_path / name, disparity_scale=scale)
     np.testing.assert_array_equal(np.isnan(again), np.isnan(disparity))
     np.testing.assert_allclose(
         again.ravel()[1:], disparity.ravel()[1:], rtol=1e-6, atol=0.5 / step if step else 0
@@ -267,27 +275,27 @@ def test_round_trip(tmp_path, name, scale, step):
             None,
             "unknown ending '.jpg' for a disparity map; allowed: .pfm, .png, .pgm, .npy, .tif",
         ),
-        ("a.pgm", [[1.0]], None, "needs its scale"),
-        ("a.png", [[1.0]], -1, "scale -1 is not above 0"),
-        ("a.pfm", [[1.0]], 4, ".pfm holds pixels; a scale is for .png and .pgm"),
+        ("a.pgm", [[1.0]], None, "needs its disparity scale"),
+        ("a.png", [[1.0]], -1, "disparity scale -1 is not above 0"),
+        ("a.pfm", [[1.0]], 4, ".pfm holds pixels; a disparity scale is for .png and .pgm"),
         (
             "a.png",
             [[3.0, 64.0]],
             4,
-            r"disparities 3..64 do not fit 0..63.75, what 8 bits hold at scale 4; write a .pfm",
+            r"disparities 3..64 do not fit 0..63.75, what 8 bits hold at disparity scale 4; write a .pfm",
         ),
         (
             "a.png",
             [[-3.0, np.inf]],
             None,
-            r"disparities -3..-3 do not fit 0..255.996, what 16 bits hold at scale 256",
+            r"disparities -3..-3 do not fit 0..255.996, what 16 bits hold at disparity scale 256",
         ),
         ("a.png", [1.0], None, r"shape \(1,\) is not a disparity map"),
     ],
 )
 def test_write_refuses(tmp_path, name, disparity, scale, message):
     with pytest.raises(DataError, match=message):
-        write_disparity(tmp_path / name, np.array(disparity, np.float32), scale=scale)
+        write_disparity(tmp_path / name, np.array(disparity, np.float32), disparity_scale=scale)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_a_map_of_another_format_is_refused_with_the_format_and_a_remedy(
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(DataError) as error:
-        read_disparity(path, scale=8)
+        read_disparity(path, disparity_scale=8)
     message = str(error.value)
     assert message.startswith(f"{path}: {kind}")
     assert remedy in message
@@ -150,7 +150,9 @@ def test_a_plain_pgm_or_ppm_holds_the_same_values_as_a_raw_one(tmp_path):
         + "\n# the end\n"
     )
     np.testing.assert_array_equal(read_image(grey), GREY)
-    np.testing.assert_array_equal(read_disparity(grey, scale=8), (GREY / 8).astype(np.float32))
+    np.testing.assert_array_equal(
+        read_disparity(grey, disparity_scale=8), (GREY / 8).astype(np.float32)
+    )
     colour = tmp_path / "a.ppm"
     colour.write_text("P3 100 60 255 " + " ".join(map(str, COLOUR.ravel())))
     np.testing.assert_array_equal(read_image(colour), COLOUR)
@@ -190,7 +192,9 @@ def test_webp_is_an_image(tmp_path, samples, lossless):
 def test_a_lossless_webp_with_grey_values_is_a_map(tmp_path):
     path = tmp_path / "a.webp"
     path.write_bytes(picture("WEBP", lossless=True))
-    np.testing.assert_array_equal(read_disparity(path, scale=8), (GREY / 8).astype(np.float32))
+    np.testing.assert_array_equal(
+        read_disparity(path, disparity_scale=8), (GREY / 8).astype(np.float32)
+    )
 
 
 def test_transparent_pixels_of_a_webp_hold_no_data(tmp_path):
@@ -238,7 +242,7 @@ def test_an_optical_flow_is_a_map_of_negated_horizontal_components(tmp_path):
         read_disparity(path), np.where(ROWS < 15, np.nan, MAP).astype(np.float32)
     )
     path.write_bytes(flow(MAP, 0 * MAP))
-    np.testing.assert_array_equal(read_disparity(path, scale=-1), MAP)
+    np.testing.assert_array_equal(read_disparity(path, disparity_scale=-1), MAP)
     path.write_bytes(flow(-MAP, 0 * MAP)[:-1])
     with pytest.raises(
         DataError,
@@ -251,7 +255,7 @@ def test_files_of_several_values_for_a_pixel_name_their_kind_and_two_remedies(tm
     coded = tmp_path / "sintel.png"
     cv2.imwrite(str(coded), np.stack([0 * GREY, GREY, 255 - GREY], -1))
     with pytest.raises(DataError) as error:
-        read_disparity(coded, scale=4)
+        read_disparity(coded, disparity_scale=4)
     message = str(error.value)
     assert "it may be a colour-mapped picture" in message
     assert (

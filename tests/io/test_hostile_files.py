@@ -48,7 +48,7 @@ def readers(name):
         return [read_disparity, read_pfm]
     if name.endswith((".npy", ".npz")):
         return [read_disparity]
-    return [lambda path: read_disparity(path, scale=4), read_image, read_grey, read_mask]
+    return [lambda path: read_disparity(path, disparity_scale=4), read_image, read_grey, read_mask]
 
 
 def with_ihdr(columns, rows, depth=8):

@@ -262,7 +262,7 @@ def test_the_value_for_no_data_of_a_tiff_is_a_plain_number(tmp_path):
     [
         (("run", "ssd"), "--workers"),
         (("compare", "a", "b"), "--threshold"),
-        (("match", "a", "b"), "--scale"),
+        (("match", "a", "b"), "--truth-scale"),
         (("scenes",), "--max-pixels"),
     ],
 )

@@ -263,7 +263,7 @@ def test_maps_and_masks_whose_compression_changes_values_are_refused(tmp_path, n
     grey = np.repeat(made(dtype)[..., None], 3, axis=2) if "webp" in name else made(dtype)
     path = written(tmp_path / "a.tif", grey, **options)
     for read in (
-        lambda: read_disparity(path, scale=4),
+        lambda: read_disparity(path, disparity_scale=4),
         lambda: read_grey(path),
         lambda: read_mask(path),
     ):
@@ -282,7 +282,7 @@ def test_maps_whose_compression_keeps_values_are_read_without_a_warning(tmp_path
     path = written(tmp_path / "a.tif", grey + 1, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read = read_disparity(path, scale=4)
+        read = read_disparity(path, disparity_scale=4)
     np.testing.assert_array_equal(read, np.atleast_3d(grey + 1)[..., 0] / np.float32(4))
 
 
@@ -299,7 +299,7 @@ def test_a_bound_or_doubt_about_a_compression_is_a_warning(tmp_path):
     with pytest.warns(
         DataWarning, match=r"b\.tif: its compression \(JPEG2000\) may have changed values"
     ):
-        read_disparity(path, scale=4)
+        read_disparity(path, disparity_scale=4)
 
 
 def test_maps_keep_the_place_on_the_ground(tmp_path):
@@ -336,5 +336,7 @@ def test_maps_of_whole_numbers_with_nodata(tmp_path, dtype):
         tmp_path / "d.tif", grey.astype(dtype), extratags=nodata_tag(np.iinfo(dtype).max)
     )
     wanted = np.where(np.arange(17)[:, None] == 2, np.nan, grey / 4).astype(np.float32)
-    np.testing.assert_array_equal(read_disparity(path, scale=4), wanted)
-    np.testing.assert_array_equal(read_map(path, pair_scene(path, path, None), scale=4), wanted)
+    np.testing.assert_array_equal(read_disparity(path, disparity_scale=4), wanted)
+    np.testing.assert_array_equal(
+        read_map(path, pair_scene(path, path, None), disparity_scale=4), wanted
+    )

@@ -45,7 +45,7 @@ def test_each_input_of_a_measured_map_counts_in_its_identity(written):
     other_content = measured(written(0.25, "other")).id
     assert len({identity, other_content}) == 2
     assert measured(path, scene=scene_of(shift=4)).id != identity
-    assert measured(path, scale=2).id != identity
+    assert measured(path, disparity_scale=2).id != identity
     assert measured(path, unknown=99).id != identity
     # The method and the protocol are parts of the key instead.
     assert measured(path, method="ours").id == identity
@@ -108,7 +108,7 @@ def test_zero_in_8_bits_is_a_disparity_under_the_protocol_of_2002_only(tmp_path,
     grey = np.full((24, 32), 12, np.uint8)
     grey[:, ::4] = 0
     cv2.imwrite(str(tmp_path / "map.png"), grey)
-    result = measured(tmp_path / "map.png", protocol=protocol, scale=4)
+    result = measured(tmp_path / "map.png", protocol=protocol, disparity_scale=4)
     share = np.isfinite(result.disparity).mean()
     assert share == matched
 

@@ -113,7 +113,7 @@ def test_every_key_of_a_scene_file_has_a_case():
     encodings = {
         f"{key}.{name}"
         for key in ("match_truth", "search.low", "search.high")
-        for name in ("scale", "unknown", "minimum")
+        for name in ("disparity_scale", "unknown", "disparity_offset")
     }
     keys = {key.removesuffix(".file") if key != "frames.file" else key for key in keys}
     assert keys - encodings == names
@@ -182,7 +182,7 @@ OTHER_HCI_FIELDS = {
     "plane_tolerance": 0.5,
     "plane_iterations": 20,
     "plane_sample": 500,
-    "plane_least": 0.1,
+    "plane_min_share": 0.1,
     "seed": 1,
     "normal_window": 3,
     "structure_width": 4,

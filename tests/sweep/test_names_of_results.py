@@ -85,11 +85,14 @@ def test_maps_of_methods_and_scenes_whose_names_join_alike_are_both_kept(tmp_pat
     write_image(tmp_path / "map.png", np.full((24, 32), 3, np.uint8))
     names = (("m", "a b"), ("m a", "b"))
     for method, name in names:
-        measured = measure_map(tmp_path / "map.png", dots(name), method=method, scale=1)
+        measured = measure_map(tmp_path / "map.png", dots(name), method=method, disparity_scale=1)
         add_maps(tmp_path / "out", [measured])
     assert [(one.method, one.scene) for one in stored(tmp_path / "out")] == list(names)
     # The same method on the same scene is replaced.
-    add_maps(tmp_path / "out", [measure_map(tmp_path / "map.png", scene, method="m a", scale=1)])
+    add_maps(
+        tmp_path / "out",
+        [measure_map(tmp_path / "map.png", scene, method="m a", disparity_scale=1)],
+    )
     assert len(stored(tmp_path / "out")) == 2
 
 
@@ -103,7 +106,7 @@ def test_a_map_that_two_protocols_read_differently_is_kept_twice(tmp_path):
         protocol = {"base": "taxonomy2002", "missing": missing}
         add_maps(
             tmp_path / "out",
-            [measure_map(tmp_path / "map.png", scene, protocol, method="m", scale=1)],
+            [measure_map(tmp_path / "map.png", scene, protocol, method="m", disparity_scale=1)],
         )
     first, second = stored(tmp_path / "out")
     assert first.id != second.id

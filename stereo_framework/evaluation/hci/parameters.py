@@ -103,7 +103,7 @@ class Parameters:
         How many planes through three pixels are tried before the best one is taken.
     plane_sample : int
         Largest number of pixels by which a tried plane is judged.
-    plane_least : float
+    plane_min_share : float
         Smallest share of the image that a plane covers.
     seed : int
         Seed of the random numbers that choose those pixels.
@@ -142,7 +142,9 @@ class Parameters:
     plane_tolerance: Length = Scaled(0, 0.00035)
     plane_iterations: PositiveInt = 300
     plane_sample: Annotated[int, Ge(3)] = 20_000
-    plane_least: Annotated[Fraction01, Words("a number from 0 to 1 (share of the image)")] = 0.005
+    plane_min_share: Annotated[Fraction01, Words("a number from 0 to 1 (share of the image)")] = (
+        0.005
+    )
     seed: NonNegativeInt = 0
     normal_window: Annotated[
         int, Ge(3), Predicate(_is_odd), Words("an odd number >= 3 (pixels)")

@@ -43,7 +43,7 @@ def find_planes(
     fitted plane, the largest connected part becomes a planar region if it is large enough; the search then goes on in the remaining pixels. Finally the plane
     of each region is fitted to its pixels once more.
     """
-    least = parameters.plane_least * truth.size
+    least = parameters.plane_min_share * truth.size
     candidates = evaluated & (distance_to(blocked) > parameters.plane_margin)
     candidates &= _bend(truth, parameters) < parameters.plane_bend
     count, regions, boxes, _ = cv2.connectedComponentsWithStats(

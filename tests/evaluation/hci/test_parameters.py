@@ -22,7 +22,7 @@ def test_defaults_at_middlebury_sizes():
 
 
 def test_the_record_survives_json():
-    p = Parameters(border=7, plane_least=0.25, structure_width=Scaled(2, 0.5), seed=3)
+    p = Parameters(border=7, plane_min_share=0.25, structure_width=Scaled(2, 0.5), seed=3)
     assert Parameters.of(json.loads(json.dumps(p.as_dict()))) == p
     assert p.border == Scaled(7)
     assert Parameters.of({}) == Parameters()
@@ -58,7 +58,7 @@ def test_every_choice_is_told():
             {"fuzziness_distance": "metres"},
             "hci.fuzziness_distance: 'metres' is not one of pixels, width",
         ),
-        ({"plane_least": 1.5}, "hci.plane_least"),
+        ({"plane_min_share": 1.5}, "hci.plane_min_share"),
         ({"plane_iterations": 0}, "hci.plane_iterations"),
         ({"plane_sample": 2}, "hci.plane_sample"),
         ({"seed": 0.5}, "hci.seed: 0.5 is not a whole number >= 0"),

@@ -65,11 +65,15 @@ def test_small_planes_are_left_out():
     limit = areas.min() / truth.size
     for least, expected in ((limit, 2), (limit + 1e-6, 1)):
         assert (
-            len(extract_subsets(truth, parameters=Parameters(plane_least=least)).plane_coefficients)
+            len(
+                extract_subsets(
+                    truth, parameters=Parameters(plane_min_share=least)
+                ).plane_coefficients
+            )
             == expected
         )
     assert extract_subsets(
-        truth, parameters=Parameters(plane_least=1)
+        truth, parameters=Parameters(plane_min_share=1)
     ).plane_coefficients.shape == (0, 3)
 
 

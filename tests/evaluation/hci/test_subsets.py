@@ -28,7 +28,7 @@ def test_what_is_evaluated():
 def test_scenes_without_anything(shape):
     truth = np.full(shape, 5, np.float32)
     for given in (truth, np.full(shape, np.nan, np.float32)):
-        subsets = extract_subsets(given, parameters=Parameters(border=0, plane_least=1))
+        subsets = extract_subsets(given, parameters=Parameters(border=0, plane_min_share=1))
         assert not subsets.edges.any()
         assert subsets.structure_count == 0
         values = hci_metrics(truth, given, subsets)
