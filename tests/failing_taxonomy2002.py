@@ -223,7 +223,7 @@ def in_one(value, statistic="rms_error_textured", **where):
 
 FITTED = {
     "preprocessing": "none",
-    "matching_cost__interval": False,
+    "matching_cost__birchfield_tomasi": False,
     "search__step": 1,
     "refinement": "parabola",
 }
@@ -574,13 +574,13 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
     ),
     "interval_at_integral": (
         [sub_pixel()],
-        [sub_pixel(in_one(0.1, **FITTED | {"matching_cost__interval": True}))],
+        [sub_pixel(in_one(0.1, **FITTED | {"matching_cost__birchfield_tomasi": True}))],
     ),
     "interval_elsewhere": (
         [sub_pixel()],
         [
             sub_pixel(
-                in_one(-0.1, **FITTED | {"matching_cost__interval": True, "search__step": step})
+                in_one(-0.1, **FITTED | {"matching_cost__birchfield_tomasi": True, "search__step": step})
             )
             for step in (0.5, 0.25)
         ],
@@ -594,7 +594,7 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [sub_pixel()],
         [
             sub_pixel(
-                in_one(0.3, **_BLURRED | {"search__step": 0.25, "matching_cost__interval": True})
+                in_one(0.3, **_BLURRED | {"search__step": 0.25, "matching_cost__birchfield_tomasi": True})
             )
         ],
     ),
