@@ -580,7 +580,10 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [sub_pixel()],
         [
             sub_pixel(
-                in_one(-0.1, **FITTED | {"matching_cost__birchfield_tomasi": True, "search__step": step})
+                in_one(
+                    -0.1,
+                    **FITTED | {"matching_cost__birchfield_tomasi": True, "search__step": step},
+                )
             )
             for step in (0.5, 0.25)
         ],
@@ -594,7 +597,10 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [sub_pixel()],
         [
             sub_pixel(
-                in_one(0.3, **_BLURRED | {"search__step": 0.25, "matching_cost__birchfield_tomasi": True})
+                in_one(
+                    0.3,
+                    **_BLURRED | {"search__step": 0.25, "matching_cost__birchfield_tomasi": True},
+                )
             )
         ],
     ),

@@ -148,7 +148,7 @@ PARAMETERS = {
     "minimum_spanning_tree": {"sigma": 5.0},
     # Windows as large as the bands would see two disparities.
     "patch_match": {"size": 7, "iterations": 8, "gamma": 100.0},
-    "opencv_bm": {"size": 9},
+    "opencv_bm": {"block_size": 9},
     "pyramid": {"levels": 2},
     "tiles": {"size": 32, "overlap": 12, "factor": 2},
 }
