@@ -39,14 +39,22 @@ def nothing(at):
 def curves(change: Change = nothing, *, untruncated: float = 10, methods=("m",), costs=(AD, SD)):
     """Experiments 1 to 3: 20 is the best truncation on two scenes, 10 on the third; with a low value of `untruncated` none is."""
     found = []
-    for scene, m, cost, interval, t in itertools.product(
+    for scene, m, cost, birchfield_tomasi, t in itertools.product(
         SCENES, methods, costs, (False, True), TRUNCATIONS
     ):
         swapped = {10: 20, 20: 10} if scene == "venus" else {}
         error = {1: 30, 2: 25, 5: 12, 10: 9, 20: 8, 50: 9.5, None: untruncated}[swapped.get(t, t)]
-        error += 0.1 * (cost == SD) - interval * ((5 if t in (1, 2) else 0.1) + (m == "so"))
+        error += 0.1 * (cost == SD) - birchfield_tomasi * (
+            (5 if t in (1, 2) else 0.1) + (m == "so")
+        )
         found.append(
-            made(scene, m, {"cost": cost, "interval": interval, "truncation": t}, error, change)
+            made(
+                scene,
+                m,
+                {"cost": cost, "birchfield_tomasi": birchfield_tomasi, "truncation": t},
+                error,
+                change,
+            )
         )
     return found
 
@@ -111,13 +119,17 @@ def weights(change: Change = nothing, energy: Change = nothing):
 def cuts(change: Change = nothing):
     """Experiment 6: penalty 2 is better, on venus 4; the map scene has a weight of its own."""
     found = []
-    for scene, interval, penalty, seed in itertools.product(
+    for scene, birchfield_tomasi, penalty, seed in itertools.product(
         (*SCENES, "map"), (False, True), (1, 2, 4), range(3)
     ):
         order = {2: 4, 4: 2} if scene == "venus" else {}
-        error = {1: 5, 2: 4, 4: 4.5}[order.get(penalty, penalty)] - 0.5 * interval + 0.01 * seed
+        error = (
+            {1: 5, 2: 4, 4: 4.5}[order.get(penalty, penalty)]
+            - 0.5 * birchfield_tomasi
+            + 0.01 * seed
+        )
         own = {
-            "interval": interval,
+            "birchfield_tomasi": birchfield_tomasi,
             "penalty": penalty,
             "seed": seed,
             "weight": 50 if scene == "map" else 20,
@@ -131,13 +143,18 @@ def scanlines(change: Change = nothing):
     found = []
     runs = [("dp", {"occlusion": c}) for c in (20, 50)] + [("so", {})]
     places = itertools.product((*SCENES, "map"), (False, True), (1, 2, 4), (20, 50), runs)
-    for scene, interval, penalty, weight, (method, own) in places:
+    for scene, birchfield_tomasi, penalty, weight, (method, own) in places:
         shown = weight == (50 if scene == "map" else 20) and own.get("occlusion") != 50
-        error = 10 - (0.2 * interval + (penalty > 1) * (1 if method == "so" else 0.5)) * (
+        error = 10 - (0.2 * birchfield_tomasi + (penalty > 1) * (1 if method == "so" else 0.5)) * (
             1 if shown else -10
         )
-        settings = {"interval": interval, "penalty": penalty, "weight": weight, **own}
-        worse = 0.3 * (scene == "venus" and interval)
+        settings = {
+            "birchfield_tomasi": birchfield_tomasi,
+            "penalty": penalty,
+            "weight": weight,
+            **own,
+        }
+        worse = 0.3 * (scene == "venus" and birchfield_tomasi)
         found.append(
             made(
                 scene,
@@ -153,7 +170,7 @@ def scanlines(change: Change = nothing):
 def sub_pixel(change=lambda axes, statistic: 0):
     """Experiment 7: the fit lowers the RMS error, intervals do at whole pixels alone, blur raises it, and the prediction error stays."""
     found = []
-    for scene, blur, interval, step, fit in itertools.product(
+    for scene, blur, birchfield_tomasi, step, fit in itertools.product(
         ("plane", "crop"),
         ("none", "binomial_blur"),
         (False, True),
@@ -162,7 +179,7 @@ def sub_pixel(change=lambda axes, statistic: 0):
     ):
         axes = {
             "preprocessing": blur,
-            "matching_cost.interval": interval,
+            "matching_cost.birchfield_tomasi": birchfield_tomasi,
             "search.step": step,
             "refinement": fit,
         }
@@ -171,7 +188,7 @@ def sub_pixel(change=lambda axes, statistic: 0):
             - 0.2 * (fit != "none")
             + 0.1 * (blur != "none")
             + step
-            + 0.05 * interval * (1 if step < 1 else -1)
+            + 0.05 * birchfield_tomasi * (1 if step < 1 else -1)
         )
         given = {
             "rms_error_textured": value,
@@ -206,7 +223,7 @@ def in_one(value, statistic="rms_error_textured", **where):
 
 FITTED = {
     "preprocessing": "none",
-    "matching_cost__interval": False,
+    "matching_cost__birchfield_tomasi": False,
     "search__step": 1,
     "refinement": "parabola",
 }
@@ -250,7 +267,7 @@ def table6(**changed):
 
 PLAIN, SHIFTED, GLOBAL = curves(), shifted(), curves(methods=("dp", "so", "gc"), costs=(AD,))
 GLOBAL_MIXED = curves(
-    at(0.8, scene="venus", method="gc", interval=True, truncation=50),
+    at(0.8, scene="venus", method="gc", birchfield_tomasi=True, truncation=50),
     methods=("dp", "so", "gc"),
     costs=(AD,),
 )
@@ -283,7 +300,7 @@ _REVERSED = curves(
     )
 )
 _SHIFTED_WORSE = shifted(
-    at(-8, scene="tsukuba", region="discont", cost=SD, interval=True, truncation=50)
+    at(-8, scene="tsukuba", region="discont", cost=SD, birchfield_tomasi=True, truncation=50)
 )
 _BLURRED = FITTED | {"preprocessing": "binomial_blur"}
 
@@ -297,26 +314,64 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [PLAIN],
         [
             curves(
-                at(-5, scene="venus", region="nonocc", cost=SD, interval=False, truncation=None)
+                at(
+                    -5,
+                    scene="venus",
+                    region="nonocc",
+                    cost=SD,
+                    birchfield_tomasi=False,
+                    truncation=None,
+                )
             ),
-            curves(at(-18, scene="venus", region="nonocc", cost=SD, interval=True, truncation=2)),
+            curves(
+                at(
+                    -18,
+                    scene="venus",
+                    region="nonocc",
+                    cost=SD,
+                    birchfield_tomasi=True,
+                    truncation=2,
+                )
+            ),
         ],
     ),
     # 20 is the best of eight curves and 10 of four; of six each it is a tie.
     "truncation_20": (
         [PLAIN],
-        [curves(at(-1.5, scene="tsukuba", region="nonocc", interval=False, truncation=10))],
+        [
+            curves(
+                at(-1.5, scene="tsukuba", region="nonocc", birchfield_tomasi=False, truncation=10)
+            )
+        ],
     ),
     # The lowest is 8, at 1 the error is 30 and at 2 25.
     "noise": (
         [PLAIN, curves(at(-8.7, scene="venus", region="nonocc", truncation=2))],
-        [curves(at(-9.2, scene="venus", region="nonocc", interval=False, cost=AD, truncation=2))],
+        [
+            curves(
+                at(
+                    -9.2,
+                    scene="venus",
+                    region="nonocc",
+                    birchfield_tomasi=False,
+                    cost=AD,
+                    truncation=2,
+                )
+            )
+        ],
     ),
     "interval_in_noise": (
         [PLAIN],
         [
             curves(
-                at(6, scene="sawtooth", region="textureless", cost=SD, interval=True, truncation=1)
+                at(
+                    6,
+                    scene="sawtooth",
+                    region="textureless",
+                    cost=SD,
+                    birchfield_tomasi=True,
+                    truncation=1,
+                )
             )
         ],
     ),
@@ -324,7 +379,13 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [PLAIN],
         [
             curves(
-                at(-11, scene="venus", region="discont", interval=True, truncation=(5, 10, 20, 50))
+                at(
+                    -11,
+                    scene="venus",
+                    region="discont",
+                    birchfield_tomasi=True,
+                    truncation=(5, 10, 20, 50),
+                )
             )
         ],
     ),
@@ -337,7 +398,14 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
             (
                 SHIFTED,
                 curves(
-                    at(-11, scene="venus", region="discont", cost=AD, interval=False, truncation=5)
+                    at(
+                        -11,
+                        scene="venus",
+                        region="discont",
+                        cost=AD,
+                        birchfield_tomasi=False,
+                        truncation=5,
+                    )
                 ),
             )
         ],
@@ -349,13 +417,23 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
     ),
     "shiftable_interval": (
         [SHIFTED],
-        [shifted(at(-10, scene="sawtooth", region="textureless", interval=True, truncation=None))],
+        [
+            shifted(
+                at(
+                    -10,
+                    scene="sawtooth",
+                    region="textureless",
+                    birchfield_tomasi=True,
+                    truncation=None,
+                )
+            )
+        ],
     ),
     "global_truncation_helps": ([GLOBAL], [_global(at(-9, truncation=None))]),
     "global_interval_mixed": ([GLOBAL_MIXED], [GLOBAL]),
     "interval_in_scanlines": (
         [GLOBAL],
-        [_global(at(-1.5, scene="venus", region="nonocc", method="gc", interval=True))],
+        [_global(at(-1.5, scene="venus", region="nonocc", method="gc", birchfield_tomasi=True))],
     ),
     "trade_off": (
         [supports()],
@@ -458,21 +536,21 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
     "penalty_helps": (
         [
             cuts(),
-            cuts(at(2, interval=False, penalty=(2, 4))),
-            cuts(at(3, interval=True, penalty=4)),
+            cuts(at(2, birchfield_tomasi=False, penalty=(2, 4))),
+            cuts(at(3, birchfield_tomasi=True, penalty=4)),
         ],
         [
-            cuts(at(2, scene="venus", region=region, interval=True, penalty=(2, 4)))
+            cuts(at(2, scene="venus", region=region, birchfield_tomasi=True, penalty=(2, 4)))
             for region in REGIONS
         ],
     ),
     "penalty_varies": (
-        [cuts(), cuts(at(2, scene="venus", region="nonocc", interval=False, penalty=4))],
-        [cuts(at(1, scene="venus", region="nonocc", interval=True, penalty=4))],
+        [cuts(), cuts(at(2, scene="venus", region="nonocc", birchfield_tomasi=False, penalty=4))],
+        [cuts(at(1, scene="venus", region="nonocc", birchfield_tomasi=True, penalty=4))],
     ),
     "interval_helps": (
-        [cuts(), cuts(at(2, interval=True, penalty=(2, 4)))],
-        [cuts(at(0.6, scene="map", region="nonocc", interval=True, penalty=1))],
+        [cuts(), cuts(at(2, birchfield_tomasi=True, penalty=(2, 4)))],
+        [cuts(at(0.6, scene="map", region="nonocc", birchfield_tomasi=True, penalty=1))],
     ),
     # 16 cases: nine that gain are more than half, eight are not.
     "penalty_usually_helps": (
@@ -488,7 +566,7 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
     ),
     "interval_hurts_textureless": (
         [scanlines()],
-        [scanlines(at(-0.6, region="textureless", interval=True))],
+        [scanlines(at(-0.6, region="textureless", birchfield_tomasi=True))],
     ),
     "fit_drops": (
         [sub_pixel(), sub_pixel(in_one(0.3, **FITTED | {"search__step": 0.5}))],
@@ -496,13 +574,16 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
     ),
     "interval_at_integral": (
         [sub_pixel()],
-        [sub_pixel(in_one(0.1, **FITTED | {"matching_cost__interval": True}))],
+        [sub_pixel(in_one(0.1, **FITTED | {"matching_cost__birchfield_tomasi": True}))],
     ),
     "interval_elsewhere": (
         [sub_pixel()],
         [
             sub_pixel(
-                in_one(-0.1, **FITTED | {"matching_cost__interval": True, "search__step": step})
+                in_one(
+                    -0.1,
+                    **FITTED | {"matching_cost__birchfield_tomasi": True, "search__step": step},
+                )
             )
             for step in (0.5, 0.25)
         ],
@@ -516,7 +597,10 @@ SIDES: dict[str, tuple[list[tuple], list[tuple]]] = {
         [sub_pixel()],
         [
             sub_pixel(
-                in_one(0.3, **_BLURRED | {"search__step": 0.25, "matching_cost__interval": True})
+                in_one(
+                    0.3,
+                    **_BLURRED | {"search__step": 0.25, "matching_cost__birchfield_tomasi": True},
+                )
             )
         ],
     ),

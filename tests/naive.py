@@ -70,7 +70,7 @@ def difference(
     *,
     squared=False,
     truncation=None,
-    interval=False,
+    birchfield_tomasi=False,
     interpolation="cubic",
 ):
     """Absolute or squared differences: costs float32 (rows, columns, levels) and the cost of cells out of view."""
@@ -88,14 +88,16 @@ def difference(
     costs = np.zeros((rows, columns, search.levels), np.float32)
     for y in range(rows):
         ranges, own = [], []
-        symmetric = interval == "symmetric"
+        symmetric = birchfield_tomasi == "symmetric"
         for c in range(right.shape[2]):
             line, left_line = (
                 fine_row(image[y, :, c], denominator, interpolation == "cubic", whole)
                 for image in (right, left)
             )
             points = [(v, v) for v in line]
-            ranges.append((points, intervals(line, whole, not symmetric) if interval else points))
+            ranges.append(
+                (points, intervals(line, whole, not symmetric) if birchfield_tomasi else points)
+            )
             own.append(intervals(left_line, whole, up=False)[::denominator])
         for x in range(columns):
             pixel = [exact(v) for v in left[y, x]]

@@ -68,10 +68,18 @@ def luma(image):
 
 
 def census(
-    reference, match, search, *, width=9, height=7, form="plain", grey="mean", interpolation="cubic"
+    reference,
+    match,
+    search,
+    *,
+    width=9,
+    height=7,
+    form="plain",
+    grey_conversion="mean",
+    interpolation="cubic",
 ):
     """Costs and the cost of cells out of view."""
-    if grey == "luma" and reference.ndim == 3:
+    if grey_conversion == "luma" and reference.ndim == 3:
         reference, match = luma(reference), luma(match)
     bits = (width * height - 1) // (1 if form == "plain" else 2)
     n = search.denominator
@@ -139,7 +147,7 @@ def gradient_difference(
     match,
     search,
     *,
-    share=0.89,
+    alpha=0.89,
     truncation=7.0,
     gradient_truncation=2.0,
     interpolation="cubic",
@@ -151,11 +159,11 @@ def gradient_difference(
 
     def cost(y, x, i):
         gradient = abs(slope(left[y], x, 1, channels) - slope(right[y], i, n, channels))
-        return (1 - share) * min(float(colour(y, x, i)), truncation) + share * min(
+        return (1 - alpha) * min(float(colour(y, x, i)), truncation) + alpha * min(
             float(gradient), gradient_truncation
         )
 
-    outside = (1 - share) * min(truncation, 255) + share * min(gradient_truncation, 255)
+    outside = (1 - alpha) * min(truncation, 255) + alpha * min(gradient_truncation, 255)
     return over_cells(reference, match, search, outside, cost), outside
 
 
@@ -164,30 +172,36 @@ def ad_census(
     match,
     search,
     *,
-    difference_scale=10.0,
-    census_scale=30.0,
+    lambda_ad=10.0,
+    lambda_census=30.0,
     width=9,
     height=7,
-    grey="mean",
-    difference_weight=1.0,
+    grey_conversion="mean",
+    ad_weight=1.0,
     census_weight=1.0,
-    steps=None,
+    quantization=None,
     interpolation="cubic",
 ):
     """Costs, not rounded, and the cost of cells out of view."""
     colour = colour_difference(reference, match, search.denominator, interpolation == "cubic")
     bits, _ = census(
-        reference, match, search, width=width, height=height, grey=grey, interpolation=interpolation
+        reference,
+        match,
+        search,
+        width=width,
+        height=height,
+        grey_conversion=grey_conversion,
+        interpolation=interpolation,
     )
-    unit = steps or 1
+    unit = quantization or 1
 
     def cost(y, x, i):
-        return difference_weight * (1 - math.exp(-float(colour(y, x, i)) / difference_scale))
+        return ad_weight * (1 - math.exp(-float(colour(y, x, i)) / lambda_ad))
 
     result = over_cells(reference, match, search, 0, cost) + census_weight * (
-        1 - np.exp(-bits / census_scale)
+        1 - np.exp(-bits / lambda_census)
     )
-    columns, half = reference.shape[1], (difference_weight + census_weight) / 2
-    outside = unit * half if steps is None else round(unit * half)
+    columns, half = reference.shape[1], (ad_weight + census_weight) / 2
+    outside = unit * half if quantization is None else round(unit * half)
     result[:, ~naive.inside(columns, search)] = outside / unit
     return unit * result, outside

@@ -49,14 +49,14 @@ def test_values_that_cannot_stand_together(slot, name, parameters, said):
 @pytest.mark.parametrize(
     ("slot", "name", "parameters", "said"),
     [
-        ("matcher", "opencv_sgbm", {"size": 8}, "size: 8 is not odd"),
-        ("matcher", "opencv_bm", {"size": 8}, "size: 8 is not odd"),
-        ("matcher", "opencv_bm", {"filter_size": 8}, "filter_size: 8 is not odd"),
+        ("matcher", "opencv_sgbm", {"block_size": 8}, "block_size: 8 is not odd"),
+        ("matcher", "opencv_bm", {"block_size": 8}, "block_size: 8 is not odd"),
+        ("matcher", "opencv_bm", {"pre_filter_size": 8}, "pre_filter_size: 8 is not odd"),
         (
             "matching_cost",
             "ad_census",
-            {"steps": 30000, "census_weight": 1.2},
-            "steps: 30000 times the weights, 2.2, is above",
+            {"quantization": 30000, "census_weight": 1.2},
+            "quantization: 30000 times the weights, 2.2, is above",
         ),
     ],
 )

@@ -148,7 +148,7 @@ PARAMETERS = {
     "minimum_spanning_tree": {"sigma": 5.0},
     # Windows as large as the bands would see two disparities.
     "patch_match": {"size": 7, "iterations": 8, "gamma": 100.0},
-    "opencv_bm": {"size": 9},
+    "opencv_bm": {"block_size": 9},
     "pyramid": {"octaves": 2},
     "tiles": {"tile_size": 32, "overlap": 12, "reduction": 2},
 }
@@ -189,7 +189,7 @@ def pipeline_with(stage, files):
         steps["smoothness"] = ["potts"]
     elif stage.name == "plane_paths":
         # The default penalties fit these costs.
-        steps["matching_cost"] = [step("ad_census", steps=100)]
+        steps["matching_cost"] = [step("ad_census", quantization=100)]
         steps["aggregation"] = [step("box", size=5)]
     elif stage.name == "learned":
         steps["confidence"] = [*MEASURES]
@@ -307,7 +307,7 @@ def assert_refused(pipeline, pair):
 def test_planes_are_found_in_ranges_narrower_than_a_pixel(minimum, spacing, direction):
     search = SearchRange(minimum, minimum + spacing, spacing, direction)
     # Two levels distinguish less than seven, so the window is larger.
-    pipeline = Pipeline([step("ad_census", steps=100), step("box", size=7), "plane_paths"])
+    pipeline = Pipeline([step("ad_census", quantization=100), step("box", size=7), "plane_paths"])
     for disparity in (search.minimum, search.maximum):
         textured = textured_pair(search, [disparity], band=32)
         estimate = pipeline.estimate(textured.pair)

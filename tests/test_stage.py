@@ -182,7 +182,7 @@ def test_steps_are_equal_when_stage_and_parameters_are():
 
 
 def test_step_pickles():
-    bound = step(absolute_difference, truncation=20, interval=True)
+    bound = step(absolute_difference, truncation=20, birchfield_tomasi=True)
     copy = pickle.loads(pickle.dumps(bound))
     assert copy == bound
     assert copy.parameters == bound.parameters

@@ -140,7 +140,7 @@ class Stage:
         Examples
         --------
         >>> from stereo_framework.matching_cost import absolute_difference
-        >>> of(absolute_difference).unit("truncation"), of(absolute_difference).unit("interval")
+        >>> of(absolute_difference).unit("truncation"), of(absolute_difference).unit("birchfield_tomasi")
         ('grey levels', '')
         """
         return unit(self.parameters[parameter].annotation)

@@ -12,22 +12,8 @@ from stereo_framework.core.stage import Disparity, Image, ParameterError, Search
 SIXTEENTHS = 16
 """Units of a pixel in OpenCV's maps; it searches a multiple of as many disparities."""
 
-NAMES = {
-    "minDisparity": "search.minimum",
-    "numDisparities": "search.maximum",
-    "blockSize": "size",
-    "P1": "p1",
-    "P2": "p2",
-    "disp12MaxDiff": "tolerance",
-    "preFilterType": "filter",
-    "preFilterSize": "filter_size",
-    "preFilterCap": "filter_cap",
-    "textureThreshold": "texture",
-    "uniquenessRatio": "uniqueness",
-    "speckleWindowSize": "speckle_size",
-    "speckleRange": "speckle_range",
-}
-"""What parameters are called here, by their names in OpenCV."""
+SEARCH_NAMES = {"minDisparity": "search.minimum", "numDisparities": "search.maximum"}
+"""Keys of scripts that take the place of OpenCV's parameters of the search range."""
 
 
 def check_odd(parameter: str, value: int) -> None:
@@ -41,8 +27,8 @@ def compute(
     pair: tuple[Image, Image],
     search: SearchRange,
     mask: SearchMask | None,
-    size: int,
-    tolerance: int | None,
+    block_size: int,
+    disp12_max_diff: int | None,
     settings: Mapping[str, int],
     *,
     margin: int = 0,
@@ -59,9 +45,9 @@ def compute(
     pair : two ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
     search : SearchRange
     mask : SearchMask or None
-    size : int
+    block_size : int
         Side in pixels of the windows that are matched; OpenCV refuses images smaller than half a window.
-    tolerance : int or None
+    disp12_max_diff : int or None
         Largest accepted difference in pixels to the other frame's map; None: so large that every disparity passes.
     settings : mapping of str to int
         What else is set, by OpenCV's names.
@@ -86,13 +72,13 @@ def compute(
     searched = {
         "MinDisparity": least,
         "NumDisparities": levels,
-        "Disp12MaxDiff": levels if tolerance is None else tolerance,
+        "Disp12MaxDiff": levels if disp12_max_diff is None else disp12_max_diff,
     }
-    for name, value in {"BlockSize": size, **searched, **settings}.items():
+    for name, value in {"BlockSize": block_size, **searched, **settings}.items():
         getattr(matcher, f"set{name}")(value)
     before, after = (
         max(least + levels, 0) + margin,
-        max(-least, size // 2 + 1 - columns, 0) + margin,
+        max(-least, block_size // 2 + 1 - columns, 0) + margin,
     )
     left, right = (
         cv2.copyMakeBorder(image, margin, margin, before, after, cv2.BORDER_REPLICATE)

@@ -38,19 +38,19 @@ def opencv_bm(
     search: SearchRange,
     mask: SearchMask | None = None,
     *,
-    size: Annotated[Odd, Unit("pixels")] = 21,
-    filter: Literal["sobel", "normalized"] = "sobel",
-    filter_size: Annotated[Odd, Unit("pixels")] = 9,
-    filter_cap: Annotated[int, Ge(1), Le(63), Unit("grey levels")] = 31,
-    texture: Annotated[NonNegativeInt, Unit("grey levels")] = 10,
-    uniqueness: Annotated[NonNegativeInt, Unit("percent")] = 15,
-    tolerance: Annotated[NonNegativeInt, Unit("pixels")] | None = None,
-    speckle_size: Annotated[NonNegativeInt, Unit("pixels")] = 0,
+    block_size: Annotated[Odd, Unit("pixels")] = 21,
+    pre_filter_type: Literal["sobel", "normalized"] = "sobel",
+    pre_filter_size: Annotated[Odd, Unit("pixels")] = 9,
+    pre_filter_cap: Annotated[int, Ge(1), Le(63), Unit("grey levels")] = 31,
+    texture_threshold: Annotated[NonNegativeInt, Unit("grey levels")] = 10,
+    uniqueness_ratio: Annotated[NonNegativeInt, Unit("percent")] = 15,
+    disp12_max_diff: Annotated[NonNegativeInt, Unit("pixels")] | None = None,
+    speckle_window_size: Annotated[NonNegativeInt, Unit("pixels")] = 0,
     speckle_range: Annotated[Positive, Unit("pixels")] = 1.0,
 ) -> Disparity:
     """Match with OpenCV's StereoBM: the sum of absolute differences over square windows of filtered grey images.
 
-    The defaults are OpenCV's.
+    The parameters have OpenCV's names, in snake case, and OpenCV's defaults.
 
     Parameters
     ----------
@@ -62,21 +62,22 @@ def opencv_bm(
         refuse steps below a pixel, because estimates are seldom as accurate as half of such a step.
     mask : SearchMask, optional
         OpenCV knows none: what it finds in closed cells counts as no estimate.
-    size : int
+    block_size : int
         Side in pixels of the windows that are matched; odd, 5 to 255.
-    filter : str
-        What is matched. "sobel": horizontal derivatives; "normalized": intensities less their mean over a window.
-    filter_size : int
+    pre_filter_type : str
+        Filter whose result is matched. "sobel": horizontal derivatives; "normalized":
+        intensities less their mean over a window.
+    pre_filter_size : int
         Side in pixels of the window whose mean "normalized" subtracts; odd, 5 to 255. The other filter does not use it.
-    filter_cap : int
-        Where filtered intensities are cut off, in grey levels; 1 to 63.
-    texture : int
+    pre_filter_cap : int
+        Magnitude, in grey levels, at which filtered intensities are cut off; 1 to 63.
+    texture_threshold : int
         Smallest sum of the magnitudes of filtered intensities, in grey levels, over a window that is still matched.
-    uniqueness : int
+    uniqueness_ratio : int
         Percent by which the best sum must undercut all that lie more than a pixel away.
-    tolerance : int or None
+    disp12_max_diff : int or None
         Largest accepted difference in pixels to the other frame's map; null: no such check.
-    speckle_size : int
+    speckle_window_size : int
         Regions of one surface with no more pixels than this are taken out; 0: none.
     speckle_range : float
         Largest difference in pixels, to a sixteenth, between neighbours of one surface.
@@ -97,17 +98,17 @@ def opencv_bm(
     OpenCV leaves out half a window all around and as many columns at the border as there are disparities; here the images are extended by that many copies
     of their outermost pixels.
     """
-    check_odd("opencv_bm.size", size)
-    check_odd("opencv_bm.filter_size", filter_size)
+    check_odd("opencv_bm.block_size", block_size)
+    check_odd("opencv_bm.pre_filter_size", pre_filter_size)
     costs = {
-        "PreFilterType": _FILTERS[filter],
-        "PreFilterSize": filter_size,
-        "PreFilterCap": filter_cap,
+        "PreFilterType": _FILTERS[pre_filter_type],
+        "PreFilterSize": pre_filter_size,
+        "PreFilterCap": pre_filter_cap,
     }
     checks = {
-        "TextureThreshold": texture,
-        "UniquenessRatio": uniqueness,
-        "SpeckleWindowSize": speckle_size,
+        "TextureThreshold": texture_threshold,
+        "UniquenessRatio": uniqueness_ratio,
+        "SpeckleWindowSize": speckle_window_size,
     }
     checks["SpeckleRange"] = round(SIXTEENTHS * speckle_range)
     return compute(
@@ -115,9 +116,9 @@ def opencv_bm(
         (reference, match),
         search,
         mask,
-        size,
-        tolerance,
+        block_size,
+        disp12_max_diff,
         costs | checks,
-        margin=size,
+        margin=block_size,
         grey=True,
     )

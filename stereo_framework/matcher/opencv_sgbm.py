@@ -39,16 +39,18 @@ def opencv_sgbm(
     mask: SearchMask | None = None,
     *,
     mode: Literal["sgbm", "hh", "3way", "hh4"] = "sgbm",
-    size: Annotated[PositiveInt, Unit("pixels")] = 3,
+    block_size: Annotated[PositiveInt, Unit("pixels")] = 3,
     p1: Annotated[PositiveInt, Unit("units of the matching cost")] = 72,
     p2: Annotated[PositiveInt, Unit("units of the matching cost")] = 288,
-    tolerance: Annotated[PositiveInt, Unit("pixels")] | None = 1,
-    filter_cap: Annotated[int, Ge(15), Le(127), Unit("grey levels")] = 63,
-    uniqueness: Annotated[NonNegativeInt, Unit("percent")] = 10,
-    speckle_size: Annotated[NonNegativeInt, Unit("pixels")] = 100,
+    disp12_max_diff: Annotated[PositiveInt, Unit("pixels")] | None = 1,
+    pre_filter_cap: Annotated[int, Ge(15), Le(127), Unit("grey levels")] = 63,
+    uniqueness_ratio: Annotated[NonNegativeInt, Unit("percent")] = 10,
+    speckle_window_size: Annotated[NonNegativeInt, Unit("pixels")] = 100,
     speckle_range: Annotated[PositiveInt, Unit("pixels")] = 1,
 ) -> Disparity:
     """Match with OpenCV's StereoSGBM.
+
+    The parameters have OpenCV's names, in snake case.
 
     Parameters
     ----------
@@ -63,18 +65,19 @@ def opencv_sgbm(
     mode : str
         The paths along which costs are summed up. "sgbm": five, in one pass over the image; "hh": eight, in two passes; "3way": three, in one pass, the
         fastest; "hh4": four, in two passes.
-    size : int
+    block_size : int
         Side in pixels of the windows that are matched; odd.
     p1, p2 : int
         Penalties, in units of the matching cost, for neighbours whose disparities differ by one pixel and by more. The defaults are 8 and 32
         times the 9 pixels of a window; OpenCV's examples multiply by the channels too. A large change counts as at least 1 more than a small one.
-    tolerance : int or None
+    disp12_max_diff : int or None
         Largest accepted difference in pixels to the other frame's map; null: no such check.
-    filter_cap : int
-        Where horizontal derivatives, which are matched, are cut off, in grey levels; even values count as 1 more.
-    uniqueness : int
+    pre_filter_cap : int
+        Magnitude, in grey levels, at which horizontal derivatives, which are matched, are cut
+        off; even values count as 1 more.
+    uniqueness_ratio : int
         Percent by which the best cost must undercut all that lie more than a pixel away.
-    speckle_size : int
+    speckle_window_size : int
         Regions of one surface with no more pixels than this are taken out; 0: none.
     speckle_range : int
         Largest difference in pixels between neighbours of one surface.
@@ -96,13 +99,19 @@ def opencv_sgbm(
     a tolerance as large as the range, which rejects nothing. It leaves out as many columns at the border as there are disparities; here the images
     are extended by that many copies of their outermost columns, as those of a cost volume are.
     """
-    check_odd("opencv_sgbm.size", size)
-    costs = {"P1": p1, "P2": p2, "PreFilterCap": filter_cap, "Mode": _MODES[mode]}
+    check_odd("opencv_sgbm.block_size", block_size)
+    costs = {"P1": p1, "P2": p2, "PreFilterCap": pre_filter_cap, "Mode": _MODES[mode]}
     checks = {
-        "UniquenessRatio": uniqueness,
-        "SpeckleWindowSize": speckle_size,
+        "UniquenessRatio": uniqueness_ratio,
+        "SpeckleWindowSize": speckle_window_size,
         "SpeckleRange": speckle_range,
     }
     return compute(
-        cv2.StereoSGBM.create(), (reference, match), search, mask, size, tolerance, costs | checks
+        cv2.StereoSGBM.create(),
+        (reference, match),
+        search,
+        mask,
+        block_size,
+        disp12_max_diff,
+        costs | checks,
     )

@@ -37,9 +37,9 @@ def patch_match(
     size: Annotated[PositiveInt, Unit("pixels")] = 35,
     iterations: PositiveInt = 3,
     gamma: Annotated[Positive, Unit("grey levels")] = 10.0,
-    balance: Fraction01 = 0.9,
+    alpha: Fraction01 = 0.9,
     colour_truncation: Annotated[Positive, Unit("grey levels")] = 10.0,
-    slope_truncation: Annotated[Positive, Unit("grey levels")] = 2.0,
+    gradient_truncation: Annotated[Positive, Unit("grey levels")] = 2.0,
     tolerance: Annotated[NonNegative, Unit("pixels")] | None = 1.0,
     seed: NonNegativeInt = 0,
 ) -> Views:
@@ -59,12 +59,15 @@ def patch_match(
         How often planes spread over both views; every other time from the last pixel to the first.
     gamma : float
         Difference of two colours, in grey levels summed over the channels, at which a pixel of the window weighs 1/e of its centre.
-    balance : float
-        Share of the difference of slopes in the cost; the rest is that of the colours.
+    alpha : float
+        Share of the difference of gradients in the cost, 0..1; the rest is the share of the
+        difference of colours. The paper's symbol.
     colour_truncation : float
-        Largest difference of two colours that counts, in grey levels summed over the channels.
-    slope_truncation : float
-        Largest difference of two slopes that counts, in grey levels a pixel.
+        Largest difference of two colours that counts, in grey levels summed over the
+        channels: tau_col of the paper.
+    gradient_truncation : float
+        Largest difference of two gradients that counts, in grey levels per pixel: tau_grad
+        of the paper.
     tolerance : float, optional
         Largest difference between the views' disparities, in pixels, at which both are kept; elsewhere the lower of the two nearest planes kept to the
         left and right is continued. null: no check and no filling.
@@ -84,13 +87,13 @@ def patch_match(
 
     Notes
     -----
-    Bleyer, Rhemann & Rother 2011: of q in the window of p ``w(p, q) ((1 - balance) min(|I_q - J_q'|, colour_truncation) + balance min(|slope
-    difference|, slope_truncation))`` is summed up, where ``w = exp(-|I_p - I_q| / gamma)`` and q' the place in the other view that the plane leads to, between
+    Bleyer, Rhemann & Rother 2011: of q in the window of p ``w(p, q) ((1 - alpha) min(|I_q - J_q'|, colour_truncation)
+    + alpha min(|gradient difference|, gradient_truncation))`` is summed up, where ``w = exp(-|I_p - I_q| / gamma)`` and q' the place in the other view that the plane leads to, between
     two pixels by linear interpolation. Planes start at random, are tried by the neighbours to the left and above (the right and below in every other
     iteration) and by the pixels of the other view that meet them, and are changed at random by less and less: by half the range and more than a tenth
     of a pixel.
 
-    What the paper leaves open: a slope is half the difference of the two neighbours in the row, of grey values 0.299 R + 0.587 G + 0.114 B. Beyond
+    What the paper leaves open: a gradient is half the difference of the two neighbours in the row, of grey values 0.299 R + 0.587 G + 0.114 B. Beyond
     the other image its outermost pixels repeat, but a pixel that is compared with them costs at least half of the maximum; one that is
     compared with a masked pixel costs the maximum.
 
@@ -100,7 +103,7 @@ def patch_match(
     shape = reference.shape[:2]
     mask = mask or SearchMask()
     by = Costs(
-        *map(np.float32, (1 - balance, balance, colour_truncation, slope_truncation, 1 / gamma))
+        *map(np.float32, (1 - alpha, alpha, colour_truncation, gradient_truncation, 1 / gamma))
     )
     own, other = _pixels(reference), _pixels(match)
     sides = []

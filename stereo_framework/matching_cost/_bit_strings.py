@@ -37,7 +37,7 @@ def bit_strings(
     width: int,
     height: int,
     form: Form,
-    grey: Grey,
+    grey_conversion: Grey,
     interpolation: Interpolation,
 ) -> tuple[Strings, Strings]:
     """The bit strings of the windows around each pixel of the reference image, and around each position of the match image that levels meet.
@@ -52,7 +52,7 @@ def bit_strings(
         Of the windows in pixels, odd.
     form : {"plain", "centre_symmetric"}
         Whether a pixel of the window is compared with its centre or with its mirror image about that.
-    grey : {"mean", "luma"}
+    grey_conversion : {"mean", "luma"}
         Whether the channels of a colour are added, or weighted as in `_luma`.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between its pixels.
@@ -64,8 +64,8 @@ def bit_strings(
     """
     # At whole pixels nothing is interpolated: both views of a pair share their strings.
     cubic = interpolation == "cubic" or search.denominator == 1
-    own = _strings(reference, width, height, form, grey, 1, True)
-    return own, _strings(match, width, height, form, grey, search.denominator, cubic)
+    own = _strings(reference, width, height, form, grey_conversion, 1, True)
+    return own, _strings(match, width, height, form, grey_conversion, search.denominator, cubic)
 
 
 @functools.cache
@@ -98,9 +98,15 @@ def _luma(image: Image) -> Image:
 
 @per_image
 def _strings(
-    image: Image, width: int, height: int, form: Form, grey: Grey, denominator: int, cubic: bool
+    image: Image,
+    width: int,
+    height: int,
+    form: Form,
+    grey_conversion: Grey,
+    denominator: int,
+    cubic: bool,
 ) -> Strings:
-    if grey == "luma" and image.ndim == 3:
+    if grey_conversion == "luma" and image.ndim == 3:
         image = _luma(image)
     # A type that holds the sum of the channels and is no wider than it must be.
     grey_type = np.int16 if image.dtype == np.uint8 else np.float32

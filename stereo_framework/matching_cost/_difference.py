@@ -19,7 +19,7 @@ from stereo_framework.matching_cost._sampling import (
     samples_of,
 )
 
-Interval = bool | Literal["symmetric"]
+BirchfieldTomasi = bool | Literal["symmetric"]
 Two = tuple[float, float]
 _HUGE_PAGE = 2**21 // 4
 """Costs in a huge page."""
@@ -34,7 +34,7 @@ def difference_volume(
     *,
     squared: bool,
     truncation: float | None,
-    interval: Interval,
+    birchfield_tomasi: BirchfieldTomasi,
     interpolation: Interpolation,
 ) -> CostVolume:
     """The volume of absolute or squared differences; parameters as in the public functions, `truncation` in grey levels."""
@@ -46,16 +46,20 @@ def difference_volume(
     outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = _empty(rows, columns, search.levels)
     view = geometry(columns, search)
-    whole, symmetric, n = reference.dtype == np.uint8, interval == "symmetric", search.denominator
+    whole, symmetric, n = (
+        reference.dtype == np.uint8,
+        birchfield_tomasi == "symmetric",
+        search.denominator,
+    )
     left, limits = floats_of(reference), (cutoff, outside)
 
     def run(start: int, stop: int) -> None:
         own, out = left[start:stop], costs[start:stop]
         samples = samples_of(match[start:stop], n, interpolation == "cubic")
-        bounds = bounds_of(samples, whole, not symmetric) if interval else (samples,)
+        bounds = bounds_of(samples, whole, not symmetric) if birchfield_tomasi else (samples,)
         lines = [arranged(bound, view) for bound in bounds]
         if not symmetric:
-            _kernel(own, lines[0], lines[-1], view, limits, squared, bool(interval), out)
+            _kernel(own, lines[0], lines[-1], view, limits, squared, bool(birchfield_tomasi), out)
             return
         lines.append(arranged(samples, view))
         samples = samples_of(reference[start:stop], n, interpolation == "cubic")
@@ -90,17 +94,17 @@ def _kernel(
     view: Geometry,
     limits: Two,
     squared: bool,
-    interval: bool,
+    birchfield_tomasi: bool,
     costs: Costs,
 ) -> None:
     """Differences of the rows of an image ``(rows, columns, channels)`` to lines of the match image, points or intervals."""
     cutoff, outside = limits
     for y in range(left.shape[0]):
-        if interval and left.shape[2] == 3:
+        if birchfield_tomasi and left.shape[2] == 3:
             _colour_row_to_intervals(
                 left[y], low[y], high[y], view.origins, cutoff, squared, costs[y]
             )
-        elif interval:
+        elif birchfield_tomasi:
             _grey_row(left[y], low[y], high[y], view.origins, cutoff, squared, costs[y])
         else:
             difference_row(left[y], low[y], view.origins, cutoff, squared, costs[y])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from stereo_framework.core.stage import CostVolume, Image, Positive, SearchRange, Unit, stage
-from stereo_framework.matching_cost._difference import Interval, difference_volume
+from stereo_framework.matching_cost._difference import BirchfieldTomasi, difference_volume
 from stereo_framework.matching_cost._sampling import Interpolation
 
 
@@ -16,7 +16,7 @@ def absolute_difference(
     search: SearchRange,
     *,
     truncation: Annotated[Positive, Unit("grey levels")] | None = None,
-    interval: Interval = False,
+    birchfield_tomasi: BirchfieldTomasi = False,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """Absolute difference (AD) of each reference pixel and its candidates in the match image, summed over channels.
@@ -29,10 +29,11 @@ def absolute_difference(
         Disparities to try, in pixels.
     truncation : float, optional
         Largest cost in grey levels, applied to the sum over the channels; null = none.
-    interval : bool or "symmetric"
-        Birchfield & Tomasi's measure: the distance of the reference pixel to the interval that the match image takes on
-        within half a step; insensitive to sampling. symmetric: in each channel that distance, or the distance of the match pixel to the
-        reference image's interval, whichever is smaller.
+    birchfield_tomasi : bool or "symmetric"
+        Whether the cost is Birchfield & Tomasi's measure, which is insensitive to sampling:
+        the distance of the reference pixel to the interval of the values of the match image
+        within half a step. symmetric: in each channel that distance, or the distance of the
+        match pixel to the interval of the reference image, whichever is smaller.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -51,7 +52,7 @@ def absolute_difference(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 4.1. With ``interval=True`` the reference pixel stays a point (the paper's
+    Scharstein & Szeliski 2002, section 4.1. With ``birchfield_tomasi=True`` the reference pixel stays a point (the paper's
     experiments use Birchfield & Tomasi 1998 in this form), and the halves of integer images are rounded up. With "symmetric" they are
     rounded down, as in the energies of Szeliski et al. 2008.
 
@@ -68,6 +69,6 @@ def absolute_difference(
         search,
         squared=False,
         truncation=truncation,
-        interval=interval,
+        birchfield_tomasi=birchfield_tomasi,
         interpolation=interpolation,
     )

@@ -67,19 +67,21 @@ def ad_census(
     search: SearchRange,
     auxiliary: Mapping[str, View] | None = None,
     *,
-    difference_scale: Annotated[Positive, Unit("grey levels")] = 10.0,
-    census_scale: Annotated[Positive, Unit("bits")] = 30.0,
+    lambda_ad: Annotated[Positive, Unit("grey levels")] = 10.0,
+    lambda_census: Annotated[Positive, Unit("bits")] = 30.0,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
-    grey: Grey = "mean",
-    difference_weight: Positive = 1.0,
+    grey_conversion: Grey = "mean",
+    ad_weight: Positive = 1.0,
     census_weight: Positive = 1.0,
     residual: Annotated[Positive, Unit("grey levels")] | None = None,
     initial: str | None = None,
-    steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
+    quantization: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
-    """Absolute difference of colours and number of different census bits, each brought to 0..1 by ``1 - exp(-cost / scale)``, weighted and added.
+    """Add the absolute difference of colours and the number of different census bits.
+
+    Both costs are saturated first: ``1 - exp(-cost / lambda)`` is between 0 and 1.
 
     Parameters
     ----------
@@ -89,51 +91,54 @@ def ad_census(
         Disparities to try, in pixels.
     auxiliary : mapping of str to View, optional
         For `residual`: the initial map is one of them.
-    difference_scale : float
-        Absolute difference in grey levels, mean over the channels, at which its part is 1 - 1/e.
-    census_scale : float
-        Number of different bits at which the census part is 1 - 1/e.
+    lambda_ad : float
+        Absolute difference, in grey levels and averaged over the channels, at which its part
+        of the cost is 1 - 1/e: lambda_AD of the paper.
+    lambda_census : float
+        Number of different bits at which the census part of the cost is 1 - 1/e:
+        lambda_Census of the paper.
     width, height : int
         Of the census windows in pixels.
-    grey : {"mean", "luma"}
-        What census bits compare in colour images, as in `census`.
-    difference_weight, census_weight : float
-        Factors of the two parts.
+    grey_conversion : {"mean", "luma"}
+        Conversion of colours to the grey values that census bits compare, as in `census`.
+    ad_weight, census_weight : float
+        Factors of the two parts; both are 1 in the paper.
     residual : float, optional
         In grey levels: where the light of the pixels that the initial map has matched differs by more than this, around a pixel or in the median of all, differences
         count less and census bits more; null: everywhere alike.
     initial : str, optional
         Name of the auxiliary method whose map is the initial map; null: the only one.
-    steps : int, optional
-        With it costs are whole numbers of 1/steps, as integer stages take them; null = float32.
+    quantization : int, optional
+        Number of parts of 1 of which costs are whole multiples, as integer stages take them;
+        null = float32.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
     Returns
     -------
     CostVolume
-        (rows, columns, levels); lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that many steps, as uint8 where
-        they are up to 255 and uint16 where they are more. Cells out of view cost half of the most.
+        (rows, columns, levels); lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that sum times
+        `quantization`, as uint8 where this is up to 255 and uint16 where it is more. Cells out of view cost half of the most.
 
     Raises
     ------
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A scale, weight or residual that is not above 0, a residual without auxiliary methods, no auxiliary method of the name, a window that is not of 3, 5, ... 15 pixels, steps that are not 100 to 32767, or so many that
-        the largest cost exceeds 65535.
+        `lambda_ad`, `lambda_census`, a weight or `residual` is not above 0, a residual without auxiliary methods, no auxiliary method of the name, a window that is not of 3, 5, ... 15 pixels,
+        `quantization` is not 100 to 32767, or is so large that the largest cost exceeds 65535.
 
     Notes
     -----
     Mei et al. 2011, section 3.1. The census part is that of `census` in its plain form, of grey images. The worst cost is a poor one for cells
-    out of view, since few others come near it: it wrecks the border that the match image does not show. With 4000 steps the winners
-    on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, 127 steps,
+    out of view, since few others come near it: it wrecks the border that the match image does not show. With a quantization of 4000 the winners
+    on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, a quantization of 127,
     keeps 98 % and 99.8 %.
 
     That differences give way to census bits where right matches differ much, by shadows, highlights or noise that `radiometric_field` cannot take away, is ours. Their
     weight is multiplied by min((r / l)^4, (r / m)^2, 1) with the residual r. The median m is that of absolute differences of matched pixels, means over the
     channels. The local l is the Gaussian average (12 pixels) of the absolute values of Gaussian averages (4 pixels) of signed differences, cut off at 60. Then both
-    weights are divided by their sum and multiplied by that of `difference_weight` and `census_weight`.
+    weights are divided by their sum and multiplied by that of `ad_weight` and `census_weight`.
 
     Examples
     --------
@@ -143,40 +148,46 @@ def ad_census(
     array([[0.632, 1.   ],
            [0.632, 0.632],
            [0.632, 0.632]], dtype=float32)
-    >>> ad_census(left, right, SearchRange(0, 1), steps=1000).costs[0].tolist()
+    >>> ad_census(left, right, SearchRange(0, 1), quantization=1000).costs[0].tolist()
     [[632, 1000], [632, 632], [632, 632]]
     """
     if residual is not None and not auxiliary:
         raise ParameterError(
             "ad_census.residual: needs an initial map, and the method names no auxiliary methods"
         )
-    unit, most = 1 if steps is None else steps, difference_weight + census_weight
-    if steps is not None and most * steps > _MOST:
+    unit, most = 1 if quantization is None else quantization, ad_weight + census_weight
+    if quantization is not None and most * quantization > _MOST:
         raise ParameterError(
-            f"ad_census.steps: {steps} times the weights, {most:g}, is above {_MOST}"
+            f"ad_census.quantization: {quantization} times the weights, {most:g}, is above {_MOST}"
         )
     rows, columns = reference.shape[:2]
     weights = np.empty((rows, columns, 2), np.float32)
-    weights[:] = difference_weight, census_weight
+    weights[:] = ad_weight, census_weight
     if residual is not None and auxiliary:
-        kept = difference_weight * _kept(
+        kept = ad_weight * _kept(
             reference, match, search, one_of("ad_census.initial", auxiliary, initial), residual
         )
         # What differences lose census gains, so that costs as a whole weigh the same everywhere.
         weights[..., 0] = most * kept / (kept + census_weight)
         weights[..., 1] = most - weights[..., 0]
     left_strings, right_strings = bit_strings(
-        reference, match, search, width, height, "plain", grey, interpolation
+        reference, match, search, width, height, "plain", grey_conversion, interpolation
     )
     left, view = floats_of(reference), geometry(columns, search)
     saturation = _Saturation(
-        np.float32(1 / (difference_scale * left.shape[2])),
-        np.float32(1 / census_scale),
+        np.float32(1 / (lambda_ad * left.shape[2])),
+        np.float32(1 / lambda_census),
         np.float32(unit),
-        np.float32(0 if steps is None else 0.5),
+        np.float32(0 if quantization is None else 0.5),
     )
-    dtype: Any = np.float32 if steps is None else np.uint8 if most * steps <= 255 else np.uint16
-    outside = most * unit / 2 if steps is None else round(most * unit / 2)
+    dtype: Any = (
+        np.float32
+        if quantization is None
+        else np.uint8
+        if most * quantization <= 255
+        else np.uint16
+    )
+    outside = most * unit / 2 if quantization is None else round(most * unit / 2)
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
@@ -188,7 +199,9 @@ def ad_census(
             arranged(right_strings[:, start:stop].swapaxes(0, 1), view),
         )
         found = (
-            costs[start:stop] if steps is None else np.empty(costs[start:stop].shape, np.float32)
+            costs[start:stop]
+            if quantization is None
+            else np.empty(costs[start:stop].shape, np.float32)
         )
         _kernel(
             left[start:stop],
@@ -200,7 +213,7 @@ def ad_census(
             np.float32(outside),
             found,
         )
-        if steps is not None:
+        if quantization is not None:
             costs[start:stop] = found
 
     over_bands(run, rows, costs.size)
@@ -274,11 +287,11 @@ def _row(
     _saturate(differences.reshape(-1), bits.reshape(-1), saturation, same.reshape(-1))
     unit, rounding = saturation.unit, saturation.rounding
     for x in range(costs.shape[0]):
-        difference_weight, bit_weight = weights[x, 0], weights[x, 1]
-        most = difference_weight + bit_weight
+        ad_weight, bit_weight = weights[x, 0], weights[x, 1]
+        most = ad_weight + bit_weight
         for i in range(costs.shape[1]):
             costs[x, i] = (
-                most - (difference_weight * differences[x, i] + bit_weight * same[x, i])
+                most - (ad_weight * differences[x, i] + bit_weight * same[x, i])
             ) * unit + rounding
 
 

@@ -35,7 +35,7 @@ def census(
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
     form: Form = "plain",
-    grey: Grey = "mean",
+    grey_conversion: Grey = "mean",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """How many bits differ between the census strings of the windows around a pixel and its candidates in the match image.
@@ -53,7 +53,7 @@ def census(
         Of the windows in pixels.
     form : {"plain", "centre_symmetric"}
         What a pixel is compared with: the window's centre, or its own mirror image about the centre, which halves the string.
-    grey : {"mean", "luma"}
+    grey_conversion : {"mean", "luma"}
         What bits compare in colour images: the mean of R, G and B, not rounded, or 0.299 R + 0.587 G + 0.114 B, of uint8 images rounded to whole grey
         levels. Rounding hides noise, and blue, the noisiest channel of photographs, counts least.
     interpolation : {"linear", "cubic"}
@@ -70,7 +70,7 @@ def census(
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A window that is not of 3, 5, ... 15 pixels, another form or grey.
+        A window that is not of 3, 5, ... 15 pixels, another form or grey conversion.
 
     Notes
     -----
@@ -89,7 +89,9 @@ def census(
     """
     rows, columns = reference.shape[:2]
     outside = (width * height - 1) // (2 if form == "plain" else 4)
-    left, right = bit_strings(reference, match, search, width, height, form, grey, interpolation)
+    left, right = bit_strings(
+        reference, match, search, width, height, form, grey_conversion, interpolation
+    )
     view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 

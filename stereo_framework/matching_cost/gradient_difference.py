@@ -36,7 +36,7 @@ def gradient_difference(
     match: Image,
     search: SearchRange,
     *,
-    share: Fraction01 = 0.89,
+    alpha: Fraction01 = 0.89,
     truncation: Annotated[Positive, Unit("grey levels")] = 7.0,
     gradient_truncation: Annotated[Positive, Unit("grey levels per pixel")] = 2.0,
     interpolation: Interpolation = "cubic",
@@ -49,8 +49,9 @@ def gradient_difference(
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
     search : SearchRange
         Disparities to try, in pixels.
-    share : float
-        Share of the gradients in the cost, 0 to 1, the rest being that of the colours.
+    alpha : float
+        Share of the difference of gradients in the cost, 0..1; the rest is the share of the
+        difference of colours. The paper's symbol.
     truncation : float
         Largest difference of colours in grey levels, applied to the mean over the channels.
     gradient_truncation : float
@@ -62,18 +63,18 @@ def gradient_difference(
     -------
     CostVolume
         Grey levels, float32 (rows, columns, levels); lower is better. Cells out of view cost the most,
-        ``(1 - share) * truncation + share * gradient_truncation`` with truncations of 255 at most.
+        ``(1 - alpha) * truncation + alpha * gradient_truncation`` with truncations of 255 at most.
 
     Raises
     ------
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        A truncation that is not above 0, a share that is not within 0..1.
+        A truncation is not above 0, or `alpha` is not within 0..1.
 
     Notes
     -----
-    Rhemann et al. 2011, section 3.1: ``(1 - a) min(|I - J|, t1) + a min(|dI/dx - dJ/dx|, t2)``. Klaus, Sormann & Karner 2006 add the two without
+    Rhemann et al. 2011, section 3.1: ``(1 - alpha) min(|I - J|, t1) + alpha min(|dI/dx - dJ/dx|, t2)``. Klaus, Sormann & Karner 2006 add the two without
     truncating them. The gradient along the row is that of the grey image, the mean of R, G and B, by central differences; at
     either end of a row, where there is one neighbour alone, it is the difference to that. Between pixels it is taken from the samples a
     pixel before and after.
@@ -82,19 +83,19 @@ def gradient_difference(
     --------
     >>> import numpy as np
     >>> left, right = np.array([[10, 20, 30, 40]], np.uint8), np.array([[14, 24, 34, 45]], np.uint8)
-    >>> gradient_difference(left, right, SearchRange(0, 1), share=0.5).costs[0].tolist()
+    >>> gradient_difference(left, right, SearchRange(0, 1), alpha=0.5).costs[0].tolist()
     [[2.0, 4.5], [2.0, 3.0], [2.25, 3.0], [3.0, 3.25]]
     """
     rows, columns = reference.shape[:2]
     outside = np.float32(
-        (1 - share) * min(255.0, truncation) + share * min(255.0, gradient_truncation)
+        (1 - alpha) * min(255.0, truncation) + alpha * min(255.0, gradient_truncation)
     )
     left, view = floats_of(reference), geometry(columns, search)
     channels = left.shape[2]
     terms = _Terms(
-        np.float32((1 - share) / channels),
+        np.float32((1 - alpha) / channels),
         np.float32(truncation * channels),
-        np.float32(share / channels),
+        np.float32(alpha / channels),
         np.float32(gradient_truncation * channels),
     )
     costs = np.empty((rows, columns, search.levels), np.float32)

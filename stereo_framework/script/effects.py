@@ -46,7 +46,7 @@ def _equal_to(parameter: str, mode: str) -> Switch:
 
 
 SWITCHES: Mapping[tuple[str, str, str], Switch] = {
-    ("matcher", "opencv_bm", "filter_size"): _equal_to("filter", "normalized"),
+    ("matcher", "opencv_bm", "pre_filter_size"): _equal_to("pre_filter_type", "normalized"),
     ("matching_cost", "ad_census", "initial"): _not_null("residual"),
     ("smoothness", "linear", "gradient_penalty"): _not_null("gradient_threshold"),
     ("smoothness", "potts", "gradient_penalty"): _not_null("gradient_threshold"),

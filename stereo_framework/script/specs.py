@@ -15,7 +15,7 @@ from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import FACTORS, Step, weighted
 from stereo_framework.io.locations import Node
-from stereo_framework.matcher._opencv import NAMES
+from stereo_framework.matcher._opencv import SEARCH_NAMES
 
 NAME = r"[\w-]+"
 """Names of auxiliary methods: they hold no dot, as addresses are divided there."""
@@ -134,15 +134,13 @@ _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 
 def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
-    """The message about a parameter that a stage has not, whether a key, an axis or a setting names it."""
+    """Return the message about a key, axis or setting that names no parameter of a stage."""
     known = parameter_names(stage, added=added)
     if name in FACTORS and SLOTS[stage.slot].added:
         return f"{name!r} belongs to the entries of a list of costs: {stage.slot}: [{{use: {stage.name}, {name}: ...}}, ...]"
-    ours = NAMES.get(name, "") if stage.name.startswith("opencv_") else ""
-    if ours in known or ours.startswith("search."):
-        return (
-            f"no such parameter {name!r} of {stage.name}; here OpenCV's {name} is called {ours!r}"
-        )
+    if stage.name.startswith("opencv_") and name in SEARCH_NAMES:
+        key = SEARCH_NAMES[name]
+        return f"no such parameter {name!r} of {stage.name}; here OpenCV's {name} is called {key!r}"
     remedy = parameter_hint(stage.function, name) or nearest(name, known, kind="parameters")
     return f"no such parameter {name!r} of {stage.name}; {remedy}"
 

@@ -19,8 +19,8 @@ def part(key: str, item: Any, labels: Mapping[str, str] = _NOTHING) -> str:
 
     Examples
     --------
-    >>> part("matching_cost.interval", True), part("matching_cost", "absolute_difference", {"absolute_difference": "AD"})
-    ('interval=true', 'AD')
+    >>> part("matching_cost.birchfield_tomasi", True), part("matching_cost", "absolute_difference", {"absolute_difference": "AD"})
+    ('birchfield_tomasi=true', 'AD')
     """
     if item == NOT_APPLICABLE:
         return ""

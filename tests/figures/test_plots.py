@@ -19,7 +19,7 @@ from stereo_framework.script.report import read_report
 
 TRUNCATION, INTERVAL, BOX, BAD = (
     "matching_cost.truncation",
-    "matching_cost.interval",
+    "matching_cost.birchfield_tomasi",
     "aggregation.box.size",
     "bad_pixels_nonocc",
 )
@@ -30,8 +30,13 @@ def _plot(**given):
     return plot
 
 
-def _bad(scene, cost, interval, truncation):
-    return {BAD: 10 / (truncation or 40) + (cost == "sd") - 2 * interval + 5 * (scene == SCENES[1])}
+def _bad(scene, cost, birchfield_tomasi, truncation):
+    return {
+        BAD: 10 / (truncation or 40)
+        + (cost == "sd")
+        - 2 * birchfield_tomasi
+        + 5 * (scene == SCENES[1])
+    }
 
 
 AXES = {
@@ -67,15 +72,16 @@ def test_the_form_of_figure_8():
     assert [axes.get_title() for axes in figure.axes] == ["tsukuba", "venus"]
     series = list(itertools.product(["ad", "sd"], [False, True]))
     assert legends(figure) == [
-        f"{cost}, interval={str(interval).lower()}" for cost, interval in series
+        f"{cost}, birchfield_tomasi={str(birchfield_tomasi).lower()}"
+        for cost, birchfield_tomasi in series
     ]
     for scene, axes in zip(SCENES, figure.axes, strict=True):
         assert axes.get_xlabel() == f"{TRUNCATION} (grey levels)"
         assert _xticks(axes) == ["1", "2", "5", "10", "20", "50", "none"]
-        for (cost, interval), curve in zip(series, _curves(axes), strict=True):
+        for (cost, birchfield_tomasi), curve in zip(series, _curves(axes), strict=True):
             places, values = curve.get_data()
             np.testing.assert_allclose(
-                values, [_bad(scene, cost, interval, t)[BAD] for t in AXES[TRUNCATION]]
+                values, [_bad(scene, cost, birchfield_tomasi, t)[BAD] for t in AXES[TRUNCATION]]
             )
             np.testing.assert_allclose(places[:-1], np.log(AXES[TRUNCATION][:-1]))
             assert places[-1] > places[-2]

@@ -10,7 +10,7 @@ from stereo_framework import SearchRange
 from stereo_framework.core.stage import of
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
-from stereo_framework.matcher._opencv import NAMES
+from stereo_framework.matcher._opencv import SEARCH_NAMES
 
 both = pytest.mark.parametrize("matcher", [opencv_sgbm, opencv_bm])
 
@@ -23,14 +23,17 @@ def shifted(shift):
     return wide[:, 40:160].copy(), wide[:, 40 + shift : 160 + shift].copy()
 
 
-def test_what_opencv_s_parameters_are_called_here():
-    ours = {name for matcher in (opencv_bm, opencv_sgbm) for name in of(matcher).parameters}
-    for theirs, name in NAMES.items():
-        assert any(
-            hasattr(matcher, f"set{theirs[0].upper()}{theirs[1:]}")
-            for matcher in (cv2.StereoBM, cv2.StereoSGBM)
-        )
-        assert name in ours | {"search.minimum", "search.maximum"}
+def test_parameters_have_opencv_s_names_in_snake_case():
+    names = {name for matcher in (opencv_bm, opencv_sgbm) for name in of(matcher).parameters}
+    setters = {*dir(cv2.StereoBM), *dir(cv2.StereoSGBM)}
+    for name in names:
+        assert "set" + "".join(map(str.capitalize, name.split("_"))) in setters
+
+
+def test_keys_of_the_search_range_replace_parameters_of_opencv():
+    assert set(SEARCH_NAMES.values()) == {"search.minimum", "search.maximum"}
+    for opencv_name in SEARCH_NAMES:
+        assert hasattr(cv2.StereoBM, f"set{opencv_name[0].upper()}{opencv_name[1:]}")
 
 
 @both
@@ -98,8 +101,8 @@ def test_colours_and_fractions(matcher):
         # Red, green and blue weigh differently in grey: of the red alone 30 % are left, which is less than a window's texture must be.
         red = [np.stack([image, *2 * [np.zeros_like(image)]], axis=2) for image in (left, right)]
         assert (
-            np.isfinite(matcher(*red, SearchRange(0, 8), texture=10_000)).sum()
-            < np.isfinite(matcher(left, right, SearchRange(0, 8), texture=10_000)).sum()
+            np.isfinite(matcher(*red, SearchRange(0, 8), texture_threshold=10_000)).sum()
+            < np.isfinite(matcher(left, right, SearchRange(0, 8), texture_threshold=10_000)).sum()
         )
 
 
@@ -138,7 +141,7 @@ class Spy:
         return getattr(self.made[-1], f"get{name}")()
 
 
-SPECKLES = {"uniqueness": 6, "speckle_size": 7}
+SPECKLES = {"uniqueness_ratio": 6, "speckle_window_size": 7}
 # OpenCV's numbers of modes and filters, as its documentation lists them. From -3 to 20 are 24 disparities: 32. BM counts speckles in sixteenths of pixels.
 COMMON = {"MinDisparity": -3, "NumDisparities": 32, "UniquenessRatio": 6, "SpeckleWindowSize": 7}
 
@@ -150,7 +153,14 @@ COMMON = {"MinDisparity": -3, "NumDisparities": 32, "UniquenessRatio": 6, "Speck
             opencv_sgbm,
             "StereoSGBM",
             ("mode", "Mode", ["sgbm", "hh", "3way", "hh4"]),
-            {"size": 5, "p1": 11, "p2": 22, "tolerance": 4, "filter_cap": 31, "speckle_range": 2},
+            {
+                "block_size": 5,
+                "p1": 11,
+                "p2": 22,
+                "disp12_max_diff": 4,
+                "pre_filter_cap": 31,
+                "speckle_range": 2,
+            },
             {
                 "BlockSize": 5,
                 "P1": 11,
@@ -163,13 +173,13 @@ COMMON = {"MinDisparity": -3, "NumDisparities": 32, "UniquenessRatio": 6, "Speck
         (
             opencv_bm,
             "StereoBM",
-            ("filter", "PreFilterType", ["normalized", "sobel"]),
+            ("pre_filter_type", "PreFilterType", ["normalized", "sobel"]),
             {
-                "size": 7,
-                "filter_size": 11,
-                "filter_cap": 20,
-                "texture": 5,
-                "tolerance": 0,
+                "block_size": 7,
+                "pre_filter_size": 11,
+                "pre_filter_cap": 20,
+                "texture_threshold": 5,
+                "disp12_max_diff": 0,
                 "speckle_range": 1.5,
             },
             {
@@ -199,7 +209,12 @@ def test_without_a_tolerance_nothing_is_checked(matcher):
     known = {
         tolerance: np.isfinite(
             matcher(
-                left, right, SearchRange(0, 15), tolerance=tolerance, uniqueness=0, speckle_size=0
+                left,
+                right,
+                SearchRange(0, 15),
+                disp12_max_diff=tolerance,
+                uniqueness_ratio=0,
+                speckle_window_size=0,
             )
         ).sum()
         for tolerance in (1, 5, None)

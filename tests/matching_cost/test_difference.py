@@ -12,7 +12,7 @@ COSTS = [absolute_difference, squared_difference]
 parameters = st.fixed_dictionaries(
     {
         "truncation": st.none() | st.sampled_from([1, 20, 50.5, 1000]),
-        "interval": st.sampled_from([True, "symmetric", False]),
+        "birchfield_tomasi": st.sampled_from([True, "symmetric", False]),
         "interpolation": st.sampled_from(["linear", "cubic"]),
     }
 )

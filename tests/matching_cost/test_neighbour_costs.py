@@ -32,7 +32,7 @@ PARAMETERS = {
             "width": lengths,
             "height": lengths,
             "form": st.sampled_from(["plain", "centre_symmetric"]),
-            "grey": st.sampled_from(["mean", "luma"]),
+            "grey_conversion": st.sampled_from(["mean", "luma"]),
             "interpolation": interpolations,
         }
     ),
@@ -41,7 +41,7 @@ PARAMETERS = {
     ),
     gradient_difference: st.fixed_dictionaries(
         {
-            "share": st.sampled_from([0.89, 0.5, 0.0, 1.0]),
+            "alpha": st.sampled_from([0.89, 0.5, 0.0, 1.0]),
             "truncation": st.sampled_from([7.0, 1000.0, 0.5]),
             "gradient_truncation": st.sampled_from([2.0, 1000.0, 30.0]),
             "interpolation": interpolations,
@@ -49,14 +49,14 @@ PARAMETERS = {
     ),
     ad_census: st.fixed_dictionaries(
         {
-            "difference_scale": st.sampled_from([10.0, 50.0, 0.01]),
-            "census_scale": st.sampled_from([30.0, 5.0]),
+            "lambda_ad": st.sampled_from([10.0, 50.0, 0.01]),
+            "lambda_census": st.sampled_from([30.0, 5.0]),
             "width": lengths,
             "height": lengths,
-            "grey": st.sampled_from(["mean", "luma"]),
-            "difference_weight": st.sampled_from([1.0, 0.5, 0.001]),
+            "grey_conversion": st.sampled_from(["mean", "luma"]),
+            "ad_weight": st.sampled_from([1.0, 0.5, 0.001]),
             "census_weight": st.sampled_from([1.0, 0.3]),
-            "steps": st.sampled_from([None, 100, 127, 128, 32767]),
+            "quantization": st.sampled_from([None, 100, 127, 128, 32767]),
             "interpolation": interpolations,
         }
     ),
@@ -78,20 +78,24 @@ def test_agrees_with_twin(cost, steps, data, images, threads):
         assert volume.outside == outside
         np.testing.assert_array_equal(volume.costs, expected)
         return
-    steps = parameters.get("steps")
-    most = (steps or 0) * (
-        parameters.get("difference_weight", 0) + parameters.get("census_weight", 0)
+    quantization = parameters.get("quantization")
+    most = (quantization or 0) * (
+        parameters.get("ad_weight", 0) + parameters.get("census_weight", 0)
     )
     assert volume.costs.dtype == (
-        np.float32 if steps is None else np.uint8 if most <= 255 else np.uint16
+        np.float32 if quantization is None else np.uint8 if most <= 255 else np.uint16
     )
     assert volume.outside == pytest.approx(outside, rel=1e-6)
     # Differences up to 510 and slopes are rounded to float32, of which the exponential loses a few units in the last place more; whole
     # numbers are rounded once.
-    atol = 1e-3 if cost is gradient_difference else (steps or 1) * 1e-6 + (0.5 if steps else 0)
-    if parameters.get("difference_scale") == 0.01:
+    atol = (
+        1e-3
+        if cost is gradient_difference
+        else (quantization or 1) * 1e-6 + (0.5 if quantization else 0)
+    )
+    if parameters.get("lambda_ad") == 0.01:
         # Rounded differences of float images are a hundred times as large there.
-        atol += (steps or 1) * 4e-3
+        atol += (quantization or 1) * 4e-3
     np.testing.assert_allclose(volume.costs, expected, rtol=0, atol=atol)
 
 
@@ -141,15 +145,15 @@ def test_ad_census_is_the_sum_of_saturated_costs():
         (census, {"width": 15, "height": 15}, 112),
         (rank, {}, 31),
         (ad_census, {}, 1),
-        (ad_census, {"steps": 127}, 127),
-        (ad_census, {"difference_weight": 0.5}, 0.75),
+        (ad_census, {"quantization": 127}, 127),
+        (ad_census, {"ad_weight": 0.5}, 0.75),
         # A whole number, the nearest to 75.75.
-        (ad_census, {"difference_weight": 0.5, "steps": 101}, 76),
+        (ad_census, {"ad_weight": 0.5, "quantization": 101}, 76),
         # 0.11 * 7 + 0.89 * 2
         (gradient_difference, {}, 2.55),
         (
             gradient_difference,
-            {"share": 0.5, "truncation": 1000.0, "gradient_truncation": 45.0},
+            {"alpha": 0.5, "truncation": 1000.0, "gradient_truncation": 45.0},
             150,
         ),
     ],
@@ -174,9 +178,9 @@ def test_the_worst_costs_fit_the_type():
             SearchRange(0, 1),
             width=15,
             height=15,
-            census_scale=1.0,
-            difference_scale=1.0,
-            steps=steps,
+            lambda_census=1.0,
+            lambda_ad=1.0,
+            quantization=steps,
         )
         assert volume.costs[7, 7, 0] == 2 * steps
 
@@ -210,10 +214,10 @@ def test_differences_give_way_where_light_differs(residual):
         np.minimum((residual / local) ** 4, (residual / np.median(np.abs(apart[known]))) ** 2), 1
     )
     found = ad_census(
-        reference, match, search, look, residual=residual, difference_weight=0.5, census_weight=1.0
+        reference, match, search, look, residual=residual, ad_weight=0.5, census_weight=1.0
     )
     parts = [
-        ad_census(reference, match, search, difference_weight=a, census_weight=b).costs
+        ad_census(reference, match, search, ad_weight=a, census_weight=b).costs
         for a, b in ((1, 1e-9), (1e-9, 1))
     ]
     share = (kept / (kept + 1))[..., None]
@@ -265,9 +269,9 @@ def test_differences_count_in_full_where_nothing_is_known():
 )
 def test_the_largest_cost_decides_about_the_type(weight, steps, dtype):
     image, search = np.zeros((4, 6), np.uint8), SearchRange(0, 2)
-    weights = {"difference_weight": weight, "census_weight": weight}
+    weights = {"ad_weight": weight, "census_weight": weight}
     if dtype is None:
         with pytest.raises(ParameterError, match="21846 times the weights, 3, is above 65535"):
-            ad_census(image, image, search, steps=steps, **weights)
+            ad_census(image, image, search, quantization=steps, **weights)
         return
-    assert ad_census(image, image, search, steps=steps, **weights).costs.dtype == dtype
+    assert ad_census(image, image, search, quantization=steps, **weights).costs.dtype == dtype

@@ -155,7 +155,7 @@ def test_no_ordered_matching_is_cheaper(volume, occlusion, threads):
 )
 def test_energies_of_the_original(name, energy, data):
     smoothness = step(potts, weight=20, gradient_threshold=8, gradient_penalty=4)
-    cost = step(absolute_difference, interval=True)
+    cost = step(absolute_difference, birchfield_tomasi=True)
     assert (
         Pipeline([cost, smoothness, dynamic_programming])(load_scene(name, data=data)).energy
         == energy

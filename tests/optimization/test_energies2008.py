@@ -16,19 +16,19 @@ def energy_of(scene):
     match scene.name.rpartition("/")[2]:
         case "tsukuba":
             return Energy(
-                absolute_difference(*view, interval="symmetric", truncation=3 * 255),
+                absolute_difference(*view, birchfield_tomasi="symmetric", truncation=3 * 255),
                 truncated_linear(
                     *prior, weight=20, truncation=2, gradient_threshold=8, gradient_penalty=2
                 ),
             )
         case "venus":
             return Energy(
-                squared_difference(*view, interval="symmetric", truncation=16),
+                squared_difference(*view, birchfield_tomasi="symmetric", truncation=16),
                 truncated_quadratic(*prior, weight=50, truncation=7),
             )
         case _:
             return Energy(
-                absolute_difference(*view, interval="symmetric", truncation=3 * 16),
+                absolute_difference(*view, birchfield_tomasi="symmetric", truncation=3 * 16),
                 potts(*prior, weight=10, gradient_threshold=10, gradient_penalty=3),
             )
 

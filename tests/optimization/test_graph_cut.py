@@ -175,7 +175,7 @@ def test_refuses_smoothness_that_cuts_cannot_take(change, message):
 
 TABLE4 = Pipeline(
     [
-        step(absolute_difference, interval=True),
+        step(absolute_difference, birchfield_tomasi=True),
         step(potts, weight=20.0, gradient_threshold=8.0, gradient_penalty=2.0),
         graph_cut,
     ]

@@ -139,7 +139,7 @@ def test_cycles_expand_every_level_once(order, problem, seed):
 @pytest.mark.slow
 def test_table5_row_of_graph_cuts_with_occlusions(data):
     cost, cuts = (
-        step(absolute_difference, interval=True, truncation=30.0),
+        step(absolute_difference, birchfield_tomasi=True, truncation=30.0),
         step(graph_cut_occlusion, weight=8.0, occlusion_cost=10.0),
     )
     method = Pipeline([cost, cuts, fill_occlusions])

@@ -50,5 +50,7 @@ def test_path_costs_above_a_million():
 )
 def test_energies_of_the_original(name, energy, data):
     smoothness = step(potts, weight=50, gradient_threshold=8, gradient_penalty=2)
-    method = Pipeline([step(absolute_difference, interval=True), smoothness, scanline_optimization])
+    method = Pipeline(
+        [step(absolute_difference, birchfield_tomasi=True), smoothness, scanline_optimization]
+    )
     assert method(load_scene(name, data=data)).energy == energy

@@ -175,7 +175,7 @@ def _curves(rows, scene="venus"):
     """Curves of one scene, without shared errors: a row for each, by region."""
     index = MultiIndex.from_tuples(
         [(region, scene, f"m{i}", "AD", False) for i, (region, _) in enumerate(rows)],
-        names=["region", "scene", "method", "cost", "interval"],
+        names=["region", "scene", "method", "cost", "birchfield_tomasi"],
     )
     return DataFrame([errors for _, errors in rows], index=index, columns=TRUNCATIONS)
 

@@ -14,9 +14,9 @@ GRADIENTS = ({"gradient_threshold": None}, {"gradient_threshold": 200.0}, (1.0, 
 ORDERS = ({"order": "fixed"}, {"order": "random"}, (0, 1))
 
 EXAMPLES = {
-    ("matcher", "opencv_bm", "filter_size"): (
-        {"filter": "sobel"},
-        {"filter": "normalized"},
+    ("matcher", "opencv_bm", "pre_filter_size"): (
+        {"pre_filter_type": "sobel"},
+        {"pre_filter_type": "normalized"},
         (5, 21),
     ),
     ("matching_cost", "ad_census", "initial"): (

@@ -13,7 +13,7 @@ def test_the_originals_defaults():
         "matching_cost": {
             "use": "absolute_difference",
             "truncation": 1000,
-            "interval": False,
+            "birchfield_tomasi": False,
             "interpolation": "cubic",
         },
         "aggregation": [{"use": "box", "size": 7, "iterations": 1}],
@@ -45,7 +45,7 @@ def test_a_long_line_of_parameters():
         "matching_cost": {
             "use": "squared_difference",
             "truncation": 20,
-            "interval": True,
+            "birchfield_tomasi": True,
             "interpolation": "linear",
         },
         "aggregation": [{"use": "min_filter", "size": 5}],

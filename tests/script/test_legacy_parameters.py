@@ -10,7 +10,7 @@ BOX = {"use": "box", "size": 7, "iterations": 1}
 COST = {
     "use": "absolute_difference",
     "truncation": 1000,
-    "interval": False,
+    "birchfield_tomasi": False,
     "interpolation": "cubic",
 }
 POTTS = {"use": "potts", "weight": 1, "gradient_threshold": 5, "gradient_penalty": 1}
@@ -53,7 +53,7 @@ WITH_EFFECT = {
     "match_fn": (2, {"matching_cost": COST | {"use": "squared_difference", "truncation": None}}),
     "match_interp": (1, {"matching_cost": COST | {"interpolation": "linear"}}),
     "match_max": (20, {"matching_cost": COST | {"truncation": 20}}),
-    "match_interval": (1, {"matching_cost": COST | {"interval": True}}),
+    "match_interval": (1, {"matching_cost": COST | {"birchfield_tomasi": True}}),
     "aggr_fn": (2, {"aggregation": [{"use": "binomial", "iterations": 1}]}),
     "aggr_window_size": (9, window(size=9)),
     "aggr_iter": (3, window(iterations=3)),

@@ -58,7 +58,7 @@ def test_all_parameters_stand_under_dotted_names():
             "search.step": 0.5,
             "matching_cost.use": "absolute_difference",
             "matching_cost.truncation": None,
-            "matching_cost.interval": False,
+            "matching_cost.birchfield_tomasi": False,
             "matching_cost.interpolation": "cubic",
             "aggregation.use": "box",
             **{f"aggregation.box.{name}": value for name, value in BOX.items()},
@@ -90,15 +90,15 @@ def test_numbers_of_numpy_are_numbers():
     ("word", "value"), [("no", False), ("off", False), ("yes", True), ("On", True)]
 )
 def test_an_unquoted_no_is_false_only_where_true_or_false_is_expected(tmp_path, word, value):
-    script = "methods: {no: {include: window, matching_cost: {use: absolute_difference, interval: %s}}}\nscenes: [no, on]\n"
+    script = "methods: {no: {include: window, matching_cost: {use: absolute_difference, birchfield_tomasi: %s}}}\nscenes: [no, on]\n"
     (tmp_path / "mine.yaml").write_text(script % word)
     loaded = load(tmp_path / "mine.yaml")
-    assert loaded.settings[0].parameters["matching_cost.interval"] is value
+    assert loaded.settings[0].parameters["matching_cost.birchfield_tomasi"] is value
     assert (loaded.settings[0].method, loaded.scenes) == ("no", ("no", "on"))
     for quoted in (f"'{word}'", "'true'", "1"):
         (tmp_path / "mine.yaml").write_text(script % quoted)
         with pytest.raises(
-            ScriptError, match=r"interval: ('\w+'|1) is not true or false or symmetric$"
+            ScriptError, match=r"birchfield_tomasi: ('\w+'|1) is not true or false or symmetric$"
         ):
             load(tmp_path / "mine.yaml")
 
@@ -176,7 +176,7 @@ def test_the_resolved_script_has_its_defaults_filled_in():
         "matching_cost": {
             "use": "absolute_difference",
             "truncation": None,
-            "interval": False,
+            "birchfield_tomasi": False,
             "interpolation": "cubic",
         },
         "aggregation": [{"use": "box", **BOX}],

@@ -177,7 +177,7 @@ def test_numbers_in_order_are_searched_along_it():
     grid = {
         "aggregation.box.size": [9, 5, 3],
         "matching_cost.truncation": [5, 20, None],
-        "matching_cost.interval": [False, True],
+        "matching_cost.birchfield_tomasi": [False, True],
         "aggregation.box.iterations": [1, 3, 2],
         "search.step": [1],
     }
@@ -185,7 +185,7 @@ def test_numbers_in_order_are_searched_along_it():
         "aggregation.box.size": IntDistribution(0, 2),
         # Without truncation is beyond every truncation.
         "matching_cost.truncation": IntDistribution(0, 2),
-        "matching_cost.interval": CategoricalDistribution(range(2)),
+        "matching_cost.birchfield_tomasi": CategoricalDistribution(range(2)),
         "aggregation.box.iterations": CategoricalDistribution(range(3)),
     }
     together = {"zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}}

@@ -27,7 +27,7 @@ SCRIPT = {
         "first": {"optimization": {"use": "trw_s", "iterations": 1}},
         "second": {"optimization": {"use": "trw_s", "iterations": 4}},
         "rows": {"optimization": "scanline_optimization"},
-        "whole": {"matcher": {"use": "opencv_bm", "size": 9}},
+        "whole": {"matcher": {"use": "opencv_bm", "block_size": 9}},
     },
     "report": {
         "plots": {

@@ -19,7 +19,7 @@ from stereo_framework.tables.tables import listing
 
 TRUNCATION, INTERVAL, BAD = (
     "matching_cost.truncation",
-    "matching_cost.interval",
+    "matching_cost.birchfield_tomasi",
     "bad_pixels_nonocc",
 )
 FOUND = ResultList(

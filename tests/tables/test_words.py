@@ -15,7 +15,7 @@ UNITS = {
         "smoothness.weight",
         "scene",
         "matching_cost",
-        "matching_cost.interval",
+        "matching_cost.birchfield_tomasi",
         "nonsense.size",
     ],
 }

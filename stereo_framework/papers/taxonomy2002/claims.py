@@ -17,7 +17,7 @@ REGIONS = ("nonocc", "textureless", "discont")
 
 KEYS = {
     "cost": "matching_cost.use",
-    "interval": "matching_cost.interval",
+    "birchfield_tomasi": "matching_cost.birchfield_tomasi",
     "truncation": "matching_cost.truncation",
     "weight": "smoothness.weight",
     "penalty": "smoothness.gradient_penalty",
@@ -103,7 +103,9 @@ def _listed(truncations: Any) -> str:
 
 def curves(results: Results, **levels: str) -> DataFrame:
     """A row for each curve, by region, scene, method, cost and whether intervals are matched, with truncation values as columns; without scenes on which runs failed."""
-    wide = errors(results, "method", "cost", "interval", "truncation").unstack("truncation")
+    wide = errors(results, "method", "cost", "birchfield_tomasi", "truncation").unstack(
+        "truncation"
+    )
     wide = wide.reindex(columns=[*_NOISE, *_GOOD, _NONE])
     broken = wide.isna().any(axis=1).groupby(level=["region", "scene"]).transform("any")
     return only(wide[~broken.astype(bool)], **levels)
@@ -112,7 +114,7 @@ def curves(results: Results, **levels: str) -> DataFrame:
 def _gains(results: Results, **levels: str) -> DataFrame:
     """By how many points intervals lower the errors, by curve and truncation value."""
     wide = curves(results, **levels)
-    return (only(wide, interval=False) - only(wide, interval=True)).dropna()
+    return (only(wide, birchfield_tomasi=False) - only(wide, birchfield_tomasi=True)).dropna()
 
 
 def costs_alike(results: Results) -> Cases:
@@ -162,7 +164,7 @@ def truncation_20(results: Results) -> Cases:
 
 
 def noise(results: Results) -> Cases:
-    wide = only(curves(results), interval=False)
+    wide = only(curves(results), birchfield_tomasi=False)
     return _everywhere(
         wide[_NOISE].min(axis=1) >= 2 * wide[_GOOD].min(axis=1),
         "curves with twice the errors in the noise",
@@ -190,7 +192,7 @@ def best_varies(results: Results) -> Cases:
 def window_21(small: Results, large: Results) -> Cases:
     """Takes the results with windows of 9 and of 21."""
     both = concat(
-        [errors(own, "cost", "interval", "truncation") for own in (small, large)], axis=1
+        [errors(own, "cost", "birchfield_tomasi", "truncation") for own in (small, large)], axis=1
     ).dropna()
     for where, own in _places(both):
         rho = own.corr(method="spearman").iloc[0, 1]

@@ -121,13 +121,14 @@ _RUNS = {"p1": (False, 1), "p1 + BT": (True, 1), "p2 + BT": (True, 2), "p4 + BT"
 def four(results: Results, region: str) -> DataFrame:
     """Errors of the four runs of Figure 14 by scene and method: at its weights, which are 20 and on map 50, and an occlusion cost of 20."""
     rows = only(
-        errors(results, "method", "weight", "occlusion", "interval", "penalty"), region=region
+        errors(results, "method", "weight", "occlusion", "birchfield_tomasi", "penalty"),
+        region=region,
     ).reset_index()
     weight = np.where(rows["scene"] == "map", 50, 20)
     shown = rows[
         (rows["weight"] == weight) & (rows["occlusion"].isna() | (rows["occlusion"] == 20))
     ].copy()
-    shown["run"] = list(zip(shown["interval"], shown["penalty"], strict=True))
+    shown["run"] = list(zip(shown["birchfield_tomasi"], shown["penalty"], strict=True))
     found = shown.pivot(index=["scene", "method"], columns="run", values="error").reindex(
         columns=_RUNS.values()
     )
@@ -191,7 +192,7 @@ ERROR, PREDICTION = "rms_error_textured", "predict_err_match"
 
 _AXES = {
     "fit": "refinement",
-    "interval": "matching_cost.interval",
+    "birchfield_tomasi": "matching_cost.birchfield_tomasi",
     "blur": "preprocessing",
     "step": "search.step",
 }

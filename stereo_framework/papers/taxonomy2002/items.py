@@ -384,7 +384,7 @@ def shown_in_figure15(
     results: Sequence[Result], scene: str, settings: Mapping[str, Sequence[Any]]
 ) -> dict[str, Result]:
     """The results of these settings on a scene."""
-    axes = ("search.step", "refinement", "matching_cost.interval", "preprocessing")
+    axes = ("search.step", "refinement", "matching_cost.birchfield_tomasi", "preprocessing")
     of = {tuple(map(r.axes.__getitem__, axes)): r for r in results if r.scene == scene}
     return {name: of[tuple(setting)] for name, setting in settings.items() if tuple(setting) in of}
 
