@@ -62,7 +62,7 @@ def clause(new):
 
 
 def fault_about(name, script):
-    """Load a script from a file, and return the fault about a name, not its location."""
+    """Load a script from a file, and return its fault about a name without the line."""
     with open("script.yaml", "w") as file:
         file.write(script)
     with pytest.raises(ScriptError) as error:

@@ -89,7 +89,7 @@ class _CommandGroup(TyperGroup):
             sys.stdout.flush()
         except _UsageError as error:
             command = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
-            said = short(_usage_message(error, verb.strip()), 300)
+            said = short(_usage_message(error, command.strip()), 300)
             if command == " rank" and said.endswith(": --protocol"):
                 said += "; --where protocol=NAME chooses the results of one"
             if command == " results" and "extra argument" in said:

@@ -23,7 +23,7 @@ from stereo_framework.io import check_plain, has_locks
 LOCK = "writer.lock"
 """The file in the folder of a store that the writing process locks."""
 
-VERSION = 3
+VERSION = 4
 """Version of the table, stored as SQLite's user_version."""
 
 TABLE = "CREATE TABLE results (key TEXT PRIMARY KEY, place INTEGER, row TEXT, details TEXT)"
@@ -190,11 +190,7 @@ class Database:
 
         [[version]] = self.execute("PRAGMA user_version")
         if 0 < version < VERSION:
-            message = (
-                f"{self._name}: holds results of version {version} of this format, and this program reads version {VERSION}; "
-                "choose another folder and run the scripts again; the old folder keeps them as *.resolved.yaml"
-            )
-            raise DataError(message)
+            raise self._former_version_error(version)
         if schema != _SCHEMA or version != VERSION:
             message = (
                 f"{self._name}: is not a results store of this program, because it does not define exactly the one table of version "
@@ -229,6 +225,20 @@ class Database:
             with contextlib.suppress(OSError):
                 size += os.stat(f"{self._path}{ending}").st_size
         return size
+
+    def _former_version_error(self, version: int) -> DataError:
+        """Return the error about a store of an earlier version, with the remedy."""
+        scripts = os.path.join(os.path.dirname(self._name), "*.resolved.yaml")
+        remedy = (
+            f"compute them again in another folder: the scripts are {scripts}; run each with "
+            "'stereo-framework run SCRIPT --out FOLDER'; if a script uses a former name of a key "
+            "or a parameter, the error gives the new name"
+        )
+        message = (
+            f"{self._name}: holds results of version {version} of this format, and this program "
+            f"reads version {VERSION}; {remedy}"
+        )
+        return DataError(message)
 
     def _endless_error(self) -> DataError:
         message = f"{self._name}: is damaged: reading the file does not end; choose another folder, or delete this file and run again"
