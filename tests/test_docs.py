@@ -30,11 +30,13 @@ pytestmark = pytest.mark.docs
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# The blocks of the methods' own pages run in test_method_pages.py, those of methods from outside, with what they name, in test_external_methods_page.py.
+# The blocks of the methods' own pages run in test_method_pages.py, those of external methods, with the files that they name, in test_external_methods_page.py.
 FOLLOWED = [
     page
     for page in PAGES
-    if page.parent.name != "methods" and page.stem != "outside" and "```" in page.read_text()
+    if page.parent.name != "methods"
+    and page.stem != "external_methods"
+    and "```" in page.read_text()
 ]
 
 NOT_HERE = {
