@@ -72,8 +72,8 @@ def _from_outside(tmp_path_factory):
         "def match(left, right, minimum, maximum):\n    return left.reshape(*left.shape[:2], -1)[..., 0] / 50\n"
     )
     write_network(folder / "net.onnx")
-    FROM_OUTSIDE["maps"] = {"place": str(folder)}
-    FROM_OUTSIDE["command"] = {"run": f"cp {folder / 'made.pfm'} {{output}}"}
+    FROM_OUTSIDE["maps"] = {"path": str(folder)}
+    FROM_OUTSIDE["command"] = {"command_line": f"cp {folder / 'made.pfm'} {{output}}"}
     FROM_OUTSIDE["python"] = {"function": f"{folder / 'theirs.py'}:match"}
     FROM_OUTSIDE["onnx"] = {"model": str(folder / "net.onnx")}
     yield
