@@ -178,8 +178,8 @@ def command(
         File format of the map that the program writes: "pfm", "tif" or "npy" with
         disparities in pixels, or "png", a grey picture.
     image_format : str
-        File format of the images that the program reads: "png", "pfm" of floats, or "pnm",
-        which is PGM or PPM. All but "pfm" hold 8 bits; fractions are rounded.
+        File format of the images that the program reads: "png", "pfm" of floats, or
+        "pnm", which is PGM or PPM. All but "pfm" hold 8 bits; fractions are rounded.
     grey : bool
         Convert colour images to grey before they are written.
     disparity_scale : float or None
@@ -188,8 +188,8 @@ def command(
         -1 if the map holds negative disparities.
     unknown : float, "format" or None
         Stored value that means no estimate, such as -1, before it is divided by
-        `disparity_scale`; "format": grey 0 in pictures, none in other files; null: every
-        finite value is an estimate.
+        `disparity_scale`; "format": grey 0 in pictures, none in other files; null:
+        every finite value is an estimate.
     min_estimate : float or None
         Smallest value, in pixels, that is an estimate; smaller values mean no estimate.
         null: every finite value is an estimate.

@@ -81,8 +81,8 @@ def maps(
         the scene's data set uses in pictures of 8 bits.
     unknown : float or None
         Stored value that means no estimate, such as -1, before it is divided by
-        `disparity_scale`; null: 0 in pictures, but none in 8-bit maps of scenes that are measured
-        as in the 2002 paper, and what is not finite in files of pixels.
+        `disparity_scale`; null: 0 in pictures, but none in 8-bit maps of scenes that
+        are measured as in the 2002 paper, and what is not finite in files of pixels.
 
     Returns
     -------

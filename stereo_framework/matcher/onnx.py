@@ -94,12 +94,12 @@ def onnx(
     channels : str
         Order of colours, or "grey": one channel.
     divisor : float
-        Number by which intensities are divided first, in grey levels; 255 for networks that
-        expect 0..1.
+        Number by which intensities are divided first, in grey levels; 255 for networks
+        that expect 0..1.
     mean, std : float or list
-        Mean that is subtracted next, and standard deviation by which the result is divided,
-        as for ``Normalize`` of torchvision: one number, or one for each channel in the
-        network's order.
+        Mean that is subtracted next, and standard deviation by which the result is
+        divided, as for ``Normalize`` of torchvision: one number, or one for each
+        channel in the network's order.
     multiple : int
         The network gets images whose rows and columns are multiples of this, in pixels; they are extended to the right and below by copies of their
         outermost pixels, and the result is cropped again.

@@ -74,8 +74,8 @@ def row_alignment(
     alternatives : mapping of str to View
         The initial map is one of them. Pixels count that have an estimate and were not filled.
     row_tolerance : float
-        Root mean square of the row differences, in pixels, up to which the images stay as they
-        are.
+        Root mean square of the row differences, in pixels, up to which the images stay
+        as they are.
     initial : str, optional
         Name of the alternative that is the initial map; null: the only one.
 

@@ -133,7 +133,7 @@ def text(node: Node) -> str | None:
 
 
 def entry(slot: str, node: Node) -> Node:
-    """Return the mapping that the name of a stage or the path of ``maps`` is short for."""
+    """Return the mapping that a stage's name or a path of ``maps`` abbreviates."""
     word = "path" if slot == "maps" else "use"
     return Node({}, node.place).having(word, node) if isinstance(node.value, str) else node
 
