@@ -20,15 +20,15 @@ from stereo_framework import (
     step,
 )
 from stereo_framework.aggregation import box
-from stereo_framework.core.volume import Status, restore_outside
+from stereo_framework.core.volume import Status, restore_outside_cost
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
 # A stage is a plain function, called like any other.
 planes = load_scene("synthetic/planes")
 volume = absolute_difference(planes.reference, planes.match, planes.search, truncation=20)
-print("costs", volume.costs.shape, volume.costs.dtype, "out of view", volume.outside)
-levels = winner_take_all(restore_outside(box(volume, size=9))).levels
+print("costs", volume.costs.shape, volume.costs.dtype, "out of view", volume.outside_cost)
+levels = winner_take_all(restore_outside_cost(box(volume, size=9))).levels
 by_hand = planes.search.disparity_of(levels)
 
 # The pipeline does the same, strip by strip.

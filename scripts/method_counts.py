@@ -161,7 +161,7 @@ def error_rates_of_correlation() -> dict[str, Any]:
 
 def largest_row_differences() -> dict[str, Any]:
     """Return the largest row difference of each pair, in pixels."""
-    stage = {"use": "row_alignment", "initial": "first", "threshold": 0}
+    stage = {"use": "row_alignment", "initial": "first", "row_tolerance": 0}
     script = {
         "include": "window",
         "auxiliary": {"first": {"include": "initial_map"}},

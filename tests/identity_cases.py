@@ -103,8 +103,8 @@ def _(folder):
 @case("files: matcher.maps, scale of a picture")
 def _(folder):
     write_image(folder / "tiny.png", np.full((ROWS, COLUMNS), 8, np.uint8))
-    yield Run({"maps": {"place": str(folder), "scale": 4.0}}, dots())
-    yield Run({"maps": {"place": str(folder), "scale": 2.0}}, dots())
+    yield Run({"maps": {"path": str(folder), "disparity_scale": 4.0}}, dots())
+    yield Run({"maps": {"path": str(folder), "disparity_scale": 2.0}}, dots())
 
 
 @case("files: matcher.maps, grey level without an estimate")
@@ -112,8 +112,8 @@ def _(folder):
     grey = np.full((ROWS, COLUMNS), 8, np.uint8)
     grey[:5] = 12
     write_image(folder / "tiny.png", grey)
-    yield Run({"maps": {"place": str(folder), "scale": 4.0}}, dots())
-    yield Run({"maps": {"place": str(folder), "scale": 4.0, "unknown": 12}}, dots())
+    yield Run({"maps": {"path": str(folder), "disparity_scale": 4.0}}, dots())
+    yield Run({"maps": {"path": str(folder), "disparity_scale": 4.0, "unknown": 12}}, dots())
 
 
 PROGRAM = """
@@ -134,7 +134,9 @@ def _program(folder, value="2", imports=""):
 
 def _command(program, more="", **options):
     run = f"{sys.executable} {program} {{output}} {more}"
-    return Run({"matcher": {"use": "command", "run": run, "format": "npy", **options}}, dots())
+    return Run(
+        {"matcher": {"use": "command", "command_line": run, "map_format": "npy", **options}}, dots()
+    )
 
 
 @case("files: matcher.command, the program")
@@ -145,7 +147,14 @@ def _(folder):
         program.write_text(f"#!{sys.executable}\n{text}")
         program.chmod(0o755)
         yield Run(
-            {"matcher": {"use": "command", "run": f"{program} {{output}}", "format": "npy"}}, dots()
+            {
+                "matcher": {
+                    "use": "command",
+                    "command_line": f"{program} {{output}}",
+                    "map_format": "npy",
+                }
+            },
+            dots(),
         )
 
 
@@ -195,8 +204,8 @@ def _(folder):
         program.chmod(0o755)
         matcher = {
             "use": "command",
-            "run": f"true;{program} {{output}}",
-            "format": "npy",
+            "command_line": f"true;{program} {{output}}",
+            "map_format": "npy",
             "shell": True,
         }
         yield Run({"matcher": matcher}, dots())
@@ -206,7 +215,7 @@ def _(folder):
 def _(folder):
     program = _program(folder)
     text = f"sh -c '{sys.executable} {program} {{output}}'"
-    run = Run({"matcher": {"use": "command", "run": text, "format": "npy"}}, dots())
+    run = Run({"matcher": {"use": "command", "command_line": text, "map_format": "npy"}}, dots())
     yield run
     _program(folder, "3")
     yield run

@@ -62,12 +62,12 @@ def image_pairs(draw, dtypes=(np.uint8, np.float32)):
 def volumes(draw, searches=searches()):  # noqa: B008  A strategy is immutable.
     """Volumes of costs with some of the large ones that cells out of view have; sums of them are exact in float64."""
     search = draw(searches)
-    outside = draw(st.sampled_from([1020, 260100, 255]))
-    values = np.append(np.arange(256) / draw(st.sampled_from([16, 1])), [outside] * 30)
+    outside_cost = draw(st.sampled_from([1020, 260100, 255]))
+    values = np.append(np.arange(256) / draw(st.sampled_from([16, 1])), [outside_cost] * 30)
     return CostVolume(
         draw(filled((*draw(shapes), search.levels), values)).astype(np.float32),
         search,
-        float(outside),
+        float(outside_cost),
     )
 
 

@@ -83,7 +83,7 @@ def difference(
     ]
     cutoff = math.inf if truncation is None else truncation**power
     # The channels of a colour image count as four: the fourth is an alpha channel without differences.
-    outside = min(255**power * (4 if reference.ndim == 3 else 1), cutoff)
+    outside_cost = min(255**power * (4 if reference.ndim == 3 else 1), cutoff)
     left, right = (np.reshape(image, (rows, columns, -1)) for image in (reference, match))
     costs = np.zeros((rows, columns, search.levels), np.float32)
     for y in range(rows):
@@ -104,7 +104,7 @@ def difference(
             for k, disparity in enumerate(disparities):
                 position = x * denominator - search.direction * disparity
                 if not 0 <= position <= (columns - 1) * denominator:
-                    costs[y, x, k] = outside
+                    costs[y, x, k] = outside_cost
                     continue
                 total = 0
                 for value, (points, spread), (least, most) in zip(
@@ -116,7 +116,7 @@ def difference(
                         gap = min(gap, max(least - point, point - most, 0))
                     total += gap**power
                 costs[y, x, k] = min(float(total), cutoff)
-    return costs, outside
+    return costs, outside_cost
 
 
 def box(costs, size, iterations=1):
@@ -155,7 +155,7 @@ def inside(columns, search):
     return found
 
 
-def restore_outside(costs, search, outside):
+def restore_outside_cost(costs, search, outside_cost):
     """Cells out of view reset; with steps of 1/N the test is made N - 1 fine samples further, on the side larger disparities leave by.
 
     The original shifts to the left whatever the direction; here a direction of -1 is the mirror image of +1.
@@ -167,7 +167,7 @@ def restore_outside(costs, search, outside):
         for k in range(search.levels):
             position = x - search.direction * (search.minimum + k * search.step + shift)
             if not -1e-9 <= position <= columns - 1 + 1e-9:
-                costs[:, x, k] = outside
+                costs[:, x, k] = outside_cost
     return costs
 
 

@@ -43,10 +43,10 @@ def census_string(lines, y, i, width, height, form, denominator):
     return found
 
 
-def over_cells(reference, match, search, outside, cost):
-    """Costs float64 (rows, columns, levels): `cost` of row, column and sample of the match image, `outside` where there is none."""
+def over_cells(reference, match, search, outside_cost, cost):
+    """Costs float64 (rows, columns, levels): `cost` of row, column and sample of the match image, `outside_cost` where there is none."""
     rows, columns = reference.shape[:2]
-    costs = np.full((rows, columns, search.levels), outside, float)
+    costs = np.full((rows, columns, search.levels), outside_cost, float)
     for y, x, k in np.ndindex(costs.shape):
         position = x * search.denominator - search.direction * (search.first + k * search.stride)
         if 0 <= position <= (columns - 1) * search.denominator:
@@ -112,8 +112,8 @@ def rank(reference, match, search, *, width=9, height=7, interpolation="cubic"):
             - sum(census_string(right, y, i, width, height, "plain", n))
         )
 
-    outside = (width * height - 1) // 2
-    return over_cells(reference, match, search, outside, cost), outside
+    outside_cost = (width * height - 1) // 2
+    return over_cells(reference, match, search, outside_cost, cost), outside_cost
 
 
 def slope(row, i, denominator, channels):
@@ -163,8 +163,8 @@ def gradient_difference(
             float(gradient), gradient_truncation
         )
 
-    outside = (1 - alpha) * min(truncation, 255) + alpha * min(gradient_truncation, 255)
-    return over_cells(reference, match, search, outside, cost), outside
+    outside_cost = (1 - alpha) * min(truncation, 255) + alpha * min(gradient_truncation, 255)
+    return over_cells(reference, match, search, outside_cost, cost), outside_cost
 
 
 def ad_census(
@@ -202,6 +202,6 @@ def ad_census(
         1 - np.exp(-bits / lambda_census)
     )
     columns, half = reference.shape[1], (ad_weight + census_weight) / 2
-    outside = unit * half if quantization is None else round(unit * half)
-    result[:, ~naive.inside(columns, search)] = outside / unit
-    return unit * result, outside
+    outside_cost = unit * half if quantization is None else round(unit * half)
+    result[:, ~naive.inside(columns, search)] = outside_cost / unit
+    return unit * result, outside_cost

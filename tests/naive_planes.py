@@ -62,14 +62,14 @@ def candidates(sources, shifts, labels, regions, moves, low, high, best):
     return found
 
 
-def plane_costs(volume, minimum, step, outside, closed, other, direction, terms, candidates):
+def plane_costs(volume, minimum, step, outside_cost, closed, other, direction, terms, candidates):
     rows, columns, _ = volume.shape
     tolerance, min_occluded_cost, occluding_penalty = terms
     costs = np.empty((rows, columns, candidates.shape[3]))
     for y, x, i in np.ndindex(costs.shape):
         disparity = float(candidates[y, x, 0, i])
         cost = spline(
-            [float(c) for c in volume[y, x]], (disparity - minimum) / step, outside, closed
+            [float(c) for c in volume[y, x]], (disparity - minimum) / step, outside_cost, closed
         )
         target = int(np.floor(x - direction * disparity + 0.5))
         if 0 <= target < columns and not np.isnan(other[y, target]):
@@ -81,10 +81,10 @@ def plane_costs(volume, minimum, step, outside, closed, other, direction, terms,
     return costs
 
 
-def spline(costs, level, outside, closed):
+def spline(costs, level, outside_cost, closed):
     """Catmull and Rom's spline through the costs; closed cells are no part of it."""
     if not -1 <= level <= len(costs):
-        return outside
+        return outside_cost
     level = min(max(level, 0), len(costs) - 1)
     i = min(int(level), len(costs) - 2)
     if costs[i] >= closed or costs[i + 1] >= closed:

@@ -41,7 +41,7 @@ def arms(image, *limits):
 def cross_based(
     costs,
     search,
-    outside,
+    outside_cost,
     reference,
     match,
     is_open,
@@ -78,7 +78,7 @@ def cross_based(
     for i in range(iterations):
         # The second of the two gives the pixels whose arms, of the first kind, are the region.
         arm_of, stem = (across, along) if i % 2 == 0 else (along, across)
-        result = np.full(costs.shape, outside, float)
+        result = np.full(costs.shape, outside_cost, float)
         for y, x, k in np.ndindex(costs.shape):
             if seen[x, k] and is_open[y, x, k]:
                 region = [pixel for v, u in stem(y, x, k) for pixel in arm_of(v, u, k)]
@@ -142,7 +142,7 @@ def lab(image):
 
 
 def support_weights(
-    costs, search, outside, reference, match, is_open, *, size, gamma_c, gamma_p, views
+    costs, search, outside_cost, reference, match, is_open, *, size, gamma_c, gamma_p, views
 ):
     """Costs; `is_open`: the cells that no mask closes."""
     left, right = lab(reference), lab(match)
@@ -158,7 +158,7 @@ def support_weights(
             else (1 - part) * right[y, before] + part * right[y, before + 1]
         )
 
-    result = np.full(costs.shape, outside, float)
+    result = np.full(costs.shape, outside_cost, float)
     for y, x, k in np.ndindex(costs.shape):
         if not (seen[x, k] and is_open[y, x, k]):
             continue

@@ -10,7 +10,7 @@ import pandas
 import stereo_framework as sf
 from stereo_framework import datasets, evaluation, io
 from stereo_framework.core.frames import Calibration, Frame
-from stereo_framework.core.volume import SearchMask, restore_outside
+from stereo_framework.core.volume import SearchMask, restore_outside_cost
 from stereo_framework.evaluation import protocols
 from stereo_framework.sweep import Result
 
@@ -148,7 +148,7 @@ CALLS = {
         },
     ),
     "SearchRange": (sf.SearchRange, {"minimum": 0, "maximum": 3, "step": 1, "direction": 1}),
-    "CostVolume": (sf.CostVolume, {"costs": VOLUME.costs, "search": SEARCH, "outside": 1.0}),
+    "CostVolume": (sf.CostVolume, {"costs": VOLUME.costs, "search": SEARCH, "outside_cost": 1.0}),
     "Smoothness": (sf.Smoothness, {"right": EDGES, "down": EDGES, "rho": SMOOTHNESS.rho}),
     "Energy": (sf.Energy, {"volume": VOLUME, "smoothness": SMOOTHNESS}),
     "Labeling": (
@@ -324,7 +324,7 @@ CALLS = {
     "step": (lambda which, **named: sf.step(which, **named), {"which": "box", "size": 9}),
     "threads": (sf.threads, {"count": 1}),
     "Status": (lambda value: sf.Status.MATCHED, {"value": 0}),
-    "restore_outside": (restore_outside, {"volume": VOLUME}),
+    "restore_outside_cost": (restore_outside_cost, {"volume": VOLUME}),
     # Functions of subpackages.
     "evaluation.resolve": (evaluation.resolve, {"spec": "taxonomy2002"}),
     "evaluation.find_reading_errors": (

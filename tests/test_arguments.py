@@ -266,5 +266,5 @@ def test_checked_functions_keep_name_signature_docstring_and_pickling():
     assert sf.evaluate.__name__ == "evaluate"
     assert list(inspect.signature(sf.evaluate).parameters)[:3] == ["disparity", "scene", "protocol"]
     assert sf.evaluate.__doc__.startswith("Measure a disparity map")
-    assert list(inspect.signature(sf.CostVolume).parameters) == ["costs", "search", "outside"]
+    assert list(inspect.signature(sf.CostVolume).parameters) == ["costs", "search", "outside_cost"]
     assert pickle.loads(pickle.dumps(sf.evaluate)) is sf.evaluate

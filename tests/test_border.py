@@ -100,8 +100,8 @@ def test_a_cost_may_return_an_array(registry):
     found = product(LEFT, RIGHT, (0, 31))
     inside = np.broadcast_to(found.inside, found.costs.shape)
     np.testing.assert_array_equal(found.costs[inside], expected.costs[inside])
-    assert (found.costs[~inside] == found.outside).all()
-    assert found.outside == found.costs.max()
+    assert (found.costs[~inside] == found.outside_cost).all()
+    assert found.outside_cost == found.costs.max()
     # The same from the right image, in a pipeline.
     for scene in (SCENE, SCENE.pair(SCENE.match_index, SCENE.reference_index)):
         maps = [

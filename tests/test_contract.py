@@ -72,8 +72,8 @@ def _from_outside(tmp_path_factory):
         "def match(left, right, minimum, maximum):\n    return left.reshape(*left.shape[:2], -1)[..., 0] / 50\n"
     )
     write_network(folder / "net.onnx")
-    FROM_OUTSIDE["maps"] = {"place": str(folder)}
-    FROM_OUTSIDE["command"] = {"run": f"cp {folder / 'made.pfm'} {{output}}"}
+    FROM_OUTSIDE["maps"] = {"path": str(folder)}
+    FROM_OUTSIDE["command"] = {"command_line": f"cp {folder / 'made.pfm'} {{output}}"}
     FROM_OUTSIDE["python"] = {"function": f"{folder / 'theirs.py'}:match"}
     FROM_OUTSIDE["onnx"] = {"model": str(folder / "net.onnx")}
     yield
@@ -146,7 +146,7 @@ def test_keeps_shape_and_type_and_leaves_its_inputs_unchanged(stage, kind, world
         assert result.costs.dtype in allowed
         assert result.costs.flags.c_contiguous
         assert result.search == world["search"]
-        assert np.isfinite(result.outside)
+        assert np.isfinite(result.outside_cost)
         assert np.isfinite(result.costs).all()
     elif stage.slot == "smoothness":
         for weights in (result.right, result.down):
@@ -201,7 +201,7 @@ def test_integer_stages_never_wrap(stage, dtype, worlds):
     whole = np.minimum(volume.costs, highest).astype(dtype)
     # The largest costs of all, so that sums would wrap.
     whole[2, 5], whole[7, 9:12] = highest, highest
-    integer = dataclasses.replace(volume, costs=whole, outside=255.0)
+    integer = dataclasses.replace(volume, costs=whole, outside_cost=255.0)
     found, expected = (
         run(stage, world | {"volume": given, "raw": given}) for given in (integer, integer.floats())
     )
@@ -209,7 +209,7 @@ def test_integer_stages_never_wrap(stage, dtype, worlds):
         assert found.costs.dtype in (np.float32, *INTEGERS)
         # What is rounded to integers is off by half of one at most.
         np.testing.assert_allclose(found.costs, expected.costs, atol=0.5)
-        assert found.outside == pytest.approx(expected.outside)
+        assert found.outside_cost == pytest.approx(expected.outside_cost)
     elif stage.slot == "optimization" and "other" not in stage.data:
         np.testing.assert_array_equal(found.levels, expected.levels)
         np.testing.assert_allclose(found.costs, expected.costs)
@@ -386,9 +386,9 @@ def test_direct_calls_refuse_costs_that_are_not_finite(worlds):
         ):
             winner_take_all(given)
     with pytest.raises(
-        DataError, match=r"^winner_take_all: volume.outside is nan; expected a finite cost"
+        DataError, match=r"^winner_take_all: volume.outside_cost is nan; expected a finite cost"
     ):
-        winner_take_all(dataclasses.replace(volume, outside=np.nan))
+        winner_take_all(dataclasses.replace(volume, outside_cost=np.nan))
 
 
 @every_stage

@@ -97,7 +97,7 @@ def test_the_package_is_marked_as_typed():
 USER_FILE = """
 import stereo_framework as sf
 from stereo_framework import Estimate, Pair, Pipeline, Scene, SearchRange, evaluate, load_scene, step, threads
-from stereo_framework.core.volume import restore_outside
+from stereo_framework.core.volume import restore_outside_cost
 from stereo_framework.datasets import scene_names
 from stereo_framework.evaluation import resolve
 from stereo_framework.evaluation.hci import Parameters, extract_subsets, hci_metrics

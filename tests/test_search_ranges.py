@@ -223,8 +223,8 @@ def pair_and_files(tmp_path):
         )
         write_network(tmp_path / "net.onnx")
         files = {
-            "maps": {"place": str(tmp_path)},
-            "command": {"run": f"cp {tmp_path / 'seen.pfm'} {{output}}"},
+            "maps": {"path": str(tmp_path)},
+            "command": {"command_line": f"cp {tmp_path / 'seen.pfm'} {{output}}"},
             "python": {"function": f"{module}:match"},
             "onnx": {"model": str(tmp_path / "net.onnx")},
         }

@@ -135,7 +135,7 @@ def test_a_number_may_mean_no_estimate_in_maps_of_pixels(root, tmp_path, ending)
         measure_map(path, "middlebury2003/cones", data=root).disparity, holes
     )
     [found] = run(
-        {"maps": {"place": str(path), "unknown": -1}}, load_scene("middlebury2003/cones", data=root)
+        {"maps": {"path": str(path), "unknown": -1}}, load_scene("middlebury2003/cones", data=root)
     )
     np.testing.assert_array_equal(found.disparity, read)
 

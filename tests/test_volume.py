@@ -10,8 +10,8 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.volume import (
     as_volume,
     fill_levels,
-    restore_outside,
-    restore_outside_inplace,
+    restore_outside_cost,
+    restore_outside_cost_inplace,
 )
 
 
@@ -27,13 +27,13 @@ def test_inside_agrees_with_twin(volume):
 def test_restore_outside_agrees_with_twin(step, data):
     volume = data.draw(volumes(searches([step])))
     before = volume.costs.copy()
-    restored = restore_outside(volume)
+    restored = restore_outside_cost(volume)
     np.testing.assert_array_equal(
-        restored.costs, naive.restore_outside(volume.costs, volume.search, volume.outside)
+        restored.costs, naive.restore_outside_cost(volume.costs, volume.search, volume.outside_cost)
     )
     np.testing.assert_array_equal(volume.costs, before)
-    assert (restored.search, restored.outside) == (volume.search, volume.outside)
-    restore_outside_inplace(volume)
+    assert (restored.search, restored.outside_cost) == (volume.search, volume.outside_cost)
+    restore_outside_cost_inplace(volume)
     np.testing.assert_array_equal(volume.costs, restored.costs)
 
 
@@ -110,14 +110,14 @@ def test_chosen_costs_are_those_of_the_levels_and_0_without_one(dtype):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "hole", "outside"),
+    ("dtype", "hole", "outside_cost"),
     [(np.float32, False, 23.0), (np.float32, True, 22.0), (np.uint8, False, 23.0)],
 )
-def test_an_array_of_costs_has_the_largest_one_out_of_view(dtype, hole, outside):
+def test_an_array_of_costs_has_the_largest_one_out_of_view(dtype, hole, outside_cost):
     costs = np.arange(24).reshape(2, 4, 3).astype(dtype)
     if hole:
         costs[1, 3, 2] = np.nan
     volume = as_volume(costs, SearchRange(0, 2))
-    assert (volume.outside, volume.costs.dtype) == (outside, dtype)
-    assert volume.costs[1, 3, 2] == outside
+    assert (volume.outside_cost, volume.costs.dtype) == (outside_cost, dtype)
+    assert volume.costs[1, 3, 2] == outside_cost
     assert volume.costs is not costs

@@ -30,7 +30,7 @@ def tiny(registry):
     def tenfold(reference, match, search, *, window: PositiveInt = 3, factor: Positive = 10.0):
         """Absolute differences ten times over."""
         volume = absolute_difference(reference, match, search)
-        return type(volume)(volume.costs * np.float32(factor), search, volume.outside * factor)
+        return type(volume)(volume.costs * np.float32(factor), search, volume.outside_cost * factor)
 
     @stage("confidence", source="a test")
     def sure(disparity, *, level: float = 1.0):

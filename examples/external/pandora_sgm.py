@@ -2,7 +2,7 @@
 
 Pandora (https://github.com/CNES/Pandora) runs in an environment of its own, whose Python the script names::
 
-    matcher: {use: command, format: npy, grey: true, run: "/path/to/env/bin/python pandora_sgm.py {left} {right} {output} {minimum} {maximum}"}
+    matcher: {use: command, map_format: npy, grey: true, command_line: "/path/to/env/bin/python pandora_sgm.py {left} {right} {output} {minimum} {maximum}"}
 
 Its disparities count to the right, ours to the left; pixels that it calls invalid have no estimate.
 """

@@ -38,12 +38,12 @@ def slope_difference(
     )
     columns = np.arange(reference.shape[1])
     # Cells that lie out of view in the match image hold a finite cost, neither worst nor best.
-    outside = truncation / 2
-    costs = np.full((*reference.shape[:2], search.levels), outside, np.float32)
+    outside_cost = truncation / 2
+    costs = np.full((*reference.shape[:2], search.levels), outside_cost, np.float32)
     for level, d in enumerate(search.disparities):
         position = columns - search.direction * int(np.rint(d))
         seen = (position >= 0) & (position < len(columns))
         costs[:, seen, level] = np.minimum(
             np.abs(one[:, seen] - other[:, position[seen]]), truncation
         )
-    return CostVolume(costs, search, outside)
+    return CostVolume(costs, search, outside_cost)

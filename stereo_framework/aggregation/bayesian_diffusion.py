@@ -65,7 +65,7 @@ def bayesian_diffusion(
     Returns
     -------
     CostVolume
-        Negative log probabilities up to a constant, float32 (rows, columns, levels); lower is better. `outside` keeps the unit
+        Negative log probabilities up to a constant, float32 (rows, columns, levels); lower is better. `outside_cost` keeps the unit
         of the input and thus never wins.
 
     Raises

@@ -33,7 +33,7 @@ Views = Literal["both", "reference"]
 _BLOCK = 128
 """Rows that are summed up at a time."""
 _HONEST, _FAR_OFF = 256, 4096
-"""An `outside` up to the first takes no precision from costs in view; a larger one that is so many times their largest says nothing of their size."""
+"""An outside cost up to the first takes no precision from costs in view; a larger one that is so many times their largest says nothing of their size."""
 _PART = 1024
 """Cells of a row that are summed up at a time along columns: the sums of a block and its arms are to stay in the second cache."""
 
@@ -107,14 +107,15 @@ def cross_based(
     mask : SearchMask, optional
         Cells that it closes are left out of sums and counts.
     max_arm : int
-        Length, in pixels, that every arm stays below: 34 permits arms of 33 pixels. It is
-        L_1 of Mei et al. and L of Zhang et al.
+        Length, in pixels, that every arm stays below: 34 permits arms of 33 pixels. It
+        is L_1 of Mei et al. and L of Zhang et al.
     tau : float
-        Colour difference, in grey levels, below which an arm continues. The colour of each
-        of its pixels is compared with the colour of the centre and with that of the pixel
-        before it. It is tau_1 of Mei et al. and tau of Zhang et al.
+        Colour difference, in grey levels, below which an arm continues. The colour of
+        each of its pixels is compared with the colour of the centre and with that of
+        the pixel before it. It is tau_1 of Mei et al. and tau of Zhang et al.
     far_arm : int
-        Length of an arm, in pixels, beyond which `tau_far` also holds: L_2 of Mei et al.
+        Length of an arm, in pixels, beyond which `tau_far` also holds: L_2 of Mei et
+        al.
     tau_far : float
         Colour difference from the centre, in grey levels, below which an arm continues
         beyond `far_arm`: tau_2 of Mei et al.
@@ -126,7 +127,7 @@ def cross_based(
     Returns
     -------
     CostVolume
-        Same unit and shape; lower is better. Cells out of view are left out of sums and counts and hold `outside`.
+        Same unit and shape; lower is better. Cells out of view are left out of sums and counts and hold `outside_cost`.
 
     Raises
     ------
@@ -138,11 +139,14 @@ def cross_based(
 
     Notes
     -----
-    Zhang, Lu & Lafruit 2009 (IEEE TCSVT 19) for arms and their use in both images; Mei et al. 2011, section 3.2, for the two thresholds and lengths and
-    for the iterations, which alternate. Departures: no arm is made a pixel long where colours differ, and colours are not smoothed by a median
-    beforehand. Between two pixels of the match image the shorter one of their arms counts. Sums are exact, so that rows may be computed
-    in any pieces: costs are rounded to 2^-30 of the power of two above `outside` or,
-    where that is thousands of times larger than all costs in view, above the largest of these.
+    Zhang, Lu & Lafruit 2009 (IEEE TCSVT 19) for arms and their use in both images; Mei
+    et al. 2011, section 3.2, for the two thresholds and lengths and for the iterations,
+    which alternate. Departures: no arm is made a pixel long where colours differ, and
+    colours are not smoothed by a median beforehand. Between two pixels of the match
+    image the shorter one of their arms counts. Sums are exact, so that rows may be
+    computed in any pieces: costs are rounded to 2^-30 of the power of two above
+    `outside_cost` or, where that is thousands of times larger than all costs in view,
+    above the largest of these.
 
     Examples
     --------
@@ -170,7 +174,7 @@ def cross_based(
         once = np.ones(shape, np.uint16)
         mask.close(CostVolume(once, search, 0.0), 0)
     # A number of this size rounds what is added to it to 2^-30 of the power of two above `largest`, so that rows computed in pieces are rounded alike.
-    largest = abs(volume.outside)
+    largest = abs(volume.outside_cost)
     if largest > _HONEST:
         seen = volume.inside
         in_view = float(
@@ -184,7 +188,9 @@ def cross_based(
     def add(across: bool, values: Costs, numbers: Counts, last: bool, out: Costs) -> None:
         def run(start: int, stop: int) -> None:
             if across:
-                _across(values, numbers, support, start, stop, last, volume.outside, out, counts)
+                _across(
+                    values, numbers, support, start, stop, last, volume.outside_cost, out, counts
+                )
             else:
                 _along(
                     values,
@@ -193,7 +199,7 @@ def cross_based(
                     start,
                     stop,
                     last,
-                    volume.outside,
+                    volume.outside_cost,
                     max_arm - 1,
                     rounder,
                     out,
@@ -209,7 +215,7 @@ def cross_based(
         costs = result
     aggregated = replace(volume, costs=result)
     if mask is not None:
-        mask.close(aggregated, volume.outside)
+        mask.close(aggregated, volume.outside_cost)
     return aggregated
 
 
@@ -237,7 +243,7 @@ def _across(
     start: int,
     stop: int,
     last: bool,
-    outside: float,
+    outside_cost: float,
     out: Costs,
     counts: Counts,
 ) -> None:
@@ -262,7 +268,7 @@ def _across(
         line, count = out[y].reshape(-1), counts[y].reshape(-1)
         arms = _Arms(own[0, y], own[1, y], other[0, y], other[1, y])
         for x in range(columns):
-            _subtract(running, arms, support, x, x * levels, last, outside, line, count)
+            _subtract(running, arms, support, x, x * levels, last, outside_cost, line, count)
 
 
 @kernel
@@ -297,7 +303,7 @@ def _along(
     start: int,
     stop: int,
     last: bool,
-    outside: float,
+    outside_cost: float,
     reach: int,
     rounder: float,
     out: Costs,
@@ -337,7 +343,7 @@ def _along(
                         x,
                         ((y - top) * width + x - part) * levels,
                         last,
-                        outside,
+                        outside_cost,
                         line,
                         count,
                     )
@@ -375,7 +381,7 @@ def _subtract(
     x: int,
     base: int,
     last: bool,
-    outside: float,
+    outside_cost: float,
     out: Costs,
     counts: Counts,
 ) -> None:
@@ -384,7 +390,7 @@ def _subtract(
     back, on, view = arms.back, arms.on, support.geometry
     own_back, own_on, first, end = arms.own_back[x], arms.own_on[x], view.starts[x], view.stops[x]
     place = x * levels
-    rest = outside if last else 0.0
+    rest = outside_cost if last else 0.0
     for k in range(first):
         out[place + k], counts[place + k] = rest, 0
     for k in range(end, levels):
@@ -402,7 +408,7 @@ def _subtract(
                 + pitch * np.uint64(np.uint64(min(own_on, on[line + level])) + np.uint64(1))
             )
             total, n = sums[after] - sums[before], totals[after] - totals[before]
-            out[cell + level] = total / n if n > 0 else outside
+            out[cell + level] = total / n if n > 0 else outside_cost
     elif counted:
         for k in range(end - first):
             level = np.uint64(k)

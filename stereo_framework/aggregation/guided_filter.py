@@ -73,7 +73,7 @@ def guided_filter(
     He, Sun & Tang 2010 (ECCV), equations 5 to 8, for a grey guide and their extension to colour, equations 19 to 21 of the journal version (TPAMI 35,
     2013); Rhemann et al. 2011, section 3.2, for costs, whose size and epsilon these are. Sums are exact, so that rows may be computed in any
     pieces: intensities of float32 images are rounded to 1/1024 grey level and costs to the 2^-25th part of the power of two above
-    `outside`, or finer where windows allow it.
+    `outside_cost`, or finer where windows allow it.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def guided_filter(
     radius = size // 2
     guide = _statistics(reference, radius, float(epsilon))
     # What the sums over a window may have before they are rounded: bits of the products of costs and intensities, of which costs may go
-    # beyond four times `outside` before the last one is lost.
+    # beyond four times `outside_cost` before the last one is lost.
     window = math.ceil(2 * math.log2(2 * radius + 1))
-    most = math.ldexp(4, math.frexp(volume.outside)[1])
+    most = math.ldexp(4, math.frexp(volume.outside_cost)[1])
     fraction = 0 if reference.dtype == np.uint8 else _FRACTION
     cost_bits = _MANTISSA - window - math.frexp(_MIDDLE)[1] - fraction
     # The slope of a linear function that fits costs within these bounds, and its value where intensities are in the middle.

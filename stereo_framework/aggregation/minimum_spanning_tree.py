@@ -41,8 +41,8 @@ def minimum_spanning_tree(
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Neighbours differ by the largest difference of a channel.
     sigma : float
-        Sum of the differences along the tree, in grey levels, at which a weight falls to
-        1/e: the paper's sigma.
+        Sum of the differences along the tree, in grey levels, at which a weight falls
+        to 1/e: the paper's sigma.
 
     Returns
     -------

@@ -71,7 +71,7 @@ def support_weights(
     Returns
     -------
     CostVolume
-        Same unit and shape; lower is better. Cells out of view are left out, and hold `outside`.
+        Same unit and shape; lower is better. Cells out of view are left out, and hold `outside_cost`.
 
     Raises
     ------
@@ -82,10 +82,12 @@ def support_weights(
 
     Notes
     -----
-    Yoon & Kweon 2006 (TPAMI 28), equations 4 and 7, with their window of 35x35 and their
-    gamma_c and gamma_p; the weight is ``exp(-(c / gamma_c + g / gamma_p))`` with the
-    Euclidean distances c of the colours and g of the pixels. Their costs are absolute differences summed over the channels and truncated at 40. Between two
-    pixels of the match image colours are interpolated. Its time grows with the area of the windows.
+    Yoon & Kweon 2006 (TPAMI 28), equations 4 and 7, with their window of 35x35 and
+    their gamma_c and gamma_p; the weight is ``exp(-(c / gamma_c + g / gamma_p))`` with
+    the Euclidean distances c of the colours and g of the pixels. Their costs are
+    absolute differences summed over the channels and truncated at 40. Between two
+    pixels of the match image colours are interpolated. Its time grows with the area of
+    the windows.
 
     Examples
     --------
@@ -122,7 +124,7 @@ def support_weights(
             size // 2,
             *falls,
             views == "both",
-            volume.outside,
+            volume.outside_cost,
             start,
             costs[start:stop],
         )
@@ -130,7 +132,7 @@ def support_weights(
     over_rows(run, rows, (2 * (size // 2) + 1) ** 2 * costs.size)
     aggregated = replace(volume, costs=costs)
     if mask is not None:
-        mask.close(aggregated, volume.outside)
+        mask.close(aggregated, volume.outside_cost)
     return aggregated
 
 
@@ -159,7 +161,7 @@ def _kernel(
     colour_fall: float,
     space_fall: float,
     both: bool,
-    outside: float,
+    outside_cost: float,
     start: int,
     out: Costs,
 ) -> None:
@@ -213,7 +215,7 @@ def _kernel(
                     )
         for x in range(columns):
             for k in range(levels):
-                out[y, x, k] = sums[x, k] / totals[x, k] if totals[x, k] > 0 else outside
+                out[y, x, k] = sums[x, k] / totals[x, k] if totals[x, k] > 0 else outside_cost
 
 
 @kernel

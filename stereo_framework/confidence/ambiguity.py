@@ -44,10 +44,12 @@ def ambiguity(
 
     Notes
     -----
-    The ambiguity of an excess eta is the number of levels with ``c < c1 + eta``; this is
-    its mean over eta from 0 to `eta_max`. It is computed without steps of eta, from the sum
-    over the levels of ``max(0, eta_max - (c - c1))``. Costs are divided by the largest of the volume. The paper's normalization over the image leaves the order as it
-    is and is left out. Levels that cost less than the chosen one count as much as it does.
+    The ambiguity of an excess eta is the number of levels with ``c < c1 + eta``; this
+    is its mean over eta from 0 to `eta_max`. It is computed without steps of eta, from
+    the sum over the levels of ``max(0, eta_max - (c - c1))``. Costs are divided by the
+    largest of the volume. The paper's normalization over the image leaves the order as
+    it is and is left out. Levels that cost less than the chosen one count as much as it
+    does.
 
     Examples
     --------

@@ -87,8 +87,10 @@ def border(
     smoothness = found.get("smoothness")
     for name, volume in volumes.items():
         search = found.get("search", volume.search)
-        if not np.isfinite(volume.outside):
-            raise DataError(f"{stage}: {name}.outside is {volume.outside}; expected a finite cost")
+        if not np.isfinite(volume.outside_cost):
+            raise DataError(
+                f"{stage}: {name}.outside_cost is {volume.outside_cost}; expected a finite cost"
+            )
         if volume.search != search:
             raise ParameterError(
                 f"{stage}: {name} is of the range {volume.search}, search is {search}; both must be the same"

@@ -20,7 +20,7 @@ from stereo_framework.core.volume import (
     SearchMask,
     Smoothness,
     Status,
-    restore_outside_inplace,
+    restore_outside_cost_inplace,
 )
 from stereo_framework.kernels.threads import over_rows
 
@@ -206,7 +206,7 @@ class View:
         ):
             volume = replace(volume, costs=volume.costs.copy())
         if out_of_view:
-            restore_outside_inplace(volume)
+            restore_outside_cost_inplace(volume)
         if mask is not None:
             mask.close(volume, volume.closed)
             volume.costs[self.invalid] = 0

@@ -49,13 +49,13 @@ class CostVolume:
         Cost of giving a pixel a disparity; lower is better. C order. Only stages declared with ``integer=True`` take integer costs.
     search : SearchRange
         Disparity of each level.
-    outside : float
+    outside_cost : float
         The finite cost held by cells whose match position lies outside the match image.
     """
 
     costs: Costs
     search: SearchRange
-    outside: AnyNumber
+    outside_cost: AnyNumber
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -112,22 +112,25 @@ def as_volume(costs: CostVolume | NDArray, search: SearchRange) -> CostVolume:
     ):
         return costs  # type: ignore[return-value]  # whoever asked for it refuses what is none
     known = ~np.isnan(costs)
-    outside = float(costs.max(initial=0, where=known))
+    outside_cost = float(costs.max(initial=0, where=known))
     kept = (
         costs.copy()
         if costs.dtype in INTEGERS
-        else np.where(known, costs, outside).astype(np.float32)
+        else np.where(known, costs, outside_cost).astype(np.float32)
     )
-    return CostVolume(np.ascontiguousarray(kept), search, outside)
+    return CostVolume(np.ascontiguousarray(kept), search, outside_cost)
 
 
 @checked()
-def restore_outside(volume: CostVolume) -> CostVolume:
-    """Give the cells out of view the cost `volume.outside` again.
+def restore_outside_cost(volume: CostVolume) -> CostVolume:
+    """Reset the cells out of view to `volume.outside_cost`.
 
-    A cell is out of view when its disparity points beyond the border of the match image. The matching cost gives such cells the cost `outside`;
-    aggregation then mixes it with costs of cells in view, and this undoes the mixing. At fractional steps of 1/N pixel some cells in view are reset
-    as well, as the original test bed does: those whose position lies less than a pixel from the border that larger disparities point to.
+    A cell is out of view when its disparity points beyond the border of the match
+    image. The matching cost gives such cells the `outside_cost`; aggregation then mixes
+    it with costs of cells in view, and this undoes the mixing. At fractional steps of
+    1/N pixel some cells in view are reset as well, as the original test bed does: those
+    whose position lies less than a pixel from the border that larger disparities point
+    to.
 
     Parameters
     ----------
@@ -144,12 +147,12 @@ def restore_outside(volume: CostVolume) -> CostVolume:
     Scharstein & Szeliski 2002, section 4.2 (the test bed's treatment of image borders).
     """
     fresh = replace(volume, costs=volume.costs.copy())
-    restore_outside_inplace(fresh)
+    restore_outside_cost_inplace(fresh)
     return fresh
 
 
-def restore_outside_inplace(volume: CostVolume) -> None:
-    """`restore_outside` without the copy, for a caller that owns the volume."""
+def restore_outside_cost_inplace(volume: CostVolume) -> None:
+    """Reset the cells out of view to `volume.outside_cost` in the array itself."""
     search = volume.search
     # At whole steps the cells out of `SearchRange.in_view`. Slices: no mask is as fast.
     columns = volume.shape[1]
@@ -158,8 +161,10 @@ def restore_outside_inplace(volume: CostVolume) -> None:
     position = -search.direction * (fine + search.denominator - 1)
     for level, shift in enumerate(position):
         # What stays are the columns x with 0 <= x * denominator + shift <= last.
-        volume.costs[:, : max(0, -(shift // search.denominator)), level] = volume.outside
-        volume.costs[:, max(0, (last - shift) // search.denominator + 1) :, level] = volume.outside
+        volume.costs[:, : max(0, -(shift // search.denominator)), level] = volume.outside_cost
+        volume.costs[:, max(0, (last - shift) // search.denominator + 1) :, level] = (
+            volume.outside_cost
+        )
 
 
 @checked_fields()

@@ -174,7 +174,7 @@ def taken(stage: Stage, result: Any, view: View) -> View:
         if view.mask is not None:
             if not result.costs.flags.writeable:
                 result = replace(result, costs=result.costs.copy())
-            view.mask.close(result, result.outside)
+            view.mask.close(result, result.outside_cost)
         return replace(
             view, volumes={"volume": result, "raw": result}, shared=False, restored=False
         )
@@ -233,7 +233,7 @@ def _decided(view: View, result: Any) -> View:
     costs = result.costs if filled is result.levels else view.volume.chosen(filled)
     if mask is not None and costs is not result.costs:
         # What marks a closed cell is no cost; a pixel without an open one has none.
-        costs[mask.closed(filled, search)], costs[view.invalid] = view.volume.outside, 0
+        costs[mask.closed(filled, search)], costs[view.invalid] = view.volume.outside_cost, 0
     volumes = {**view.volumes, "volume": volume}
     view = replace(
         view,
@@ -283,12 +283,12 @@ def check_returned(stage: Stage, result: Any, view: View) -> None:
                 else np.iinfo(one.costs.dtype.name).max
             )
             if (
-                not isinstance(one.outside, int | float | np.floating | np.integer)
-                or not abs(one.outside) <= most
+                not isinstance(one.outside_cost, int | float | np.floating | np.integer)
+                or not abs(one.outside_cost) <= most
             ):
                 raise wrong_return(
                     stage,
-                    f"the outside cost {one.outside!r}; expected a finite one, up to {most:g}",
+                    f"the outside cost {one.outside_cost!r}; expected a finite one, up to {most:g}",
                 )
 
 

@@ -165,7 +165,7 @@ class _Rehearsal(Walk):
             made_by = {
                 "matching_cost": ("volume", "raw"),
                 "aggregation": ("volume",),
-                "restore_outside": ("volume",) * copied,
+                "restore_outside_cost": ("volume",) * copied,
             }
             new = CostVolume(np.zeros((1, 1, 1), np.float32), self.search, 0.0)
             view = replace(

@@ -323,7 +323,7 @@ class Pipeline:
         costs = [one for one in self.steps if one.added]
         for address, one in self.own_stages():
             if found and found[-1][1].stage.slot == "aggregation" != one.stage.slot:
-                found.append(("restore_outside", RESTORE))
+                found.append(("restore_outside_cost", RESTORE))
             if not one.added:
                 found.append((address, one))
             elif one is costs[0]:

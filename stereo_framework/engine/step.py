@@ -46,12 +46,13 @@ def weighted(
     Parameters
     ----------
     volume : CostVolume
-        Costs of one entry. The result overwrites them if they are writeable and float32.
+        Costs of one entry. The result overwrites them if they are writeable and
+        float32.
     weight : float
         Factor of this cost in the sum.
     saturation : float or None
-        Cost at which the saturated cost ``1 - exp(-cost / saturation)`` is 1 - 1/e, in the
-        unit of the matching cost. None: the cost is not saturated.
+        Cost at which the saturated cost ``1 - exp(-cost / saturation)`` is 1 - 1/e, in
+        the unit of the matching cost. None: the cost is not saturated.
 
     Returns
     -------
@@ -60,16 +61,16 @@ def weighted(
     """
     is_writeable = volume.costs.flags.writeable
     costs = volume.costs.astype(np.float32, copy=not is_writeable)
-    outside = volume.outside
+    outside_cost = volume.outside_cost
 
     if saturation is not None:
         np.divide(costs, np.float32(-saturation), out=costs)
         np.expm1(costs, out=costs)
         np.negative(costs, out=costs)
-        outside = -float(np.expm1(-outside / saturation))
+        outside_cost = -float(np.expm1(-outside_cost / saturation))
 
     costs *= np.float32(weight)
-    return CostVolume(costs, volume.search, weight * outside)
+    return CostVolume(costs, volume.search, weight * outside_cost)
 
 
 FACTORS = tuple(parameters_of(weighted))
@@ -331,10 +332,10 @@ def places(steps: Iterable[Step], numbers: dict[Step, int]) -> list[tuple[int, i
 
 
 def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
-    """Return a step whose costs are the weighted sum of several matching costs, float32.
+    """Return a step whose float32 costs are the weighted sum of several costs.
 
-    Each entry is saturated and weighted by `weighted`. The stage names all data that any
-    of the entries names.
+    Each entry is saturated and weighted by `weighted`. The stage names all data that
+    any of the entries names.
     """
     costs = tuple(map(step, parts))
 
@@ -357,7 +358,9 @@ def cost_sum(parts: Iterable[Step | Callable[..., Any]]) -> Step:
 
 def _added(one: CostVolume, other: CostVolume) -> CostVolume:
     return CostVolume(
-        np.add(one.costs, other.costs, out=one.costs), one.search, one.outside + other.outside
+        np.add(one.costs, other.costs, out=one.costs),
+        one.search,
+        one.outside_cost + other.outside_cost,
     )
 
 
@@ -368,6 +371,6 @@ def _own(name: str, function: Callable[..., Any] | None = None, **declared: Any)
     )
 
 
-RESTORE = Step(_own("restore_outside", data=("volume",), halo=lambda: 0, integer=True))
-"""The cells out of view get their cost again after the last aggregation."""
+RESTORE = Step(_own("restore_outside_cost", data=("volume",), halo=lambda: 0, integer=True))
+"""Step that resets cells out of view to `outside_cost` after the last aggregation."""
 AUXILIARY = _own("auxiliary")

@@ -283,8 +283,8 @@ class Walk:
             view.auxiliary,
         )
 
-    def _restore_outside(self, state: State, view: View, other: View | None) -> View:
-        """Give the cells out of view their cost again after the last aggregation."""
+    def _restore_outside_cost(self, state: State, view: View, other: View | None) -> View:
+        """Reset the cells out of view to their cost after the last aggregation."""
         return view.restored_cells(out_of_view=True)
 
     def _auxiliary(self, state: State, view: View, other: View | None) -> View:

@@ -26,11 +26,12 @@ def arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far: float)
     max_arm : int
         Length that every arm stays below, in pixels.
     tau : float
-        Colour difference, in grey levels, below which an arm continues. The colour of each
-        of its pixels is compared with the colour of the centre and with that of the pixel
-        before it.
+        Colour difference, in grey levels, below which an arm continues. The colour of
+        each of its pixels is compared with the colour of the centre and with that of
+        the pixel before it.
     far_arm, tau_far : int, float
-        Beyond `far_arm` pixels the difference from the centre must also be below `tau_far`.
+        Beyond `far_arm` pixels the difference from the centre must also be below
+        `tau_far`.
 
     Returns
     -------

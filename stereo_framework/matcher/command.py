@@ -49,7 +49,7 @@ _KEPT = 4000
 """Last characters of what a program writes for people that are kept."""
 
 
-def _started(run: str, folder: Path) -> str:
+def _started(command_line: str, folder: Path) -> str:
     """The command, with absolute paths for those of its words that name files relative to the folder."""
 
     def word(found: re.Match[str]) -> str:
@@ -61,46 +61,52 @@ def _started(run: str, folder: Path) -> str:
             else found[0]
         )
 
-    return _WORD.sub(word, run)
+    return _WORD.sub(word, command_line)
 
 
-def _words(run: str) -> list[str]:
+def _words(command_line: str) -> list[str]:
     try:
-        return shlex.split(run)
+        return shlex.split(command_line)
     except ValueError as error:
-        raise ParameterError(f"command.run: {run!r} cannot be split into words: {error}") from None
-
-
-def _files(run: str, shell: bool, files: list[str] | None) -> list[Path]:
-    if not run.strip():
         raise ParameterError(
-            "command.run: is missing: a program and its words, such as ./elas {left} {right} {output}"
+            f"command.command_line: {command_line!r} cannot be split into words: {error}"
+        ) from None
+
+
+def _files(command_line: str, shell: bool, files: list[str] | None) -> list[Path]:
+    if not command_line.strip():
+        raise ParameterError(
+            "command.command_line: is missing: a program and its words, such as ./elas {left} {right} {output}"
         )
-    words = _words(run)
-    unknown = [] if shell else [name for name in _PLACE.findall(run) if name not in _PLACEHOLDERS]
+    words = _words(command_line)
+    unknown = (
+        []
+        if shell
+        else [name for name in _PLACE.findall(command_line) if name not in _PLACEHOLDERS]
+    )
     if unknown:
         raise ParameterError(
-            f"command.run: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _PLACEHOLDERS)}"
+            f"command.command_line: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _PLACEHOLDERS)}"
         )
-    if "{output}" not in run:
+    if "{output}" not in command_line:
         raise ParameterError(
-            "command.run: no {output}, the file that the program writes the map to"
+            "command.command_line: no {output}, the file that the program writes the map to"
         )
     program = shutil.which(words[0])
     if program is None and not shell:
         wrong = "is not executable" if Path(words[0]).is_file() else "no such program"
         if os.sep not in words[0] and not Path(words[0]).is_file():
             wrong = "no program of this name in PATH; one in the script's folder begins with ./"
-        raise ParameterError(f"command.run: {words[0]}: {wrong}")
-    return [*_program_files(run, shell), *existing("command.files", files or [])]
+        raise ParameterError(f"command.command_line: {words[0]}: {wrong}")
+    return [*_program_files(command_line, shell), *existing("command.files", files or [])]
 
 
-def _program_files(run: str, shell: bool) -> list[Path]:
+def _program_files(command_line: str, shell: bool) -> list[Path]:
     """List the programs of a command and those of its words that are files.
 
     A Python file comes with the modules of the user that it imports.
     """
-    words = _shell_words(run) if shell else _words(run)
+    words = _shell_words(command_line) if shell else _words(command_line)
     # An interpreter may get a whole command as one word: sh -c "/opt/elas {left} ...".
     inner_words = [inner for word in words if " " in word for inner in _shell_words(word)]
     program_names = [*(words if shell else words[:1]), *inner_words]
@@ -128,9 +134,9 @@ def _shell_words(text: str) -> list[str]:
         return []
 
 
-def _execution(run: str, shell: bool) -> str:
+def _execution(command_line: str, shell: bool) -> str:
     kind = "shell command" if shell else "program"
-    return f"the {kind} {run}"
+    return f"the {kind} {command_line}"
 
 
 @stage(
@@ -144,14 +150,14 @@ def command(
     match: Image,
     search: SearchRange,
     *,
-    run: Annotated[str, Located(_started)] = "",
-    format: Literal["pfm", "png", "tif", "npy"] = "pfm",
-    images: Literal["png", "pfm", "pnm"] = "png",
+    command_line: Annotated[str, Located(_started)] = "",
+    map_format: Literal["pfm", "png", "tif", "npy"] = "pfm",
+    image_format: Literal["png", "pfm", "pnm"] = "png",
     grey: bool = False,
-    scale: Annotated[Positive, Unit("units of the map a pixel")] | None = None,
+    disparity_scale: Annotated[Positive, Unit("units of the map a pixel")] | None = None,
     sign: Literal[1, -1] = 1,
     unknown: float | Literal["format"] | None = FORMAT_MARKER,
-    least: Annotated[float, Unit("pixels")] | None = None,
+    min_estimate: Annotated[float, Unit("pixels")] | None = None,
     timeout: Annotated[Positive, Unit("seconds")] = 600.0,
     shell: bool = False,
     files: FilePaths | None = None,
@@ -164,26 +170,29 @@ def command(
         Intensities 0..255, written to files. Where the match frame lies to the left of the reference frame both are mirrored, and so is what is read.
     search : SearchRange
         The program can be given both of its ends.
-    run : str
+    command_line : str
         The program and its arguments. {left} and {right} become the files of the images, {output} the file of the map that the program writes, {minimum}
         and {maximum} the ends of the search range in pixels, both included. Arguments that are files in the script's folder are found there; a program
         in that folder needs ./ before its name. It runs in a temporary folder.
-    format : str
-        What the program writes: disparities in pixels as "pfm", "tif" or "npy", or a grey picture, "png".
-    images : str
-        What it reads: "png", "pfm" of floats, or "pnm", which is PGM or PPM. All but "pfm" hold 8 bits; fractions are rounded.
+    map_format : str
+        File format of the map that the program writes: "pfm", "tif" or "npy" with
+        disparities in pixels, or "png", a grey picture.
+    image_format : str
+        File format of the images that the program reads: "png", "pfm" of floats, or
+        "pnm", which is PGM or PPM. All but "pfm" hold 8 bits; fractions are rounded.
     grey : bool
         Convert colour images to grey before they are written.
-    scale : float or None
+    disparity_scale : float or None
         Units of the map per pixel of disparity; null: 1, or 256 for 16-bit pictures.
     sign : int
         -1 if the map holds negative disparities.
     unknown : float, "format" or None
-        Stored value that means no estimate, such as -1, before it is divided by the
-        scale; "format": grey 0 in pictures, none in other files; null: every finite
-        value is an estimate.
-    least : float or None
-        Values below this, in pixels, mean no estimate; null: every finite value is an estimate.
+        Stored value that means no estimate, such as -1, before it is divided by
+        `disparity_scale`; "format": grey 0 in pictures, none in other files; null:
+        every finite value is an estimate.
+    min_estimate : float or None
+        Smallest value, in pixels, that is an estimate; smaller values mean no estimate.
+        null: every finite value is an estimate.
     timeout : float
         Seconds after which the program, with everything that it has started, is ended.
     shell : bool
@@ -209,13 +218,13 @@ def command(
     The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory and its output are reported
     too. On Windows neither this time nor the memory is known.
     """
-    check_execution(_execution(run, shell))
-    _files(run, shell, files)
+    check_execution(_execution(command_line, shell))
+    _files(command_line, shell, files)
     with tempfile.TemporaryDirectory(
         prefix="stereo_framework-", ignore_cleanup_errors=True
     ) as name:
         folder = Path(name)
-        output = folder / f"disparity.{format}"
+        output = folder / f"disparity.{map_format}"
         ends = {
             "minimum": f"{search.minimum:g}",
             "maximum": f"{search.maximum:g}",
@@ -223,46 +232,47 @@ def command(
         }
         pair = zip(("left", "right"), left_and_right(reference, match, search), strict=True)
         put_in = ends | {
-            side: str(_written(folder / side, image, images, grey)) for side, image in pair
+            side: str(_written(folder / side, image, image_format, grey)) for side, image in pair
         }
-        who = Path(_words(run)[0]).name
-        _run(who, _filled(run, put_in, shell), folder, timeout)
-        found = _read(who, output, scale, unknown)
-    floats = format != "png"
+        who = Path(_words(command_line)[0]).name
+        _run(who, _filled(command_line, put_in, shell), folder, timeout)
+        found = _read(who, output, disparity_scale, unknown)
+    floats = map_format != "png"
     disparity = taken(
-        who, found, reference, search, scale=sign * (scale or 1.0) if floats else sign
+        who, found, reference, search, scale=sign * (disparity_scale or 1.0) if floats else sign
     )
-    if least is not None:
+    if min_estimate is not None:
         with np.errstate(invalid="ignore"):
-            disparity[disparity < least] = np.nan
+            disparity[disparity < min_estimate] = np.nan
     return disparity
 
 
-def _written(stem: Path, image: Image, images: str, grey: bool) -> Path:
+def _written(stem: Path, image: Image, image_format: str, grey: bool) -> Path:
     """Write an image to a file and return its path."""
     if grey and image.ndim == 3:
         image = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
     path = stem.with_suffix(
         ".png"
-        if images == "png"
+        if image_format == "png"
         else ".pfm"
-        if images == "pfm"
+        if image_format == "pfm"
         else ".pgm"
         if image.ndim == 2
         else ".ppm"
     )
-    (write_pfm if images == "pfm" else write_image)(path, image)
+    (write_pfm if image_format == "pfm" else write_image)(path, image)
     return path
 
 
-def _filled(run: str, put_in: Mapping[str, str], shell: bool) -> list[str]:
+def _filled(command_line: str, put_in: Mapping[str, str], shell: bool) -> list[str]:
     """The words of a command with files and numbers filled in."""
     if shell:
         text = _PLACE.sub(
-            lambda place: shlex.quote(put_in[place[1]]) if place[1] in put_in else place[0], run
+            lambda place: shlex.quote(put_in[place[1]]) if place[1] in put_in else place[0],
+            command_line,
         )
         return ["/bin/sh", "-c", text] if os.name == "posix" else ["cmd", "/c", text]
-    return [_PLACE.sub(lambda place: put_in[place[1]], word) for word in _words(run)]
+    return [_PLACE.sub(lambda place: put_in[place[1]], word) for word in _words(command_line)]
 
 
 def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:

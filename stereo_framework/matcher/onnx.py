@@ -61,13 +61,13 @@ def onnx(
     inputs: list[str] | None = None,
     output: str | None = None,
     channels: Literal["rgb", "bgr", "grey"] = "rgb",
-    divide: Annotated[Positive, Unit("grey levels")] = 1.0,
+    divisor: Annotated[Positive, Unit("grey levels")] = 1.0,
     mean: list[float] | float = 0.0,
-    deviation: list[float] | float = 1.0,
+    std: list[float] | float = 1.0,
     multiple: Annotated[PositiveInt, Unit("pixels")] = 32,
-    scale: Positive = 1.0,
+    disparity_scale: Positive = 1.0,
     sign: Literal[1, -1] = 1,
-    part: NonNegativeInt = 0,
+    output_channel: NonNegativeInt = 0,
     device: Literal["cpu", "cuda"] = "cpu",
 ) -> Disparity:
     """Match with a network in an ONNX file, run by onnxruntime.
@@ -79,7 +79,7 @@ def onnx(
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. The network sees (intensity / divide - mean) / deviation, (1, channels, rows, columns). Where the match frame lies to the left of
+        Intensities 0..255. The network sees (intensity / divisor - mean) / std, (1, channels, rows, columns). Where the match frame lies to the left of
         the reference frame both are mirrored, and so is the output.
     search : SearchRange
         Not used: the network has its own range.
@@ -93,19 +93,22 @@ def onnx(
         Name of the output that holds disparities; null: the model's last, which is the finest of networks that refine.
     channels : str
         Order of colours, or "grey": one channel.
-    divide : float
-        Intensities are divided by this, in grey levels; 255 for networks that expect 0..1.
-    mean, deviation : float or list
-        Then subtracted, and divided by; one number, or one of each channel in the network's order.
+    divisor : float
+        Number by which intensities are divided first, in grey levels; 255 for networks
+        that expect 0..1.
+    mean, std : float or list
+        Mean that is subtracted next, and standard deviation by which the result is
+        divided, as for ``Normalize`` of torchvision: one number, or one for each
+        channel in the network's order.
     multiple : int
         The network gets images whose rows and columns are multiples of this, in pixels; they are extended to the right and below by copies of their
         outermost pixels, and the result is cropped again.
-    scale : float
+    disparity_scale : float
         Units of the output per pixel of disparity.
     sign : int
         -1 for networks whose output is the flow of the left image, the negative of disparity.
-    part : int
-        The channel that is used of an output with several.
+    output_channel : int
+        Index of the channel of the output that holds disparities.
     device : str
         What onnxruntime computes on; "cuda" needs its build for that.
 
@@ -126,8 +129,7 @@ def onnx(
     contents = tuple(content_digest_of(file) for file in files)
     session = _session(model, contents, device, thread_count())
     ours = [
-        _planes(i, channels, divide, mean, deviation)
-        for i in left_and_right(reference, match, search)
+        _planes(i, channels, divisor, mean, std) for i in left_and_right(reference, match, search)
     ]
     entries = _chosen("inputs", inputs, {one.name: one for one in session.get_inputs()}, name)
     if len(entries) == 1:
@@ -156,10 +158,10 @@ def onnx(
     padded = next(iter(fed.values())).shape[-2:]
     return taken(
         name,
-        _map(np.asarray(found), part, padded, wanted.name, name)[:rows, :columns],
+        _map(np.asarray(found), output_channel, padded, wanted.name, name)[:rows, :columns],
         reference,
         search,
-        scale=scale * sign,
+        scale=disparity_scale * sign,
     )
 
 
@@ -206,7 +208,7 @@ def _chosen(
 
 
 def _planes(
-    image: Image, channels: str, divide: float, mean: Any, deviation: Any
+    image: Image, channels: str, divisor: float, mean: Any, std: Any
 ) -> NDArray[np.float32]:
     """An image as a network sees it, (channels, rows, columns)."""
     values = image.astype(np.float64)
@@ -216,15 +218,15 @@ def _planes(
         values = np.repeat(values[..., None], 3, axis=2)
     elif channels == "bgr":
         values = values[..., ::-1]
-    for parameter, value in (("mean", mean), ("deviation", deviation)):
+    for parameter, value in (("mean", mean), ("std", std)):
         if np.size(value) not in (1, values.shape[2]):
             raise ParameterError(
                 f"onnx.{parameter}: {np.size(value)} numbers for {values.shape[2]} channels"
             )
-    if np.any(np.asarray(deviation) <= 0):
-        raise ParameterError(f"onnx.deviation: {deviation!r} is not above 0")
+    if np.any(np.asarray(std) <= 0):
+        raise ParameterError(f"onnx.std: {std!r} is not above 0")
     return np.ascontiguousarray(
-        ((values / divide - np.asarray(mean)) / np.asarray(deviation)).transpose(2, 0, 1),
+        ((values / divisor - np.asarray(mean)) / np.asarray(std)).transpose(2, 0, 1),
         np.float32,
     )
 
@@ -251,15 +253,17 @@ def _padded(planes: NDArray[np.float32], entry: Any, multiple: int, model: str) 
     )
 
 
-def _map(found: NDArray, part: int, size: tuple[int, ...], output: str, model: str) -> NDArray:
+def _map(
+    found: NDArray, output_channel: int, size: tuple[int, ...], output: str, model: str
+) -> NDArray:
     """The channel of an output that is as large as the input."""
     planes = found.reshape(-1, *found.shape[-2:]) if found.ndim >= 2 else found[None, None]
     if planes.shape[1:] != size:
         raise StereoFrameworkError(
             f"{model}: its output {output!r} is {'x'.join(map(str, found.shape))}; expected the {size[0]}x{size[1]} rows and columns of its input"
         )
-    if part >= len(planes):
+    if output_channel >= len(planes):
         raise ParameterError(
-            f"onnx.part: {part}, but the output {output!r} of {model} has {len(planes)} channels, counted from 0"
+            f"onnx.output_channel: {output_channel}, but the output {output!r} of {model} has {len(planes)} channels, counted from 0"
         )
-    return planes[part]
+    return planes[output_channel]

@@ -73,8 +73,8 @@ def opencv_sgbm(
     disp12_max_diff : int or None
         Largest accepted difference in pixels to the other frame's map; null: no such check.
     pre_filter_cap : int
-        Magnitude, in grey levels, at which horizontal derivatives, which are matched, are cut
-        off; even values count as 1 more.
+        Magnitude, in grey levels, at which horizontal derivatives, which are matched,
+        are cut off; even values count as 1 more.
     uniqueness_ratio : int
         Percent by which the best cost must undercut all that lie more than a pixel away.
     speckle_window_size : int

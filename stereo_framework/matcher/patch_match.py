@@ -60,14 +60,14 @@ def patch_match(
     gamma : float
         Difference of two colours, in grey levels summed over the channels, at which a pixel of the window weighs 1/e of its centre.
     alpha : float
-        Share of the difference of gradients in the cost, 0..1; the rest is the share of the
-        difference of colours. The paper's symbol.
+        Share of the difference of gradients in the cost, 0..1; the rest is the share of
+        the difference of colours. The paper's symbol.
     colour_truncation : float
         Largest difference of two colours that counts, in grey levels summed over the
         channels: tau_col of the paper.
     gradient_truncation : float
-        Largest difference of two gradients that counts, in grey levels per pixel: tau_grad
-        of the paper.
+        Largest difference of two gradients that counts, in grey levels per pixel:
+        tau_grad of the paper.
     tolerance : float, optional
         Largest difference between the views' disparities, in pixels, at which both are kept; elsewhere the lower of the two nearest planes kept to the
         left and right is continued. null: no check and no filling.

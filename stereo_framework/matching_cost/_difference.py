@@ -43,7 +43,7 @@ def difference_volume(
     # Squares of larger truncations, which bound nothing, would overflow float32.
     cutoff = np.float32(np.inf if truncation is None else min(truncation, 1e18) ** power)
     # Colour counts a fourth, empty channel, as the original test bed does.
-    outside = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
+    outside_cost = np.float32(min(255**power * (1 if reference.ndim == 2 else 4), cutoff))
     costs = _empty(rows, columns, search.levels)
     view = geometry(columns, search)
     whole, symmetric, n = (
@@ -51,7 +51,7 @@ def difference_volume(
         birchfield_tomasi == "symmetric",
         search.denominator,
     )
-    left, limits = floats_of(reference), (cutoff, outside)
+    left, limits = floats_of(reference), (cutoff, outside_cost)
 
     def run(start: int, stop: int) -> None:
         own, out = left[start:stop], costs[start:stop]
@@ -69,7 +69,7 @@ def difference_volume(
         _symmetric(own, below, above, *lines, view, limits, squared, out)
 
     over_bands(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside))
+    return CostVolume(costs, search, float(outside_cost))
 
 
 def _empty(*shape: int) -> Costs:
@@ -98,7 +98,7 @@ def _kernel(
     costs: Costs,
 ) -> None:
     """Differences of the rows of an image ``(rows, columns, channels)`` to lines of the match image, points or intervals."""
-    cutoff, outside = limits
+    cutoff, outside_cost = limits
     for y in range(left.shape[0]):
         if birchfield_tomasi and left.shape[2] == 3:
             _colour_row_to_intervals(
@@ -108,7 +108,7 @@ def _kernel(
             _grey_row(left[y], low[y], high[y], view.origins, cutoff, squared, costs[y])
         else:
             difference_row(left[y], low[y], view.origins, cutoff, squared, costs[y])
-        close_view(view, outside, costs[y])
+        close_view(view, outside_cost, costs[y])
 
 
 @kernel
@@ -125,7 +125,7 @@ def _symmetric(
     costs: Costs,
 ) -> None:
     """Differences of the rows of an image ``(rows, columns, channels)``, whose pixels are intervals too, to lines of the match image."""
-    (rows, columns, channels), (cutoff, outside) = left.shape, limits
+    (rows, columns, channels), (cutoff, outside_cost) = left.shape, limits
     for y in range(rows):
         costs[y] = 0
         for c in range(channels):
@@ -143,7 +143,7 @@ def _symmetric(
         for x in range(columns):
             for k in range(costs.shape[2]):
                 costs[y, x, k] = min(costs[y, x, k], cutoff)
-        close_view(view, outside, costs[y])
+        close_view(view, outside_cost, costs[y])
 
 
 @kernel

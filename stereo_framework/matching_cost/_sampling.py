@@ -23,11 +23,11 @@ def floats_of(image: Image) -> NDArray[np.float32]:
 
 
 @kernel(inline="always")
-def close_view(geometry: Geometry, outside: float, costs: NDArray) -> None:
-    """Give the levels out of view of a row of costs ``(columns, levels)`` the cost `outside`."""
+def close_view(geometry: Geometry, outside_cost: float, costs: NDArray) -> None:
+    """Set levels out of view of a row of costs ``(columns, levels)`` to `outside_cost`."""
     for x in geometry.clipped:
-        costs[x, : geometry.starts[x]] = outside
-        costs[x, geometry.stops[x] :] = outside
+        costs[x, : geometry.starts[x]] = outside_cost
+        costs[x, geometry.stops[x] :] = outside_cost
 
 
 def over_bands(run: Callable[[int, int], object], rows: int, work: int) -> None:

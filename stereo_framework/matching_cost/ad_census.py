@@ -92,15 +92,16 @@ def ad_census(
     auxiliary : mapping of str to View, optional
         For `residual`: the initial map is one of them.
     lambda_ad : float
-        Absolute difference, in grey levels and averaged over the channels, at which its part
-        of the cost is 1 - 1/e: lambda_AD of the paper.
+        Absolute difference, in grey levels and averaged over the channels, at which its
+        part of the cost is 1 - 1/e: lambda_AD of the paper.
     lambda_census : float
         Number of different bits at which the census part of the cost is 1 - 1/e:
         lambda_Census of the paper.
     width, height : int
         Of the census windows in pixels.
     grey_conversion : {"mean", "luma"}
-        Conversion of colours to the grey values that census bits compare, as in `census`.
+        Conversion of colours to the grey values that census bits compare, as in
+        `census`.
     ad_weight, census_weight : float
         Factors of the two parts; both are 1 in the paper.
     residual : float, optional
@@ -109,8 +110,8 @@ def ad_census(
     initial : str, optional
         Name of the auxiliary method whose map is the initial map; null: the only one.
     quantization : int, optional
-        Number of parts of 1 of which costs are whole multiples, as integer stages take them;
-        null = float32.
+        Number of parts of 1 of which costs are whole multiples, as integer stages take
+        them; null = float32.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -125,8 +126,10 @@ def ad_census(
     DataError
         The images differ in shape or type, or are neither uint8 nor float32.
     ParameterError
-        `lambda_ad`, `lambda_census`, a weight or `residual` is not above 0, a residual without auxiliary methods, no auxiliary method of the name, a window that is not of 3, 5, ... 15 pixels,
-        `quantization` is not 100 to 32767, or is so large that the largest cost exceeds 65535.
+        `lambda_ad`, `lambda_census`, a weight or `residual` is not above 0, a residual
+        without auxiliary methods, no auxiliary method of the name, a window that is not of 3, 5,
+        ... 15 pixels, `quantization` is not 100 to 32767, or is so large that the
+        largest cost exceeds 65535.
 
     Notes
     -----
@@ -135,10 +138,13 @@ def ad_census(
     on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, a quantization of 127,
     keeps 98 % and 99.8 %.
 
-    That differences give way to census bits where right matches differ much, by shadows, highlights or noise that `radiometric_field` cannot take away, is ours. Their
-    weight is multiplied by min((r / l)^4, (r / m)^2, 1) with the residual r. The median m is that of absolute differences of matched pixels, means over the
-    channels. The local l is the Gaussian average (12 pixels) of the absolute values of Gaussian averages (4 pixels) of signed differences, cut off at 60. Then both
-    weights are divided by their sum and multiplied by that of `ad_weight` and `census_weight`.
+    That differences give way to census bits where right matches differ much, by
+    shadows, highlights or noise that `radiometric_field` cannot take away, is ours.
+    Their weight is multiplied by min((r / l)^4, (r / m)^2, 1) with the residual r. The
+    median m is that of absolute differences of matched pixels, means over the channels.
+    The local l is the Gaussian average (12 pixels) of the absolute values of Gaussian
+    averages (4 pixels) of signed differences, cut off at 60. Then both weights are
+    divided by their sum and multiplied by that of `ad_weight` and `census_weight`.
 
     Examples
     --------
@@ -187,7 +193,7 @@ def ad_census(
         if most * quantization <= 255
         else np.uint16
     )
-    outside = most * unit / 2 if quantization is None else round(most * unit / 2)
+    outside_cost = most * unit / 2 if quantization is None else round(most * unit / 2)
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
@@ -210,14 +216,14 @@ def ad_census(
             *strings,
             view,
             saturation,
-            np.float32(outside),
+            np.float32(outside_cost),
             found,
         )
         if quantization is not None:
             costs[start:stop] = found
 
     over_bands(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside))
+    return CostVolume(costs, search, float(outside_cost))
 
 
 def _kept(
@@ -248,7 +254,7 @@ def _kernel(
     right: Strings,
     view: Geometry,
     saturation: _Saturation,
-    outside: float,
+    outside_cost: float,
     costs: NDArray[np.float32],
 ) -> None:
     """Costs of some rows, from those of the reference image ``(rows, columns, channels)``, lines of the match image ``(rows, channels, room)``, weights of
@@ -265,7 +271,7 @@ def _kernel(
             saturation,
             costs[y],
         )
-        close_view(view, outside, costs[y])
+        close_view(view, outside_cost, costs[y])
 
 
 @kernel

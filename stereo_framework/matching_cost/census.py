@@ -88,7 +88,7 @@ def census(
     [[0, 4], [0, 3], [0, 3], [0, 6], [0, 6], [0, 6]]
     """
     rows, columns = reference.shape[:2]
-    outside = (width * height - 1) // (2 if form == "plain" else 4)
+    outside_cost = (width * height - 1) // (2 if form == "plain" else 4)
     left, right = bit_strings(
         reference, match, search, width, height, form, grey_conversion, interpolation
     )
@@ -97,10 +97,10 @@ def census(
 
     def run(start: int, stop: int) -> None:
         lines = arranged(right[:, start:stop].swapaxes(0, 1), view)
-        _kernel(left, lines, start, view, np.uint8(outside), costs[start:stop])
+        _kernel(left, lines, start, view, np.uint8(outside_cost), costs[start:stop])
 
     over_bands(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside))
+    return CostVolume(costs, search, float(outside_cost))
 
 
 @kernel
@@ -109,10 +109,10 @@ def _kernel(
     lines: Strings,
     start: int,
     view: Geometry,
-    outside: int,
+    outside_cost: int,
     costs: NDArray[np.uint8],
 ) -> None:
     """Costs of some rows, from `start` on, from all strings ``(words, rows, columns)`` of the reference image, and lines ``(rows, words, room)`` of the match image."""
     for y in range(costs.shape[0]):
         count_differences(left[:, start + y], lines[y], view.origins, costs[y])
-        close_view(view, outside, costs[y])
+        close_view(view, outside_cost, costs[y])

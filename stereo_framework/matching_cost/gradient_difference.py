@@ -50,8 +50,8 @@ def gradient_difference(
     search : SearchRange
         Disparities to try, in pixels.
     alpha : float
-        Share of the difference of gradients in the cost, 0..1; the rest is the share of the
-        difference of colours. The paper's symbol.
+        Share of the difference of gradients in the cost, 0..1; the rest is the share of
+        the difference of colours. The paper's symbol.
     truncation : float
         Largest difference of colours in grey levels, applied to the mean over the channels.
     gradient_truncation : float
@@ -62,8 +62,9 @@ def gradient_difference(
     Returns
     -------
     CostVolume
-        Grey levels, float32 (rows, columns, levels); lower is better. Cells out of view cost the most,
-        ``(1 - alpha) * truncation + alpha * gradient_truncation`` with truncations of 255 at most.
+        Grey levels, float32 (rows, columns, levels); lower is better. Cells out of view
+        cost the most, ``(1 - alpha) * truncation + alpha * gradient_truncation`` with
+        truncations of 255 at most.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def gradient_difference(
     [[2.0, 4.5], [2.0, 3.0], [2.25, 3.0], [3.0, 3.25]]
     """
     rows, columns = reference.shape[:2]
-    outside = np.float32(
+    outside_cost = np.float32(
         (1 - alpha) * min(255.0, truncation) + alpha * min(255.0, gradient_truncation)
     )
     left, view = floats_of(reference), geometry(columns, search)
@@ -108,10 +109,10 @@ def gradient_difference(
             arranged(samples, view),
             arranged(_slopes(samples, search.denominator), view),
         )
-        _kernel(own, lines, slopes, other_slopes, view, terms, outside, out)
+        _kernel(own, lines, slopes, other_slopes, view, terms, outside_cost, out)
 
     over_bands(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside))
+    return CostVolume(costs, search, float(outside_cost))
 
 
 def _slopes(samples: NDArray[np.float32], denominator: int) -> NDArray[np.float32]:
@@ -132,7 +133,7 @@ def _kernel(
     other_slopes: NDArray,
     view: Geometry,
     terms: _Terms,
-    outside: float,
+    outside_cost: float,
     costs: Costs,
 ) -> None:
     """Costs of some rows of an image ``(rows, columns, channels)`` and its slopes ``(rows, columns)``, from lines of the match image and its slopes."""
@@ -141,7 +142,7 @@ def _kernel(
             reference[y], lines[y], view.origins, terms.cutoff, np.bool_(False), costs[y]
         )
         _add_gradients(slopes[y], other_slopes[y], view.origins, terms, costs[y])
-        close_view(view, outside, costs[y])
+        close_view(view, outside_cost, costs[y])
 
 
 @kernel

@@ -93,13 +93,13 @@ def mutual_information(
     )
     matched = np.where(view.status == Status.MATCHED, view.disparity, np.float32(np.nan))
     table = cost_table(left, right, search.direction, matched, sigma)
-    outside = _WORST / 2
-    costs = np.full((*left.shape, search.levels), outside, np.float32)
+    outside_cost = _WORST / 2
+    costs = np.full((*left.shape, search.levels), outside_cost, np.float32)
     codes = left.astype(np.intp)
     for level, disparity in enumerate(search.disparities):
         sampled, inside = _moved(right, search.direction * float(disparity))
         costs[:, inside, level] = table[codes[:, inside], sampled[:, inside].astype(np.intp)]
-    return CostVolume(costs, search, outside)
+    return CostVolume(costs, search, outside_cost)
 
 
 def _moved(

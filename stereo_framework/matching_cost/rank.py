@@ -75,7 +75,7 @@ def rank(
     [[0, 4], [3, 3], [6, 0], [3, 0]]
     """
     rows, columns = reference.shape[:2]
-    outside = (width * height - 1) // 2
+    outside_cost = (width * height - 1) // 2
     left, right = map(
         _ranks, bit_strings(reference, match, search, width, height, "plain", "mean", interpolation)
     )
@@ -87,12 +87,12 @@ def rank(
             left[start:stop],
             arranged(right[start:stop], view),
             view,
-            np.uint8(outside),
+            np.uint8(outside_cost),
             costs[start:stop],
         )
 
     over_bands(run, rows, costs.size)
-    return CostVolume(costs, search, float(outside))
+    return CostVolume(costs, search, float(outside_cost))
 
 
 def _ranks(strings: Strings) -> Ranks:
@@ -117,12 +117,12 @@ def _count(strings: Strings, ranks: Ranks) -> None:
 
 @kernel
 def _kernel(
-    left: Ranks, lines: Ranks, view: Geometry, outside: int, costs: NDArray[np.uint8]
+    left: Ranks, lines: Ranks, view: Geometry, outside_cost: int, costs: NDArray[np.uint8]
 ) -> None:
     """Costs of some rows, from the ranks of the reference image and those of the match image in lines."""
     for y in range(left.shape[0]):
         _row(left[y], lines[y], view.origins, costs[y])
-        close_view(view, outside, costs[y])
+        close_view(view, outside_cost, costs[y])
 
 
 @kernel

@@ -30,10 +30,11 @@ def squared_difference(
     truncation : float, optional
         Largest cost in grey levels: its square bounds the sum of squares over the channels; null = none.
     birchfield_tomasi : bool or "symmetric"
-        Whether the cost is Birchfield & Tomasi's measure, which is insensitive to sampling:
-        the distance of the reference pixel to the interval of the values of the match image
-        within half a step. symmetric: in each channel that distance, or the distance of the
-        match pixel to the interval of the reference image, whichever is smaller.
+        Whether the cost is Birchfield & Tomasi's measure, which is insensitive to
+        sampling: the distance of the reference pixel to the interval of the values of
+        the match image within half a step. symmetric: in each channel that distance, or
+        the distance of the match pixel to the interval of the reference image,
+        whichever is smaller.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 

@@ -246,8 +246,8 @@ def plane_costs(
         Between levels it is continued by Catmull and Rom's splines.
     levels : (float, float)
         Disparity of the first level in pixels, and levels per pixel.
-    limits : (outside, closed)
-        From a level beyond the volume's ends on a cost is `outside`; costs in it that are not less than `closed` are those of closed cells.
+    limits : (outside_cost, closed)
+        From a level beyond the volume's ends on a cost is `outside_cost`; costs in it that are not less than `closed` are those of closed cells.
     other : ndarray, float32, (rows, columns)
         The other view's disparities. The check is left out where it has none.
     direction : float
@@ -262,7 +262,7 @@ def plane_costs(
     """
     rows, columns, _, count = candidates.shape
     minimum, inverse = levels
-    outside, closed = limits
+    outside_cost, closed = limits
     tolerance, min_occluded_cost, occluding_penalty = terms
     # Slices cost more than the arithmetic of a candidate, and unsigned indices need no wraparound check.
     flat, size = volume.reshape(-1), volume.shape[2]
@@ -276,7 +276,9 @@ def plane_costs(
             )
             for i in range(count):
                 disparity = own[i]
-                cost = _between(flat, begin, size, (disparity - minimum) * inverse, outside, closed)
+                cost = _between(
+                    flat, begin, size, (disparity - minimum) * inverse, outside_cost, closed
+                )
                 # Whole numbers are cut off towards 0.
                 place = np.float32(x) - direction * disparity + np.float32(0.5)
                 if place >= 0 and place < columns:
@@ -291,11 +293,11 @@ def plane_costs(
 
 @kernel
 def _between(
-    volume: NDArray, begin: Any, levels: int, level: Any, outside: Any, closed: Any
+    volume: NDArray, begin: Any, levels: int, level: Any, outside_cost: Any, closed: Any
 ) -> Any:
     """The cost of a pixel, whose levels stand from `begin` on, at a level that need not be whole."""
     if level < -1 or level > levels:
-        return outside
+        return outside_cost
     level = min(max(level, np.float32(0)), np.float32(levels - 1))
     i = min(int(level), levels - 2)
     t, at = level - np.float32(i), begin + np.uint64(i)

@@ -124,5 +124,5 @@ def belief_propagation(
     beliefs += costs
     from_above += from_below
     beliefs += from_above
-    believed = CostVolume(beliefs.reshape(shape), volume.search, volume.outside)
+    believed = CostVolume(beliefs.reshape(shape), volume.search, volume.outside_cost)
     return Labeling(labels, volume.chosen(labels), believed, trace=tuple(trace))

@@ -116,7 +116,9 @@ def more_global_matching(
                     )
 
             over_rows(run, 2, costs.size)
-    found = replace(volume, costs=sums.reshape(costs.shape), outside=directions * volume.outside)
+    found = replace(
+        volume, costs=sums.reshape(costs.shape), outside_cost=directions * volume.outside_cost
+    )
     labels = winner_take_all(found).levels
     return Labeling(labels, volume.chosen(labels), found)
 

@@ -224,7 +224,7 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
     search = side.volume.search
     whole, levels = _whole_disparities(search)
     costs = np.ascontiguousarray(side.volume.costs[..., levels])
-    volume = CostVolume(costs, whole, side.volume.outside)
+    volume = CostVolume(costs, whole, side.volume.outside_cost)
     labeling = semi_global(
         volume, side.image, other, p1=p1, p2=p2, penalties="edges", edge_threshold=_EDGE
     )
@@ -329,7 +329,7 @@ class _Side:
         found = self._regions(regions, np.array(sources[0]))
         write_candidates(kept, np.array(sources), shifts, *found, moves, ends, self.planes)
         levels = np.float32(search.minimum), np.float32(1 / step)
-        limits = np.float32(self.volume.outside), np.float32(self.closed)
+        limits = np.float32(self.volume.outside_cost), np.float32(self.closed)
         plane_costs(
             self.volume.costs,
             levels,

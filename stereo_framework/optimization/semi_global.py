@@ -112,7 +112,9 @@ def semi_global(
         costs = np.where(np.isnan(costs), CLOSED_FLOAT, costs)
     kind = np.uint16 if _fits(costs, found, paths) else np.float32
     sums, labels, chosen = path_sums(costs, volume.search, found, kind)
-    return Labeling(labels, chosen, replace(volume, costs=sums, outside=paths * volume.outside))
+    return Labeling(
+        labels, chosen, replace(volume, costs=sums, outside_cost=paths * volume.outside_cost)
+    )
 
 
 def _fits(costs: Costs, penalties: Penalties, paths: int) -> bool:

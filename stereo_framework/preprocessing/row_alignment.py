@@ -60,7 +60,7 @@ def row_alignment(
     search: SearchRange,
     auxiliary: Mapping[str, View],
     *,
-    threshold: Annotated[NonNegative, Unit("pixels")] = 0.1,
+    row_tolerance: Annotated[NonNegative, Unit("pixels")] = 0.1,
     initial: str | None = None,
 ) -> tuple[Image, Image]:
     """Sample the match image where it shows what the reference image shows in the same row, if the rows of the two are not the same.
@@ -73,8 +73,9 @@ def row_alignment(
         Its direction says where the match frame lies.
     auxiliary : mapping of str to View
         The initial map is one of them. Pixels count that have an estimate and were not filled.
-    threshold : float
-        Rows, root of the mean square over the image, up to which the images stay as they are.
+    row_tolerance : float
+        Root mean square of the row differences, in pixels, up to which the images stay
+        as they are.
     initial : str, optional
         Name of the auxiliary method whose map is the initial map; null: the only one.
 
@@ -86,7 +87,7 @@ def row_alignment(
     Raises
     ------
     ParameterError
-        `threshold` is below 0, there is no such auxiliary method, or none is named and there are several.
+        `row_tolerance` is below 0, there is no such auxiliary method, or none is named and there are several.
 
     Notes
     -----
@@ -95,7 +96,7 @@ def row_alignment(
     steep edge looks like a wrong disparity. Windows of
     9x9 pixels around matched ones are moved in both directions until they fit, in images blurred by a pixel and less their means in the window, by Lucas and
     Kanade's method (in both, since the initial map has made up for wrong rows by wrong disparities). A polynomial of second order is fitted to how far they moved down,
-    with Tukey's weights (three deviations, from the median), and all is repeated from there until the field stays. A field above the threshold is told as a warning.
+    with Tukey's weights (three deviations, from the median), and all is repeated from there until the field stays. A field above `row_tolerance` is reported as a warning.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def row_alignment(
         np.where(seen.status == Status.MATCHED, seen.disparity, np.float32(np.nan)),
     )
     rows = _rows(field)
-    if _mean_square(rows) <= threshold**2:
+    if _mean_square(rows) <= row_tolerance**2:
         return reference, match
     report_call(CallReport(warning=f"rows are off by up to {np.abs(rows).max():.1f} px: corrected"))
     moved = np.empty_like(match)

@@ -60,8 +60,8 @@ def region_voting(
     status : ndarray, uint8, (rows, columns)
         Values of `Status`. Invalid pixels are not filled.
     min_count : int
-        Number of estimates, in pixels, that a region must exceed to decide: tau_S of the
-        paper.
+        Number of estimates, in pixels, that a region must exceed to decide: tau_S of
+        the paper.
     min_share : float
         Share of a region's estimates that the winning level must exceed, 0..1: tau_H of
         the paper.

@@ -216,7 +216,7 @@ class Model:
         """Maps of others as the matcher that they are; it leaves nothing of all other slots."""
         own = entry("maps", node)
         if not isinstance(own.value, dict) or "use" in own.value:
-            said = f"{spelled(node.data())} is no place; write a folder, PATH/{{scene}}.pfm, or {{place: PATH, scale: 4}}"
+            said = f"{spelled(node.data())} is no path; write a folder, PATH/{{scene}}.pfm, or {{path: PATH, disparity_scale: 4}}"
             self.fault(node.location, said)
             return FAULTY
         matcher = own.having("use", Node("maps", node.location))

@@ -138,8 +138,8 @@ def text(node: Node) -> str | None:
 
 
 def entry(slot: str, node: Node) -> Node:
-    """A stage, or ``maps``, as the mapping that its name, or place, alone stands for; anything else as it is."""
-    word = "place" if slot == "maps" else "use"
+    """Return the mapping that a stage's name or a path of ``maps`` abbreviates."""
+    word = "path" if slot == "maps" else "use"
     return Node({}, node.location).having(word, node) if isinstance(node.value, str) else node
 
 

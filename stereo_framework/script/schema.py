@@ -43,10 +43,10 @@ def schema() -> Schema:
     defs["axes"] |= _axes()
     search = _object(_properties(SearchKeys), summary(SearchKeys))
     keys |= {"search": search, "report": _report(), **_properties(SeedKey)}
-    # The place of maps, or the parameters of the stage that takes them.
+    # The value is the path of maps or a mapping of the parameters of the stage `maps`.
     maps = _stage(find("matcher", "maps"))
     del maps["properties"]["use"]
-    keys["maps"]["anyOf"][1] = maps | {"required": ["place"]}
+    keys["maps"]["anyOf"][1] = maps | {"required": ["path"]}
     instead = {"type": ["object", "null"], "if": found["if"], "then": found["then"]}
     method, auxiliary = (
         _object({key: keys[key] for key in own}) | instead for own in (METHOD_KEYS, AUXILIARY_KEYS)

@@ -105,7 +105,7 @@ further is checked against them."""
 
 
 def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
-    """Return all parameters of a stage; an added cost also has a weight and a saturation."""
+    """Return the names of a stage's parameters, with `FACTORS` if its costs are added."""
     return (*stage.parameters, *(FACTORS if added else ()))
 
 
@@ -134,7 +134,7 @@ _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 
 def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
-    """Return the message about a key, axis or setting that names no parameter of a stage."""
+    """Return the message about a name that is no parameter of a stage."""
     known = parameter_names(stage, added=added)
     if name in FACTORS and SLOTS[stage.slot].added:
         return f"{name!r} belongs to the entries of a list of costs: {stage.slot}: [{{use: {stage.name}, {name}: ...}}, ...]"

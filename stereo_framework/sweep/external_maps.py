@@ -213,7 +213,7 @@ def measure_map(
     remedies = replace(remedies or COMMAND_LINE, map_scale=encoding)
     reading = {
         key: value
-        for key, value in (("scale", disparity_scale), ("unknown", unknown))
+        for key, value in (("disparity_scale", disparity_scale), ("unknown", unknown))
         if value is not None
     }
     name = method or Path(path).stem
@@ -227,7 +227,7 @@ def measure_map(
     # The protocol decides too how a file is read, so the map itself is part of the identity.
     content = parameters | {"matcher.map": content_digest(disparity, {}).hex()}
     spec = chosen.name if chosen.name in PRESETS else {"base": "taxonomy2002", **chosen.as_dict()}
-    maps = {"place": str(Path(place or path).resolve()), **reading}
+    maps = {"path": str(Path(place or path).resolve()), **reading}
     # The digest loads the images.
     digest = scene_digest(loaded)
     return Result(

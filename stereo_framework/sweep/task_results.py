@@ -153,7 +153,7 @@ def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
     for step in matchers:
         if "unknown" in step.parameters:
             instruction = "set 'unknown: {value}' of the matcher, the value as the file stores it"
-            scale = (step.parameters.get("scale") or 1.0) * step.parameters.get("sign", 1)
+            scale = (step.parameters.get("disparity_scale") or 1.0) * step.parameters.get("sign", 1)
     remedies = Remedies(disparity_map=instruction, map_scale=scale)
     return find_reading_errors(
         disparity, task.scene, task.search, is_external=is_external, remedies=remedies

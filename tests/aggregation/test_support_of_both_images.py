@@ -59,9 +59,9 @@ def test_agrees_with_twin(stage, steps, data, threads):
     )
     rtol, atol = tolerance(**parameters)
     np.testing.assert_allclose(result.costs, expected, rtol=rtol, atol=atol)
-    assert (result.search, result.outside, result.costs.dtype) == (
+    assert (result.search, result.outside_cost, result.costs.dtype) == (
         volume.search,
-        volume.outside,
+        volume.outside_cost,
         np.float32,
     )
 

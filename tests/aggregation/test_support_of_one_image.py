@@ -35,7 +35,7 @@ def test_agrees_with_twin(data, images, search, radius, epsilon, threads):
     np.testing.assert_allclose(
         result.costs, expected, rtol=2e-7, atol=1e-4 / min(1, 100 * epsilon**0.5)
     )
-    assert (result.search, result.outside, result.costs.dtype) == (search, 1020.0, np.float32)
+    assert (result.search, result.outside_cost, result.costs.dtype) == (search, 1020.0, np.float32)
 
 
 @pytest.mark.parametrize("levels", [31, 32, 33, 70])

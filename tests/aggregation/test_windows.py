@@ -24,9 +24,9 @@ def test_box_agrees_with_twin(volume, size, iterations, threads):
     np.testing.assert_allclose(
         result.costs, naive.box(volume.costs, size, iterations), rtol=tolerance, atol=0
     )
-    assert (result.search, result.outside, result.costs.dtype) == (
+    assert (result.search, result.outside_cost, result.costs.dtype) == (
         volume.search,
-        volume.outside,
+        volume.outside_cost,
         np.float32,
     )
 
@@ -57,9 +57,9 @@ def test_min_filter_agrees_with_twin(volume, size, threads):
     with in_threads(threads):
         result = min_filter(volume, size=size)
     np.testing.assert_array_equal(result.costs, naive.min_filter(volume.costs, size))
-    assert (result.search, result.outside, result.costs.dtype) == (
+    assert (result.search, result.outside_cost, result.costs.dtype) == (
         volume.search,
-        volume.outside,
+        volume.outside_cost,
         np.float32,
     )
 

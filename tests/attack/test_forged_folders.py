@@ -128,5 +128,5 @@ def test_an_export_says_what_leads_out(home):
 
 def test_deep_texts_are_no_deep_values(home):
     """Brackets within a text, such as a command's, are not counted."""
-    stored(parameters={"matcher.command.run": "[{" * 300 + '"' + "\\"})(home)
+    stored(parameters={"matcher.command.command_line": "[{" * 300 + '"' + "\\"})(home)
     assert call("results", "o", "--json").exit_code == 0

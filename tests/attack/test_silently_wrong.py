@@ -80,15 +80,15 @@ def test_nan_never_wins(nan):
     assert np.isfinite(found.volume.costs).all()
 
 
-@pytest.mark.parametrize("outside", [1e5, 1e9, 1e30])
-def test_a_large_cost_of_cells_out_of_view_takes_no_precision_from_the_others(outside):
+@pytest.mark.parametrize("outside_cost", [1e5, 1e9, 1e30])
+def test_a_large_cost_of_cells_out_of_view_takes_no_precision_from_the_others(outside_cost):
     random = np.random.default_rng(0)
     image = random.integers(0, 60, (20, 40), dtype=np.uint8)
     costs, search = random.random((20, 40, 5)).astype(np.float32), SearchRange(0, 4)
     seen = search.in_view(40)
     expected, found = (
         cross_based(CostVolume(costs, search, rest), image, image).costs[:, seen]
-        for rest in (1.0, outside)
+        for rest in (1.0, outside_cost)
     )
     # Two rounding errors of float32 at 1.
     np.testing.assert_allclose(found, expected, rtol=0, atol=2.4e-7)

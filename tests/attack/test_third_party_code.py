@@ -34,7 +34,7 @@ def match(left, right, minimum, maximum):
     return np.zeros(left.shape[:2], np.float32)
 """
 SHELL = "touch {mark}; cp {{left}} {{output}}"
-GREY = {"format": "png", "grey": True, "scale": 1.0}
+GREY = {"map_format": "png", "grey": True, "disparity_scale": 1.0}
 BASE = {"scenes": ["synthetic/planes"], "search": {"minimum": 0, "maximum": 4}}
 COMPARISON = {"optimization": "winner_take_all", "matching_cost": "absolute_difference"}
 
@@ -59,11 +59,11 @@ def matchers(mark):
     return {
         "function": ({"use": "python", "function": "evil.py:match"}, function),
         "shell": (
-            {"use": "command", "shell": True, "run": shell} | GREY,
+            {"use": "command", "shell": True, "command_line": shell} | GREY,
             f"the shell command {shell}",
         ),
         "program": (
-            {"use": "command", "run": "./tool.sh {left} {output}"} | GREY,
+            {"use": "command", "command_line": "./tool.sh {left} {output}"} | GREY,
             f"the program {here / 'tool.sh'} {{left}} {{output}}",
         ),
     }
@@ -189,7 +189,9 @@ def test_check_lists_each_value_of_an_axis_over_a_parameter(mark):
 def test_check_shows_the_whole_command_in_one_line(mark):
     """A stranger could hide a part behind blanks, line ends or characters that turn the text round."""
     command = "true" + " " * 3000 + f"; touch {mark}\n\u202e# {{output}}"
-    write_script("s.yaml", BASE | {"matcher": {"use": "command", "shell": True, "run": command}})
+    write_script(
+        "s.yaml", BASE | {"matcher": {"use": "command", "shell": True, "command_line": command}}
+    )
     result = invoke("check", "s.yaml", "--no-plugins")
     [_, line] = result.stdout.splitlines()
     assert f"; touch {mark}\\n\\u202e# {{output}}" in line
@@ -233,8 +235,12 @@ def test_python_calls_execute_nothing_that_the_user_forbids(mark, monkeypatch):
     with pytest.raises(ParameterError, match="is not executed"):
         allowed.pipeline(scene)
     with pytest.raises(ParameterError, match="is not executed"):
-        step("command", run=f"touch {mark} {{output}}", shell=True).stage.function(
-            scene.reference, scene.match, scene.search, run=f"touch {mark} {{output}}", shell=True
+        step("command", command_line=f"touch {mark} {{output}}", shell=True).stage.function(
+            scene.reference,
+            scene.match,
+            scene.search,
+            command_line=f"touch {mark} {{output}}",
+            shell=True,
         )
     [result] = stereo_framework.run(allowed)
     assert "is not executed" in result.error

@@ -22,10 +22,13 @@ from stereo_framework.optimization import winner_take_all
 def plain(function, images, search, weight, saturation, **parameters):
     """Compute one entry of a list in float64, with its cost outside the image."""
     volume = function(*images, search, **parameters)
-    costs, outside = volume.costs.astype(float), float(volume.outside)
+    costs, outside_cost = volume.costs.astype(float), float(volume.outside_cost)
     if saturation is not None:
-        costs, outside = 1 - np.exp(-costs / saturation), 1 - np.exp(-outside / saturation)
-    return weight * costs, weight * outside
+        costs, outside_cost = (
+            1 - np.exp(-costs / saturation),
+            1 - np.exp(-outside_cost / saturation),
+        )
+    return weight * costs, weight * outside_cost
 
 
 @given(
@@ -45,10 +48,10 @@ def test_sums_agree_with_numpy(images, search, weights, saturations):
     assert total.costs.dtype == np.float32
     # Each part is rounded to float32, its exponential and the sum too: five steps of 2**-24.
     np.testing.assert_allclose(total.costs, one[0] + two[0], rtol=4e-7, atol=4e-7 * max(weights))
-    assert total.outside == pytest.approx(one[1] + two[1])
+    assert total.outside_cost == pytest.approx(one[1] + two[1])
     # What is out of view holds the sum's own cost, as everywhere.
     for costs in total.costs:
-        np.testing.assert_allclose(costs[~total.inside], total.outside, rtol=4e-7)
+        np.testing.assert_allclose(costs[~total.inside], total.outside_cost, rtol=4e-7)
 
 
 def test_costs_of_others_are_left_as_they_are(registry):

@@ -64,7 +64,7 @@ def test_a_sum_of_costs_has_the_largest_halo(parts, halo):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "outside"),
+    ("first", "second", "outside_cost"),
     [
         ({"weight": 1.0}, {"weight": 1.0}, 7 + 7),
         ({"weight": 2.0}, {"weight": 1.0}, 14 + 7),
@@ -75,18 +75,18 @@ def test_a_sum_of_costs_has_the_largest_halo(parts, halo):
     ],
 )
 def test_the_cost_out_of_view_of_a_sum_has_the_weights_and_saturations_of_its_parts(
-    registry, first, second, outside
+    registry, first, second, outside_cost
 ):
     @stage("matching_cost", **local)
     def sevens(reference, match, search):
         return CostVolume(np.full((*reference.shape, search.levels), 7, np.float32), search, 7.0)
 
-    if outside is None:
-        outside = 2 * (1 - np.exp(-1)) + 3 * (1 - np.exp(-0.5))
+    if outside_cost is None:
+        outside_cost = 2 * (1 - np.exp(-1)) + 3 * (1 - np.exp(-0.5))
     method = Pipeline([step(sevens, **first), step(sevens, **second), winner_take_all])
     volume = method(SCENE, keep_volume=True).volume
-    assert volume.outside == pytest.approx(outside, rel=1e-12)
-    np.testing.assert_allclose(volume.costs, outside, rtol=1e-6)
+    assert volume.outside_cost == pytest.approx(outside_cost, rel=1e-12)
+    np.testing.assert_allclose(volume.costs, outside_cost, rtol=1e-6)
 
 
 def test_times_of_both_views_of_one_stage_add_up(registry):
@@ -145,7 +145,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "outside", "is_allowed"),
+    ("dtype", "outside_cost", "is_allowed"),
     [
         (np.uint8, 255, True),
         (np.uint8, 256, False),
@@ -158,11 +158,13 @@ LARGEST = float(np.finfo(np.float32).max)
         (np.float32, "7", False),
     ],
 )
-def test_a_cost_out_of_view_is_one_that_the_volume_can_hold(registry, dtype, outside, is_allowed):
+def test_a_cost_out_of_view_is_one_that_the_volume_can_hold(
+    registry, dtype, outside_cost, is_allowed
+):
     @stage("matching_cost", **not_local, integer=True)
     def of_outside(reference, match, search):
         costs = np.zeros((*reference.shape, search.levels), dtype)
-        return CostVolume(costs, search, outside)
+        return CostVolume(costs, search, outside_cost)
 
     method = Pipeline([of_outside, winner_take_all])
     if is_allowed:

@@ -43,7 +43,7 @@ def parts(registry, monkeypatch):
     @stage("aggregation", **not_local, integer=True)
     def twice(volume):
         costs = volume.costs.astype(np.uint16) if volume.costs.dtype == np.uint8 else volume.costs
-        return CostVolume(costs * costs.dtype.type(2), volume.search, 2 * volume.outside)
+        return CostVolume(costs * costs.dtype.type(2), volume.search, 2 * volume.outside_cost)
 
     @stage("optimization", **not_local)
     def decide(volume):

@@ -45,7 +45,12 @@ def test_each_view_is_matched_once(counted):
     assert sorted(calls) == [-1, 1]
     # The seconds are those of what each needs of both views, as if it had been alone.
     for index, last in ((0, "refinement.2"), (3, "refinement.median")):
-        begins = ["matching_cost", "aggregation.counted_box", "restore_outside", "optimization"]
+        begins = [
+            "matching_cost",
+            "aggregation.counted_box",
+            "restore_outside_cost",
+            "optimization",
+        ]
         assert list(found[index].seconds)[:4] == begins
         assert list(found[index].seconds)[-1] == last
     assert found[0].seconds["optimization"] > found[3].seconds["optimization"]

@@ -241,7 +241,7 @@ def test_energies_hold_no_marker_of_closed_cells(optimizer):
     expected, closed = 0.0, 0
     for (y, x), level in np.ndenumerate(fill_levels(match.levels)):
         if is_open[y, x].any():
-            expected += volume.costs[y, x, level] if is_open[y, x, level] else volume.outside
+            expected += volume.costs[y, x, level] if is_open[y, x, level] else volume.outside_cost
             closed += not is_open[y, x, level]
     assert closed > 5
     assert match.energy == pytest.approx(expected)

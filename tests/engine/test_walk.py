@@ -243,7 +243,8 @@ def known(method, pair, count, side):
     taken(view, slot, one.stage.name, result)
     if slot == "aggregation" and method.steps[count].stage.slot != "aggregation":
         view.volume = made(
-            view.volume, naive.restore_outside(view.volume.costs, view.search, view.volume.outside)
+            view.volume,
+            naive.restore_outside_cost(view.volume.costs, view.search, view.volume.outside_cost),
         )
     return view
 
@@ -258,7 +259,9 @@ def close(view):
 
 def taken(view, slot, name, result):
     if slot == "matching_cost":
-        view.volume = view.raw = made(result, np.where(view.is_open, result.costs, result.outside))
+        view.volume = view.raw = made(
+            result, np.where(view.is_open, result.costs, result.outside_cost)
+        )
     elif slot == "aggregation":
         view.volume = result
     elif slot == "smoothness":
@@ -273,7 +276,9 @@ def taken(view, slot, name, result):
         # Of closed cells those alone are counted that what is unassigned is filled with; pixels without an open one cost nothing.
         marked = ~view.is_open & view.is_open.any(axis=2, keepdims=True)
         view.energy = naive.energy_of(
-            np.where(marked, view.volume.outside, view.volume.costs), view.smoothness, view.levels
+            np.where(marked, view.volume.outside_cost, view.volume.costs),
+            view.smoothness,
+            view.levels,
         )
         view.volume = result.volume or view.volume
         disparity = np.where(

@@ -54,48 +54,50 @@ def test_maps_are_found_in_folders_and_by_their_names(tmp_path, file, place):
     write_disparity(tmp_path / file, expected)
     where = tmp_path / file.replace("made", place) if place else tmp_path
     np.testing.assert_array_equal(
-        _maps(textured(rows=2, columns=3), place=str(where)), expected, strict=True
+        _maps(textured(rows=2, columns=3), path=str(where)), expected, strict=True
     )
 
 
 def test_maps_in_pictures_have_the_scene_s_scale_or_their_own(tmp_path):
     scene = textured(rows=1, columns=3)
     write_image(tmp_path / "made.png", np.array([[0, 8, 12]], np.uint8))
-    assert "scale" in _fails(_maps, scene, place=str(tmp_path))
+    assert "scale" in _fails(_maps, scene, path=str(tmp_path))
     # As in the 2002 paper's maps 0 is a disparity, unless told otherwise.
-    np.testing.assert_array_equal(_maps(scene, place=str(tmp_path), scale=4.0), [[0, 2, 3]])
     np.testing.assert_array_equal(
-        _maps(scene, place=str(tmp_path), scale=4.0, unknown=8), [[0, np.nan, 3]]
+        _maps(scene, path=str(tmp_path), disparity_scale=4.0), [[0, 2, 3]]
+    )
+    np.testing.assert_array_equal(
+        _maps(scene, path=str(tmp_path), disparity_scale=4.0, unknown=8), [[0, np.nan, 3]]
     )
 
 
 def test_maps_of_the_other_sign_with_a_marker_in_pixels(tmp_path):
     scene = textured(rows=1, columns=3)
     write_disparity(tmp_path / "made.pfm", np.array([[-9999.5, -2, -3]], np.float32))
-    options = {"place": str(tmp_path), "scale": -1.0, "unknown": -9999.5}
+    options = {"path": str(tmp_path), "disparity_scale": -1.0, "unknown": -9999.5}
     np.testing.assert_array_equal(_maps(scene, **options), [[np.nan, 2, 3]])
-    assert "maps.scale: 0.0 is not a number other than 0" in _fails(
-        maps, scene.reference, scene.match, scene.search, scene, scale=0.0
+    assert "maps.disparity_scale: 0.0 is not a number other than 0" in _fails(
+        maps, scene.reference, scene.match, scene.search, scene, disparity_scale=0.0
     )
 
 
 def test_maps_that_do_not_fit_are_told(tmp_path):
     scene = textured(rows=2, columns=3)
-    assert "no map of made" in _fails(_maps, scene, place=str(tmp_path))
+    assert "no map of made" in _fails(_maps, scene, path=str(tmp_path))
     assert f"there is no {tmp_path}/made.pfm" in _fails(
-        _maps, scene, place=str(tmp_path / "{scene}.pfm")
+        _maps, scene, path=str(tmp_path / "{scene}.pfm")
     )
     write_disparity(tmp_path / "made.pfm", np.ones((3, 3), np.float32))
-    assert "is 3x3, the images of made are 3x2" in _fails(_maps, scene, place=str(tmp_path))
+    assert "is 3x3, the images of made are 3x2" in _fails(_maps, scene, path=str(tmp_path))
     write_disparity(tmp_path / "made.npy", np.ones((2, 3), np.float32))
-    assert "two maps for made" in _fails(_maps, scene, place=str(tmp_path))
+    assert "two maps for made" in _fails(_maps, scene, path=str(tmp_path))
 
 
 def test_a_map_is_that_of_one_view_alone_and_takes_no_time(tmp_path):
     scene = textured(rows=2, columns=3)
     write_disparity(tmp_path / "made.pfm", np.ones((2, 3), np.float32))
-    assert Pipeline([step(maps, place=str(tmp_path))])(scene).seconds == {}
-    checked = Pipeline([step(maps, place=str(tmp_path)), left_right_check])
+    assert Pipeline([step(maps, path=str(tmp_path))])(scene).seconds == {}
+    checked = Pipeline([step(maps, path=str(tmp_path)), left_right_check])
     assert "no map of made (other view)" in _fails(checked, scene)
 
 
@@ -180,21 +182,23 @@ def test_a_program_gets_the_pair_and_the_range(tmp_path):
     kept.mkdir()
     copy = f"cp {{left}} {{right}} {kept} && echo {{minimum}} {{maximum}} > {kept}/ends && pwd > {kept}/folder && {PFM}"
     blurred = LEFT + np.float32(0.25)
-    found = command(blurred, RIGHT.astype(np.float32), SEARCH, run=copy, shell=True, images="pfm")
+    found = command(
+        blurred, RIGHT.astype(np.float32), SEARCH, command_line=copy, shell=True, image_format="pfm"
+    )
     np.testing.assert_array_equal(found, np.zeros((4, 6), np.float32), strict=True)
     np.testing.assert_array_equal(read_pfm(kept / "left.pfm"), blurred)
     assert (kept / "ends").read_text() == "-2 5\n"
     # Nothing is left behind.
     assert not os.path.exists((kept / "folder").read_text().strip())
-    command(blurred, RIGHT.astype(np.float32), SEARCH, run=copy, shell=True)
+    command(blurred, RIGHT.astype(np.float32), SEARCH, command_line=copy, shell=True)
     np.testing.assert_array_equal(read_image(kept / "left.png"), LEFT)
     np.testing.assert_array_equal(read_image(kept / "right.png"), RIGHT)
-    command(LEFT, RIGHT, SEARCH, run=copy, shell=True, images="pnm", grey=True)
+    command(LEFT, RIGHT, SEARCH, command_line=copy, shell=True, image_format="pnm", grey=True)
     # Half of the weights of ITU-R BT.601 is as far as rounding goes.
     np.testing.assert_allclose(
         read_image(kept / "left.pgm"), LEFT @ [0.299, 0.587, 0.114], atol=0.51
     )
-    command(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, run=copy, shell=True)
+    command(LEFT[:, ::-1], RIGHT[:, ::-1], MIRRORED, command_line=copy, shell=True)
     np.testing.assert_array_equal(read_image(kept / "left.png"), LEFT)
 
 
@@ -205,7 +209,11 @@ def test_a_program_s_map(tmp_path, format):
     own[0, 0] = np.nan
     write_disparity(tmp_path / f"own.{format}", own)
     found = command(
-        LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format
+        LEFT,
+        RIGHT,
+        SEARCH,
+        command_line=f"cp {tmp_path}/own.{format} {{output}}",
+        map_format=format,
     )
     # 16 bits hold 256ths and mark what is unknown by 0, so that 0 becomes the smallest fraction.
     np.testing.assert_allclose(found, own, atol=1 / 512 if format == "png" else 0)
@@ -213,16 +221,21 @@ def test_a_program_s_map(tmp_path, format):
         LEFT,
         RIGHT,
         MIRRORED,
-        run=f"cp {tmp_path}/own.{format} {{output}}",
-        format=format,
+        command_line=f"cp {tmp_path}/own.{format} {{output}}",
+        map_format=format,
         sign=-1,
-        scale=512.0,
+        disparity_scale=512.0,
     )
     np.testing.assert_allclose(
         -turned[:, ::-1] * (2 if format == "png" else 512), own, atol=1 / 128
     )
     least = command(
-        LEFT, RIGHT, SEARCH, run=f"cp {tmp_path}/own.{format} {{output}}", format=format, least=3.0
+        LEFT,
+        RIGHT,
+        SEARCH,
+        command_line=f"cp {tmp_path}/own.{format} {{output}}",
+        map_format=format,
+        min_estimate=3.0,
     )
     np.testing.assert_array_equal(np.isnan(least), ~(own >= 3))
 
@@ -244,7 +257,15 @@ def test_a_program_s_marker_counts_in_every_format(tmp_path, format, unknown, ex
     else:
         write_disparity(tmp_path / f"made.{format}", values)
     run = f"cp {tmp_path}/made.{format} {{output}}"
-    found = command(LEFT, RIGHT, SEARCH, run=run, format=format, scale=scale, unknown=unknown)
+    found = command(
+        LEFT,
+        RIGHT,
+        SEARCH,
+        command_line=run,
+        map_format=format,
+        disparity_scale=scale,
+        unknown=unknown,
+    )
     np.testing.assert_array_equal(found[:, 3:], np.full((4, 3), expected))
     assert np.isnan(found[:, 1]).all() == (unknown == 2)
 
@@ -253,13 +274,13 @@ def test_time_memory_and_messages_of_a_program():
     # 64 MiB are touched by the program alone; half a second is its own, whatever else the stage does.
     run = f"{sys.executable} -S -c \"import sys,time; a=b'x'*(64<<20); time.sleep(0.3); sys.stderr.write('said so')\" && {PFM}"
     with collecting_reports() as heard:
-        command(LEFT, RIGHT, SEARCH, run=run, shell=True)
+        command(LEFT, RIGHT, SEARCH, command_line=run, shell=True)
     [told] = heard
     assert told.messages == "said so"
     # Python itself needs some 10 MiB; this process, with all that it has loaded, some hundreds.
     assert 64 <= told.memory < 100
     assert 0.3 <= told.seconds < 10
-    match = Pipeline([step(command, run=run, shell=True)])(textured(rows=4, columns=6))
+    match = Pipeline([step(command, command_line=run, shell=True)])(textured(rows=4, columns=6))
     assert 64 <= match.memory < 100
     assert 0.3 <= match.seconds["matcher"] < 10
     assert match.messages == "said so"
@@ -269,7 +290,7 @@ def test_time_memory_and_messages_of_a_program():
 @pytest.mark.parametrize(("run", "said"), FAULTS["programs"])
 def test_what_a_program_does_wrong_is_one_line(run, said):
     quoted = run.replace('"', '\\"')
-    assert said in _fails(command, LEFT, RIGHT, SEARCH, run=f'sh -c "{quoted}"')
+    assert said in _fails(command, LEFT, RIGHT, SEARCH, command_line=f'sh -c "{quoted}"')
 
 
 @posix
@@ -279,7 +300,7 @@ def test_a_program_that_never_ends_is_ended_with_all_that_it_started(tmp_path):
     with pytest.raises(
         StereoFrameworkError, match=r"^sh: not done after 0\.3 seconds, ended"
     ) as caught:
-        command(LEFT, RIGHT, SEARCH, run=run, timeout=0.3)
+        command(LEFT, RIGHT, SEARCH, command_line=run, timeout=0.3)
     assert time.monotonic() - start < 300
     assert caught.value.__notes__ == ["waiting"]
     _is_gone(int((tmp_path / "child").read_text()))
@@ -303,7 +324,9 @@ def test_nobody_waits_for_a_program_once_all_is_stopped():
     start = time.monotonic()
     with stopped_by(stopped):
         assert (
-            _fails(command, LEFT, RIGHT, SEARCH, run="sleep 600 && true {output}", shell=True)
+            _fails(
+                command, LEFT, RIGHT, SEARCH, command_line="sleep 600 && true {output}", shell=True
+            )
             == "sleep: interrupted"
         )
     assert time.monotonic() - start < 300
@@ -314,7 +337,7 @@ def test_nobody_waits_for_a_program_once_all_is_stopped():
 def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
     wants = (
         "import numpy as np\nfrom stereo_framework import SearchRange\nfrom stereo_framework.matcher import command\nimage = np.zeros((4, 6), np.uint8)\n"
-        f"command(image, image, SearchRange(0, 1), run='echo $$ > {tmp_path}/child; sleep 600; true {{output}}', shell=True)\n"
+        f"command(image, image, SearchRange(0, 1), command_line='echo $$ > {tmp_path}/child; sleep 600; true {{output}}', shell=True)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", wants])
     while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
@@ -329,7 +352,7 @@ def test_a_program_does_not_outlive_who_wanted_it(tmp_path):
 @pytest.mark.parametrize(("run", "said"), FAULTS["commands"])
 def test_commands_are_checked_before_they_run(run, said):
     with pytest.raises(ParameterError, match=re.escape(said)):
-        step(command, run=run).files()
+        step(command, command_line=run).files()
 
 
 @posix
@@ -337,7 +360,9 @@ def test_the_program_and_its_words_belong_to_it(tmp_path):
     (tmp_path / "match.py").write_text("")
     (tmp_path / "weights.pth").write_text("")
     bound = step(
-        command, run=f"sh {tmp_path}/match.py {{output}}", files=[f"{tmp_path}/weights.pth"]
+        command,
+        command_line=f"sh {tmp_path}/match.py {{output}}",
+        files=[f"{tmp_path}/weights.pth"],
     )
     program, *others = bound.files()
     assert program.name == "sh"
@@ -349,7 +374,9 @@ def test_the_program_and_its_words_belong_to_it(tmp_path):
 
 def test_a_network_s_output(tmp_path):
     write_network(tmp_path / "net.onnx", factor=-3.0)
-    found = onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), sign=-1, scale=2.0)
+    found = onnx(
+        LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), sign=-1, disparity_scale=2.0
+    )
     expected = 3 * (LEFT.mean(axis=2) - RIGHT.mean(axis=2)) / 2
     # The network computes in float32, with sums up to 765.
     np.testing.assert_allclose(found, expected, atol=1e-3)
@@ -360,7 +387,7 @@ def test_a_network_s_output(tmp_path):
         MIRRORED,
         model=str(tmp_path / "net.onnx"),
         sign=-1,
-        scale=2.0,
+        disparity_scale=2.0,
     )
     np.testing.assert_array_equal(turned[:, ::-1], found)
 
@@ -372,13 +399,13 @@ def test_what_a_network_sees(tmp_path):
     def match(model="net", **parameters):
         return onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / f"{model}.onnx"), **parameters)
 
-    np.testing.assert_allclose(match(divide=255.0), match() / 255, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(match(divisor=255.0), match() / 255, rtol=1e-5, atol=1e-6)
     # Means cancel out in a difference, deviations weigh the channels.
     apart = LEFT.astype(float) - RIGHT
-    weighed = match(mean=[1.0, 2.0, 3.0], deviation=[1.0, 2.0, 4.0])
+    weighed = match(mean=[1.0, 2.0, 3.0], std=[1.0, 2.0, 4.0])
     np.testing.assert_allclose(weighed, apart @ [1 / 3, 1 / 6, 1 / 12], atol=1e-3)
     np.testing.assert_allclose(
-        match(channels="bgr", deviation=[1.0, 2.0, 4.0]), apart @ [1 / 12, 1 / 6, 1 / 3], atol=1e-3
+        match(channels="bgr", std=[1.0, 2.0, 4.0]), apart @ [1 / 12, 1 / 6, 1 / 3], atol=1e-3
     )
     np.testing.assert_allclose(
         match("grey", channels="grey"), apart @ [0.299, 0.587, 0.114], atol=1e-3
@@ -402,7 +429,8 @@ def test_sizes_inputs_and_outputs(tmp_path, network, parameters):
 def test_a_network_s_other_channel(tmp_path):
     write_network(tmp_path / "net.onnx", output_channels=2)
     found = [
-        onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), part=part) for part in (0, 1)
+        onnx(LEFT, RIGHT, SEARCH, model=str(tmp_path / "net.onnx"), output_channel=part)
+        for part in (0, 1)
     ]
     np.testing.assert_array_equal(found[0], -found[1])
 
@@ -435,4 +463,4 @@ def test_what_a_program_does_to_the_files_of_its_folder_stops_nobody(tmp_path, n
     program.chmod(0o755)
     images = np.zeros((2, 8, 9), np.uint8)
     with pytest.raises(StereoFrameworkError, match="exit status 3: said"):
-        command(*images, SearchRange(0, 3), run=f"{program} {{left}} {{right}} {{output}}")
+        command(*images, SearchRange(0, 3), command_line=f"{program} {{left}} {{right}} {{output}}")

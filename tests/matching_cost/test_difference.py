@@ -25,10 +25,10 @@ def test_agrees_with_twin(cost, steps, data, images, parameters, threads):
     squared, search = cost is squared_difference, data.draw(searches(steps))
     with in_threads(threads):
         volume = cost(*images, search, **parameters)
-    expected, outside = naive.difference(*images, search, squared=squared, **parameters)
+    expected, outside_cost = naive.difference(*images, search, squared=squared, **parameters)
     assert volume.costs.dtype == np.float32
     assert volume.search == search
-    assert volume.outside == outside
+    assert volume.outside_cost == outside_cost
     if images[0].dtype == np.uint8:
         np.testing.assert_array_equal(volume.costs, expected)
     else:
@@ -59,7 +59,7 @@ def grey(*values):
 
 
 @pytest.mark.parametrize(
-    ("cost", "shape", "truncation", "outside"),
+    ("cost", "shape", "truncation", "outside_cost"),
     [
         (absolute_difference, (2, 3), None, 255),
         (absolute_difference, (2, 3, 3), None, 1020),
@@ -72,12 +72,14 @@ def grey(*values):
         (squared_difference, (2, 3, 3), 1000, 260100),
     ],
 )
-def test_outside_is_the_worst_cost_or_the_truncation(cost, shape, truncation, outside):
+def test_the_outside_cost_is_the_worst_cost_or_the_truncation(
+    cost, shape, truncation, outside_cost
+):
     # Colour counts four channels: 4 * 255 and 4 * 255^2.
     image = np.zeros(shape, np.uint8)
     volume = cost(image, image, SearchRange(0, 1), truncation=truncation)
-    assert volume.outside == outside
-    assert (volume.costs[:, 0] == [0, outside]).all()
+    assert volume.outside_cost == outside_cost
+    assert (volume.costs[:, 0] == [0, outside_cost]).all()
 
 
 def test_cubic_samples_are_neither_halved_nor_clipped():

@@ -71,11 +71,11 @@ def test_agrees_with_twin(cost, steps, data, images, threads):
     search, parameters = data.draw(searches(steps)), data.draw(PARAMETERS[cost])
     with in_threads(threads):
         volume = cost(*images, search, **parameters)
-    expected, outside = getattr(naive_census, cost.__name__)(*images, search, **parameters)
+    expected, outside_cost = getattr(naive_census, cost.__name__)(*images, search, **parameters)
     assert volume.search == search
     if cost in (census, rank):
         assert volume.costs.dtype == np.uint8
-        assert volume.outside == outside
+        assert volume.outside_cost == outside_cost
         np.testing.assert_array_equal(volume.costs, expected)
         return
     quantization = parameters.get("quantization")
@@ -85,7 +85,7 @@ def test_agrees_with_twin(cost, steps, data, images, threads):
     assert volume.costs.dtype == (
         np.float32 if quantization is None else np.uint8 if most <= 255 else np.uint16
     )
-    assert volume.outside == pytest.approx(outside, rel=1e-6)
+    assert volume.outside_cost == pytest.approx(outside_cost, rel=1e-6)
     # Differences up to 510 and slopes are rounded to float32, of which the exponential loses a few units in the last place more; whole
     # numbers are rounded once.
     atol = (
@@ -138,7 +138,7 @@ def test_ad_census_is_the_sum_of_saturated_costs():
 
 
 @pytest.mark.parametrize(
-    ("cost", "parameters", "outside"),
+    ("cost", "parameters", "outside_cost"),
     [
         (census, {}, 31),
         (census, {"form": "centre_symmetric"}, 15),
@@ -158,11 +158,11 @@ def test_ad_census_is_the_sum_of_saturated_costs():
         ),
     ],
 )
-def test_outside(cost, parameters, outside):
+def test_cells_out_of_view_hold_the_outside_cost(cost, parameters, outside_cost):
     image = np.random.default_rng(5).integers(0, 256, (4, 6, 3), dtype=np.uint8)
     volume = cost(image, image, SearchRange(0, 2), **parameters)
-    assert volume.outside == pytest.approx(outside, rel=1e-7)
-    assert (volume.costs[:, ~volume.inside] == np.float32(volume.outside)).all()
+    assert volume.outside_cost == pytest.approx(outside_cost, rel=1e-7)
+    assert (volume.costs[:, ~volume.inside] == np.float32(volume.outside_cost)).all()
 
 
 def test_the_worst_costs_fit_the_type():
@@ -227,7 +227,7 @@ def test_differences_give_way_where_light_differs(residual):
     np.testing.assert_allclose(
         np.where(seen, found.costs, 0), np.where(seen, expected, 0), atol=0.03
     )
-    assert found.outside == 0.75
+    assert found.outside_cost == 0.75
     if residual == 6.0:
         # In the light differences count in full, in the shadow next to nothing.
         assert kept[:, :20].min() > 0.49

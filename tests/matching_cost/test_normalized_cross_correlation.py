@@ -23,7 +23,7 @@ def test_agrees_with_twin(steps, data, images, parameters, threads):
     with in_threads(threads):
         volume = normalized_cross_correlation(*images, search, **parameters)
     expected = naive_correlation.normalized_cross_correlation(*images, search, **parameters)
-    assert (volume.costs.dtype, volume.search, volume.outside) == (np.float32, search, 2.0)
+    assert (volume.costs.dtype, volume.search, volume.outside_cost) == (np.float32, search, 2.0)
     # Costs up to 2 are rounded to float32 once. Thirds of a pixel and samples of float images are rounded to float32 and, where that tips
     # the balance, to another multiple of 1/4096: against standard deviations of a grey level or so.
     exact = steps == (1, 2, 3) or (steps != (1 / 3,) and images[0].dtype == np.uint8)

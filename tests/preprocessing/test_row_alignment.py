@@ -221,25 +221,25 @@ def test_rows_that_are_right_stay(name):
 
 
 @pytest.mark.parametrize(
-    ("threshold", "is_changed"), [(None, True), (0.2, True), (0.3, False), (0.0625, True)]
+    ("row_tolerance", "is_changed"), [(None, True), (0.2, True), (0.3, False), (0.0625, True)]
 )
-def test_the_threshold_is_a_number_of_rows(monkeypatch, threshold, is_changed):
+def test_the_tolerance_is_a_number_of_rows(monkeypatch, row_tolerance, is_changed):
     """The root mean square of the field is a quarter of a row."""
     monkeypatch.setattr(module, "_field", lambda *data: np.array([0.25, 0, 0, 0, 0, 0]))
     image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
     search = SearchRange(0, 3)
     first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
-    options = {} if threshold is None else {"threshold": threshold}
+    options = {} if row_tolerance is None else {"row_tolerance": row_tolerance}
     _, moved = row_alignment(image, image, search, {"first": first}, **options)
     assert np.array_equal(moved, image) is not is_changed
 
 
-def test_rows_exactly_at_the_threshold_stay(monkeypatch):
+def test_rows_exactly_at_the_tolerance_stay(monkeypatch):
     monkeypatch.setattr(module, "_field", lambda *data: np.array([-0.25, 0, 0, 0, 0, 0]))
     image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
     search = SearchRange(0, 3)
     first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
-    _, moved = row_alignment(image, image, search, {"first": first}, threshold=0.25)
+    _, moved = row_alignment(image, image, search, {"first": first}, row_tolerance=0.25)
     np.testing.assert_array_equal(moved, image)
 
 
@@ -302,7 +302,7 @@ def test_what_shows_nothing_stays():
     image, search = np.full((40, 50, 3), 90, np.uint8), SearchRange(0, 3)
     first = View(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
     assert (
-        row_alignment(image, image, search, {"first": first}, threshold=0.0)[1].tolist()
+        row_alignment(image, image, search, {"first": first}, row_tolerance=0.0)[1].tolist()
         == image.tolist()
     )
     first = View(first.disparity[:1, :1], first.status[:1, :1], search)

@@ -118,7 +118,7 @@ def test_axes_that_move_together_load_again_if_a_method_lacks_one_of_them(
 ):
     (tmp_path / "maps").mkdir()
     methods = {
-        "outside": {"matcher": {"use": "maps", "place": str(tmp_path / "maps")}},
+        "outside": {"matcher": {"use": "maps", "path": str(tmp_path / "maps")}},
         "inside": WINDOW,
     }
     if not matcher_first:

@@ -6,7 +6,7 @@ import yaml
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
 
-COMMAND = "matcher: {use: command, run: './match {left} {right} {output} {maximum}'}"
+COMMAND = "matcher: {use: command, command_line: './match {left} {right} {output} {maximum}'}"
 
 
 @pytest.fixture
@@ -34,19 +34,20 @@ def _bounds(script):
 def test_paths_start_at_the_script_s_folder(folder):
     (folder / "a.yaml").write_text(
         f"methods:\n  program: {{{COMMAND}}}\n  function: {{matcher: {{use: python, function: 'theirs.py:go', files: [match]}}}}\n"
-        "  flat: {maps: maps}\n  named: {maps: {place: 'maps/{scene}.png', scale: 4}}\n"
+        "  flat: {maps: maps}\n  named: {maps: {path: 'maps/{scene}.png', disparity_scale: 4}}\n"
     )
     (folder.parent / "b.yaml").write_text("include: scripts/a.yaml\n")
     for source in ("scripts/a.yaml", "b.yaml"):
         script = load(source)
         found = _bounds(script)
         assert (
-            found["program"]["run"] == f"{folder}/match {{left}} {{right}} {{output}} {{maximum}}"
+            found["program"]["command_line"]
+            == f"{folder}/match {{left}} {{right}} {{output}} {{maximum}}"
         )
         assert found["function"]["function"] == f"{folder}/theirs.py:go"
         assert found["function"]["files"] == [f"{folder}/match"]
-        assert found["flat"]["place"] == f"{folder}/maps"
-        assert (found["named"]["place"], found["named"]["scale"]) == (
+        assert found["flat"]["path"] == f"{folder}/maps"
+        assert (found["named"]["path"], found["named"]["disparity_scale"]) == (
             f"{folder}/maps/{{scene}}.png",
             4.0,
         )
@@ -62,19 +63,21 @@ def test_paths_start_at_the_script_s_folder(folder):
 def test_paths_of_axes_and_overrides(folder):
     (folder / "other").mkdir()
     (folder / "a.yaml").write_text(
-        f"{COMMAND}\nsweep: {{grid: {{matcher.run: ['./match {{output}}', 'cp match {{output}}']}}}}\n"
+        f"{COMMAND}\nsweep: {{grid: {{matcher.command_line: ['./match {{output}}', 'cp match {{output}}']}}}}\n"
     )
-    runs = [run.axes["matcher.run"] for run in load("scripts/a.yaml").settings]
+    runs = [run.axes["matcher.command_line"] for run in load("scripts/a.yaml").settings]
     assert runs == [f"{folder}/match {{output}}", f"cp {folder}/match {{output}}"]
-    [run] = load("scripts/a.yaml", overrides=["matcher.run=scripts/match {output}"]).settings
-    assert run.parameters["matcher.run"] == f"{folder}/match {{output}}"
+    [run] = load(
+        "scripts/a.yaml", overrides=["matcher.command_line=scripts/match {output}"]
+    ).settings
+    assert run.parameters["matcher.command_line"] == f"{folder}/match {{output}}"
 
 
 def test_maps_stand_instead_of_all_slots(folder):
     (folder / "a.yaml").write_text(
         "include: ssd\nrefinement: [median]\nconfidence: [left_right_consistency]\nscheme: pyramid\nauxiliary: {other: {include: sgm}}\n"
         "sweep: {grid: {refinement.median.size: [3, 5], aggregation.box.size: [3, 5]}}\n"
-        "methods:\n  theirs: {maps: maps}\n  ours: {confidence: []}\n  both: {matcher: {use: maps, place: maps}, confidence: [], scheme: []}\n"
+        "methods:\n  theirs: {maps: maps}\n  ours: {confidence: []}\n  both: {matcher: {use: maps, path: maps}, confidence: [], scheme: []}\n"
     )
     script = load("scripts/a.yaml")
     counts = {
@@ -103,24 +106,27 @@ def test_maps_stand_instead_of_all_slots(folder):
         ("maps: 'none/{scene}.pfm'\n", "maps: no folder"),
         (
             "maps: 3\n",
-            "a.yaml:1:7: maps: 3 is no place; write a folder, PATH/{scene}.pfm, or {place: PATH, scale: 4}",
+            "a.yaml:1:7: maps: 3 is no path; write a folder, PATH/{scene}.pfm, or {path: PATH, disparity_scale: 4}",
         ),
         (
-            "maps: {place: maps, scal: 4}\n",
-            "no such parameter 'scal' of maps; allowed parameters: place, scale, unknown; did you mean 'scale'?",
+            "maps: {path: maps, disparity_scal: 4}\n",
+            "no such parameter 'disparity_scal' of maps; allowed parameters: disparity_scale, path, unknown; did you mean 'disparity_scale'?",
         ),
-        ("maps: {scale: 4}\n", "maps: is missing"),
+        ("maps: {disparity_scale: 4}\n", "maps: is missing"),
         (
             "methods:\n  a: {matcher: {use: command}}\n",
-            "a.yaml:2:16: methods.a.matcher: command.run: is missing",
+            "a.yaml:2:16: methods.a.matcher: command.command_line: is missing",
         ),
-        ("matcher: {use: command, run: './none {output}'}\n", "/scripts/none: no such program"),
         (
-            "matcher: {use: command, run: './theirs.py {output}'}\n",
+            "matcher: {use: command, command_line: './none {output}'}\n",
+            "/scripts/none: no such program",
+        ),
+        (
+            "matcher: {use: command, command_line: './theirs.py {output}'}\n",
             "/scripts/theirs.py: is not executable",
         ),
         (
-            "matcher: {use: command, run: './match {output}', timeout: 0}\n",
+            "matcher: {use: command, command_line: './match {output}', timeout: 0}\n",
             "matcher.timeout: 0 is not a number > 0",
         ),
         ("matcher: {use: onnx}\n", "onnx.model: is missing"),

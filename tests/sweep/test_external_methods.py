@@ -53,10 +53,10 @@ def test_markers_in_maps_of_other_programs_are_reported_with_the_parameter(tmp_p
         f"import numpy as np\ndef go(*_):\n    return np.load({str(tmp_path / 'a.npy')!r})\n"
     )
     np.save(tmp_path / "a.npy", marked)
-    place = {"place": str(maps), "scale": -2}
+    reading = {"path": str(maps), "disparity_scale": -2}
     methods = {
-        "maps": {"maps": place},
-        "cured": {"maps": place | {"unknown": 0}},
+        "maps": {"maps": reading},
+        "cured": {"maps": reading | {"unknown": 0}},
         "function": {"matcher": {"use": "python", "function": f"{theirs}:go"}},
     }
     results = {r.method: r for r in run({"methods": methods}, SCENES[:1])}
@@ -125,10 +125,15 @@ def test_the_content_of_files_is_part_of_the_identity(tmp_path, maps):
 
 @posix
 def test_one_program_that_fails_does_not_end_another(tmp_path):
-    failing = {"matcher": {"use": "command", "run": "sh -c 'echo no licence >&2; exit 1' {output}"}}
+    failing = {
+        "matcher": {
+            "use": "command",
+            "command_line": "sh -c 'echo no licence >&2; exit 1' {output}",
+        }
+    }
     good = tmp_path / "good.pfm"
     write_disparity(good, TRUTH)
-    works = {"matcher": {"use": "command", "run": f"cp {good} {{output}}"}}
+    works = {"matcher": {"use": "command", "command_line": f"cp {good} {{output}}"}}
     found = run({"methods": {"bad": failing, "good": works}}, SCENES, workers=1)
     assert [r.error for r in found if r.method == "bad"] == ["sh: exit status 1: no licence"] * 4
     [one, *others] = [r for r in found if r.method == "good"]
@@ -151,8 +156,8 @@ def test_a_marker_is_reported_as_the_program_stores_it(tmp_path, scale, sign, st
     marked = (TRUTH + 0.01 * np.arange(32)).astype(np.float32)
     marked[:, ::4] = 20
     write_disparity(tmp_path / "made.pfm", sign * (scale or 1) * marked)
-    matcher = {"use": "command", "run": f"cp {tmp_path / 'made.pfm'} {{output}}"}
-    matcher |= {"sign": sign} | ({} if scale is None else {"scale": scale})
+    matcher = {"use": "command", "command_line": f"cp {tmp_path / 'made.pfm'} {{output}}"}
+    matcher |= {"sign": sign} | ({} if scale is None else {"disparity_scale": scale})
     [result] = run({"matcher": matcher}, SCENES[:1])
     assert result.error is None
     event = "set/a: 25 % of the map hold 20, outside the search range 0..8"

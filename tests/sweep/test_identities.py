@@ -412,7 +412,7 @@ def test_a_file_that_changes_during_a_run_stores_no_result(registry, tmp_path, r
             write_disparity(file, np.full((24, 32), 3, np.float32))
         return disparity
 
-    script = {"matcher": {"use": "maps", "place": str(file)}, "refinement": ["meddle"]}
+    script = {"matcher": {"use": "maps", "path": str(file)}, "refinement": ["meddle"]}
     [result] = stereo_framework.run(script, scenes=dots(), out=tmp_path / "out")
     assert "matcher: a file of this stage changed during the run" in result.error
     assert not result.statistics

@@ -44,7 +44,7 @@ def test_a_result_tells_of_its_pipeline_and_what_it_was_computed_with(tmp_path):
     assert set(result.seconds) == {
         "matching_cost",
         "aggregation.box",
-        "restore_outside",
+        "restore_outside_cost",
         "optimization",
         "evaluation",
     }

@@ -203,7 +203,7 @@ def _pairs(
 ) -> Iterator[tuple[str, Any]]:
     """By scene a statistic without and with the fit, intervals or blur, all else being equal: columns False and True.
 
-    Only of settings with these steps and, where they are given, with or without ``fit``, ``interval`` and ``blur``.
+    Only of settings with these steps and, where they are given, with or without ``fit``, ``birchfield_tomasi`` and ``blur``.
     """
     rows = [
         {
