@@ -89,7 +89,7 @@ class _CommandGroup(TyperGroup):
             sys.stdout.flush()
         except _UsageError as error:
             command = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
-            said = short(_usage_message(error, command.strip()), 300)
+            said = short(_usage_message(error), 300)
             if command == " rank" and said.endswith(": --protocol"):
                 said += "; --where protocol=NAME chooses the results of one"
             if command == " results" and "extra argument" in said:
@@ -114,8 +114,9 @@ class _CommandGroup(TyperGroup):
         sys.exit(status)
 
 
-def _usage_message(error: Any, command: str) -> str:
-    """Return the message of a usage error; a former name of an option gets its new name."""
+def _usage_message(error: Any) -> str:
+    """Return the message of a usage error, with the new name of a former option."""
+    command = error.ctx.info_name if error.ctx else ""
     option = getattr(error, "option_name", "")
     if new := new_name("command_options", command, option):
         return f"No such option: {option}; it is called {new} now"
