@@ -47,8 +47,11 @@ class Location:
         """Folder that relative paths written there start from: the script's, else the working directory; absolute."""
         return Path(self.file).parent.absolute() if self.line else Path.cwd()
 
-    def told(self) -> str:
-        """Return the location for use inside another line, ``" (my.yaml:3:5)"``; nothing for a mapping from Python, which has no lines."""
+    def in_brackets(self) -> str:
+        """Return the location in brackets, such as ``" (my.yaml:3:5)"``.
+
+        The text is empty for a mapping from Python, which has no lines.
+        """
         return f" ({replace(self, path='' if self.line else self.path)})" if self.file else ""
 
 
