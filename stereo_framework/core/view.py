@@ -315,7 +315,7 @@ class Strips:
 
 
 def one_of(parameter: str, auxiliary: Mapping[str, View], name: str | None) -> View:
-    """Return the view of the auxiliary method of a name, or of the only one if the name is None.
+    """Return the view of an auxiliary method: of the named one, or of the only one.
 
     Parameters
     ----------

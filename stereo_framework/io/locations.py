@@ -48,7 +48,10 @@ class Location:
         return Path(self.file).parent.absolute() if self.line else Path.cwd()
 
     def in_brackets(self) -> str:
-        """Return the location for use inside another line, ``" (my.yaml:3:5)"``; nothing for a mapping from Python, which has no lines."""
+        """Return the location in brackets, such as ``" (my.yaml:3:5)"``.
+
+        The text is empty for a mapping from Python, which has no lines.
+        """
         return f" ({replace(self, path='' if self.line else self.path)})" if self.file else ""
 
 
