@@ -2,6 +2,6 @@
 
 from stereo_framework.evaluation.evaluate import evaluate
 from stereo_framework.evaluation.protocols import Protocol, resolve
-from stereo_framework.evaluation.sanity import doubts
+from stereo_framework.evaluation.sanity import find_reading_errors
 
-__all__ = ["Protocol", "doubts", "evaluate", "resolve"]
+__all__ = ["Protocol", "evaluate", "find_reading_errors", "resolve"]

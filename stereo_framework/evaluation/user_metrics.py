@@ -17,10 +17,10 @@ from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import (
     DataError,
     ParameterError,
+    describe_exception,
     harmless,
     nearest,
     one_line,
-    told,
 )
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import read_only
@@ -110,7 +110,7 @@ def measure(
             try:
                 return float(function(*given, **fields))
             except (Exception, SystemExit) as error:  # somebody's own code may raise anything
-                raise DataError(told(error, function, f"measure {name}")) from error
+                raise DataError(describe_exception(error, function, f"measure {name}")) from error
 
         seen = inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY)
         compute.__signature__ = inspect.Signature([seen, *choices])  # type: ignore[attr-defined]

@@ -146,7 +146,7 @@ class Scores:
         return astar_groups(self._lower_is_better)
 
 
-def standings(
+def score_table(
     results: Sequence[Result],
     measures: Sequence[str],
     methods_of: Sequence[str] | None = None,
@@ -225,14 +225,14 @@ def ranked(
         Which measures to use, given by name, by group (``hci``: the nine HCI metrics) or by pattern (``bad_pixels_*``); also whole columns,
         ``SCENE:MEASURE``. Default: the bad pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all columns of numbers.
     given : mapping of str to str, optional
-        As in `standings`.
+        As in `score_table`.
 
     Raises
     ------
     DataError
         There is no score.
     ParameterError
-        No result has a measure; or as in `standings`.
+        No result has a measure; or as in `score_table`.
 
     Notes
     -----
@@ -264,7 +264,7 @@ def ranked(
     )
     if not {"density_all", COVERAGE} & set(kept):
         notes += _unlike(methods_of, results)
-    return replace(standings(results, kept, methods_of, given, set(columns)), notes=tuple(notes))
+    return replace(score_table(results, kept, methods_of, given, set(columns)), notes=tuple(notes))
 
 
 def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:
