@@ -35,7 +35,7 @@ from typing import Any
 # it in a new process, whose recorded peak of memory is at least that of this process.
 
 METHODS = ("ssd", "sgm", "fast", "fine", "gc", "bp", "patch_match")
-"""Shipped scripts that are measured on the scene cones."""
+"""Built-in scripts that are measured on the scene cones."""
 
 SCENE = "cones"
 CROP_ROWS, CROP_COLUMNS = 40, 120
@@ -171,15 +171,17 @@ def measure_sweep() -> Figures:
 def measure_plan() -> Figures:
     """Measure the loading and the planning of a script with 10,000 settings."""
     from stereo_framework import load, load_scene
-    from stereo_framework.sweep.tasks import plan
+    from stereo_framework.sweep.tasks import tasks_of_script
 
     scene = load_scene("synthetic/slits")
 
-    def load_and_plan(axes: dict[str, list[int]]) -> None:
-        plan(load(window_script(axes)), [scene])
+    def load_and_list_tasks(axes: dict[str, list[int]]) -> None:
+        tasks_of_script(load(window_script(axes)), [scene])
 
-    load_and_plan({address: [first, first, step] for address, (first, _, step) in PLAN.items()})
-    return measure(partial(load_and_plan, PLAN))
+    load_and_list_tasks(
+        {address: [first, first, step] for address, (first, _, step) in PLAN.items()}
+    )
+    return measure(partial(load_and_list_tasks, PLAN))
 
 
 def measure_start(*arguments: str) -> Figures:

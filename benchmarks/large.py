@@ -30,7 +30,7 @@ SMALL = "200x160x64"
 SECONDS = 3600
 
 
-def work(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | None], int]:
+def method_call(name: str, pair: Pair, most: float) -> tuple[Callable[[], np.ndarray | None], int]:
     """What is timed, and the size of its tiles, 0 without."""
     levels = pair.search.levels
     if name == "copy":
@@ -68,9 +68,9 @@ def measure(name: str, size: str, most: float, count: int) -> tuple[float, int, 
     if name == "pandora":
         resource.setrlimit(resource.RLIMIT_AS, (20 * 2**30, 20 * 2**30))
     with threads(count):
-        work(name, _grey(SMALL)[0], most)[0]()
+        method_call(name, _grey(SMALL)[0], most)[0]()
         pair, truth, visible = _grey(size)
-        run, parts = work(name, pair, most)
+        run, parts = method_call(name, pair, most)
         Path("/proc/self/clear_refs").write_text("5")
         before, start = held("VmRSS"), time.perf_counter()
         found = run()

@@ -1,6 +1,6 @@
 """Time whole methods and the memory they take: ``python benchmarks/methods.py [METHOD ...] [--scenes SCENE ...] [--data DIR]``.
 
-Each method is a shipped script (``ncc``: the winners of normalized cross-correlation), run in a process of its own on a scene that lies in memory;
+Each method is a built-in script (``ncc``: the winners of normalized cross-correlation), run in a process of its own on a scene that lies in memory;
 compiling does not count. Memory is what the process holds at most while the method runs and is measured, beyond what it held before, and the same in
 volumes of the scene's search range. It needs Linux with glibc.
 """

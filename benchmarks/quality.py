@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py [METHOD ...] [--sets A B C ...] [--seeds 3] [--data DIR]
 
-A method is a shipped script or a file. ``sgbm`` and ``hh`` are cv2.StereoSGBM with five
+A method is a built-in script or a file. ``sgbm`` and ``hh`` are cv2.StereoSGBM with five
 and with eight paths on images that are extended to the left. ``pandora`` is Pandora's
 chain if PANDORA names its program (see pandora_sgm.py). The maps of all three are filled
 from the background of the row, so that all maps are dense.

@@ -1,4 +1,4 @@
-"""Below the pipeline: cost volumes as arrays, a mask, and a stage of one's own between the shipped ones.
+"""Below the pipeline: cost volumes as arrays, a mask, and a stage of one's own between the built-in ones.
 
 python examples/expert.py
 """

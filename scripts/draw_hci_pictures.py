@@ -10,7 +10,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.regions import hci_subsets
 from stereo_framework.figures.saving import save_figure, save_picture
 from stereo_framework.papers.hci2015.pictures import metrics_figure, radar_figure, subsets_figure
-from stereo_framework.tables.scores import standings
+from stereo_framework.tables.scores import score_table
 
 SCENES = ("synthetic/planes", "synthetic/slanted", "synthetic/occlusions")
 METHODS = ("window", "ssd", "dp", "so", "bp", "gc")
@@ -34,7 +34,7 @@ def main() -> None:
     for method in METHODS:
         script = {"include": method, "name": method, "evaluation": {"protocol": protocol}}
         results += run(script, scenes=list(SCENES), maps=True)
-    svg, _ = save_figure(radar_figure(standings(results, ["hci"])), out / "radar", "")
+    svg, _ = save_figure(radar_figure(score_table(results, ["hci"])), out / "radar", "")
     svg.unlink()
     # The scene with fine structures.
     scene = load_scene(SCENES[-1])

@@ -105,7 +105,7 @@ def measure() -> None:
 
 
 def extend() -> None:
-    """The maps of a shipped cost and of the one that `stages --new` writes."""
+    """The maps of a built-in cost and of the one that `stages --new` writes."""
     files_of("howto/extend.md")
     command("stages --new my_cost --slot matching_cost")
     found = sf.run("mine.yaml", maps=True)

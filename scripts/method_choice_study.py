@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from stereo_framework import evaluate, load_scene, run
 from stereo_framework.core.scene import Disparity
 from stereo_framework.io import read_disparity, write_disparity
-from stereo_framework.sweep.pseudo_truth import reference
+from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.tables.words import setting_name
 from stereo_framework.user_pair.matching import DEFAULT
 
@@ -90,9 +90,9 @@ def _measured(
         scene, file = load_scene(name), out / "references" / f"{name.replace('/', '-')}.pfm"
         if not file.is_file():
             file.parent.mkdir(exist_ok=True)
-            write_disparity(file, reference(replace(scene, truths={})))
-        reference_map = read_disparity(file)
-        known, found = np.isfinite(reference_map), list(maps.values())
+            write_disparity(file, pseudo_truth_of(replace(scene, truths={})))
+        pseudo_truth = read_disparity(file)
+        known, found = np.isfinite(pseudo_truth), list(maps.values())
         apart = (
             np.array([[_far(a, b) for b in found] for a in found])
             if pairs
@@ -103,7 +103,7 @@ def _measured(
             kept,
             names=list(maps),
             errors=[evaluate(d, scene, TRUE)["bad_pixels_nonocc"] for d in found],
-            distances=[100 * _far(d, reference_map)[known].mean() for d in found],
+            distances=[100 * _far(d, pseudo_truth)[known].mean() for d in found],
             known=100 * apart[:, :, known].mean(axis=2),
             every=100 * apart.mean(axis=(2, 3)),
         )
@@ -362,7 +362,7 @@ def counts_of_choices(judged_scenes: list[Judged]) -> dict[str, int]:
 
 
 def write(scenes: list[Measured]) -> None:
-    """The rules of all scenes, which the package uses: for shipped methods, known before, and for maps of one's own."""
+    """The rules of all scenes, which the package uses: for built-in methods, known before, and for maps of one's own."""
     names, default = scenes[0].names, int(np.mean([m.errors for m in scenes], axis=0).argmin())
     known, own = (
         learned([against(m, default) for m in scenes], known=True),
@@ -372,7 +372,7 @@ def write(scenes: list[Measured]) -> None:
         f"the default is {DEFAULT}, and {names[default]} is better on scenes with truth"
     )
     assert known.share == own.share == "known", (
-        "the package counts the pixels that the reference map knows"
+        "the package counts the pixels that the pseudo ground truth knows"
     )
     found = {
         kind: {
@@ -384,7 +384,7 @@ def write(scenes: list[Measured]) -> None:
     others = [n for n in names if n != DEFAULT]
     ratios = np.broadcast_to(known.ratios, len(others)).tolist()
     ratios = {n: round(r, 3) for n, r in zip(others, ratios, strict=True) if "_settings" not in n}
-    said = "# Written by scripts/method_choice_study.py; what the numbers are, `user_pair.method_choice.standings` says.\n"
+    said = "# Written by scripts/method_choice_study.py; what the numbers are, `user_pair.method_choice.compare_without_ground_truth` says.\n"
     FILE.write_text(said + yaml.safe_dump({**found, "ratios": ratios}, sort_keys=False), "utf-8")
     print(f"rules in {FILE}")
 

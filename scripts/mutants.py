@@ -33,7 +33,7 @@ from pathlib import Path
 
 from mutation import record
 from mutation.changes import Change, changes, draw
-from mutation.mutant_runs import Trials
+from mutation.mutant_runs import MutantRuns
 from mutation.record import SOURCES, FailingTests, Recorder
 from mutation.results import Mutant, Outcome, Results, UsageError
 from mutation.trees import Processes, Stopped, copied, finished, project_files
@@ -172,7 +172,7 @@ def _try(
         if in_kernels and quick_files:
             tests[True] = recorder.recorded(quick_files, interpreted=True)
 
-        trials = Trials(base.folder, trees, processes, arguments.seconds, tests)
+        trials = MutantRuns(base.folder, trees, processes, arguments.seconds, tests)
         _print("running the tests of the first change without the change")
         trials.require_success(*pairs[0])
         for mutant, outcome in _outcomes(trials, pairs, arguments.workers, processes):
@@ -181,7 +181,7 @@ def _try(
 
 
 def _outcomes(
-    trials: Trials, pairs: Drawn, workers: int, processes: Processes
+    trials: MutantRuns, pairs: Drawn, workers: int, processes: Processes
 ) -> Iterator[tuple[Mutant, Outcome]]:
     """Yield outcomes as they come, several changes at a time."""
     pool = ThreadPoolExecutor(workers)

@@ -115,8 +115,8 @@ def method_page(name: str, docs: Path) -> str:
 def method_details(name: str, docs: Path) -> str:
     """A method's results, the stages it consists of, and its script."""
     _, script = _script(name)
-    standings = _standings(name, docs)
-    parts = [f"## How `{name}` did\n", standings] if standings else []
+    rows = _rows_of_method(name, docs)
+    parts = [f"## How `{name}` did\n", rows] if rows else []
     parts += [f"## What `{name}` is made of\n", _made_of(name, docs), f"## The script `{name}`\n"]
     told = f"`stereo-framework run {name} --scene SCENE` runs it, and `--set` changes a parameter. A script of yours begins with `include: {name}`."
     parts += [f"```yaml\n{script}```\n", f"{told}\n"]
@@ -135,7 +135,7 @@ def _script(name: str) -> tuple[str, str]:
     ].lstrip()
 
 
-def _standings(name: str, docs: Path) -> str:
+def _rows_of_method(name: str, docs: Path) -> str:
     """Return a method's rows of the tables of docs/results.md as a table."""
     rows = []
     for section in re.split(r"^## ", (docs / "results.md").read_text(), flags=re.MULTILINE)[1:]:

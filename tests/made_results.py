@@ -49,7 +49,7 @@ def sweep(
 def kept(folder: Path, results: Sequence[Result]) -> Path:
     """A folder that holds the results."""
     with Store(folder, create=True) as store:
-        store.plan([str(i) for i in range(len(results))])
+        store.set_listed_keys([str(i) for i in range(len(results))])
         for i, one in enumerate(results):
             store.add(str(i), one)
     return folder

@@ -327,8 +327,8 @@ CALLS = {
     "restore_outside": (restore_outside, {"volume": VOLUME}),
     # Functions of subpackages.
     "evaluation.resolve": (evaluation.resolve, {"spec": "taxonomy2002"}),
-    "evaluation.doubts": (
-        evaluation.doubts,
+    "evaluation.find_reading_errors": (
+        evaluation.find_reading_errors,
         {"disparity": MAP, "scene": SCENE, "search": SEARCH, "is_external": True},
     ),
     "evaluation.protocols.average": (

@@ -239,18 +239,18 @@ def fixed_parameters() -> Sequence[str]:
     paths = parameters_of("costs", "ad_truncated_paths")["absolute_difference.truncation"]
     assert window == paths
     study = parameters_of("aggregation", "support_weights")["support_weights.colour_scale"]
-    shipped = parameters_of_setting(load("support_weights").only)["support_weights.colour_scale"]
+    built_in = parameters_of_setting(load("support_weights").only)["support_weights.colour_scale"]
     views = {
         "study": parameters_of("aggregation", "cross_based")["cross_based.views"],
-        "shipped": parameters_of_setting(load("ad_census").only)["cross_based.views"],
+        "built_in": parameters_of_setting(load("ad_census").only)["cross_based.views"],
     }
     words = {"both": "both views", "reference": "the reference view"}
     return [
         f"{window:g}",
         f"{study:g}",
-        f"{shipped:g}",
+        f"{built_in:g}",
         words[views["study"]],
-        words[views["shipped"]],
+        words[views["built_in"]],
     ]
 
 
@@ -407,8 +407,8 @@ CLAIMS = (
     Claim("docs/photographs.md", r"the truth of all (\w+) pairs", lambda: [study_groups()[1]]),
     Claim(
         "docs/photographs.md",
-        r"cuts differences at (\d+) in all comparisons.* has a `colour_scale` of (\d+), where the shipped script "
-        r"`support_weights` has (\d+)\. `cross_based` takes regions from ([\w ]+), where the shipped script `ad_census` "
+        r"cuts differences at (\d+) in all comparisons.* has a `colour_scale` of (\d+), where the built-in script "
+        r"`support_weights` has (\d+)\. `cross_based` takes regions from ([\w ]+), where the built-in script `ad_census` "
         r"takes those of ([\w ]+)\.",
         fixed_parameters,
     ),
@@ -570,10 +570,10 @@ def test_every_shipped_method_is_in_the_table_of_photographs_or_named_below_it()
     text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     [sentence] = re.findall(r"Not measured for their time: .*", text)
     named = set(re.findall(r"`(\w+)`", sentence))
-    shipped = {path.stem for path in (ROOT / "configs" / "methods").glob("*.yaml")} - {
+    built_in = {path.stem for path in (ROOT / "configs" / "methods").glob("*.yaml")} - {
         "initial_map"
     }
-    assert named == shipped - set(page_tables.result_values("photographs"))
+    assert named == built_in - set(page_tables.result_values("photographs"))
 
 
 def test_tables_of_two_benchmarks_have_the_same_errors_on_photographs():

@@ -12,7 +12,7 @@ from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.search import SearchRange
 from stereo_framework.engine.match import warnings as warnings_of_match
-from stereo_framework.evaluation import doubts as doubts_of_map
+from stereo_framework.evaluation import find_reading_errors
 from stereo_framework.io import locked, read_disparity, read_image, write_image, write_pfm
 from stereo_framework.io.calibration import read_stereo_calibration
 from stereo_framework.kernels.threads import LIMIT
@@ -20,8 +20,7 @@ from stereo_framework.script.legacy import convert
 from stereo_framework.sweep.external_maps import COMMAND_LINE
 from stereo_framework.sweep.store import Store
 from stereo_framework.tables.formats import read_csv
-from stereo_framework.user_pair.search_range import SparseMatches
-from stereo_framework.user_pair.search_range import doubts as doubts_of_pair
+from stereo_framework.user_pair.search_range import SparseMatches, find_pair_problems
 
 TRUTH = (20 + 0.1 * np.mgrid[:60, :100][1]).astype(np.float32)
 
@@ -43,33 +42,33 @@ def sparse(disparities, vertical=0.0):
 
 def pair_of_wrong_matches(folder):
     """Return the doubt about a rectified pair whose matches are wrong."""
-    return doubts_of_pair(sparse(range(1, 41), 2.5), SearchRange(0, 50))[0]
+    return find_pair_problems(sparse(range(1, 41), 2.5), SearchRange(0, 50))[0]
 
 
 def rectified_pair_of_another_lens_model(folder):
     """Return the doubt about a pair that a calibration of another lens model has rectified."""
-    return doubts_of_pair(sparse(range(1, 41), 2.5), SearchRange(0, 50), rectified=True)[0]
+    return find_pair_problems(sparse(range(1, 41), 2.5), SearchRange(0, 50), rectified=True)[0]
 
 
 def cameras_that_converge(folder):
     """Return the doubt about a pair whose disparities are below 0 on purpose."""
-    return doubts_of_pair(sparse(range(-40, 0)), SearchRange(0, 50))[0]
+    return find_pair_problems(sparse(range(-40, 0)), SearchRange(0, 50))[0]
 
 
 def repeated_texture(folder):
     """Return the doubt about a range outside of which only wrong matches lie."""
-    return doubts_of_pair(sparse([*range(1, 21), *range(100, 120)]), SearchRange(0, 50))[0]
+    return find_pair_problems(sparse([*range(1, 21), *range(100, 120)]), SearchRange(0, 50))[0]
 
 
 def small_near_object(folder):
     """Return the doubt about a range that a small object needs."""
     disparity = np.linspace(10, 40, 600, dtype=np.float32).reshape(20, 30)
-    return doubts_of_pair(sparse(range(10, 41)), SearchRange(0, 100), disparity)[0]
+    return find_pair_problems(sparse(range(10, 41)), SearchRange(0, 100), disparity)[0]
 
 
 def walls_without_texture(folder):
     """Return the doubt about images of one scene that has no texture."""
-    return doubts_of_pair(sparse([1, 2]), SearchRange(0, 50))[0]
+    return find_pair_problems(sparse([1, 2]), SearchRange(0, 50))[0]
 
 
 def costs_of_a_wall(folder):
@@ -84,17 +83,17 @@ def scene():
 
 def truth_in_another_scale(folder):
     """Return the doubt about a correct map whose truth was read in a wrong scale."""
-    return doubts_of_map(4 * scene().truth, scene(), remedies=COMMAND_LINE)[0]
+    return find_reading_errors(4 * scene().truth, scene(), remedies=COMMAND_LINE)[0]
 
 
 def truth_in_another_scale_of_python(folder):
     """Return the same doubt with the remedies for Python."""
-    return doubts_of_map(4 * scene().truth, scene())[0]
+    return find_reading_errors(4 * scene().truth, scene())[0]
 
 
 def truth_of_the_other_view(folder):
     """Return the doubt about a correct map whose truth is that of the other frame."""
-    return doubts_of_map(scene().match_truth, scene())[0]
+    return find_reading_errors(scene().match_truth, scene())[0]
 
 
 def text_file(folder):

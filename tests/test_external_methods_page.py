@@ -1,4 +1,4 @@
-"""The recipes of docs/external_methods.md run as they stand there, on stand-ins for what cannot be shipped."""
+"""The recipes of docs/external_methods.md run as they stand there, on stand-ins for programs that cannot be part of the package."""
 
 import json
 import os

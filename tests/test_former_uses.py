@@ -88,7 +88,7 @@ def places_of(pattern, word, *, is_code_included=True):
     ----------
     pattern : str
     word : str
-        A part of each match. Files without it are skipped, which saves most of the time.
+        A part of each match. Files without it are skipped, which saves much time.
     is_code_included : bool
         Whether Python files are searched as a whole. Otherwise only their texts are.
     """
@@ -161,7 +161,7 @@ def test_no_call_gives_a_former_parameter(place, former):
 
 
 def _stages_in_call(call):
-    """Return the names of stages that the function or an argument of a call can mean."""
+    """Return the names of stages that a call can mean by its function or argument."""
     values = [call.func, *call.args[:1]]
     names = {value.id for value in values if isinstance(value, ast.Name)}
     names |= {value.attr for value in values if isinstance(value, ast.Attribute)}

@@ -13,7 +13,7 @@ from stereo_framework.core.errors import (
     one_line,
     short,
 )
-from stereo_framework.sweep.result import doubt_of_maps
+from stereo_framework.sweep.result import changed_maps_warning
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_several_close_names_come_nearest_first():
 )
 def test_changed_maps_are_one_warning_with_their_number(paths, beginning):
     end = " since this program wrote it; the stored statistics belong to other disparities"
-    assert doubt_of_maps(paths) == (beginning + end if paths else "")
+    assert changed_maps_warning(paths) == (beginning + end if paths else "")
 
 
 @pytest.mark.parametrize(("count", "printed"), [(19, 19), (20, 20), (21, 21), (25, 21)])

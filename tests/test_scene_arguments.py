@@ -10,7 +10,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.file_damage import report_damage
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import Frame, Scene, inside_border, scale_doubt
+from stereo_framework.core.scene import Frame, Scene, inside_border, intensity_scale_warning
 
 SHAPE = (3, 4)
 IMAGES = np.random.default_rng(0).integers(0, 256, (2, *SHAPE), np.uint8)
@@ -88,11 +88,11 @@ def test_floats_up_to_exactly_one_are_doubtful_intensities(largest, is_doubtful)
         f"intensities up to {largest:.3g}, where 0 to 255 are expected: multiply the images by 255 "
         "(match --stretch spreads them); what counts in grey levels is wrong"
     )
-    assert scale_doubt(image) == (expected if is_doubtful else "")
+    assert intensity_scale_warning(image) == (expected if is_doubtful else "")
 
 
 def test_bytes_are_no_doubtful_intensities():
-    assert scale_doubt(np.ones(SHAPE, np.uint8)) == ""
+    assert intensity_scale_warning(np.ones(SHAPE, np.uint8)) == ""
 
 
 @pytest.mark.parametrize(

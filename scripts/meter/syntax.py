@@ -131,7 +131,7 @@ def count_tokens(text: str) -> int:
     return len(TOKEN.findall(text))
 
 
-class FieldPlan(NamedTuple):
+class FieldLayout(NamedTuple):
     """The text that each value of a field adds to a node."""
 
     name: str
@@ -140,14 +140,14 @@ class FieldPlan(NamedTuple):
 
 
 @cache
-def field_plans(node_type: type) -> tuple[FieldPlan, ...]:
+def field_layouts(node_type: type) -> tuple[FieldLayout, ...]:
     """Return the plans of the fields of a type of nodes, without its context."""
     by_field = GRAMMAR.get(node_type, Grammar()).by_field
     plans = []
     for name in node_type._fields:
         comma = ", " if name in LISTS_WITH_COMMAS else ""
         if name != "ctx":
-            plans.append(FieldPlan(name, by_field.get(name, ""), comma))
+            plans.append(FieldLayout(name, by_field.get(name, ""), comma))
     return tuple(plans)
 
 
@@ -227,7 +227,7 @@ class SyntaxTree:
         """Add the children of a node to the nodes, and measure the rest of the node."""
         node_type = type(node)
         texts = [GRAMMAR[node_type].text] if node_type in GRAMMAR else []
-        for plan in field_plans(node_type):
+        for plan in field_layouts(node_type):
             value = getattr(node, plan.name, None)
             if isinstance(value, list):
                 texts.append(plan.comma * (len(value) - 1))
@@ -243,7 +243,7 @@ class SyntaxTree:
         if node_type is ast.JoinedStr and not self._is_format(node):
             self.tokens[node] += 1
 
-    def _add_value(self, node: ast.AST, plan: FieldPlan, value: object) -> tuple[str, ...]:
+    def _add_value(self, node: ast.AST, plan: FieldLayout, value: object) -> tuple[str, ...]:
         """Add a child to the nodes, and return the texts of the value itself."""
         if value is None:
             return ()

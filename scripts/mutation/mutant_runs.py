@@ -1,4 +1,4 @@
-"""Trials of changes: each is made in a copy, in which the tests that execute it run."""
+"""Runs of mutants: each change is made in a copy, in which its tests run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPILING = 400
 """Seconds that changed kernels may compile, on a busy machine."""
 
 
-class Trials:
+class MutantRuns:
     """Tries changes in copies of a checkout.
 
     Parameters

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stereo_framework.evaluation.sanity import Remedies
     from stereo_framework.sweep import Result
     from stereo_framework.sweep.tune import Trial
-    from stereo_framework.user_pair.method_choice import Standing
+    from stereo_framework.user_pair.method_choice import MapComparison
 
 Data = Annotated[
     Path | None, typer.Option(help="Data root; default: STEREO_DATA, then the user's cache folder.")
@@ -568,7 +568,7 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def said_protocol(text: str) -> str:
+def protocol_summary(text: str) -> str:
     """The first choices of a protocol in one line."""
     from stereo_framework.evaluation.protocols import PRESETS
     from stereo_framework.tables.terminal import protocol_line
@@ -606,7 +606,7 @@ def print_results(
         table = listing([*same, *own], columns).rows_of([*part, *(len(same) + i for i in below)])
         printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
-        say(said_protocol(text))
+        say(protocol_summary(text))
         say_cut(len(part), len(same), "rows", whole)
         say_cut(len(below), len(own), "averages", whole)
     _tell_problems([*printed, *means])
@@ -691,8 +691,11 @@ def measured(results: Sequence[Result], measures: Sequence[str]) -> list[str]:
     return columns
 
 
-def print_standings(
-    scene: str, first: str, found: Sequence[Standing], seconds: Mapping[str, float] | None = None
+def print_map_comparisons(
+    scene: str,
+    first: str,
+    found: Sequence[MapComparison],
+    seconds: Mapping[str, float] | None = None,
 ) -> None:
     """How maps compare with the first one, without truth."""
     print(
@@ -712,10 +715,12 @@ def print_standings(
     print_table(header, rows)
 
 
-def standings_record(scene: str, first: str, found: Sequence[Standing]) -> dict[str, Any]:
+def map_comparisons_record(
+    scene: str, first: str, found: Sequence[MapComparison]
+) -> dict[str, Any]:
     """The same for ``--json``."""
     return {
         "scene": scene,
         "first": first,
-        "standings": [vars(s) | {"verdict": s.verdict} for s in found],
+        "comparisons": [vars(s) | {"verdict": s.verdict} for s in found],
     }

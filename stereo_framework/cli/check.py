@@ -30,7 +30,7 @@ def check(
     Parameters
     ----------
     script
-        Scripts: files, or names of shipped ones.
+        Scripts: files, or names of built-in ones.
     try_out
         Also run every setting, on 64x48 pixels of a synthetic scene: what a plug-in's stage returns shows only then.
     schema
@@ -95,9 +95,9 @@ def _check(
     Relative paths of scenes start from `folder`.
     """
     from stereo_framework.script.small_pair_run import trial
-    from stereo_framework.sweep.script_run import load_and_plan
+    from stereo_framework.sweep.script_run import load_tasks
 
-    script, _ = load_and_plan(
+    script, _ = load_tasks(
         name,
         overrides=settings,
         plugins=plugins,

@@ -40,7 +40,7 @@ def choose(
     scene
         A known scene instead of two images; its truth is not looked at.
     methods
-        Shipped scripts or files, separated by commas, that are compared with the default; default: those of truth_free/candidates.
+        Built-in scripts or files, separated by commas, that are compared with the default; default: those of truth_free/candidates.
     time
         Begin nothing more after this time.
     stretch
@@ -56,7 +56,7 @@ def choose(
     from stereo_framework.datasets import load_scene, pair_scene
     from stereo_framework.figures.disparity_figures import write_comparison
     from stereo_framework.io import output_folder, write_bytes, write_disparity
-    from stereo_framework.user_pair.intensities import intensity_doubts, stretched
+    from stereo_framework.user_pair.intensities import find_intensity_problems, stretched
     from stereo_framework.user_pair.matching import DEFAULT
     from stereo_framework.user_pair.method_choice import choose as choose_method
 
@@ -74,19 +74,19 @@ def choose(
         )
         known = pair_scene(left, right, own, upright=True)
     known, told = stretched(known) if stretch else (known, "")
-    _shared.tell("warning", *intensity_doubts(known))
+    _shared.tell("warning", *find_intensity_problems(known))
     folder = _shared.absolute_path(out or Path("choice"))
     with Progress(1, "choices") as progress:
         chosen = choose_method(known, _shared.names(methods), seconds=time)
         progress.watch("writing files")
         first = chosen.name
         shown = list(
-            dict.fromkeys((first, next(iter(chosen.maps)), *(s.name for s in chosen.standings)))
+            dict.fromkeys((first, next(iter(chosen.maps)), *(s.name for s in chosen.comparisons)))
         )[:4]
         with output_folder(folder):
             write_bytes(
                 folder / "best.yaml",
-                yaml.safe_dump(chosen.runs[first].mapping, sort_keys=False).encode(),
+                yaml.safe_dump(chosen.settings[first].mapping, sort_keys=False).encode(),
             )
             write_disparity(folder / "best.pfm", chosen.maps[first])
             write_comparison(
@@ -94,7 +94,7 @@ def choose(
             )
     _shared.tell("warning", *(f"{name}: {error}" for name, error in chosen.failed.items()))
     if json:
-        compared = _shared.standings_record(known.name, DEFAULT, chosen.standings)
+        compared = _shared.map_comparisons_record(known.name, DEFAULT, chosen.comparisons)
         found = {
             "chosen": chosen.name,
             "folder": _shared.as_typed(folder),
@@ -105,7 +105,7 @@ def choose(
         return
     if told:
         print(f"{told}; 'match --stretch --method' applies a script to them")
-    _shared.print_standings(known.name, DEFAULT, chosen.standings, chosen.seconds)
+    _shared.print_map_comparisons(known.name, DEFAULT, chosen.comparisons, chosen.seconds)
     if chosen.left_out:
         print(f"no time for {', '.join(chosen.left_out)}; --time SECONDS gives more")
     why = (

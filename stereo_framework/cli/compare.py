@@ -48,7 +48,7 @@ def compare(
     from stereo_framework.figures.disparity_figures import write_comparison, write_pictures
     from stereo_framework.io import changed_since_written, output_folder
     from stereo_framework.sweep.external_maps import measure_map
-    from stereo_framework.sweep.result import doubt_of_maps
+    from stereo_framework.sweep.result import changed_maps_warning
     from stereo_framework.user_pair.method_choice import judge
 
     folders = [path for path in maps if path.is_dir()]
@@ -83,16 +83,16 @@ def compare(
         results.append(result)
     changed = [path for path in maps if changed_since_written(path)]
     if changed:
-        _shared.tell("warning", doubt_of_maps(changed))
+        _shared.tell("warning", changed_maps_warning(changed))
     found = {one.method: one.disparity for one in results if one.disparity is not None}
     first = results[0].method
     for i, one in enumerate(results[1:], 1):
         apart = map_difference(found[one.method], found[first], threshold, mask=place.evaluated)
         results[i] = replace(one, statistics={**one.statistics, **apart})
-    standings = None
+    comparisons = None
     if place.truth is None and place.search is not None:
         try:
-            standings = judge(place, found)
+            comparisons = judge(place, found)
         except DataError as error:
             _shared.tell("warning", f"{place.name}: {error}")
     if out is not None:
@@ -102,14 +102,14 @@ def compare(
             write_comparison(out / "comparison.png", found, place)
     if json:
         told = (
-            {"without_truth": _shared.standings_record(place.name, first, standings)}
-            if standings
+            {"without_truth": _shared.map_comparisons_record(place.name, first, comparisons)}
+            if comparisons
             else {}
         )
         _shared.print_json([result.record() | told for result in results])
         return
     _shared.print_results(results)
-    if standings:
-        _shared.print_standings(place.name, first, standings)
+    if comparisons:
+        _shared.print_map_comparisons(place.name, first, comparisons)
     if out is not None:
         print(_shared.as_typed(f"pictures in {out}"))

@@ -94,9 +94,11 @@ class _Verbs(TyperGroup):
                 said += "; --where protocol=NAME chooses the results of one"
             if verb == " results" and "extra argument" in said:
                 said += "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
-            status = _told(f"{said}; stereo-framework{verb} --help tells what is allowed", False, 2)
+            status = _exit_status_after_error(
+                f"{said}; stereo-framework{verb} --help tells what is allowed", False, 2
+            )
         except ParameterError as error:
-            status = _told(str(error), False, 2)
+            status = _exit_status_after_error(str(error), False, 2)
         except OSError as error:
             # The version or a help text could not be printed.
             status = _end_of_output(error)
@@ -223,30 +225,30 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
                 status = verb(*arguments, **options) or 0
                 sys.stdout.flush()
         except StereoFrameworkError as error:
-            status = _told(str(error), wanted, 2)
+            status = _exit_status_after_error(str(error), wanted, 2)
         except KeyboardInterrupt as error:
             word, status = ending(error)
             print(f"{word}; results so far are kept", file=sys.stderr)
         except MemoryError as error:
-            status = _told(
+            status = _exit_status_after_error(
                 f"there is not enough memory: {error or 'the system gives no more'}", wanted, 2
             )
         except BrokenPipeError as error:
             status = _end_of_output(error)
         except OSError as error:
-            status = _told(_system_message(error), wanted, 2)
+            status = _exit_status_after_error(_system_message(error), wanted, 2)
         except Exception as error:
             stage = getattr(error, "raised_by", None)
-            if stage is not None and not stage.shipped:
+            if stage is not None and not stage.is_built_in:
                 from stereo_framework.engine.step import blame
 
-                status = _told(blame(error), wanted, 2)
+                status = _exit_status_after_error(blame(error), wanted, 2)
             elif (message := numba_message(error)) is not None:
-                status = _told(message, wanted, 2)
+                status = _exit_status_after_error(message, wanted, 2)
             elif str(error) == _NO_THREAD:
-                status = _told(_limit_message("thread", _NO_THREAD), wanted, 2)
+                status = _exit_status_after_error(_limit_message("thread", _NO_THREAD), wanted, 2)
             else:
-                status = _told(_unexpected(error), wanted, 70)
+                status = _exit_status_after_error(_unexpected(error), wanted, 70)
         _flush_output()
         sys.exit(status)
 
@@ -254,7 +256,7 @@ def _exits(verb: Callable[..., int | None]) -> Callable[..., None]:
     return wrapped
 
 
-def _told(message: str, wanted: bool, status: int) -> int:
+def _exit_status_after_error(message: str, wanted: bool, status: int) -> int:
     """Print an error, with the traceback if it is wanted; returns the exit status."""
     _shared.tell("error", *message.splitlines())
     if wanted:
@@ -270,7 +272,7 @@ def _end_of_output(error: OSError) -> int:
     _shared.discard(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 0
-    return _told(f"the output cannot be printed: {error.strerror}", False, 2)
+    return _exit_status_after_error(f"the output cannot be printed: {error.strerror}", False, 2)
 
 
 def _flush_output() -> None:

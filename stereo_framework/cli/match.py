@@ -80,23 +80,23 @@ def match(
     out
         Folder for the files; default: NAME_match, for the left image's name; of several pairs: matches/NAME.
     method
-        A shipped script, or a script's file; default: fine. 'fast' takes a seventh of its time.
+        A built-in script, or a script's file; default: fine. 'fast' takes a seventh of its time.
     example
         Match the built-in example.
     json
         Print one JSON array instead of a summary.
     """
     from stereo_framework.datasets import load_scene
-    from stereo_framework.evaluation import doubts
+    from stereo_framework.evaluation import find_reading_errors
     from stereo_framework.evaluation.evaluate import statistics_of
     from stereo_framework.script import load
     from stereo_framework.sweep.identity import code_digest
-    from stereo_framework.user_pair.kernel_warmup import compiled_by_two
+    from stereo_framework.user_pair.kernel_warmup import compile_in_second_process
     from stereo_framework.user_pair.match_result import check_folder
     from stereo_framework.user_pair.matching import DEFAULT
     from stereo_framework.user_pair.matching import match as match_pair
     from stereo_framework.user_pair.pairs import check_mask_order, pairs
-    from stereo_framework.user_pair.tile_cache import remove_kept
+    from stereo_framework.user_pair.tile_cache import remove_tiles
 
     if (focal is None) != (baseline is None):
         raise ParameterError(
@@ -156,13 +156,17 @@ def match(
         try:
             check_folder(folder)
             parts = folder / "parts" / code_digest(script.plugins)
-            warm = compiled_by_two() if method in (None, DEFAULT) else contextlib.nullcontext()
+            warm = (
+                compile_in_second_process()
+                if method in (None, DEFAULT)
+                else contextlib.nullcontext()
+            )
             with Progress(1) as progress, warm:
                 span = ranges[i % len(ranges)] if ranges else None
                 matched = match_pair(one, other, span, parts=parts, **options)
                 progress.watch("writing files")
                 written = matched.save(folder)
-                remove_kept(parts)
+                remove_tiles(parts)
         except StereoFrameworkError as error:
             if not many:
                 raise
@@ -176,7 +180,7 @@ def match(
             record["statistics"] = statistics_of(matched.disparity, scene, protocol)
             _shared.tell(
                 "warning",
-                *doubts(
+                *find_reading_errors(
                     matched.disparity, scene, matched.search, is_external=False, remedies=remedies
                 ),
             )

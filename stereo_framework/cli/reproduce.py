@@ -46,7 +46,7 @@ def reproduce(
         done = run_paper(find_paper(name), folder, item=item or None, workers=workers, quick=quick)
     if json:
         judged = (
-            {name: getattr(c, name) for name in ("difference", "judged", "outside")}
+            {name: getattr(c, name) for name in ("difference", "judged", "is_outside_tolerance")}
             for c in done.comparisons
         )
         numbers = [
@@ -65,7 +65,7 @@ def reproduce(
                 "-" if v is None else f"{v:.{max(2, c.digits)}f}"
                 for v in (c.published, c.ours, c.difference)
             )
-            rows.append([c.row, c.column, *values, c.tolerance, "OUTSIDE" * c.outside])
+            rows.append([c.row, c.column, *values, c.tolerance, "OUTSIDE" * c.is_outside_tolerance])
         if rows:
             _shared.print_table([*HEADER[:-1], ""], rows, title=title)
     for s in failures_first(done.statements):

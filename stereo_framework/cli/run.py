@@ -44,7 +44,7 @@ def run(
     Parameters
     ----------
     script
-        Scripts: files, or names of shipped ones (ssd, window).
+        Scripts: files, or names of built-in ones (ssd, window).
     scene
         Scene, data set or pattern ('middlebury2006/*') to run on instead of the script's; repeatable.
     out
@@ -56,7 +56,7 @@ def run(
     report
         Write the page about these results as well, as 'report' does.
     """
-    from stereo_framework.sweep.script_run import execute, load_and_plan
+    from stereo_framework.sweep.script_run import execute, load_tasks
 
     if report and out is None:
         raise ParameterError("--report: needs --out DIR, where the page is written")
@@ -74,7 +74,7 @@ def run(
     # A plug-in of one script must not move the folder from which the scenes of the next one start.
     start = Path.cwd()
     planned = [
-        load_and_plan(name, scene or None, overrides=overrides, plugins=plugin or [], folder=start)
+        load_tasks(name, scene or None, overrides=overrides, plugins=plugin or [], folder=start)
         for name in script
     ]
     scripts = [loaded for loaded, _ in planned]

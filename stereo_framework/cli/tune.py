@@ -31,7 +31,7 @@ def tune(
     Parameters
     ----------
     script
-        Script whose sweep is searched: a file, or the name of a shipped one.
+        Script whose sweep is searched: a file, or the name of a built-in one.
     statistic
         What is to be as low, or as high, as it can be; 'stages measures' lists them.
     scene
@@ -95,7 +95,7 @@ def tune(
             [scene, show(value)] for scene, value in [*best.scenes.items(), ("average", best.value)]
         ]
         _shared.print_table(["scene", tuned.statistic], rows)
-        _shared.say(_shared.said_protocol(str(tuned.protocol)))
+        _shared.say(_shared.protocol_summary(str(tuned.protocol)))
         if out is None:
             print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
         else:

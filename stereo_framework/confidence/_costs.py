@@ -161,7 +161,7 @@ class Costs:
 
         return levels * self._map(mean, base, block=True)
 
-    def told(self, values: NDArray) -> Map:
+    def as_map(self, values: NDArray) -> Map:
         """The finished confidence map: float32, with the lowest value where there is no estimate."""
         known = ~np.isnan(self.disparity)
         return np.where(

@@ -57,4 +57,4 @@ def ambiguity(
     """
     costs = Costs(disparity, volume, mask)
     alike = costs.sums(lambda c: np.maximum(1 - c / np.float32(excess), 0))
-    return costs.told((volume.search.levels - alike) / (volume.search.levels - 1))
+    return costs.as_map((volume.search.levels - alike) / (volume.search.levels - 1))

@@ -55,4 +55,4 @@ def attainable_likelihood(
     0.925
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told(1 / costs.sums(lambda c: np.exp(-(c**2) / np.float32(2 * sigma**2))))
+    return costs.as_map(1 / costs.sums(lambda c: np.exp(-(c**2) / np.float32(2 * sigma**2))))

@@ -45,4 +45,4 @@ def curvature(
     below, above = costs.beside(-1), costs.beside(1)
     around = np.where(np.isinf(below), above, below) + np.where(np.isinf(above), below, above)
     rise = np.where(np.isinf(around), 0, around - 2 * costs.lowest)
-    return costs.told(rise / costs.largest)
+    return costs.as_map(rise / costs.largest)

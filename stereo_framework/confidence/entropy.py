@@ -44,4 +44,4 @@ def entropy(
     # Of c, a cost as a share of the largest.
     likely = costs.sums(lambda c: np.exp(-c), excess=False)
     weighted = costs.sums(lambda c: c * np.exp(-c), excess=False)
-    return costs.told(-np.log(likely) - weighted / likely)
+    return costs.as_map(-np.log(likely) - weighted / likely)

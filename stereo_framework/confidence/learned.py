@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.stage import ConfidenceMap, Disparity, ParameterError, stage
 from stereo_framework.kernels.decorator import kernel
 
@@ -106,7 +106,7 @@ def _place(value: np.float32) -> np.int64:
 @functools.cache
 def coefficients() -> dict[str, Any]:
     """What was learned: the weight of each measure, the intercept, and the data they were learned from."""
-    found: dict[str, Any] = shipped_yaml("confidence/learned.yaml")
+    found: dict[str, Any] = package_yaml("confidence/learned.yaml")
     return found
 
 

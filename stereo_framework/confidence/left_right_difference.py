@@ -42,6 +42,6 @@ def left_right_difference(
     300000.0
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told(
+    return costs.as_map(
         (costs.second - costs.lowest) / (np.abs(costs.lowest - costs.best_of_met) + costs.least)
     )

@@ -39,4 +39,4 @@ def matching_score(
     -0.1
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told(-costs.lowest / costs.largest)
+    return costs.as_map(-costs.lowest / costs.largest)

@@ -55,4 +55,4 @@ def maximum_likelihood(
     0.989
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told(1 / costs.sums(lambda c: np.exp(-c / np.float32(2 * sigma**2))))
+    return costs.as_map(1 / costs.sums(lambda c: np.exp(-c / np.float32(2 * sigma**2))))

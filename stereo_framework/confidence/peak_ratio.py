@@ -40,4 +40,4 @@ def peak_ratio(
     2.5
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told((costs.second_minimum + costs.least) / (costs.lowest + costs.least))
+    return costs.as_map((costs.second_minimum + costs.least) / (costs.lowest + costs.least))

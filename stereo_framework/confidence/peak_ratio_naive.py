@@ -39,4 +39,4 @@ def peak_ratio_naive(
     1.5
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told((costs.second + costs.least) / (costs.lowest + costs.least))
+    return costs.as_map((costs.second + costs.least) / (costs.lowest + costs.least))

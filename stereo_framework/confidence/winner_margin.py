@@ -40,4 +40,4 @@ def winner_margin(
     0.16
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told((costs.second_minimum - costs.lowest) / (costs.total + costs.least))
+    return costs.as_map((costs.second_minimum - costs.lowest) / (costs.total + costs.least))

@@ -39,4 +39,4 @@ def winner_margin_naive(
     0.16
     """
     costs = Costs(disparity, volume, mask)
-    return costs.told((costs.second - costs.lowest) / (costs.total + costs.least))
+    return costs.as_map((costs.second - costs.lowest) / (costs.total + costs.least))

@@ -18,7 +18,7 @@ from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.frames import LARGEST_EXACT
 from stereo_framework.core.pair import Pair, intensity_fault
 from stereo_framework.core.parameters import check_kind, in_short
-from stereo_framework.core.scene import SearchRange, intensities, read_only, scale_doubt
+from stereo_framework.core.scene import SearchRange, intensities, intensity_scale_warning, read_only
 from stereo_framework.core.search import are_ends
 from stereo_framework.core.view import View, in_one_form, mapped
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
@@ -164,7 +164,7 @@ def _in_form(name: str, array: NDArray, role: str) -> NDArray:
         raise DataError(f"{name} is {wrong}{_remedy(array, role)}")
     if numbers := fault_of_numbers(array, role):
         raise DataError(f"{name} has {numbers}")
-    if role == "image" and (doubt := scale_doubt(array)):
+    if role == "image" and (doubt := intensity_scale_warning(array)):
         warn([f"{name} image: {doubt}"])
     return in_one_form(array)
 

@@ -115,7 +115,9 @@ class MissingExtraError(StereoFrameworkError):
     """A feature needs an optional dependency that is not installed."""
 
 
-def told(error: BaseException, function: Callable[..., Any] | None = None, what: str = "") -> str:
+def describe_exception(
+    error: BaseException, function: Callable[..., Any] | None = None, what: str = ""
+) -> str:
     """What somebody's code raised, in one line.
 
     Parameters
@@ -128,10 +130,10 @@ def told(error: BaseException, function: Callable[..., Any] | None = None, what:
     """
     text = next(iter(str(error).splitlines()), "")
     line = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return line if function is None else f"{place_of(function, error)}: {what}: {line}"
+    return line if function is None else f"{source_location(function, error)}: {what}: {line}"
 
 
-def place_of(function: Callable[..., Any], error: BaseException | None = None) -> str:
+def source_location(function: Callable[..., Any], error: BaseException | None = None) -> str:
     """File and line of a function, or of the last of the lines of its file that an exception passed through, as one would type it here."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:

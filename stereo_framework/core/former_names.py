@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from stereo_framework.core.errors import nearest
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 
 C = TypeVar("C", bound=type)
 
@@ -28,7 +28,7 @@ _PACKAGE = "stereo_framework."
 def table() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
     """Return the new names by section, place and former name."""
     former_names: Mapping[str, Mapping[str, Mapping[str, str]]]
-    former_names = shipped_yaml("core/former_names.yaml")
+    former_names = package_yaml("core/former_names.yaml")
     return former_names
 
 

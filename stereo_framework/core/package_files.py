@@ -1,4 +1,4 @@
-"""What ships with the package: its scripts and their names, and its tables in YAML. Imports nothing that takes time, since shells ask for these names."""
+"""Files that are installed with the package: its scripts and their names, and its tables in YAML. Imports nothing that takes time, since shells ask for these names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def library(name: str = "configs") -> Path:
-    """Folder of the shipped scripts, or of the ``examples``: inside an installed package, beside it in a checkout."""
+    """Folder of the built-in scripts, or of the ``examples``: inside an installed package, beside it in a checkout."""
     inside = _PACKAGE / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 
 
 def script_names() -> tuple[str, ...]:
-    """Names of the shipped scripts, ``methods/ssd``; sorted."""
+    """Names of the built-in scripts, ``methods/ssd``; sorted."""
     root = library()
     return tuple(
         sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.yaml"))
@@ -23,7 +23,7 @@ def script_names() -> tuple[str, ...]:
 
 
 def short_script_names() -> tuple[str, ...]:
-    """The names of all shipped scripts without their folders, except where two scripts would then have the same name."""
+    """The names of all built-in scripts without their folders, except where two scripts would then have the same name."""
     names = script_names()
     last = [name.rpartition("/")[2] for name in names]
     return tuple(
@@ -31,7 +31,7 @@ def short_script_names() -> tuple[str, ...]:
     )
 
 
-def shipped_yaml(file: str) -> Any:
+def package_yaml(file: str) -> Any:
     """What a YAML file of the package holds, by its path within the package, such as ``datasets/catalogue.yaml``."""
     import yaml
 

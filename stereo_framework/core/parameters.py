@@ -22,7 +22,14 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import ParameterError, close_names, nearest, place_of, short, told
+from stereo_framework.core.errors import (
+    ParameterError,
+    close_names,
+    describe_exception,
+    nearest,
+    short,
+    source_location,
+)
 from stereo_framework.core.former_names import parameter_hint
 
 if TYPE_CHECKING:
@@ -127,7 +134,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
         hints = typing.get_type_hints(written, names, include_extras=True)
     except Exception as error:
         raise ParameterError(
-            f"{place_of(function)}: an annotation of {function.__name__}: {told(error)}"
+            f"{source_location(function)}: an annotation of {function.__name__}: {describe_exception(error)}"
         ) from error
     return types.MappingProxyType(
         {name: p.replace(annotation=hints[name]) for name, p in own.items()}
@@ -157,7 +164,7 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
             found[name] = pydantic.TypeAdapter(annotation, config=config)
         except pydantic.errors.PydanticUserError as error:
             wrong = f"an annotation of {function.__name__}: {describe(annotation)} is none of numbers, texts and lists of these"
-            raise ParameterError(f"{place_of(function)}: {wrong}") from error
+            raise ParameterError(f"{source_location(function)}: {wrong}") from error
     return found
 
 

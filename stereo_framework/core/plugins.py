@@ -23,7 +23,13 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from stereo_framework.core.dynamic_imports import dynamic_imports, warn_of_computed_imports
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, one_line, short, told
+from stereo_framework.core.errors import (
+    ParameterError,
+    StereoFrameworkError,
+    describe_exception,
+    one_line,
+    short,
+)
 from stereo_framework.core.slots import SLOTS
 
 PLUGIN_PREFIX = "stereo_framework_plugin_"
@@ -187,7 +193,7 @@ def raised(error: BaseException) -> str:
     own = [one for one in frames if _counts(one[0], Path())] or [
         one for one in frames if set(_INSTALLED) & set(one[0].parts)
     ]
-    said = str(error) if isinstance(error, StereoFrameworkError) else told(error)
+    said = str(error) if isinstance(error, StereoFrameworkError) else describe_exception(error)
     return f"{own[-1][0].name}:{own[-1][1]}: {said}" if own else said
 
 

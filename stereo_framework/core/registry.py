@@ -19,16 +19,16 @@ class Registry(UserDict[str, T]):
     ----------
     kind : str
         What they are, for messages: ``"measure"``.
-    shipped : mapping of str to object
+    built_in : mapping of str to object
         Those of the package.
     """
 
     every: ClassVar[list[Registry]] = []
     OURS: ClassVar[str] = "stereo_framework"
 
-    def __init__(self, kind: str, shipped: Mapping[str, T]):
-        super().__init__(shipped)
-        self.kind, self._origins = kind, dict.fromkeys(shipped, self.OURS)
+    def __init__(self, kind: str, built_in: Mapping[str, T]):
+        super().__init__(built_in)
+        self.kind, self._origins = kind, dict.fromkeys(built_in, self.OURS)
         self.changes = 0
         """How often something was added or taken away."""
         self.every.append(self)

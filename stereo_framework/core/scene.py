@@ -437,7 +437,7 @@ class Scene:
         return found
 
 
-def scale_doubt(image: Image) -> str:
+def intensity_scale_warning(image: Image) -> str:
     """What is doubtful about the scale of an image's intensities; empty if nothing is."""
     if image.dtype == np.float32 and 0 < (largest := float(np.nanmax(image))) <= 1:
         return f"intensities up to {largest:.3g}, where 0 to 255 are expected: multiply the images by 255 (match --stretch spreads them); what counts in grey levels is wrong"

@@ -24,8 +24,8 @@ from stereo_framework.core.errors import (
     DataError,
     ParameterError,
     StereoFrameworkError,
+    describe_exception,
     nearest,
-    told,
 )
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.pair import Pair
@@ -125,7 +125,7 @@ class Stage:
     whole_steps: str = ""
 
     @property
-    def shipped(self) -> bool:
+    def is_built_in(self) -> bool:
         """Whether it is one of the package."""
         return str(self.function.__module__).startswith("stereo_framework.")
 
@@ -170,7 +170,7 @@ class Stage:
             return "" if unknown else self.check_parameters(**known) or ""
         except Exception as error:
             raise ParameterError(
-                told(error, self.function, f"check_parameters of {self.name}")
+                describe_exception(error, self.function, f"check_parameters of {self.name}")
             ) from error
 
     def check(self, parameters: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.scene import Scene, SearchRange
 from stereo_framework.datasets.planes import (
     Outline,
@@ -58,7 +58,7 @@ def load(name: str) -> Scene:
     if sized := _SIZED.fullmatch(name):
         columns, rows, levels = map(int, sized.groups())
         return town(rows=rows, columns=columns, levels=levels, name=name)
-    entry = shipped_yaml("datasets/built_in_scenes.yaml")[name]
+    entry = package_yaml("datasets/built_in_scenes.yaml")[name]
     planes, search = (
         [_plane(**plane) for plane in entry.pop("planes")],
         SearchRange(*entry.pop("search")),

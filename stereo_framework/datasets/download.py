@@ -19,7 +19,7 @@ from typing import Any
 from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, MissingExtraError, brings, nearest
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.datasets.registry import data_roots
 from stereo_framework.io import PathLike, check_file, write_bytes
 from stereo_framework.kernels.counting import round_counter
@@ -90,7 +90,7 @@ class PublicSet:
 def public_sets() -> tuple[PublicSet, ...]:
     """All data sets that can be fetched, in the order of the list."""
     found = []
-    for name, entry in shipped_yaml("datasets/catalogue.yaml").items():
+    for name, entry in package_yaml("datasets/catalogue.yaml").items():
         files = tuple(_files(name, entry.pop("files", {}), entry.pop("archives", ())))
         found.append(PublicSet(name, files=files, **entry))
     return tuple(found)

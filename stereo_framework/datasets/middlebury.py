@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.scene import Calibration, Disparity, Scene, SearchRange
 from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.io import read_bytes, read_calibration, read_disparity, read_mask
@@ -32,7 +32,7 @@ _OF_BENCHMARK = {
 
 @functools.cache
 def _listed() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    found: dict[str, Any] = shipped_yaml("datasets/listed.yaml")
+    found: dict[str, Any] = package_yaml("datasets/listed.yaml")
     return found
 
 

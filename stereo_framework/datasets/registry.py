@@ -1,6 +1,6 @@
 """Which scenes exist, where their data are stored, and what a scene's name means.
 
-The scenes of a data set are called ``FOLDER/name``. `dataset` is the door for data sets, the shipped ones and those of one's own.
+The scenes of a data set are called ``FOLDER/name``. `dataset` is the door for data sets, the built-in ones and those of one's own.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from stereo_framework.core.errors import (
     DataError,
     StereoFrameworkError,
     close_names,
+    describe_exception,
     nearest,
     short,
-    told,
 )
 from stereo_framework.core.parameters import Words
 from stereo_framework.core.registry import Registry
@@ -52,12 +52,12 @@ class DataSet:
     @checked()
     def scene_names(self, root: Path) -> tuple[str, ...]:
         """Names of the scenes below a data root."""
-        with self._told("the list of names"):
+        with self._plugin_errors("the list of names"):
             return tuple(self.names(root / self.folder))
 
     def load(self, root: Path, name: str) -> Scene:
         """One of `scene_names`."""
-        with self._told(f"the scene {name!r}"):
+        with self._plugin_errors(f"the scene {name!r}"):
             scene = self.make(root / self.folder, name)
         if not isinstance(scene, Scene):
             raise DataError(
@@ -68,14 +68,14 @@ class DataSet:
         )
 
     @contextlib.contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _plugin_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except StereoFrameworkError:
             raise
         except (Exception, SystemExit) as error:
             raise DataError(
-                told(error, self.make, f"{what} of data set {self.folder!r}")
+                describe_exception(error, self.make, f"{what} of data set {self.folder!r}")
             ) from error
 
 

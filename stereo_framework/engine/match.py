@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.border import fault
 from stereo_framework.core.calls import CallReport
-from stereo_framework.core.errors import StereoFrameworkError, harmless, one_line, place_of
+from stereo_framework.core.errors import StereoFrameworkError, harmless, one_line, source_location
 from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Disparity, SearchRange
@@ -95,7 +95,7 @@ class Match:
 def match_of(
     view: View, seconds: dict[str, float], reports: Sequence[CallReport], scale: str
 ) -> Match:
-    """The match that the last view of a pipeline is, with what its stages took and reported, and the `scale_doubt` of its images."""
+    """The match that the last view of a pipeline is, with what its stages took and reported, and the `intensity_scale_warning` of its images."""
     warned = [report.warning for report in reports if report.warning]
     if (match := view.matched) is not None:
         warned = [*(line for line in match.warnings if line.startswith(_PASSED_ON)), *warned]
@@ -140,7 +140,7 @@ def _of_estimates(
 def warnings(
     levels: Levels | None, disparity: Disparity, search: SearchRange, scale: str = ""
 ) -> tuple[str, ...]:
-    """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range, and the `scale_doubt` of its images."""
+    """What makes a result doubtful without any truth: no estimates, winners that pile up at an end of the range, and the `intensity_scale_warning` of its images."""
     known = disparity[~np.isnan(disparity)]
     if not known.size:
         return ("the result holds no estimate at all",)
@@ -249,7 +249,7 @@ def _decided(view: View, result: Any) -> View:
 def wrong_return(stage: Stage, wrong: str) -> StereoFrameworkError:
     """What is raised where a stage returned what stages of its slot must not return."""
     return StereoFrameworkError(
-        f"{place_of(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}"
+        f"{source_location(stage.function)}: {stage.slot} stage {stage.name} returned {wrong}"
     )
 
 
@@ -334,7 +334,9 @@ def plain_report(stage: Stage, report: CallReport) -> CallReport:
             warning=one_line(_text(report.warning)),
         )
     except ValueError as error:
-        problem = f"{place_of(stage.function)}: {stage.slot} stage {stage.name} reported {error}"
+        problem = (
+            f"{source_location(stage.function)}: {stage.slot} stage {stage.name} reported {error}"
+        )
         raise StereoFrameworkError(problem) from None
 
 
@@ -461,11 +463,11 @@ def _wrong(stage: Stage, value: Any, role: str, view: View) -> str:
         return f"{value.max()}; expected values of Status, 0 to {max(Status):d}"
     if role == "costs" and not value.flags.c_contiguous:
         return "not in C order; expected np.ascontiguousarray(costs)"
-    # To see that all costs of a volume are finite takes time: only stages from outside are asked, the shipped ones are tested for it.
+    # To see that all costs of a volume are finite takes time: only stages from outside are asked, the built-in ones are tested for it.
     if (
         role == "costs"
         and value.dtype == np.float32
-        and not stage.shipped
+        and not stage.is_built_in
         and not np.isfinite(value).all()
     ):
         return "not finite; expected finite costs"
@@ -485,7 +487,7 @@ def check_direction(
     StereoFrameworkError
         It finds the texture from the left image and not from the right one.
     """
-    if stage.shipped:
+    if stage.is_built_in:
         return
     texture = (
         np.random.default_rng(1).integers(0, 256, (24, 48, 3)[: image.ndim]).astype(image.dtype)

@@ -315,9 +315,9 @@ class Pipeline:
     @functools.cached_property
     def plan(self) -> tuple[Step, ...]:
         """What runs, in this order: costs that are added, alternatives, and all that a scheme stands around are one step each."""
-        return tuple(one for _, one in self.planned())
+        return tuple(one for _, one in self.addressed_plan())
 
-    def planned(self) -> list[tuple[str, Step]]:
+    def addressed_plan(self) -> list[tuple[str, Step]]:
         """(address, step) of what runs."""
         # Not kept: a sweep may have very many pipelines.
         if schemes := self.in_slot("scheme"):

@@ -16,7 +16,12 @@ import numpy as np
 
 from stereo_framework.core import stage as registered
 from stereo_framework.core.calls import Stopped
-from stereo_framework.core.errors import ArgumentError, ParameterError, StereoFrameworkError, told
+from stereo_framework.core.errors import (
+    ArgumentError,
+    ParameterError,
+    StereoFrameworkError,
+    describe_exception,
+)
 from stereo_framework.core.parameters import (
     Positive,
     parameter_faults,
@@ -204,7 +209,7 @@ class Step:
             # Who made it elsewhere may keep it: nobody writes into it.
             return (
                 volume
-                if volume is not result or self.stage.shipped
+                if volume is not result or self.stage.is_built_in
                 else mapped("", volume, lambda _, array: read_only(array))
             )
 
@@ -219,7 +224,9 @@ def _blaming(stage: Stage) -> Iterator[None]:
         # Neither sys.exit nor a panic in Rust ends the program.
         if not isinstance(error, Exception | KeyboardInterrupt | Stopped):
             text = (
-                f"calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else told(error)
+                f"calls sys.exit({error.code!r})"
+                if isinstance(error, SystemExit)
+                else describe_exception(error)
             )
             found = RuntimeError(text).with_traceback(error.__traceback__)
         found.raised_by = getattr(error, "raised_by", stage)  # type: ignore[attr-defined]
@@ -240,9 +247,9 @@ def blame(error: BaseException) -> str:
     if is_refusal:
         return str(error)
     return (
-        told(error)
+        describe_exception(error)
         if stage is None
-        else told(error, stage.function, f"{stage.slot} stage {stage.name}")
+        else describe_exception(error, stage.function, f"{stage.slot} stage {stage.name}")
     )
 
 

@@ -18,7 +18,7 @@ from stereo_framework.core.calls import CallReport, Stopped, collecting_reports,
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
-from stereo_framework.core.scene import Scene, SearchRange, scale_doubt
+from stereo_framework.core.scene import Scene, SearchRange, intensity_scale_warning
 from stereo_framework.core.view import Strips, View, Views, in_one_form
 from stereo_framework.engine.match import (
     Match,
@@ -103,7 +103,7 @@ class Walk:
                 self.needs[state] |= reads
         try:
             pair = problem if isinstance(problem, Pair) else Pair.of(problem, search)
-            self.views[(), 0], self.scale = View.of(pair), scale_doubt(pair.reference)
+            self.views[(), 0], self.scale = View.of(pair), intensity_scale_warning(pair.reference)
             self.scene = f"{pair.scene.name}: " if pair.scene else ""
         except Exception as error:
             self.views[(), 0] = error
@@ -253,10 +253,10 @@ class Walk:
         result = step(data)
         if isinstance(result, Views) and stage.slot in ("matcher", "optimization"):
             result, found = result
-            twin = state[0], 1 - side
+            other_state = state[0], 1 - side
             # Before a matcher nothing is known of the other side but its images.
-            self.views[twin] = taken(stage, found, other or view.exchanged()).keeping(
-                self.needs.get(twin, ())
+            self.views[other_state] = taken(stage, found, other or view.exchanged()).keeping(
+                self.needs.get(other_state, ())
             )
         elif stage.slot == "optimization" and other:
             raise wrong_return(
@@ -347,7 +347,7 @@ class Walk:
         ran = [*reversed(self._states(pipeline.plan))]
         reports = [self.reports[state] for state in ran if state in self.reports]
         seconds: dict[str, float] = {}
-        addresses = [address for address, _ in pipeline.planned()]
+        addresses = [address for address, _ in pipeline.addressed_plan()]
         for state in ran:
             report = self.reports.get(state)
             # A stage that only warns has spent its own time.

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.former_names import report_attributes
+from stereo_framework.core.former_names import new_or_nearest, report_attributes
 from stereo_framework.core.parameters import (
     Checked,
     Fraction01,
@@ -70,7 +70,7 @@ _AVERAGING = {
     "pixels": "average over the pixels of all scenes",
 }
 _MATCHES = "ROC rates: matches within 1 px of the truth are right, {} cells around ends of segments do not count"
-_REFERENCE = "reference map: AD-census, semi-global, where both views agree; a distance to it is no error rate"
+_PSEUDO_TRUTH = "pseudo ground truth: AD-census, semi-global, where both views agree; a distance to it is no error rate"
 
 Distinct = (MinLen(1), Predicate(lambda items: len(set(items)) == len(items)))
 Width = Annotated[
@@ -91,7 +91,7 @@ def _measures(value: Any) -> tuple[Any, ...]:
     allowed = (*METRICS, *GROUPS)
     strange = [name for name in items(value) if isinstance(name, str) and name not in allowed]
     if strange:
-        near = nearest(strange[0], allowed, kind="measures")
+        near = new_or_nearest("statistics", "metrics", strange[0], allowed, kind="measures")
         raise ValueError(f"no such measure: {', '.join(map(repr, strange))}; {near}")
     return items(value)
 
@@ -272,8 +272,8 @@ class Protocol:
 
     @property
     def without_truth(self) -> bool:
-        """Whether the protocol measures distances to a reference map that stands in for the truth."""
-        return any(METRICS[name].about == "reference" for name in self.measures)
+        """Whether the protocol measures distances to the pseudo ground truth that stands in for the truth."""
+        return any(METRICS[name].about == "pseudo_truth" for name in self.measures)
 
     def enlargement(self, scene: Scene) -> float:
         """Pixels in which errors are counted to a pixel of the scene, whose images may be reduced ones."""
@@ -317,7 +317,7 @@ class Protocol:
             _AVERAGING[self.averaging],
             self._prediction_text() if "frame" in about else "",
             _MATCHES.format(self.end_radius) if "matches" in about else "",
-            _REFERENCE if "reference" in about else "",
+            _PSEUDO_TRUTH if "pseudo_truth" in about else "",
             f"HCI subsets without occluded pixels, in the scene's own pixels: {self.hci}"
             if "subsets" in about
             else "",

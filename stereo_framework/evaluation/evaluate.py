@@ -28,7 +28,7 @@ from stereo_framework.evaluation.preparation import WHOLE_NUMBERS, prepare
 from stereo_framework.evaluation.protocols import Protocol, derive, of_scene, resolve
 from stereo_framework.evaluation.regions import hci_subsets, region_masks, within_truth_limit
 from stereo_framework.evaluation.roc import map_errors, scene_table
-from stereo_framework.evaluation.sanity import doubts
+from stereo_framework.evaluation.sanity import find_reading_errors
 from stereo_framework.evaluation.sparsification import Sparsification
 
 
@@ -44,7 +44,7 @@ def evaluate(
     *,
     thresholds: float | Sequence[float] | None = None,
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
-    reference: Disparity | None = None,
+    pseudo_truth: Disparity | None = None,
     mask: Mask | None = None,
 ) -> dict[str, float]:
     """Measure a disparity map, wherever it comes from.
@@ -66,7 +66,7 @@ def evaluate(
         How sure each pixel of the map is, by measure of confidence; higher = surer. Every measure given here is evaluated, whatever the protocol's own
         measures are, by the order in which it puts the pixels that have truth and an estimate: ``auc_NAME`` in percent, ``auc_ratio_NAME``, and
         ``auc_optimal`` for comparison, all at the main threshold.
-    reference : ndarray, float32, (rows, columns), optional
+    pseudo_truth : ndarray, float32, (rows, columns), optional
         A map that stands in for the truth in measures that do without it (`sweep.pseudo_truth` makes one): pixels, NaN = not reliable.
     mask : ndarray or nested list, bool, (rows, columns), optional
         Only pixels where it is True are evaluated: under every protocol each region, subset and matching table is what it would be without the mask, less
@@ -92,7 +92,7 @@ def evaluate(
     Warns
     -----
     ResultWarning
-        What `doubts` says of the map: wrong scale, sign or view, a mark for missing estimates that is taken for a disparity.
+        What `find_reading_errors` says of the map: wrong scale, sign or view, a mark for missing estimates that is taken for a disparity.
 
     Notes
     -----
@@ -120,8 +120,8 @@ def evaluate(
         )
     scene = scene if mask is None else scene.within(mask)
     disparity = pixels_as_float("evaluate: the map", unmasked("the map", disparity))
-    found = statistics_of(disparity, scene, protocol, confidence, reference)
-    warn(doubts(disparity, scene))
+    found = statistics_of(disparity, scene, protocol, confidence, pseudo_truth)
+    warn(find_reading_errors(disparity, scene))
     return {name.removesuffix("_all"): value for name, value in found.items()} if alone else found
 
 
@@ -153,9 +153,9 @@ def statistics_of(
     scene: Scene,
     protocol: str | Mapping[str, Any] | Protocol | None,
     confidence: Mapping[str, NDArray[np.float32]] | None = None,
-    reference: Disparity | None = None,
+    pseudo_truth: Disparity | None = None,
 ) -> dict[str, float]:
-    """What `evaluate` returns, without its warnings: for callers that tell of `doubts` themselves."""
+    """What `evaluate` returns, without its warnings: for callers that tell of `find_reading_errors` themselves."""
     protocol = of_scene(scene) if protocol is None else resolve(protocol)
     prepared, given = prepare(disparity, scene, protocol)
     masks = region_masks(scene, protocol)
@@ -181,8 +181,8 @@ def statistics_of(
         if confidence:
             orders = _orders(confidence, disparity, whole, protocol)
             seen["confidence"], seen["sparsification"] = orders, {"": next(iter(orders.values()))}
-    if reference is not None:
-        seen["reference"] = {"": Region(prepared, reference, masks["all"], given, None)}
+    if pseudo_truth is not None:
+        seen["pseudo_truth"] = {"": Region(prepared, pseudo_truth, masks["all"], given, None)}
     statistics: dict[str, float] = {}
     for metric in metrics:
         statistics |= metric.statistics(seen.get(metric.about, {}), protocol)

@@ -75,7 +75,7 @@ Better = Literal["lower", "higher", ""]
 """The better values of a metric; empty if neither is better."""
 
 About = Literal[
-    "region", "frame", "map", "subsets", "matches", "reference", "confidence", "sparsification"
+    "region", "frame", "map", "subsets", "matches", "pseudo_truth", "confidence", "sparsification"
 ]
 """The object that a metric measures."""
 
@@ -97,7 +97,7 @@ class Metric:
         ``"lower"`` or ``"higher"``; ``""`` where neither is better.
     about : str
         What its statistics are about: ``"region"``, ``"frame"``, ``"map"``, ``"subsets"`` (the parts of the truth that the HCI metrics look at),
-        ``"matches"`` (the map as a set of matches between the two frames), ``"reference"`` (a map that stands in for the truth), ``"confidence"`` (a
+        ``"matches"`` (the map as a set of matches between the two frames), ``"pseudo_truth"`` (a map that stands in for the truth), ``"confidence"`` (a
         measure of how sure each pixel is) or ``"sparsification"`` (the whole map, where such measures are given).
     source : str
         The paper or program that defines it.
@@ -266,7 +266,7 @@ def _of_reference(name: str, unit: str, source: str, function: Callable[..., flo
         name,
         unit,
         "lower",
-        "reference",
+        "pseudo_truth",
         source,
         lambda r: function(r.given, r.truth, r.mask & np.isfinite(r.truth)),
     )
@@ -284,7 +284,7 @@ _MATCHED, _VIEW = (
     "pixels inside the border that have an estimate",
     "squared differences of visible pixels",
 )
-_REFERENCE = "without truth: pixels off a reference map by more than "
+_PSEUDO_TRUTH = "without truth: pixels off the pseudo ground truth by more than "
 _COVERAGE, _MISSED = (
     "share of each HCI subset that was measured",
     "fine structures without an estimate of them",
@@ -389,20 +389,26 @@ _TABLE = (
         partial(_view, structural_similarity),
     ),
     _of_reference(
-        "reference_distance", "%", _REFERENCE + "1 px", partial(bad_pixels, threshold=1.0)
+        "pseudo_truth_distance", "%", _PSEUDO_TRUTH + "1 px", partial(bad_pixels, threshold=1.0)
     ),
     _of_reference(
-        "reference_distance_0.5", "%", _REFERENCE + "0.5 px", partial(bad_pixels, threshold=0.5)
+        "pseudo_truth_distance_0.5",
+        "%",
+        _PSEUDO_TRUTH + "0.5 px",
+        partial(bad_pixels, threshold=0.5),
     ),
     _of_reference(
-        "reference_distance_mean", "px", "mean distance to a reference map", mean_absolute_error
+        "pseudo_truth_distance_mean",
+        "px",
+        "mean distance to the pseudo ground truth",
+        mean_absolute_error,
     ),
     Metric(
-        "reference_consistent",
+        "pseudo_truth_density",
         "%",
         "",
-        "reference",
-        "pixels of the reference map",
+        "pseudo_truth",
+        "pixels of the pseudo ground truth",
         lambda r: density(r.truth, r.mask),
     ),
     Metric("error_rate", "fraction", "lower", "matches", _KOSTLIVA + "ER", lambda e: e.error_rate),

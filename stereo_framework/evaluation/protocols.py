@@ -17,7 +17,7 @@ from typing import Any
 from stereo_framework.core.arguments import AnyNumber, calling_module, checked
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.former_names import new_or_nearest
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.parameters import parameters_of, spelled
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Scene
@@ -56,7 +56,7 @@ class _Presets(Registry[Any]):
         return found
 
 
-PRESETS = _Presets("protocol", shipped_yaml("evaluation/presets.yaml"))
+PRESETS = _Presets("protocol", package_yaml("evaluation/presets.yaml"))
 """The protocols that can be named; ``presets.yaml`` beside this file lists those of the package."""
 
 

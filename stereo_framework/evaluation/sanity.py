@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.scene import Disparity, Scene, SearchRange, scale_doubt
+from stereo_framework.core.scene import Disparity, Scene, SearchRange, intensity_scale_warning
 from stereo_framework.evaluation.markers import Marker, probable_markers
 
 _FACTORS = (2, 4, 8, 16, 256)
@@ -52,7 +52,7 @@ class Remedies:
 
 
 @checked()
-def doubts(
+def find_reading_errors(
     disparity: Disparity,
     scene: Scene,
     search: SearchRange | None = None,
@@ -113,7 +113,7 @@ def doubts(
         values = {np.float32(marker.value) for marker in markers}
         lines += _by_range(disparity, scene.name, search, values, remedies)
 
-    dark = scale_doubt(scene.reference)
+    dark = intensity_scale_warning(scene.reference)
     if dark:
         lines.append(f"{scene.name}: {dark}")
     return lines

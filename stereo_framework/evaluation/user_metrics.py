@@ -17,9 +17,9 @@ from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import (
     DataError,
     ParameterError,
+    describe_exception,
     harmless,
     one_line,
-    told,
 )
 from stereo_framework.core.former_names import new_or_nearest, report_attributes_of_module
 from stereo_framework.core.parameters import in_short
@@ -109,7 +109,7 @@ def measure(
             try:
                 return float(function(*given, **fields))
             except (Exception, SystemExit) as error:  # somebody's own code may raise anything
-                raise DataError(told(error, function, f"measure {name}")) from error
+                raise DataError(describe_exception(error, function, f"measure {name}")) from error
 
         seen = inspect.Parameter("seen", inspect.Parameter.POSITIONAL_ONLY)
         compute.__signature__ = inspect.Signature([seen, *choices])  # type: ignore[attr-defined]

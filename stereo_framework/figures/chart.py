@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import ParameterError, told
+from stereo_framework.core.errors import ParameterError, describe_exception
 from stereo_framework.core.registry import Registry
 from stereo_framework.figures._chart_style import new_chart
 from stereo_framework.sweep.result import Result, frame
@@ -64,5 +64,7 @@ def chart_figure(title: str, results: Sequence[Result]) -> Figure:
     try:
         CHARTS[title](figure.add_subplot(), frame(results))
     except (Exception, SystemExit) as error:  # somebody's own code may raise anything
-        raise ParameterError(told(error, CHARTS[title], f"chart {title!r}")) from error
+        raise ParameterError(
+            describe_exception(error, CHARTS[title], f"chart {title!r}")
+        ) from error
     return figure

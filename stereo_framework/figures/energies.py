@@ -42,7 +42,7 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
         Title of the figure.
     """
     traces = {name: result.trace or (_last_point(result),) for name, result in results.items()}
-    reference = _reference_energy([point for trace in traces.values() for point in trace])
+    lowest = _lowest_known_energy([point for trace in traces.values() for point in trace])
     figure = new_chart(7.0, 1.8, 3.0, title)
     over_time, over_energy = figure.subplots(1, 2)
     looks = {
@@ -53,13 +53,13 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
     for name, look in looks.items():
         trace, result = traces[name], results[name]
         seconds = [_drawn_seconds(point[0]) for point in trace]
-        above = [_percent(point[1] - reference, reference) for point in trace]
+        above = [_percent(point[1] - lowest, lowest) for point in trace]
         over_time.plot(seconds, above, **look, markevery=[len(trace) - 1])
         bounds = [
             (point[0], point[2]) for point in trace if len(point) > 2 and math.isfinite(point[2])
         ]
         if bounds:
-            below = [_percent(reference - bound, reference) for _, bound in bounds]
+            below = [_percent(lowest - bound, lowest) for _, bound in bounds]
             over_time.plot(
                 [_drawn_seconds(time) for time, _ in bounds],
                 below,
@@ -67,7 +67,7 @@ def energies_figure(results: Mapping[str, Result], title: str = "") -> Figure:
                 color=look["color"],
                 linewidth=1,
             )
-        last_energy = _percent((result.energy or 0.0) - reference, reference)
+        last_energy = _percent((result.energy or 0.0) - lowest, lowest)
         over_energy.plot(last_energy, visible_errors(result), **look | {"linestyle": "none"})
 
     apart = "energy above the bound (%)"
@@ -88,17 +88,17 @@ def _last_point(result: Result) -> tuple[float, float]:
     return result.matching_seconds or 0.0, result.energy or 0.0
 
 
-def _reference_energy(points: Sequence[Sequence[float]]) -> float:
+def _lowest_known_energy(points: Sequence[Sequence[float]]) -> float:
     """Return the highest lower bound; the lowest energy if there is none, or if it is 0."""
     bounds = [point[2] for point in points if len(point) > 2 and math.isfinite(point[2])]
     return max(bounds, default=0.0) or min(point[1] for point in points)
 
 
-def _percent(difference: float, reference: float) -> float:
-    """Return a difference in percent of the reference energy, NaN if that is not finite."""
-    if not reference:
+def _percent(difference: float, lowest: float) -> float:
+    """Return a difference in percent of the lowest known energy, NaN if that is not finite."""
+    if not lowest:
         return math.nan if difference else _LEAST
-    percent = 100 * difference / reference
+    percent = 100 * difference / lowest
     return max(percent, _LEAST) if abs(percent) < _LARGEST else math.nan
 
 

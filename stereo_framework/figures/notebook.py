@@ -18,7 +18,7 @@ from stereo_framework.figures.grid import Panel, disparities, eight_bits, grid_f
 from stereo_framework.figures.plots import plot_figure
 from stereo_framework.io import PathLike
 from stereo_framework.script.report import read_report
-from stereo_framework.sweep.result import Result, doubt_of_maps
+from stereo_framework.sweep.result import Result, changed_maps_warning
 from stereo_framework.tables.results import of_each_protocol, stored
 from stereo_framework.tables.tables import shown_statistics
 
@@ -148,7 +148,7 @@ def _picture(title: str, thing: Any) -> NDArray:
     if isinstance(thing, Scene):
         return eight_bits(thing.reference)
     if isinstance(thing, Result) and (changed := thing.changed_files()):
-        warn([doubt_of_maps(changed)])
+        warn([changed_maps_warning(changed)])
     found = as_array(getattr(thing, "disparity", thing), f"show: {title or type(thing).__name__}")
     is_picture = (
         isinstance(found, np.ndarray)

@@ -33,8 +33,8 @@ from stereo_framework.core.errors import (
     ParameterError,
     StereoFrameworkError,
     close_names,
+    describe_exception,
     short,
-    told,
 )
 from stereo_framework.core.registry import Registry
 from stereo_framework.io.file_kinds import check_present
@@ -142,10 +142,10 @@ def check_file(path: PathLike) -> None:
         if not folder.is_dir():
             existing = next((p for p in folder.parents if p.is_dir()), Path())
             raise DataError(
-                f"{_said(path)}: no such file; there is no folder {_said(folder)}{_near(folder.name, existing)}"
+                f"{_printable_path(path)}: no such file; there is no folder {_printable_path(folder)}{_near(folder.name, existing)}"
             ) from None
         raise DataError(
-            f"{_said(path)}: no such file in the folder {_said(folder.resolve())}{_near(path.name, folder)}"
+            f"{_printable_path(path)}: no such file in the folder {_printable_path(folder.resolve())}{_near(path.name, folder)}"
         ) from None
     except (OSError, ValueError) as error:  # a name that no file can have
         raise DataError(
@@ -159,7 +159,7 @@ def check_file(path: PathLike) -> None:
         )
 
 
-def _said(path: Path) -> str:
+def _printable_path(path: Path) -> str:
     """A path for a message of one line, whatever characters it contains."""
     return str(path) if str(path).isprintable() else repr(str(path))
 
@@ -409,7 +409,7 @@ def own_read(path: PathLike, kind: str) -> NDArray | None:
         raise
     except (Exception, SystemExit) as error:
         raise DataError(
-            f"{path}: {told(error, read, f'its reader {read.__name__} failed')}"
+            f"{path}: {describe_exception(error, read, f'its reader {read.__name__} failed')}"
         ) from error
     dimensions = (2,) if kind == "disparity" else (2, 3)
     if (

@@ -47,7 +47,7 @@ class Place:
         """Folder that relative paths written there start from: the script's, else the working directory; absolute."""
         return Path(self.file).parent.absolute() if self.line else Path.cwd()
 
-    def told(self) -> str:
+    def in_brackets(self) -> str:
         """The place inside another line, ``" (my.yaml:3:5)"``; nothing for a mapping from Python, which has no lines."""
         return f" ({replace(self, path='' if self.line else self.path)})" if self.file else ""
 

@@ -120,7 +120,7 @@ def patch_match(
     maps = [np.where(side.valid, side.planes[..., 2], np.float32(np.nan)) for side in sides]
     return Views(
         *(
-            _told(side, own, theirs, tolerance)
+            _map_status_confidence(side, own, theirs, tolerance)
             for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)
         )
     )
@@ -162,7 +162,7 @@ def _spread(
             over_blocks(functools.partial(_patches.sweep, side, *seen), tiles, 50 * work)
 
 
-def _told(
+def _map_status_confidence(
     side: Side, own: NDArray, theirs: NDArray, tolerance: float | None
 ) -> tuple[NDArray, NDArray, NDArray]:
     """A view's map, status and confidence."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.dynamic_imports import warn_of_computed_imports
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, told
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, describe_exception
 from stereo_framework.core.plugins import check_execution, forget, noted, raised, sources
 from stereo_framework.core.stage import (
     Disparity,
@@ -135,7 +135,9 @@ def python(
         Exception,
         SystemExit,
     ) as error:  # whatever the function raises is reported as its own, an end of the interpreter too
-        raise StereoFrameworkError(told(error, call, function.rpartition(":")[2])) from error
+        raise StereoFrameworkError(
+            describe_exception(error, call, function.rpartition(":")[2])
+        ) from error
     return taken(function, found, reference, search)
 
 

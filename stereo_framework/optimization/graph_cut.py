@@ -153,7 +153,7 @@ def _run(cycle: Sequence[Move], moves: Moves, what: str) -> None:
             blocked.update(moves.touched(move))
         return None
 
-    def work(start: int, stop: int) -> None:
+    def run_moves(start: int, stop: int) -> None:
         while True:
             with state:
                 while (move := next_move()) is None and pending:
@@ -176,7 +176,7 @@ def _run(cycle: Sequence[Move], moves: Moves, what: str) -> None:
 
     # A move has some dozens of steps for each of its pixels.
     try:
-        over_rows(work, thread_count(), 50 * len(pending) * rows * columns // moves.levels)
+        over_rows(run_moves, thread_count(), 50 * len(pending) * rows * columns // moves.levels)
     finally:
         tell(len(cycle), len(cycle), what)
 

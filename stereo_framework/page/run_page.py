@@ -29,12 +29,12 @@ from stereo_framework.page.stored_pictures import (
 )
 from stereo_framework.script.report import read_report
 from stereo_framework.sweep import Result, Store
-from stereo_framework.sweep.result import doubt_of_maps
+from stereo_framework.sweep.result import changed_maps_warning
 from stereo_framework.sweep.store import read_scripts
 from stereo_framework.tables.environment import environment_text
 from stereo_framework.tables.means import average_rows, means, telling_keys
 from stereo_framework.tables.results import of_each_protocol
-from stereo_framework.tables.scores import Scores, method_means, standings
+from stereo_framework.tables.scores import Scores, method_means, score_table
 from stereo_framework.tables.tables import (
     Table,
     best_cells,
@@ -166,7 +166,7 @@ def _summary(
     if not measures:
         return [Text(f"{protocol}: nothing was measured by which methods could be compared.")], []
     try:
-        found = standings(results, measures, names)
+        found = score_table(results, measures, names)
         seconds = method_means(names, [r.matching_seconds for r in results])
         dense = method_means(names, [density(r.statistics) for r in results])
         beside = {"density %": dense, "seconds": seconds} if dense else {"seconds": seconds}
@@ -362,7 +362,7 @@ def _maps(
         )
     # A damaged file was changed too, but one line about it is enough.
     changed = [path for path in changed if not any(str(path) in problem for problem in problems)]
-    remarks = [doubt_of_maps(changed)] if changed else []
+    remarks = [changed_maps_warning(changed)] if changed else []
     if problems:
         remarks.append(
             f"{_count(len(problems), 'stored map')} cannot be shown. The first: {problems[0]}"

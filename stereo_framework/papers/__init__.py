@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def _shipped(name: str) -> Paper:
-    from stereo_framework.papers.paper import shipped_paper
+    from stereo_framework.papers.paper import built_in_paper
 
-    return shipped_paper(name)
+    return built_in_paper(name)
 
 
 NAMES = ("taxonomy2002", "boundary2007", "sigma_z2011", "groups2012", "hci2015", "energies2008")

@@ -9,7 +9,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.tables.tables import Cell, Table, best_places
 
 
@@ -57,7 +57,7 @@ class PublishedTable:
 @functools.cache
 def raw_table(paper: str, name: str) -> Mapping[str, Any]:
     """The unprocessed content of the file ``papers/PAPER/NAME.yaml``."""
-    content: dict[str, Any] = shipped_yaml(f"papers/{paper}/{name}.yaml")
+    content: dict[str, Any] = package_yaml(f"papers/{paper}/{name}.yaml")
     return content
 
 
@@ -108,7 +108,7 @@ class Comparison:
         return None if self.ours is None or self.published is None else self.ours - self.published
 
     @property
-    def outside(self) -> bool:
+    def is_outside_tolerance(self) -> bool:
         """Whether ours lies outside its tolerance; also False if there is nothing to judge, see `judged`."""
         if self.difference is None:
             return False
@@ -129,7 +129,7 @@ class Comparison:
 
     @property
     def near(self) -> bool:
-        """Whether ours lies as near as the tolerance reaches, on whichever side; stricter than `outside` where one side is open."""
+        """Whether ours lies as near as the tolerance reaches, on whichever side; stricter than `is_outside_tolerance` where one side is open."""
         widest = max(self.below or 0, self.above or 0)
         return self.difference is not None and abs(self.difference) <= widest + 1e-9
 
@@ -164,7 +164,9 @@ def comparison_table(caption: str, comparisons: Sequence[Comparison]) -> Table:
     for c in comparisons:
         numbers = [Cell.number(value, f".{c.digits}f") for value in (c.published, c.ours)]
         difference = Cell.number(
-            c.difference, f"+.{c.digits}f", mark="outside its tolerance" if c.outside else ""
+            c.difference,
+            f"+.{c.digits}f",
+            mark="outside its tolerance" if c.is_outside_tolerance else "",
         )
         rows.append(
             [Cell(c.row), Cell(c.column), *numbers, difference, Cell(c.tolerance), Cell(c.reason)]

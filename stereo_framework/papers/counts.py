@@ -86,11 +86,11 @@ def count_numbers(comparisons: Sequence[Comparison]) -> NumberCounts:
     """Count the published numbers that are judged, met and one-sided."""
     judged = [c for c in comparisons if c.judged]
     one_sided = [c for c in judged if c.one_sided]
-    one_sided_met = [c for c in one_sided if not c.outside]
+    one_sided_met = [c for c in one_sided if not c.is_outside_tolerance]
     not_measured = sum(c.ours is None for c in comparisons)
     return NumberCounts(
         judged=len(judged),
-        met=sum(not c.outside for c in judged),
+        met=sum(not c.is_outside_tolerance for c in judged),
         one_sided=len(one_sided),
         one_sided_met=len(one_sided_met),
         one_sided_near=sum(c.near for c in one_sided_met),
@@ -207,7 +207,7 @@ def _sentence_entry(judgements: Sequence[Judgement]) -> dict[str, Any]:
 
 def _number_entry(comparison: Comparison) -> dict[str, Any]:
     """Return the entry of a published number in ``counts.json``."""
-    met = not comparison.outside if comparison.judged else None
+    met = not comparison.is_outside_tolerance if comparison.judged else None
     return {
         "row": comparison.row,
         "column": comparison.column,

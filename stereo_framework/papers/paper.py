@@ -159,7 +159,7 @@ class Paper:
         return replace(outcome, judgements=judgements)
 
 
-def shipped_paper(name: str) -> Paper:
+def built_in_paper(name: str) -> Paper:
     """A paper of the package: the functions of its modules build the items, and judge the sentences, of their names."""
     folder = importlib.import_module(f"stereo_framework.papers.{name}")
     modules = [

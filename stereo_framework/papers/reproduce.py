@@ -79,7 +79,9 @@ class Reproduction:
         failing_kinds = {
             judgement.kind for judgement in self.judgements if judgement.holds is False
         }
-        if any(c.outside for c in self.comparisons) or failing_kinds & set(OF_THE_PAPER):
+        if any(c.is_outside_tolerance for c in self.comparisons) or failing_kinds & set(
+            OF_THE_PAPER
+        ):
             return 1
         return 3 if failing_kinds else 0
 
@@ -348,7 +350,7 @@ def _counted(number: int, noun: str) -> str:
 def _summary(done: Reproduction, seconds: float) -> Iterator[Block]:
     """Yield the failures, the totals, the missing scenes and the environment."""
     for c in done.comparisons:
-        if c.outside:
+        if c.is_outside_tolerance:
             numbers = f"{c.published:g} published, {c.ours:g} ours ({c.tolerance}: {c.reason})"
             yield Text(f"Outside its tolerance: {c.row}, {c.column}: {numbers}.")
     yield from failures_first(s for s in done.statements if s.holds is False)

@@ -147,7 +147,7 @@ def tiles(
 
     largest_part = _largest(pair.shape, pair.search, size, overlap, factor, margin)
     most_cells = math.prod(largest_part) * pair.search.levels
-    planner = _Planner(
+    divider = _TileDivider(
         pair, surfaces, overlap=overlap, factor=factor, margin=margin, most_cells=most_cells
     )
     rows, columns = pair.shape
@@ -155,7 +155,7 @@ def tiles(
     for row_span, column_span in itertools.product(
         _spans(rows, size, overlap), _spans(columns, size, overlap)
     ):
-        parts += planner.plan(row_span, column_span)
+        parts += divider.parts_of(row_span, column_span)
 
     for i in counted(len(parts), "tile"):
         part = parts[i]
@@ -225,7 +225,7 @@ class _Mosaic:
             search=self.search,
             memory=max(memory, default=None),
             messages="\n".join(messages),
-            warnings=_told_once(warnings),
+            warnings=_without_repeated_warnings(warnings),
             trace=(),
             levels=None,
             volume=None,
@@ -235,7 +235,7 @@ class _Mosaic:
         )
 
 
-def _told_once(warnings: Iterable[str]) -> tuple[str, ...]:
+def _without_repeated_warnings(warnings: Iterable[str]) -> tuple[str, ...]:
     """Of warnings that differ in their numbers alone the one that sorts last."""
     told: dict[str, str] = {}
     for warning in warnings:
@@ -366,7 +366,7 @@ def _reduce_window(window: tuple[slice, slice], factor: int) -> tuple[slice, sli
 
 
 @dataclass(frozen=True)
-class _Planner:
+class _TileDivider:
     """Rules that give each tile its search range and its columns.
 
     `most_cells` is the number of cells of the largest cost volume that a tile may have.
@@ -379,7 +379,7 @@ class _Planner:
     margin: float
     most_cells: int
 
-    def plan(self, rows: _Span, columns: _Span) -> list[_Part]:
+    def parts_of(self, rows: _Span, columns: _Span) -> list[_Part]:
         """Return a tile, or several parts of it if the tile would be too large."""
         width = self.pair.shape[1]
         search = self.pair.search
@@ -402,7 +402,7 @@ class _Planner:
             return [_Part(rows, columns, search, reach)]
         if _length(rows.core) >= 2 * _FEWEST_ROWS:
             upper, lower = _halve(rows, self.overlap)
-            return self.plan(upper, columns) + self.plan(lower, columns)
+            return self.parts_of(upper, columns) + self.parts_of(lower, columns)
         return [_Part(rows, columns, search, _widen(columns.seen, None, search, width))]
 
     def _fits(self, rows: _Span, columns: _Span, search: SearchRange, reach: slice) -> bool:

@@ -60,7 +60,7 @@ SWITCHES: Mapping[tuple[str, str, str], Switch] = {
         "threshold", lambda value: value is None, "threshold is null"
     ),
 }
-"""Switches of shipped stages, by slot, stage and the parameter that is not always read."""
+"""Switches of built-in stages, by slot, stage and the parameter that is not always read."""
 
 _SWITCHES_OF_AUXILIARY_MAPS: Mapping[tuple[str, str], Switch] = {
     ("matching_cost", "ad_census"): _not_null("residual"),
@@ -132,7 +132,7 @@ class IdleAxis:
 def unread_reason(step: Step, parameter: str) -> str:
     """Return why a stage does not read a parameter; empty if it reads the parameter."""
     stage = step.stage
-    switch = SWITCHES.get((stage.slot, stage.name, parameter)) if stage.shipped else None
+    switch = SWITCHES.get((stage.slot, stage.name, parameter)) if stage.is_built_in else None
     if switch is None or switch.parameter not in step.parameters:
         return ""
     if switch.is_on(step.parameters[switch.parameter]):
@@ -155,7 +155,7 @@ def reads_auxiliary_maps(step: Step) -> bool:
     if "alternatives" not in step.stage.data:
         return False
     switch = _SWITCHES_OF_AUXILIARY_MAPS.get((step.stage.slot, step.stage.name))
-    if switch is None or not step.stage.shipped:
+    if switch is None or not step.stage.is_built_in:
         return True
     return switch.is_on(step.parameters[switch.parameter])
 
@@ -163,14 +163,14 @@ def reads_auxiliary_maps(step: Step) -> bool:
 def auxiliary_methods_read(pipeline: Pipeline) -> set[str]:
     """Return the names of the auxiliary methods whose maps a stage reads.
 
-    If a shipped stage has the parameter ``initial``, it reads only the map with this name.
+    If a built-in stage has the parameter ``initial``, it reads only the map with this name.
     """
     all_names = {name for name, _ in pipeline.alternatives}
     read_names: set[str] = set()
     for step in pipeline.steps:
         if not reads_auxiliary_maps(step):
             continue
-        initial = step.parameters.get("initial") if step.stage.shipped else None
+        initial = step.parameters.get("initial") if step.stage.is_built_in else None
         read_names |= all_names if initial is None else {initial}
     return read_names
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import place_of
+from stereo_framework.core.errors import source_location
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.stage import stages
@@ -54,7 +54,7 @@ def halo_fault(step: Step) -> str:
     step : Step
         The stage of a plug-in with its parameters, on which the halo may depend.
     """
-    if step.stage.shipped or step.stage.halo is None:
+    if step.stage.is_built_in or step.stage.halo is None:
         return ""
     return _try_halo(step.stage.function, step)
 
@@ -77,7 +77,7 @@ def _try_halo(function: Callable[..., Any], step: Step) -> str:
         if difference := _strip_difference(step, view, halo):
             declared = "1 row" if halo == 1 else f"{halo} rows"
             return (
-                f"{place_of(function)}: {step.stage.slot} stage {step} gives other results on a strip of rows than on the "
+                f"{source_location(function)}: {step.stage.slot} stage {step} gives other results on a strip of rows than on the "
                 f"whole image: {difference}; its halo is {declared}; declare as halo= how many rows above and below a row "
                 "the result of this row depends on, or leave out halo= if it depends on all"
             )

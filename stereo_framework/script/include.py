@@ -23,7 +23,7 @@ from stereo_framework.core.parameters import Words
 from stereo_framework.io import read_bytes
 from stereo_framework.io.locations import Faults, Node, Place, from_python
 from stereo_framework.io.yaml_text import parse as parse_yaml
-from stereo_framework.script.merging import merge, said
+from stereo_framework.script.merging import merge, without_null_keys
 from stereo_framework.script.reading import ALTERNATIVE_KEYS, KEYS, METHOD_KEYS, text, texts
 from stereo_framework.script.specs import NAME
 
@@ -32,7 +32,7 @@ RESOLVED = ".resolved.yaml"
 
 
 ScriptName = Annotated[
-    Annotated[str, Words("a name")] | Path, Words("the name of a shipped script, or a path")
+    Annotated[str, Words("a name")] | Path, Words("the name of a built-in script, or a path")
 ]
 """Annotation of a script that a user names."""
 
@@ -44,7 +44,7 @@ def find_script(name: ScriptName, base: Path | None = None) -> Path:
     Parameters
     ----------
     name : str or Path
-        A path, or the name of a shipped script: ``methods/ssd``, or its last part ``ssd`` where only one has it. A file of that
+        A path, or the name of a built-in script: ``methods/ssd``, or its last part ``ssd`` where only one has it. A file of that
         path comes first.
     base : Path, optional
         Folder that relative paths start from; default: the working directory.
@@ -79,15 +79,15 @@ def find_script(name: ScriptName, base: Path | None = None) -> Path:
         return package_files.library() / f"{same[0]}.yaml"
     if same:
         raise ScriptError(
-            [f"script {str(name)!r}: several shipped scripts have this name: {', '.join(same)}"]
+            [f"script {str(name)!r}: several built-in scripts have this name: {', '.join(same)}"]
         )
     what = "only a folder of this name" if folder else "no such file"
-    where = f"{what} in {(base or Path()).resolve()}, and no shipped script of this name in {package_files.library()}"
+    where = f"{what} in {(base or Path()).resolve()}, and no built-in script of this name in {package_files.library()}"
     raise ScriptError([f"script {short(str(name), 80)!r}: {where}; {_nearest(path, wanted)}"])
 
 
 def _nearest(path: Path, wanted: str) -> str:
-    """The names next to `wanted`, by last part, of shipped scripts and of files in its folder; all shipped ones where none is close."""
+    """The names next to `wanted`, by last part, of built-in scripts and of files in its folder; all built-in ones where none is close."""
     if hint := new_name_hint("script_names", "configs", wanted):
         return hint
     shipped_names = package_files.short_script_names()
@@ -176,12 +176,12 @@ class Reader:
         """A mapping over all that it includes; its methods and alternatives likewise."""
         include = node.at("include")
         names = (
-            texts(include, self.faults, "a path, the name of a shipped script")
+            texts(include, self.faults, "a path, the name of a built-in script")
             if include.value is not None
             else []
         )
         below = [self._below(script, allowed, place) for script in self._included(names, folder)]
-        own = said(node)
+        own = without_null_keys(node)
         for key, inner in (("methods", METHOD_KEYS), ("alternatives", ALTERNATIVE_KEYS)):
             if entries := own.at(key).entries:
                 parts = {

@@ -14,11 +14,11 @@ from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.io import file_stem, read_bytes
 from stereo_framework.io.numbers import parse_number
 
-_TABLES: Mapping[str, Any] = shipped_yaml("script/legacy.yaml")
+_TABLES: Mapping[str, Any] = package_yaml("script/legacy.yaml")
 
 DEFAULTS: Mapping[str, Any] = _TABLES["defaults"]
 """The original's parameters and their values when nothing is said."""

@@ -23,7 +23,14 @@ from stereo_framework.io import encoding_fault
 from stereo_framework.io.locations import Faults, Node, Place
 from stereo_framework.io.yaml_text import parse as parse_yaml
 from stereo_framework.script.include import RESOLVED, Reader, find_script
-from stereo_framework.script.merging import axes, lacks, merge, said, tree, without_axes
+from stereo_framework.script.merging import (
+    axes,
+    lacks,
+    merge,
+    tree,
+    without_axes,
+    without_null_keys,
+)
 from stereo_framework.script.methods import Method, count_runs, methods, report_idle_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
@@ -112,7 +119,7 @@ class Script:
         return said if isinstance(said, list) else [said]
 
 
-@checked(source="a file, the name of a shipped script, or a mapping", overrides=_OVERRIDES)
+@checked(source="a file, the name of a built-in script, or a mapping", overrides=_OVERRIDES)
 def load(
     source: str | Path | Mapping[str, Any],
     *,
@@ -127,7 +134,7 @@ def load(
     Parameters
     ----------
     source : str, Path or mapping
-        A file, the name of a shipped script (``ssd``, ``methods/ssd``), or the script itself as a mapping.
+        A file, the name of a built-in script (``ssd``, ``methods/ssd``), or the script itself as a mapping.
     overrides : sequence of str, or str
         ``key.path=value`` as on the command line: ``matching_cost.truncation=20``. A single
         text is one override. A value given for an axis of the sweep
@@ -236,7 +243,7 @@ def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspect
     Parameters
     ----------
     source : str or Path
-        A file, or the name of a shipped script.
+        A file, or the name of a built-in script.
     overrides : sequence of str
         As in `load`.
 
@@ -569,7 +576,7 @@ def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -
         model.fault(at, "'include' and 'plugins' cannot be set; write them in the script")
         return root
     model.check(node, KEYS if method is None else METHOD_KEYS)
-    later = said(node)
+    later = without_null_keys(node)
     slots = [home + slot for home, part in tree(later) for slot in SLOTS if slot in part.entries]
     gone = [key, *slots, *axes(later)]
     named = dict(root.at("methods").entries)

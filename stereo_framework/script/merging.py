@@ -9,7 +9,7 @@ from stereo_framework.script.reading import entry
 from stereo_framework.script.specs import names, split
 
 
-def said(node: Node) -> Node:
+def without_null_keys(node: Node) -> Node:
     """A mapping without what says nothing: null, but for slots and alternatives, which it empties, and what was read already."""
     emptied = (*SLOTS, "alternatives")
     kept = {

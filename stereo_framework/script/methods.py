@@ -216,7 +216,7 @@ class Method:
         placed = ((g, axis, split(axis.name)) for g, group in enumerate(groups) for axis in group)
         self._placed = sorted(placed, key=lambda one: not one[2].is_slot)
         self._memo: dict[tuple[Any, ...], Any] = {}
-        self._told: set[tuple[str, int]] = set()
+        self._reported_stages: set[tuple[str, int]] = set()
         self._faulty = False
 
         counts = [min(len(axis.values) for axis in group) for group in groups]
@@ -512,8 +512,8 @@ class Method:
             if execution := one.stage.execution(one.parameters):
                 self.model.executions.setdefault(execution, item.place)
             # Of each stage of a method one message is enough.
-            if (slot, i) not in self._told and (message := self._step_fault(one)):
-                self._told.add((slot, i))
+            if (slot, i) not in self._reported_stages and (message := self._step_fault(one)):
+                self._reported_stages.add((slot, i))
                 self._fault(item.place, f"{message} (method {self.name!r})")
         return found
 
@@ -543,7 +543,7 @@ class Method:
             address, _, message = line.partition(": ")
             for slot, _, name, place in placed:
                 if slot in (f"{home}matcher", f"{home}scheme"):
-                    message = message.replace(f"{name} makes", f"{name}{place.told()} makes")
+                    message = message.replace(f"{name} makes", f"{name}{place.in_brackets()} makes")
             if (where := places.get(home + address)) is not None:
                 self._fault(where, f"{message} (method {self.name!r})")
             elif None not in (stand.get(home + address, ()), stand.get(f"{home}matcher", ())):

@@ -109,12 +109,12 @@ class Model:
             if key in entries and entries[key].value is not None
         ]
         if "maps" in entries and entries["maps"].value is not None and others:
-            said = ", ".join(f"{key}{node.key(key).told()}" for key in others)
+            said = ", ".join(f"{key}{node.key(key).in_brackets()}" for key in others)
             self.fault(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
         for home, _ in tree(node) if allowed != ALTERNATIVE_KEYS else ():
             if clash(there := filled(node, home)):
                 said = ", ".join(
-                    f"{slot}{there[slot].told()}" for slot in VOLUME_SLOTS if slot in there
+                    f"{slot}{there[slot].in_brackets()}" for slot in VOLUME_SLOTS if slot in there
                 )
                 self.fault(
                     there["matcher"], f"a matcher stands instead of {said}; keep one or the other"

@@ -123,7 +123,7 @@ def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     if not any("other" in step.stage.data for step in pipeline.steps):
         return
     for address, step in pipeline.own_stages():
-        is_cost = step.stage.slot == "matching_cost" and not step.stage.shipped
+        is_cost = step.stage.slot == "matching_cost" and not step.stage.is_built_in
         if is_cost and (message := _direction_fault(step.stage.function, step)):
             yield address, message
 
@@ -146,7 +146,7 @@ def _may_give_confidence(matcher: Step) -> bool:
     The annotation of a plug-in may be missing, so every plug-in may return such a map.
     """
     returns = inspect.signature(matcher.stage.function).return_annotation
-    return not (matcher.stage.shipped and returns == "Disparity")
+    return not (matcher.stage.is_built_in and returns == "Disparity")
 
 
 def _unread_view(method: Pipeline) -> View:
@@ -193,12 +193,12 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) 
 
 
 def _initial_map_fault(step: Step, auxiliary: Mapping[str, View]) -> str:
-    """Return the message about a wrong name of a shipped stage's initial map, or "".
+    """Return the message about a wrong name of a built-in stage's initial map, or "".
 
     Some stages look up this map only after they have read their images, so their rehearsal
     ends too early to find the fault.
     """
-    has_initial_map = step.stage.shipped and "initial" in step.parameters
+    has_initial_map = step.stage.is_built_in and "initial" in step.parameters
     if not has_initial_map or not reads_auxiliary_maps(step):
         return ""
     try:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stereo_framework.core.docstrings import parameter_texts, summary
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.parameters import checkers_of, parameters_of
 from stereo_framework.core.stage import SLOTS, Stage, find, stages
 from stereo_framework.engine.step import weighted
@@ -30,7 +30,7 @@ def schema() -> Schema:
     dict
         Refuses unknown keys, stages and parameters and values out of range.
     """
-    found: Schema = shipped_yaml("script/schema.yaml")
+    found: Schema = package_yaml("script/schema.yaml")
     keys, defs = found["properties"], found["$defs"]
     for stage in stages():
         own = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)

@@ -37,7 +37,14 @@ from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.threads import LIMIT, ThreadPool, thread_count
 from stereo_framework.sweep.result import Result
-from stereo_framework.sweep.task_results import Done, failed, measure, measured, pack, work
+from stereo_framework.sweep.task_results import (
+    Done,
+    failed,
+    pack_tasks,
+    results_of_tasks,
+    run_packed_tasks,
+    run_tasks,
+)
 from stereo_framework.sweep.tasks import Task, Unit, units
 
 _SHARE_OF_FREE = 0.8
@@ -173,7 +180,7 @@ class Crew(contextlib.ExitStack):
             elif isinstance(need, str):
                 yield unit[0], failed(unit[0], need)
             elif self._pool is None:
-                yield from measure(unit, keep=self.keep)
+                yield from run_tasks(unit, keep=self.keep)
             else:
                 # One more than there are workers, so that none waits.
                 while len(self._running) > self._workers or (self._running and need > self._left()):
@@ -190,7 +197,7 @@ class Crew(contextlib.ExitStack):
         if isinstance(pool, ThreadPoolExecutor):
             call: tuple[Any, ...] = (contextvars.copy_context().run, self._in_thread, unit)
         else:
-            call = (work, *pack(unit, keep=self.keep))
+            call = (run_packed_tasks, *pack_tasks(unit, keep=self.keep))
         try:
             future = pool.submit(*call)
         except BrokenExecutor:
@@ -201,7 +208,7 @@ class Crew(contextlib.ExitStack):
 
     def _in_thread(self, unit: Unit) -> list[list[Result]]:
         with stopped_by(self._stopped):
-            return measured(unit, keep=self.keep)
+            return results_of_tasks(unit, keep=self.keep)
 
     def _next(self) -> Iterator[Done]:
         """What the next unit comes to that is done."""

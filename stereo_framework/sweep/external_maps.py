@@ -11,7 +11,7 @@ import numpy as np
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import find_scenes, load_scene, scene_names
-from stereo_framework.evaluation import Protocol, doubts, resolve
+from stereo_framework.evaluation import Protocol, find_reading_errors, resolve
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
 from stereo_framework.evaluation.sanity import Remedies
@@ -233,7 +233,7 @@ def measure_map(
         axes={},
         protocol=chosen.name,
         statistics=statistics_of(disparity, loaded, chosen),
-        warnings=(*loaded.damage, *doubts(disparity, loaded, remedies=remedies)),
+        warnings=(*loaded.damage, *find_reading_errors(disparity, loaded, remedies=remedies)),
         script={
             "name": name,
             "scenes": [loaded.name],

@@ -1,6 +1,6 @@
 """What makes a run the same run: its scene's content, its search range, its parameters and the code that computes.
 
-Results are stored under this identity together with method and protocol, see `plan.Task.keys`.
+Results are stored under this identity together with method and protocol, see `tasks.Task.keys`.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ _COMPUTING_FILES = ("sweep/pseudo_truth.py", "sweep/task_results.py")
 """Files in folders of `_NOT_COMPUTING` on which statistics depend all the same."""
 
 _REFERENCE_SCRIPT = "truth_free/pseudo_truth.yaml"
-"""The shipped script whose disparity map stands in for missing ground truth."""
+"""The built-in script whose disparity map stands in for missing ground truth."""
 
 _IDENTIFIED_OTHERWISE = {"chart", "paper", "protocol", "data set"}
 """Kinds of registered things whose code needs no place in the digest of the code.

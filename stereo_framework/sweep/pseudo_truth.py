@@ -21,8 +21,8 @@ _KEPT = 4
 _LOCK = threading.Lock()
 
 
-def reference(scene: Scene, search: SearchRange | None = None) -> Disparity:
-    """The reference map of a scene's pair, made once a process and kept for a while.
+def pseudo_truth_of(scene: Scene, search: SearchRange | None = None) -> Disparity:
+    """The pseudo ground truth of a scene's pair, made once a process and kept for a while.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def _with_unknown_bound(point: Any) -> Any:
     return point
 
 
-def doubt_of_maps(paths: Sequence[Path]) -> str:
+def changed_maps_warning(paths: Sequence[Path]) -> str:
     """Return one warning for maps that were changed since they were written; empty without any."""
     if not paths:
         return ""

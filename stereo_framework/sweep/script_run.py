@@ -22,8 +22,8 @@ from stereo_framework.script import Script, load
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.result import Result, ResultList, confidence_files
 from stereo_framework.sweep.store import Store
-from stereo_framework.sweep.task_results import Done, failed, measured_again
-from stereo_framework.sweep.tasks import FEW, Task, forget, plan
+from stereo_framework.sweep.task_results import Done, failed, measure_stored_map
+from stereo_framework.sweep.tasks import FEW, Task, forget, tasks_of_script
 
 
 @checked(
@@ -51,7 +51,7 @@ def run(
 
     Parameters
     ----------
-    script : path, name of a shipped script, mapping or Script
+    script : path, name of a built-in script, mapping or Script
     scenes : scene names or Scene objects, optional
         Instead of the script's own. Names as `find_scenes` takes them: data sets and patterns stand for all their scenes.
     data : path, optional
@@ -94,7 +94,7 @@ def run(
     """
     start = Path.cwd()
     folder = None if out is None else start / out
-    loaded, tasks = load_and_plan(script, scenes, data=data, overrides=overrides, plugins=plugins)
+    loaded, tasks = load_tasks(script, scenes, data=data, overrides=overrides, plugins=plugins)
     coming = execute(
         [loaded], tasks, out=folder, maps=maps, workers=workers, executor=executor, memory=memory
     )
@@ -106,7 +106,7 @@ def run(
     return ResultList(result for task in tasks for result in found[task])
 
 
-def load_and_plan(
+def load_tasks(
     source: str | Path | Mapping[str, Any] | Script,
     scenes: str | Scene | Iterable[str | Scene] | None = None,
     *,
@@ -121,13 +121,13 @@ def load_and_plan(
 
     Parameters
     ----------
-    source : path, name of a shipped script, mapping or Script
+    source : path, name of a built-in script, mapping or Script
     scenes, data, overrides, plugins
         As in `run`.
     scenes_optional : bool
         Plan no run, instead of an error, if nothing names a scene.
     may_execute : bool
-        As in `plan`.
+        As in `tasks_of_script`.
     folder : Path, optional
         Folder from which relative paths of scenes start; default: the current one. A
         plug-in may change the current folder when it is imported.
@@ -147,7 +147,7 @@ def load_and_plan(
     with contextlib.chdir(start):
         lacks_scenes = scenes is None and not script.scenes
         loaded_scenes = [] if scenes_optional and lacks_scenes else scenes_of(script, scenes, data)
-        return script, plan(script, loaded_scenes, may_execute=may_execute)
+        return script, tasks_of_script(script, loaded_scenes, may_execute=may_execute)
 
 
 def scenes_of(
@@ -198,11 +198,11 @@ def execute(
                     for measure in protocol.measures
                 ],
             )
-            store.plan(dict.fromkeys(key for task in tasks for key in task.keys))
-        yield from stored_or_computed(store, tasks, crew)
+            store.set_listed_keys(dict.fromkeys(key for task in tasks for key in task.keys))
+        yield from read_or_compute(store, tasks, crew)
 
 
-def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -> Iterator[Done]:
+def read_or_compute(store: Store | None, tasks: Sequence[Task], crew: Crew) -> Iterator[Done]:
     """The results of each task: those that a store has, then the others, which are computed and added to it."""
     todo = []
     for task in tasks:
@@ -219,7 +219,7 @@ def stored_or_computed(store: Store | None, tasks: Sequence[Task], crew: Crew) -
                 )
             yield task, whole
         elif store is not None and (before := _matched_before(store, task)):
-            yield task, _added(store, task, measured_again(task, before))
+            yield task, _added(store, task, measure_stored_map(task, before))
         else:
             todo.append(task)
     left = collections.Counter(task.scene for task in todo)

@@ -137,7 +137,7 @@ class Store(contextlib.ExitStack):
         """Raise a DataError if the store was removed, moved or replaced since it was opened."""
         self._db.check_in_place()
 
-    def plan(self, keys: Iterable[str]) -> None:
+    def set_listed_keys(self, keys: Iterable[str]) -> None:
         """Make `keys`, in this order, the results that the folder is about.
 
         Raises
@@ -236,14 +236,14 @@ class Store(contextlib.ExitStack):
         return f"{missing} {said}" if missing else ""
 
     def _read(self, columns: str, where: str, *values: Any) -> list[Any]:
-        with _told(self._name):
+        with _damaged_file_errors(self._name):
             return self._db.execute(f"SELECT {columns} FROM results WHERE {where}", values)
 
     def _results(self, where: str, *values: Any) -> list[Result]:
         return [self._result(*row) for row in self._read("row, details", where, *values)]
 
     def _result(self, row: Any, details: Any) -> Result:
-        with _told(self._name):
+        with _damaged_file_errors(self._name):
             values = _ROW.validate_json(row)
             for value in values["axes"].values():
                 if type(value) is int:
@@ -298,7 +298,7 @@ class _Detail(collections.UserDict[str, Any]):
     @functools.cached_property
     def data(self) -> dict[str, Any]:  # type: ignore[override]
         """The stored mapping, read from its JSON text."""
-        with _told(self._store):
+        with _damaged_file_errors(self._store):
             # Unlike Python's own reader, this one refuses deeply nested values, which nothing else could print.
             mapping = dict(from_json(self._text)[self._name])
             if len(mapping) > limits.ENTRIES:
@@ -321,7 +321,7 @@ def _below(path: Path) -> PurePosixPath:
 
 
 @contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
+def _damaged_file_errors(path: str) -> Iterator[None]:
     """Tell in a line that what stands in a file is no result, whatever it is."""
     try:
         yield

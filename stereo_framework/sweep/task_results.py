@@ -15,11 +15,11 @@ from stereo_framework.engine.step import blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
-from stereo_framework.evaluation.sanity import Remedies, doubts
+from stereo_framework.evaluation.sanity import Remedies, find_reading_errors
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
 from stereo_framework.sweep.identity import code_digest, environment
-from stereo_framework.sweep.pseudo_truth import reference
+from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.sweep.result import (
     EVALUATION,
     GAP,
@@ -39,7 +39,7 @@ Done = tuple[Task, list[Result]]
 """A task and its results, one for each protocol."""
 
 
-def measure(unit: Unit, *, keep: bool) -> Iterator[Done]:
+def run_tasks(unit: Unit, *, keep: bool) -> Iterator[Done]:
     """Run the tasks of a unit and measure each map under its protocols; what is raised becomes an error of its own task alone.
 
     Parameters
@@ -50,19 +50,19 @@ def measure(unit: Unit, *, keep: bool) -> Iterator[Done]:
     """
     pipelines = [task.setting.pipeline for task in unit]
     for i, match in Walk(pipelines, unit[0].scene, unit[0].search):
-        yield unit[i], _told(unit[i], _of_match, match, keep)
+        yield unit[i], _results_or_error(unit[i], _of_match, match, keep)
 
 
-def measured(unit: Unit, *, keep: bool) -> list[list[Result]]:
+def results_of_tasks(unit: Unit, *, keep: bool) -> list[list[Result]]:
     """The results of each task of a unit, each kernel in one thread."""
     with threads(1):
-        found = dict(measure(unit, keep=keep))
+        found = dict(run_tasks(unit, keep=keep))
     return [found[task] for task in unit]
 
 
-def measured_again(task: Task, before: Result) -> list[Result]:
+def measure_stored_map(task: Task, before: Result) -> list[Result]:
     """The results of a task whose match another protocol has measured `before`: its stored map is measured, and nothing is matched."""
-    return _told(task, _of_result, before)
+    return _results_or_error(task, _of_result, before)
 
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:
@@ -72,10 +72,12 @@ def failed(task: Task, error: str, trace: str = "") -> list[Result]:
     ]
 
 
-def _told(task: Task, measured: Callable[..., list[Result]], *found: Any) -> list[Result]:
+def _results_or_error(
+    task: Task, results_of: Callable[..., list[Result]], *found: Any
+) -> list[Result]:
     """What was measured; what is raised becomes an error."""
     try:
-        return measured(task, *found)
+        return results_of(task, *found)
     except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
         return failed(task, blame(error), "".join(traceback.format_exception(error)))
 
@@ -96,7 +98,7 @@ def _of_match(task: Task, match: Match | Exception, keep: bool) -> list[Result]:
     found["environment"] = environment() | {name: text for name, text in said.items() if text}
     if keep:
         found |= {"_disparity": match.disparity, "_confidence": match.confidence}
-    return _measured(task, match.disparity, match.confidence, found)
+    return _results_of_map(task, match.disparity, match.confidence, found)
 
 
 def _of_result(task: Task, before: Result) -> list[Result]:
@@ -110,25 +112,25 @@ def _of_result(task: Task, before: Result) -> list[Result]:
         for name in (MEMORY, LOWER_BOUND, GAP)
         if name in before.statistics
     }
-    return _measured(task, before.disparity, before.confidence, found)
+    return _results_of_map(task, before.disparity, before.confidence, found)
 
 
-def _measured(
+def _results_of_map(
     task: Task, disparity: Disparity, confidence: Mapping[str, Disparity], found: dict[str, Any]
 ) -> list[Result]:
     """What each protocol says of a map, beside what was `found` of it and is no matter of a protocol."""
-    told, reference_map = [*found["warnings"]], None
+    told, pseudo_truth = [*found["warnings"]], None
     if any(protocol.without_truth for protocol in task.protocols):
         try:
-            reference_map = reference(task.scene, task.search)
+            pseudo_truth = pseudo_truth_of(task.scene, task.search)
         except StereoFrameworkError as error:
-            told.append(f"no distances to a reference map: {error}")
-    warnings = tuple(dict.fromkeys((*told, *_doubts_of(task, disparity))))
+            told.append(f"no distances to the pseudo ground truth: {error}")
+    warnings = tuple(dict.fromkeys((*told, *_reading_errors_of(task, disparity))))
     results = []
     for protocol in task.protocols:
         start = working_time()
         statistics = statistics_of(
-            disparity, task.scene, protocol, reference=reference_map, confidence=confidence
+            disparity, task.scene, protocol, pseudo_truth=pseudo_truth, confidence=confidence
         )
         seconds = {**found["seconds"], EVALUATION: working_time() - start}
         own = {
@@ -140,10 +142,12 @@ def _measured(
     return results
 
 
-def _doubts_of(task: Task, disparity: Disparity) -> list[str]:
+def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
     """Return the doubts about the map of a task and its truth, with remedies for scripts."""
     matchers = [step for step in task.setting.pipeline.steps if step.stage.slot == "matcher"]
-    is_external = any(step.stage.name in _EXTERNAL or not step.stage.shipped for step in matchers)
+    is_external = any(
+        step.stage.name in _EXTERNAL or not step.stage.is_built_in for step in matchers
+    )
     instruction = "let the matcher return NaN there"
     scale = 1.0
     for step in matchers:
@@ -151,7 +155,9 @@ def _doubts_of(task: Task, disparity: Disparity) -> list[str]:
             instruction = "set 'unknown: {value}' of the matcher, the value as the file stores it"
             scale = (step.parameters.get("scale") or 1.0) * step.parameters.get("sign", 1)
     remedies = Remedies(disparity_map=instruction, map_scale=scale)
-    return doubts(disparity, task.scene, task.search, is_external=is_external, remedies=remedies)
+    return find_reading_errors(
+        disparity, task.scene, task.search, is_external=is_external, remedies=remedies
+    )
 
 
 def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
@@ -166,8 +172,8 @@ def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
 # --- in other processes -----------------------------------------------------------------------------------------------
 
 
-def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, bytes]:
-    """What `work` takes: the plug-ins that must be loaded first, the code's digest, the tasks without their scene, and the scene with all its arrays.
+def pack_tasks(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, bytes]:
+    """What `run_packed_tasks` takes: the plug-ins that must be loaded first, the code's digest, the tasks without their scene, and the scene with all its arrays.
 
     Raises
     ------
@@ -191,7 +197,9 @@ def pack(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, bytes]
         ) from error
 
 
-def work(plugins: tuple[str, ...], code: str, packed: bytes, scene: bytes) -> list[list[Result]]:
+def run_packed_tasks(
+    plugins: tuple[str, ...], code: str, packed: bytes, scene: bytes
+) -> list[list[Result]]:
     """Compute a unit in this process.
 
     Raises
@@ -204,7 +212,7 @@ def work(plugins: tuple[str, ...], code: str, packed: bytes, scene: bytes) -> li
             "a worker has read other code than the program that sends its work; a file was changed: run again"
         )
     tasks, keep = pickle.loads(packed)
-    return measured([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
+    return results_of_tasks([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
 
 
 def _loaded(*plugins: str) -> str:

@@ -61,7 +61,7 @@ class StageFiles:
 class Task:
     """A setting on a scene, whose results, one for each protocol, are stored under `keys`.
 
-    `twin` is the number of settings before it that are the same run, as those of seeds that
+    `duplicate_index` is the number of settings before it that are the same run, as those of seeds that
     nothing draws with. `files` has the files of its stages, with the digest of their
     content when the task was planned.
     """
@@ -71,14 +71,14 @@ class Task:
     search: SearchRange
     id: str
     protocols: tuple[Protocol, ...]
-    twin: int = 0
+    duplicate_index: int = 0
     files: tuple[StageFiles, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of the task's results, one for each protocol."""
         return tuple(
-            result_key(self.id, self.setting.method, _protocol_digest(p), str(self.twin))
+            result_key(self.id, self.setting.method, _protocol_digest(p), str(self.duplicate_index))
             for p in self.protocols
         )
 
@@ -97,7 +97,9 @@ def _protocol_digest(protocol: Protocol) -> str:
     return hashlib.sha256(repr(protocol.as_dict()).encode()).hexdigest()[:32]
 
 
-def plan(script: Script, scenes: Sequence[Scene], *, may_execute: bool = True) -> list[Task]:
+def tasks_of_script(
+    script: Script, scenes: Sequence[Scene], *, may_execute: bool = True
+) -> list[Task]:
     """Plan every setting of the script on every scene, scene by scene, checked.
 
     Parameters
@@ -155,7 +157,7 @@ def tasks_of(
     settings : iterable of Setting
         Settings of the script.
     may_execute : bool
-        As in `plan`.
+        As in `tasks_of_script`.
 
     Raises
     ------
@@ -170,7 +172,7 @@ def tasks_of(
         functools.cache(files_digest),
     )
     tiled: set[str] = set()
-    twins: collections.Counter[tuple[str, str]] = collections.Counter()
+    earlier_settings: collections.Counter[tuple[str, str]] = collections.Counter()
     for setting in settings:
         search = search_of(*setting.search.items())
         if not isinstance(search, SearchRange):
@@ -194,8 +196,16 @@ def tasks_of(
         # A stage may have a parameter called `files`, which counts as well.
         of_files = {f"{stage.address}: content of files": stage.digest for stage in files}
         run = run_id(content, repr(search), setting.parameters | of_files, code)
-        yield Task(scene, setting, search, run, protocols, twins[run, setting.method], tuple(files))
-        twins[run, setting.method] += 1
+        yield Task(
+            scene,
+            setting,
+            search,
+            run,
+            protocols,
+            earlier_settings[run, setting.method],
+            tuple(files),
+        )
+        earlier_settings[run, setting.method] += 1
     warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
 
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from stereo_framework.core.errors import MissingExtraError, ParameterError, brings, nearest
+from stereo_framework.core.errors import MissingExtraError, ParameterError, brings
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
@@ -25,7 +26,7 @@ from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import Axis, is_number
 from stereo_framework.script.specs import split
 from stereo_framework.sweep.executors import Crew
-from stereo_framework.sweep.script_run import scenes_of, stored_or_computed
+from stereo_framework.sweep.script_run import read_or_compute, scenes_of
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.tasks import Task, tasks_of
 
@@ -160,7 +161,7 @@ def tune(
 
     Parameters
     ----------
-    script : path, name of a shipped script, mapping or Script
+    script : path, name of a built-in script, mapping or Script
         Axes whose numbers stand in order are searched along it, however many there are. Several methods are one more choice. A `Script` of
         very many settings must have been loaded with ``tuning=True``.
     statistic : str
@@ -270,11 +271,14 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     [protocol] = protocols.values()
     # What is measured of any map tells the names.
     zeros = {scene: np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes}
-    blank = [statistics_of(zero, scene, protocol, reference=zero) for scene, zero in zeros.items()]
+    blank = [
+        statistics_of(zero, scene, protocol, pseudo_truth=zero) for scene, zero in zeros.items()
+    ]
     there = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in there:
         where = f"{', '.join(scene.name for scene in scenes)} under {protocol.name}"
-        raise ParameterError(f"statistic: no {statistic!r} on {where}; {nearest(statistic, there)}")
+        remedy = new_or_nearest("statistics", "metrics", statistic, there)
+        raise ParameterError(f"statistic: no {statistic!r} on {where}; {remedy}")
     metric = metric_of(statistic)
     if metric is None or not metric.better:
         raise ParameterError(
@@ -364,8 +368,8 @@ def _make(
                 trial.error = str(task)
         keys += [key for task in of_task for key in task.keys]
         if store is not None:
-            store.plan(keys)
-        for task, [result] in stored_or_computed(store, list(of_task), crew):
+            store.set_listed_keys(keys)
+        for task, [result] in read_or_compute(store, list(of_task), crew):
             of_task[task].error, of_task[task].traceback = result.error, result.traceback
             of_task[task].measured.append(result.statistics)
         alive = [

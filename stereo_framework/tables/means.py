@@ -135,7 +135,7 @@ def means(
     """
     one_protocol(results)
     if telling is None:
-        _refuse_twins(results)
+        _refuse_repeated_settings(results)
     plain = [key for key in keys if key != STATISTIC]
     for name in (*plain, *statistics):
         check_name(name, results)
@@ -198,7 +198,7 @@ def _hashable(item: Any) -> Any:
     return json.dumps(item) if isinstance(item, (list, dict)) else item
 
 
-def _refuse_twins(results: Sequence[Result]) -> None:
+def _refuse_repeated_settings(results: Sequence[Result]) -> None:
     seen = set()
     for r in results:
         identity = (r.scene, r.method, *(repr(sorted(of.items())) for of in (r.axes, r.parameters)))

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError, ParameterError, few, nearest
+from stereo_framework.core.errors import DataError, ParameterError, few
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.sweep import Result
@@ -146,7 +147,7 @@ class Scores:
         return astar_groups(self._lower_is_better)
 
 
-def standings(
+def score_table(
     results: Sequence[Result],
     measures: Sequence[str],
     methods_of: Sequence[str] | None = None,
@@ -225,14 +226,14 @@ def ranked(
         Which measures to use, given by name, by group (``hci``: the nine HCI metrics) or by pattern (``bad_pixels_*``); also whole columns,
         ``SCENE:MEASURE``. Default: the bad pixels in the benchmarks' regions; without these, the HCI metrics; otherwise all columns of numbers.
     given : mapping of str to str, optional
-        As in `standings`.
+        As in `score_table`.
 
     Raises
     ------
     DataError
         There is no score.
     ParameterError
-        No result has a measure; or as in `standings`.
+        No result has a measure; or as in `score_table`.
 
     Notes
     -----
@@ -264,7 +265,7 @@ def ranked(
     )
     if not {"density_all", COVERAGE} & set(kept):
         notes += _unlike(methods_of, results)
-    return replace(standings(results, kept, methods_of, given, set(columns)), notes=tuple(notes))
+    return replace(score_table(results, kept, methods_of, given, set(columns)), notes=tuple(notes))
 
 
 def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:
@@ -281,7 +282,8 @@ def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tu
     for pattern in patterns:
         fits = [place for place in places if _fits(pattern, *place)]
         if not fits:
-            raise ParameterError(f"column {pattern!r}: no table has it; {nearest(pattern, names)}")
+            remedy = new_or_nearest("statistics", "metrics", pattern, names)
+            raise ParameterError(f"column {pattern!r}: no table has it; {remedy}")
         picked |= dict.fromkeys(fits)
     scenes = list(dict.fromkeys(scene for scene, _ in places))
     return sorted(picked, key=lambda place: scenes.index(place[0]))

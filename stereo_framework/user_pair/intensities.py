@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from stereo_framework.core.scene import Image, Scene, scale_doubt
+from stereo_framework.core.scene import Image, Scene, intensity_scale_warning
 
 _CUT = 0.5
 """Percent of the pixels that a stretch may clip at either end."""
@@ -14,7 +14,7 @@ _DARK = 32
 """Intensity that a pair should reach. Files of 16 bits that hold only 13 do not reach it."""
 
 
-def intensity_doubts(scene: Scene) -> list[str]:
+def find_intensity_problems(scene: Scene) -> list[str]:
     """What is wrong with the images of a pair, with the cure: nothing, or one sentence."""
     images = scene.reference, scene.match
     low, high = (
@@ -30,7 +30,7 @@ def intensity_doubts(scene: Scene) -> list[str]:
         return [
             f"the intensities go from {low:g} to {high:g}, where 0 to 255 are expected; --stretch brings them there"
         ]
-    if doubt := scale_doubt(scene.reference):
+    if doubt := intensity_scale_warning(scene.reference):
         return [doubt]
     if low < high < _DARK:
         return [

@@ -21,7 +21,7 @@ from stereo_framework.user_pair.matching import DEFAULT
 
 
 @contextlib.contextmanager
-def compiled_by_two() -> Iterator[None]:
+def compile_in_second_process() -> Iterator[None]:
     """Let a second process compile as soon as a kernel is compiled in the block.
 
     The process is started only if two threads may be used. It ends with the block.

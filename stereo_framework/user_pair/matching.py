@@ -22,11 +22,11 @@ from stereo_framework.engine.memory import fitted
 from stereo_framework.io import PathLike, StereoCalibration, read_stereo_calibration
 from stereo_framework.script import Setting, load
 from stereo_framework.user_pair.calibrations import calibration_of_pair
-from stereo_framework.user_pair.intensities import intensity_doubts, stretched
+from stereo_framework.user_pair.intensities import find_intensity_problems, stretched
 from stereo_framework.user_pair.match_result import CONFIDENCE, Matched
 from stereo_framework.user_pair.rectify import rectified, rectified_by_points
-from stereo_framework.user_pair.search_range import doubts, looked_at
-from stereo_framework.user_pair.tile_cache import kept_match
+from stereo_framework.user_pair.search_range import find_pair_problems, looked_at
+from stereo_framework.user_pair.tile_cache import match_or_read
 
 _AN_IMAGE = "the path of an image, or an image as a numpy array"
 
@@ -37,7 +37,7 @@ DEFAULT = "fine"
 @checked(
     left=_AN_IMAGE,
     right=_AN_IMAGE,
-    method="a file, the name of a shipped script, a mapping or a Setting",
+    method="a file, the name of a built-in script, a mapping or a Setting",
 )
 def match(
     left: PathLike | Image,
@@ -69,7 +69,7 @@ def match(
         Default: the bounds in the calibration file, or in a calib.txt beside the left image,
         or an estimate if there are none.
     method : str, path-like, mapping or Setting
-        The name of a shipped script, the file of a script, or a script itself. It must have exactly one setting. Or that, of a script that was loaded.
+        The name of a built-in script, the file of a script, or a script itself. It must have exactly one setting. Or that, of a script that was loaded.
     calibration : path-like, Calibration or (float, float), optional
         The file of a calibration: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML or JSON with ``Q`` or ``P1`` and ``P2``. Or the focal length in
         pixels and the distance of the cameras, in the unit that depths should have.
@@ -152,14 +152,16 @@ def match(
     method_of_pair = fitted(pipeline, scene.reference.shape[:2], search, memory)
     if method_of_pair is not pipeline:
         origin = f"{origin}; in tiles, each searched at the disparities of the reduced pair"
-    solve = None if parts is None else functools.partial(kept_match, folder=Path(parts))
+    solve = None if parts is None else functools.partial(match_or_read, folder=Path(parts))
     result = method_of_pair.matched(scene, search, solve=solve)
 
     rectified_first = rectify is not None
-    doubts_of_map = doubts(
+    problems_of_map = find_pair_problems(
         sparse, search, result.disparity, estimated=estimated, rectified=rectified_first
     )
-    warnings = dict.fromkeys([*remarks, *intensity_doubts(scene), *doubts_of_map, *result.warnings])
+    warnings = dict.fromkeys(
+        [*remarks, *find_intensity_problems(scene), *problems_of_map, *result.warnings]
+    )
     warn(warnings)
     # The reader has given the warnings about damage already. Files that another thread has
     # read are known to the scene only.

@@ -9,14 +9,14 @@ import numpy as np
 
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.former_names import report_attributes, report_attributes_of_module
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.kernels.counting import announce, counted
 from stereo_framework.script import Setting, load
-from stereo_framework.sweep.pseudo_truth import reference
+from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.tables.words import name_of
 from stereo_framework.user_pair.matching import DEFAULT, own_search
-from stereo_framework.user_pair.search_range import doubts, looked_at
+from stereo_framework.user_pair.search_range import find_pair_problems, looked_at
 
 _CANDIDATES = "truth_free/candidates"
 _NUMBERS = "user_pair/method_choice.yaml"
@@ -29,7 +29,7 @@ _FAR = np.float32(1.0)
 
 
 @dataclass(frozen=True)
-class Standing:
+class MapComparison:
     """How a map compares with the first one of its pair.
 
     Parameters
@@ -53,26 +53,26 @@ class Standing:
         return "better" if self.difference < 0 else "worse"
 
 
-def standings(
+def compare_without_ground_truth(
     maps: Mapping[str, Disparity],
-    reference_map: Disparity,
+    pseudo_truth: Disparity,
     before: Mapping[str, float] | None = None,
-) -> tuple[Standing, ...]:
-    """Compare maps of a pair with the first of them, by a reference map instead of the truth.
+) -> tuple[MapComparison, ...]:
+    """Compare maps of a pair with the first of them, by the pseudo ground truth instead of the truth.
 
     Parameters
     ----------
     maps : mapping of str to ndarray, float32, (rows, columns)
         Two maps or more; pixels, not finite = no estimate.
-    reference_map : ndarray, float32, (rows, columns)
-        The reference map: pixels, NaN = not reliable.
+    pseudo_truth : ndarray, float32, (rows, columns)
+        The pseudo ground truth: pixels, NaN = not reliable.
     before : mapping of str to float, optional
         By the names of maps that are compared with the default method's: the mean share of the pixels at which both differ that goes against them on
         scenes with truth, -1 to 1.
 
     Returns
     -------
-    tuple of Standing
+    tuple of MapComparison
         Of all maps but the first, the lowest difference first.
 
     Raises
@@ -80,11 +80,11 @@ def standings(
     ParameterError
         There are fewer than two maps.
     DataError
-        A map has another size than the reference map, or that knows fewer than 30 % of the pixels.
+        A map has another size than the pseudo ground truth, or that knows fewer than 30 % of the pixels.
 
     Notes
     -----
-    Of the pixels that the reference map knows, in percent, x more are off it by more than a pixel in a map than in the first one, and S is how many of
+    Of the pixels that the pseudo ground truth knows, in percent, x more are off it by more than a pixel in a map than in the first one, and S is how many of
     them are further than a pixel apart. The difference of the errors is estimated as k x + c r S, its interval is q S^p to either side; r is
     the share known before. The numbers in ``method_choice.yaml`` were found on scenes with truth by ``scripts/method_choice_study.py``.
 
@@ -93,16 +93,16 @@ def standings(
     >>> import numpy as np
     >>> truth = np.zeros((64, 64), np.float32)
     >>> worse = np.where(np.arange(64) < 32, np.float32(5), truth)
-    >>> [(s.name, s.verdict) for s in standings({"a": truth, "b": worse, "c": truth + 0.2}, truth)]
+    >>> [(s.name, s.verdict) for s in compare_without_ground_truth({"a": truth, "b": worse, "c": truth + 0.2}, truth)]
     [('c', 'cannot tell'), ('b', 'worse')]
     """
     if len(maps) < 2:
         raise ParameterError(f"{len(maps)} map given; comparing needs two or more")
     for name, disparity in maps.items():
-        if disparity.shape != reference_map.shape:
-            (rows, columns), (height, width) = disparity.shape, reference_map.shape
+        if disparity.shape != pseudo_truth.shape:
+            (rows, columns), (height, width) = disparity.shape, pseudo_truth.shape
             raise DataError(f"{name}: {columns}x{rows} pixels; the pair is {width}x{height}")
-    known = np.isfinite(reference_map)
+    known = np.isfinite(pseudo_truth)
     if known.mean() < _LEAST:
         raise DataError(
             f"cannot tell: both views agree about {100 * known.mean():.0f} % of the pixels only, {100 * _LEAST:g} % are needed; are the range and the images right?"
@@ -110,49 +110,49 @@ def standings(
     first, *others = maps
     found = []
     for name in others:
-        rule = shipped_yaml(_NUMBERS)["known" if before and name in before else "own"]
+        rule = package_yaml(_NUMBERS)["known" if before and name in before else "own"]
         apart = _apart(maps[name][known], maps[first][known])
-        more = _apart(maps[name][known], reference_map[known]) - _apart(
-            maps[first][known], reference_map[known]
+        more = _apart(maps[name][known], pseudo_truth[known]) - _apart(
+            maps[first][known], pseudo_truth[known]
         )
         estimate = rule["slope"] * more + rule["prior"] * (before or {}).get(name, 0.0) * apart
-        found.append(Standing(name, estimate, rule["quantile"] * apart ** rule["power"]))
-    return tuple(sorted(found, key=lambda standing: standing.difference))
+        found.append(MapComparison(name, estimate, rule["quantile"] * apart ** rule["power"]))
+    return tuple(sorted(found, key=lambda comparison: comparison.difference))
 
 
-def judge(scene: Scene, maps: Mapping[str, Disparity]) -> tuple[Standing, ...]:
-    """Compare maps of a scene's pair with the first of them, without its truth: `standings` by the pair's own reference map.
+def judge(scene: Scene, maps: Mapping[str, Disparity]) -> tuple[MapComparison, ...]:
+    """Compare maps of a scene's pair with the first of them, without its truth: `compare_without_ground_truth` by the pair's own reference map.
 
     Raises
     ------
     ParameterError, DataError
-        As in `standings`; sparse matches speak against the pair or its range.
+        As in `compare_without_ground_truth`; sparse matches speak against the pair or its range.
     """
-    return standings(maps, reference(_examined(scene)))
+    return compare_without_ground_truth(maps, pseudo_truth_of(_examined(scene)))
 
 
 def _examined(scene: Scene) -> Scene:
     """The scene with a search range, if nothing speaks against it and its pair."""
     search, sparse, estimated = looked_at(scene)
-    if speaks_against := doubts(sparse, search, estimated=estimated):
+    if speaks_against := find_pair_problems(sparse, search, estimated=estimated):
         raise DataError(f"cannot tell: {speaks_against[0]}")
     return replace(scene, search=search)
 
 
 @report_attributes
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class MethodChoice:
     """What `choose` found.
 
     Parameters
     ----------
     scene : Scene
         With the range that was searched.
-    standings : tuple of Standing
+    comparisons : tuple of MapComparison
         All other maps against the default's.
     maps : mapping of str to ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate; the default's first.
-    runs : mapping of str to Setting
+    settings : mapping of str to Setting
     seconds : mapping of str to float
         Seconds that matching took.
     failed : mapping of str to str
@@ -162,9 +162,9 @@ class Chosen:
     """
 
     scene: Scene
-    standings: tuple[Standing, ...]
+    comparisons: tuple[MapComparison, ...]
     maps: Mapping[str, Disparity]
-    runs: Mapping[str, Setting]
+    settings: Mapping[str, Setting]
     seconds: Mapping[str, float]
     failed: Mapping[str, str]
     left_out: tuple[str, ...]
@@ -172,11 +172,11 @@ class Chosen:
     @property
     def name(self) -> str:
         """The better map of the lowest difference; without a better one the default's."""
-        first = self.standings[0]
+        first = self.comparisons[0]
         return first.name if first.verdict == "better" else next(iter(self.maps))
 
 
-def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) -> Chosen:
+def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) -> MethodChoice:
     """Start from the method that is best on scenes with truth, and leave it only for one that this pair shows to be better.
 
     Parameters
@@ -184,7 +184,7 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
     scene : Scene
         If it has no search range, one is estimated.
     methods : sequence of str
-        Names of shipped scripts, or files, that are compared with the default method. Default: the shipped ones, in the order of ``truth_free/candidates``.
+        Names of built-in scripts, or files, that are compared with the default method. Default: the built-in ones, in the order of ``truth_free/candidates``.
     seconds : float
         After this time no further method is started, but the default and one more are always tried.
 
@@ -206,14 +206,14 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
     found = [
         run for script in (DEFAULT, *(methods or [_CANDIDATES])) for run in load(script).settings
     ]
-    runs = {name_of(run.method, run.axes): run for run in found}
-    if len(runs) < 2:
+    settings = {name_of(run.method, run.axes): run for run in found}
+    if len(settings) < 2:
         raise ParameterError(f"{DEFAULT} is what others are compared with; name another method")
     maps: dict[str, Disparity] = {}
     spent: dict[str, float] = {}
     failed: dict[str, str] = {}
     left_out = []
-    for (name, run), _ in zip(runs.items(), counted(len(runs), "method"), strict=True):
+    for (name, run), _ in zip(settings.items(), counted(len(settings), "method"), strict=True):
         if len(maps) >= 2 and time.monotonic() - begun > seconds:
             left_out.append(name)
             continue
@@ -227,15 +227,21 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
         maps[name], spent[name] = match.disparity, sum(match.seconds.values())
     if len(maps) < 2:
         raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
-    announce("the reference map")
-    ratios = shipped_yaml(_NUMBERS)["ratios"]
+    announce("the pseudo ground truth")
+    ratios = package_yaml(_NUMBERS)["ratios"]
     # A file of the user's may be called as a candidate is.
     candidates = {run.method: run.pipeline for run in load(_CANDIDATES).settings}
     before = {
-        name: ratios[name] for name, run in runs.items() if run.pipeline == candidates.get(name)
+        name: ratios[name] for name, run in settings.items() if run.pipeline == candidates.get(name)
     }
-    return Chosen(
-        scene, standings(maps, reference(scene), before), maps, runs, spent, failed, tuple(left_out)
+    return MethodChoice(
+        scene,
+        compare_without_ground_truth(maps, pseudo_truth_of(scene), before),
+        maps,
+        settings,
+        spent,
+        failed,
+        tuple(left_out),
     )
 
 

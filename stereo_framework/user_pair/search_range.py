@@ -235,7 +235,7 @@ def _found(
     return float(min([low, *points[:1]])), float(max([high, *points[-1:]]))
 
 
-def doubts(
+def find_pair_problems(
     sparse: SparseMatches,
     search: SearchRange,
     disparity: Disparity | None = None,

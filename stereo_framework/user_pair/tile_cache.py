@@ -26,7 +26,7 @@ _CONFIDENCE = "confidence/"
 """Beginning of the names of confidence maps in a file."""
 
 
-def kept_match(method: Pipeline, pair: Pair, folder: Path, **options: Any) -> Match:
+def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) -> Match:
     """The match of a pair, from a file if the same method has matched the same pair before, else computed and written there.
 
     Parameters
@@ -56,7 +56,7 @@ def kept_match(method: Pipeline, pair: Pair, folder: Path, **options: Any) -> Ma
     return match
 
 
-def remove_kept(folder: Path) -> None:
+def remove_tiles(folder: Path) -> None:
     """Remove what was kept in a folder, and what other versions of the code have left beside it, once the map is written."""
     # If the folder is a link that leads elsewhere, the link and its target stay.
     with contextlib.suppress(DataError, OSError):

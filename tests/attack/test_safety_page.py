@@ -32,7 +32,7 @@ from stereo_framework.datasets import load_scene
 from stereo_framework.io import read_any_calibration, read_image, write_image
 from stereo_framework.io._files import RECORD
 from stereo_framework.script import load
-from stereo_framework.user_pair.tile_cache import _digest, kept_match
+from stereo_framework.user_pair.tile_cache import _digest, match_or_read
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = yaml_cases.cases_in("safety_page.yaml", __file__)
@@ -213,7 +213,7 @@ def test_a_pipe_in_the_place_of_a_stored_tile_is_replaced(tmp_path):
     path.parent.mkdir(parents=True)
     os.mkfifo(path)
     with deadline():
-        match = kept_match(method, pair, path.parent)
+        match = match_or_read(method, pair, path.parent)
     assert match.disparity.shape == (60, 60)
     assert path.is_file()
 

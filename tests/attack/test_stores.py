@@ -29,7 +29,7 @@ COUNT = 40
 def filled(folder, count=COUNT):
     """A store with results of a plan that is one longer."""
     with Store(folder, create=True) as store:
-        store.plan([f"{i} window p" for i in range(count + 1)])
+        store.set_listed_keys([f"{i} window p" for i in range(count + 1)])
         for i in range(count):
             store.add(f"{i} window p", one(i))
     return folder / "results.sqlite"
@@ -151,7 +151,7 @@ DAMAGES = {
 REMEDIES = dict.fromkeys(("page 0", "cut"), "choose a folder on a local disk")
 
 
-def told(path, *words):
+def error_line(path, *words):
     """A verb answers with one line that names the store."""
     answer = call(*words)
     assert (answer.exit_code, str(path) in answer.stderr, len(answer.stderr.splitlines())) == (
@@ -172,7 +172,9 @@ def test_a_damaged_store_is_told_in_a_line(damage, tmp_path):
     for verb, *more in (
         VERBS if damage != "deep parameters" else [("results", "--json"), ("report",)]
     ):
-        assert REMEDIES.get(damage, "choose another folder") in told(path, verb, path.parent, *more)
+        assert REMEDIES.get(damage, "choose another folder") in error_line(
+            path, verb, path.parent, *more
+        )
 
 
 def test_a_foreign_store_does_nothing_to_the_terminal(tmp_path):
@@ -196,7 +198,7 @@ def test_a_run_does_not_touch_a_damaged_store(damage, tmp_path, script):
     path = filled(tmp_path / "out")
     DAMAGES[damage](path)
     before = path.read_bytes()
-    told(path, "run", script, "--out", path.parent)
+    error_line(path, "run", script, "--out", path.parent)
     assert path.read_bytes() == before
 
 
@@ -277,7 +279,7 @@ def test_a_plan_that_does_not_fit_is_told(tmp_path):
         store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count')[0][0]}")
         said = "the plan cannot be written: database or disk is full; earlier results are kept"
         with pytest.raises(StereoFrameworkError, match=said):
-            store.plan([f"{i} window p" for i in range(1000)])
+            store.set_listed_keys([f"{i} window p" for i in range(1000)])
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

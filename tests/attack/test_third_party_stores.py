@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "window.yaml").write_text(yaml.safe_dump(SCRIPT))
     with Store(tmp_path / "theirs", create=True) as store:
-        store.plan(["a"])
+        store.set_listed_keys(["a"])
         store.add("a", result("synthetic/planes", {}, {"bad_pixels_nonocc": 0.5}))
     return tmp_path / "theirs"
 
@@ -399,7 +399,7 @@ CHANGES = {
 
 
 MOMENTS = {
-    "plan": lambda store: store.plan(["a", "b"]),
+    "set_listed_keys": lambda store: store.set_listed_keys(["a", "b"]),
     "result": lambda store: store.add("b", result("synthetic/planes", {}, {})),
     "end": lambda store: store.close(),
 }
@@ -410,7 +410,7 @@ MOMENTS = {
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_store_that_is_replaced_during_a_run_ends_the_run(change, moment, folder):
     store = Store(folder, create=True)
-    store.plan(["a"])
+    store.set_listed_keys(["a"])
     change(folder)
     with pytest.raises(DataError, match=CHANGES[change]):
         MOMENTS[moment](store)

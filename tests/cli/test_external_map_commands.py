@@ -147,11 +147,11 @@ def test_what_rank_reads_of_what_evaluate_stored(root):
     assert "| average of 2 | raft |" in texts["markdown"]
     assert "\\begin{tabular}" in texts["latex"]
     (root / "scores.csv").write_text(texts["csv"])
-    standing = json.loads(
+    ranking = json.loads(
         call("rank", root / "scores.csv", "--columns", "bad_pixels_all", "--json").stdout
     )
     # Averages are no scenes; raft is first on one scene and shares the first place on the other.
-    assert {r["method"]: r["average_rank"] for r in standing} == {"raft": 1, "elas": 1.5}
+    assert {r["method"]: r["average_rank"] for r in ranking} == {"raft": 1, "elas": 1.5}
 
 
 def test_data_sets_and_patterns_stand_for_their_scenes(root):

@@ -45,8 +45,8 @@ def test_compare(folder, tmp_path):
     [told, *_] = json.loads(
         call("compare", good, again, *SCENE, "--without-truth", "--json").stdout
     )
-    [standing] = told["without_truth"]["standings"]
-    assert standing == {
+    [comparison] = told["without_truth"]["comparisons"]
+    assert comparison == {
         "name": "again",
         "difference": 0.0,
         "half_width": 0.0,
@@ -74,9 +74,9 @@ def test_tune(tmp_path):
     script.write_text(
         yaml.safe_dump({"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 9]}}})
     )
-    asked = ("--statistic", "reference_distance", "--protocol", "truthfree-1", "--json")
+    asked = ("--statistic", "pseudo_truth_distance", "--protocol", "truthfree-1", "--json")
     found = json.loads(call("tune", script, *SCENE, *asked).stdout)
-    assert (found["statistic"], found["protocol"]) == ("reference_distance", "truthfree-1")
+    assert (found["statistic"], found["protocol"]) == ("pseudo_truth_distance", "truthfree-1")
     assert found["best"]["axes"] == {"aggregation.box.size": 9}
 
 

@@ -1,4 +1,4 @@
-"""Every shipped method gives the same, to the digit, in whatever company and in however small pieces it is computed."""
+"""Every built-in method gives the same, to the digit, in whatever company and in however small pieces it is computed."""
 
 import functools
 import itertools
@@ -23,7 +23,7 @@ PAIRS = ("plain", "masks", "masks and ranges")
 
 
 @functools.cache
-def shipped(name):
+def built_in_method(name):
     return load(name).pipeline
 
 
@@ -80,7 +80,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_all_in_one_sweep(pair):
-    methods = [shipped(name) for name in QUICK]
+    methods = [built_in_method(name) for name in QUICK]
     for match, method in zip(walked(methods, pair), methods, strict=True):
         assert_same(match, alone(method, pair))
 
@@ -88,10 +88,10 @@ def test_all_in_one_sweep(pair):
 @pytest.mark.parametrize("name", QUICK)
 @pytest.mark.parametrize("height", [5, pytest.param(16, marks=pytest.mark.slow)])
 def test_in_strips(name, height, monkeypatch):
-    expected = {pair: alone(shipped(name), pair) for pair in PAIRS}
+    expected = {pair: alone(built_in_method(name), pair) for pair in PAIRS}
     monkeypatch.setattr(walk, "STRIP_ROWS", height)
     for pair in PAIRS:
-        [match] = walked([shipped(name)], pair)
+        [match] = walked([built_in_method(name)], pair)
         assert_same(match, expected[pair])
 
 
@@ -111,8 +111,8 @@ def test_in_strips(name, height, monkeypatch):
 )
 def test_the_other_side_is_that_of_the_exchanged_pair(name, pair):
     """Of methods that treat both sides alike; random numbers are drawn anew for each side."""
-    own, other = walked([shipped(name)], pair, both=True)[0]
-    assert_same(own, alone(shipped(name), pair))
+    own, other = walked([built_in_method(name)], pair, both=True)[0]
+    assert_same(own, alone(built_in_method(name), pair))
     if name in (
         "planes",
         "robust",
@@ -120,7 +120,7 @@ def test_the_other_side_is_that_of_the_exchanged_pair(name, pair):
     ):  # their images are prepared by the look at the reference image alone
         assert np.isfinite(other.disparity).mean() > 0.5
         return
-    [(_, expected)] = Walk([shipped(name)], pairs()[pair].exchanged())
+    [(_, expected)] = Walk([built_in_method(name)], pairs()[pair].exchanged())
     assert_same(other, expected)
 
 
@@ -161,7 +161,7 @@ def neighbours(method):
 
 @pytest.mark.parametrize("name", QUICK)
 def test_beside_methods_that_begin_alike(name, monkeypatch):
-    some = neighbours(shipped(name))
+    some = neighbours(built_in_method(name))
     expected = {
         (i, pair): alone(method, pair)
         for i, method in enumerate(some)
@@ -180,7 +180,7 @@ def test_beside_methods_that_begin_alike(name, monkeypatch):
 @pytest.mark.parametrize("refinement", [(), ("left_right_check", "median")])
 def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
     some = [
-        shipped("window").having(
+        built_in_method("window").having(
             aggregation=[before, step(stage, iterations=count), after], refinement=refinement
         )
         for count, before, after in itertools.product((5, 1, 9), ((), "box"), ((), "binomial"))
@@ -205,7 +205,7 @@ def test_more_iterations_continue_fewer(stage, refinement, monkeypatch):
 )
 @pytest.mark.parametrize("name", ["ssd", "sgm", "dp", "sgbm", "census"])
 def test_both_sides_of_a_scheme(scheme, name):
-    method = shipped(name).having(scheme=scheme)
+    method = built_in_method(name).having(scheme=scheme)
     for pair in ("plain", "masks and ranges"):
         own, other = walked([method], pair, both=True)[0]
         [(_, exchanged)] = Walk([method], pairs()[pair].exchanged())
@@ -215,8 +215,8 @@ def test_both_sides_of_a_scheme(scheme, name):
 
 def test_a_scheme_of_one_tile_changes_nothing_but_levels():
     for name, pair in itertools.product(("ssd", "sgm", "fine"), PAIRS):
-        whole = alone(shipped(name), pair)
-        match = alone(shipped(name).having(scheme=step("tiles", factor=1)), pair)
+        whole = alone(built_in_method(name), pair)
+        match = alone(built_in_method(name).having(scheme=step("tiles", factor=1)), pair)
         np.testing.assert_array_equal(match.disparity, whole.disparity)
         np.testing.assert_array_equal(match.status, whole.status)
         assert match.levels is None
@@ -224,8 +224,8 @@ def test_a_scheme_of_one_tile_changes_nothing_but_levels():
 
 def test_a_volume_that_is_kept_changes_nothing():
     for name, pair in itertools.product(("ssd", "sgm", "census", "stratified"), PAIRS):
-        [match] = walked([shipped(name)], pair, keep_volume=True)
-        assert_same(match, alone(shipped(name), pair))
+        [match] = walked([built_in_method(name)], pair, keep_volume=True)
+        assert_same(match, alone(built_in_method(name), pair))
         known = match.levels >= 0
         chosen = np.take_along_axis(
             match.volume.costs, np.maximum(match.levels, 0)[..., None].astype(int), axis=2
@@ -258,7 +258,7 @@ def test_steps_of_one_thread_free_what_they_used():
             patch.setattr(walk, "STRIP_ROWS", 16)
             patch.setattr(walk, "taken", noted)
             with announced_to(watch):
-                [_] = list(Walk([shipped("ssd")], pairs()["masks"]))
+                [_] = list(Walk([built_in_method("ssd")], pairs()["masks"]))
         assert len(alive) == 2 * 3
         assert max(count for _, count in volumes) <= 2
         assert all(ref() is None for ref in alive)

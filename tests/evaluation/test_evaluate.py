@@ -198,9 +198,9 @@ def test_only_pixels_inside_a_mask_and_below_the_truth_limit_are_evaluated(measu
 @pytest.mark.parametrize(
     ("statistic", "expected"),
     [
-        ("reference_distance", 50.0),
-        ("reference_distance_0.5", 50.0),
-        ("reference_distance_mean", 0),
+        ("pseudo_truth_distance", 50.0),
+        ("pseudo_truth_distance_0.5", 50.0),
+        ("pseudo_truth_distance_mean", 0),
     ],
 )
 def test_filled_pixels_are_no_estimates_beside_a_reference_map(statistic, expected):
@@ -208,7 +208,7 @@ def test_filled_pixels_are_no_estimates_beside_a_reference_map(statistic, expect
     disparity = truth.copy()
     disparity[:, 4:] = np.nan
     protocol = {"base": "kitti2012", "measures": [statistic]}
-    statistics = evaluate(disparity, make_scene(truth), protocol, reference=truth)
+    statistics = evaluate(disparity, make_scene(truth), protocol, pseudo_truth=truth)
     assert statistics[statistic] == expected
 
 
@@ -225,8 +225,8 @@ def test_filled_pixels_are_no_estimates_beside_a_reference_map(statistic, expect
 )
 def test_distances_from_a_reference_map_have_thresholds_of_one_and_of_half_a_pixel(error, expected):
     truth = np.full((4, 8), 5, np.float32)
-    names = ("reference_distance", "reference_distance_0.5")
+    names = ("pseudo_truth_distance", "pseudo_truth_distance_0.5")
     protocol = {"base": "truthfree-1", "measures": names}
     scene = make_scene(image=np.zeros((4, 8), np.uint8))
-    statistics = evaluate(truth + np.float32(error), scene, protocol, reference=truth)
+    statistics = evaluate(truth + np.float32(error), scene, protocol, pseudo_truth=truth)
     assert tuple(statistics[name] for name in names) == expected

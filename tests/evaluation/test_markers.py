@@ -7,7 +7,7 @@ from evaluation_inputs import make_scene
 from stereo_framework import SearchRange, evaluate, load_scene
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.datasets import scene_names
-from stereo_framework.evaluation import doubts
+from stereo_framework.evaluation import find_reading_errors
 from stereo_framework.evaluation.markers import probable_markers
 
 ROWS, COLUMNS = np.mgrid[:60, :100]
@@ -165,23 +165,23 @@ def test_no_truth_of_a_data_set_holds_a_probable_marker(data):
 
 
 def test_a_map_of_another_size_is_examined_for_markers():
-    [line] = doubts(np.where(TENTH, -1, SLANTED), make_scene(np.tile(SLANTED, (2, 2))))
+    [line] = find_reading_errors(np.where(TENTH, -1, SLANTED), make_scene(np.tile(SLANTED, (2, 2))))
     assert "600 of 6000 pixels of the disparity map hold exactly -1" in line
 
 
 def test_a_method_of_this_package_writes_no_markers_in_its_search_range():
     scene = make_scene(SLANTED)
     ties = np.where(TENTH, 0, SLANTED)
-    assert doubts(ties, scene, SearchRange(0, 40), is_external=False) == []
-    assert len(doubts(ties, scene, SearchRange(0, 40), is_external=True)) == 1
-    assert len(doubts(ties, scene, SearchRange(5, 40), is_external=False)) == 1
+    assert find_reading_errors(ties, scene, SearchRange(0, 40), is_external=False) == []
+    assert len(find_reading_errors(ties, scene, SearchRange(0, 40), is_external=True)) == 1
+    assert len(find_reading_errors(ties, scene, SearchRange(5, 40), is_external=False)) == 1
 
 
 def test_evaluate_reports_markers_of_a_map_and_of_a_truth_without_a_search_range():
     marked = np.where(TENTH, -1, SLANTED)
     scene = make_scene(np.where(ROWS < 15, 0, SLANTED).astype(np.float32))
     assert scene.search is None
-    truth_line, map_line = doubts(marked, scene)
+    truth_line, map_line = find_reading_errors(marked, scene)
     assert (
         "made: 1500 of 6000 pixels of the ground truth hold exactly 0, apart from all other values (20 to 29.9)"
         in truth_line

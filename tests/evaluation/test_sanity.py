@@ -8,7 +8,7 @@ import pytest
 from evaluation_inputs import make_scene
 
 from stereo_framework import SearchRange
-from stereo_framework.evaluation import doubts
+from stereo_framework.evaluation import find_reading_errors
 from stereo_framework.evaluation.sanity import _of_other_view
 
 SCALES = {"tsukuba": 16, "venus": 8}
@@ -20,7 +20,7 @@ def test_real_maps(real, submission, name, method):
     scale, scene = SCALES[name], real(name)
     grey = submission(method, name)
     disparity = grey / scale
-    assert doubts(disparity, scene) == []
+    assert find_reading_errors(disparity, scene) == []
     changes = [(disparity * f, "wrong scale", f"when divided by {f}, ") for f in (2, 4, 8, 16, 256)]
     changes += [(disparity / 2.56, "wrong scale", "when multiplied by 2.5")]
     changes += [
@@ -29,7 +29,7 @@ def test_real_maps(real, submission, name, method):
     changes += [(-disparity, "wrong sign", "when negated, 0 % as they are")]
     changes += [(-grey, "wrong sign and scale", f"when negated and divided by {scale}, ")]
     for changed, wrong, when in changes:
-        (line,) = doubts(changed, scene)
+        (line,) = find_reading_errors(changed, scene)
         assert re.search(rf"{wrong}: (9\d|100) % of", line)
         assert when in line
 
@@ -44,30 +44,30 @@ def test_a_bad_map_is_not_doubted(real):
         random.uniform(0, 15, shape),
         random.uniform(0, 4000, shape),
     ):
-        assert doubts(disparity.astype(np.float32), scene) == []
+        assert find_reading_errors(disparity.astype(np.float32), scene) == []
 
 
 def test_nothing_to_compare_with():
     estimate = np.full((4, 5), 3, np.float32)
     for empty in (np.nan, np.inf):
-        assert doubts(estimate * np.float32(empty), make_scene(estimate)) == [
+        assert find_reading_errors(estimate * np.float32(empty), make_scene(estimate)) == [
             "made: the map holds no estimate at all"
         ]
-    assert doubts(estimate, make_scene(image=np.zeros((4, 5), np.uint8))) == []
+    assert find_reading_errors(estimate, make_scene(image=np.zeros((4, 5), np.uint8))) == []
     # A map of another size is left to the protocol.
-    assert doubts(estimate, make_scene(np.ones((8, 10), np.float32))) == []
+    assert find_reading_errors(estimate, make_scene(np.ones((8, 10), np.float32))) == []
     # Any estimate, scaled down far enough, is within a pixel of a small truth.
-    assert doubts(estimate * 20, make_scene(estimate / 4)) == []
+    assert find_reading_errors(estimate * 20, make_scene(estimate / 4)) == []
 
 
 @pytest.mark.parametrize("name", ["sawtooth", "venus", "map"])
 def test_a_map_of_the_other_view(real, name):
     scene = real(name)
-    (line,) = doubts(scene.match_truth, scene)
+    (line,) = find_reading_errors(scene.match_truth, scene)
     assert "may belong to the other view" in line
-    assert doubts(scene.truth, scene) == []
+    assert find_reading_errors(scene.truth, scene) == []
     exchanged = scene.pair(scene.match_index, scene.reference_index)
-    (line,) = doubts(scene.truth, exchanged)
+    (line,) = find_reading_errors(scene.truth, exchanged)
     assert "may belong to the other view" in line
 
 
@@ -77,7 +77,7 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
     scene = replace(make_scene(truth), search=SearchRange(1, 16))
     holes = truth.copy()
     holes[:, :2] = marked
-    (line,) = doubts(holes, scene)
+    (line,) = find_reading_errors(holes, scene)
     # Values across zero or beyond the image of 40 columns cannot be disparities.
     is_marker = marked != 16.75
     assert ("40 of 800 pixels of the disparity map" in line) == is_marker
@@ -89,7 +89,7 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
         f"if this value means no estimate, set these pixels to NaN, or read the file with read_disparity(..., unknown={marked:g})"
         in line
     )
-    assert not doubts(holes, scene, SearchRange(-1, 99))
+    assert not find_reading_errors(holes, scene, SearchRange(-1, 99))
     # Nothing is odd about a percent, about many different values, or about a value that a sub-pixel step may give.
     few = truth.copy()
     few[:8, 0] = marked
@@ -97,7 +97,7 @@ def test_one_value_outside_the_range_at_several_percent_of_the_pixels(marked):
     many[:, :2] += np.random.default_rng(0).uniform(0, 0.2, (20, 2)).astype(np.float32)
     ends = np.where(holes == marked, np.float32(0.5), holes)
     for known in (truth, few, many, ends):
-        assert doubts(known, scene) == []
+        assert find_reading_errors(known, scene) == []
 
 
 SLOPE = np.tile(np.arange(10, 14, 0.1, np.float32), (20, 1))
@@ -110,9 +110,9 @@ def test_half_a_level_beyond_the_search_range_is_accepted(step, half, sign):
     end = search.minimum if sign < 0 else search.maximum
     disparity = SLOPE.copy()
     disparity[:, :2] = end + sign * half
-    assert doubts(disparity, make_scene(SLOPE), search) == []
+    assert find_reading_errors(disparity, make_scene(SLOPE), search) == []
     disparity[:, :2] += sign / 16
-    [line] = doubts(disparity, make_scene(SLOPE), search)
+    [line] = find_reading_errors(disparity, make_scene(SLOPE), search)
     assert "5 % of the map hold" in line
     assert "outside the search range 2..18" in line
 
@@ -120,10 +120,10 @@ def test_half_a_level_beyond_the_search_range_is_accepted(step, half, sign):
 def test_exactly_three_percent_of_one_value_outside_the_range_are_reported():
     disparity = SLOPE.copy()
     disparity.flat[:24] = 17.5
-    [line] = doubts(disparity, make_scene(SLOPE), SearchRange(2, 16))
+    [line] = find_reading_errors(disparity, make_scene(SLOPE), SearchRange(2, 16))
     assert "3 % of the map hold 17.5" in line
     disparity.flat[0] = 12
-    assert doubts(disparity, make_scene(SLOPE), SearchRange(2, 16)) == []
+    assert find_reading_errors(disparity, make_scene(SLOPE), SearchRange(2, 16)) == []
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def tried(reader: Reader, path: Path) -> str | None:
     """What is wrong with how a reader takes a file."""
     before = time.process_time()
     signal.alarm(int(30 * SLOWEST))
-    with told() as said:
+    with library_error_lines() as said:
         wrong = outcome(reader, path)
     signal.alarm(0)
     seconds = time.process_time() - before
@@ -103,7 +103,7 @@ def hangs(number: int, frame: object) -> None:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[list[str]]:
+def library_error_lines() -> Iterator[list[str]]:
     """Lines that libraries write to the error stream meanwhile."""
     said: list[str] = []
     stream = os.dup(2)

@@ -46,7 +46,7 @@ def written(path, array, **options):
     return path
 
 
-def told(value):
+def nodata_tag(value):
     return [(NODATA, 2, 0, str(value), True)]
 
 
@@ -96,7 +96,7 @@ def test_every_way_to_store_an_image_gives_the_same(tmp_path, options, dtype, ba
     path = written(
         tmp_path / "a.tif",
         stored,
-        **how | options | {"extratags": [*told(251), *options.get("extratags", ())]},
+        **how | options | {"extratags": [*nodata_tag(251), *options.get("extratags", ())]},
     )
     expected = (
         colours.astype(np.float32)
@@ -122,7 +122,7 @@ def test_a_fourth_band_that_is_something_else_is_left_out(tmp_path):
 def test_pixels_without_data_are_filled_from_their_rows(tmp_path):
     samples = made("f4")
     samples[2:5, 7:9] = 251
-    path = written(tmp_path / "a.tif", samples, extratags=told(251))
+    path = written(tmp_path / "a.tif", samples, extratags=nodata_tag(251))
     scene = pair_scene(path, written(tmp_path / "b.tif", made("f4")), None)
     np.testing.assert_array_equal(scene.valid(0), samples != 251)
     assert scene.valid(1) is None
@@ -134,14 +134,16 @@ def test_pixels_without_data_are_filled_from_their_rows(tmp_path):
     ("dtype", "value"), [("u1", -9999), ("u1", "nan"), ("u1", "none"), ("u2", 0.5), ("f4", "nan")]
 )
 def test_nodata_that_no_sample_can_have(tmp_path, dtype, value):
-    assert not without_data(written(tmp_path / "a.tif", made(dtype), extratags=told(value))).any()
+    assert not without_data(
+        written(tmp_path / "a.tif", made(dtype), extratags=nodata_tag(value))
+    ).any()
 
 
 def test_the_lowest_float_as_gdal_writes_it(tmp_path):
     samples = made("f4")
     samples[0, 0] = np.finfo(np.float32).min
     image = read_image(
-        written(tmp_path / "a.tif", samples, extratags=told("-3.40282346638529e+38"))
+        written(tmp_path / "a.tif", samples, extratags=nodata_tag("-3.40282346638529e+38"))
     )
     assert np.argwhere(np.isnan(image)).tolist() == [[0, 0]]
 
@@ -330,7 +332,9 @@ def test_text_that_is_against_the_format(tmp_path):
 def test_maps_of_whole_numbers_with_nodata(tmp_path, dtype):
     grey = made(dtype) + 1
     grey[2] = np.iinfo(dtype).max
-    path = written(tmp_path / "d.tif", grey.astype(dtype), extratags=told(np.iinfo(dtype).max))
+    path = written(
+        tmp_path / "d.tif", grey.astype(dtype), extratags=nodata_tag(np.iinfo(dtype).max)
+    )
     wanted = np.where(np.arange(17)[:, None] == 2, np.nan, grey / 4).astype(np.float32)
     np.testing.assert_array_equal(read_disparity(path, scale=4), wanted)
     np.testing.assert_array_equal(read_map(path, pair_scene(path, path, None), scale=4), wanted)

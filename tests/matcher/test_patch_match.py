@@ -14,7 +14,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matcher import _patches, patch_match
 from stereo_framework.matcher._patches import Costs, Side
-from stereo_framework.matcher.patch_match import _bordered, _pixels, _told
+from stereo_framework.matcher.patch_match import _bordered, _map_status_confidence, _pixels
 
 BY = Costs(*map(np.float32, (0.1, 0.9, 10, 2, 1 / 10)))
 
@@ -269,6 +269,6 @@ def test_disparities_that_differ_by_the_tolerance_agree(difference, tolerance, s
     theirs = own.copy()
     # The last two pixels are confirmed, so that others can be filled.
     theirs[0, :4] += np.float32(difference)
-    _, statuses, _ = _told(side, own, theirs, tolerance)
+    _, statuses, _ = _map_status_confidence(side, own, theirs, tolerance)
     assert statuses[0, 2:6].tolist() == [status] * 4
     assert statuses[0, 6:].tolist() == [Status.MATCHED] * 2

@@ -1,4 +1,4 @@
-"""The three energies of Szeliski et al. 2008, which the shipped scripts hold, and what their library reached on them in 300 iterations."""
+"""The three energies of Szeliski et al. 2008, which the built-in scripts hold, and what their library reached on them in 300 iterations."""
 
 import numpy as np
 import pytest

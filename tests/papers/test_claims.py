@@ -382,7 +382,7 @@ def test_the_kinds_on_the_command_line(monkeypatch, tmp_path, capsys):
     assert verb("made", out=tmp_path, json=True) == 3
     told = json.loads(capsys.readouterr().out)
     assert [t["kind"] for t in told] == ["published number"] * 3 + ["sentence"] * 5
-    assert told[0] | {"judged": True, "outside": False} == told[0]
+    assert told[0] | {"judged": True, "is_outside_tolerance": False} == told[0]
     assert told[3] | {"holds": False, "text": "Our sums agree", "asked": KINDS["own"]} == told[3]
     assert verb("made", out=tmp_path) == 3
     out = capsys.readouterr().out

@@ -17,7 +17,7 @@ from stereo_framework.papers.hci2015.pictures import (
     shares_of_worst,
     stacked_bars_figure,
 )
-from stereo_framework.tables.scores import standings
+from stereo_framework.tables.scores import score_table
 
 A, B = SCENES
 FAT, FRAG = "hci_foreground_fattening", "hci_fragmentation"
@@ -33,7 +33,7 @@ def found():
         for n in names
     }
     given["holes"][A][FRAG] = math.nan
-    return standings(scored(given), ["hci"])
+    return score_table(scored(given), ["hci"])
 
 
 def _drawn(figure):
@@ -49,7 +49,7 @@ def test_shares_of_the_worst():
         "c": {A: {FAT: 0.0, FRAG: 0.4}},
     }
     np.testing.assert_allclose(
-        shares_of_worst(standings(scored(given), [FAT, FRAG])), [[0, 0.25], [0, 1], [0, 1]]
+        shares_of_worst(score_table(scored(given), [FAT, FRAG])), [[0, 0.25], [0, 1], [0, 1]]
     )
 
 
@@ -112,6 +112,6 @@ def test_histograms(found):
 
 
 def test_few_measures_and_a_single_method():
-    of = standings(scored({"one": {A: {}}}), [FAT, FRAG])
+    of = score_table(scored({"one": {A: {}}}), [FAT, FRAG])
     for figure in (stacked_bars_figure(of, {}), radar_figure(of), histogram_figure(of, "one")):
         _drawn(figure)

@@ -564,4 +564,4 @@ def test_shares_of_printed_numbers_are_cut_to_whole_units(printed, expected):
 def test_a_number_at_the_end_of_its_tolerance_is_near(published, ours, is_near):
     comparison = Comparison("a", "x", published, ours, below=0.3, above=0.3, reason="so")
     assert comparison.near is is_near
-    assert comparison.outside is not is_near
+    assert comparison.is_outside_tolerance is not is_near

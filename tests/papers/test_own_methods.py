@@ -123,7 +123,7 @@ def test_groups_of_the_submissions(context, monkeypatch):
     monkeypatch.setattr(
         groups_items, "printed_groups", lambda: Series({"PatchMatch": 2, "ADCensus": 1})
     )
-    assert all(c.outside for c in groups_items.tables5_to_7(context).comparisons)
+    assert all(c.is_outside_tolerance for c in groups_items.tables5_to_7(context).comparisons)
     monkeypatch.setattr(groups_items, "submission_scores", lambda *_: {})
     assert [c.ours for c in groups_items.tables5_to_7(context).comparisons] == [None, None]
 
@@ -185,5 +185,5 @@ def test_what_the_truth_alone_decides_is_judged(data, tmp_path):
     assert (
         judged == [(name, "MAPE_all") for name in ("tsukuba", "venus", "teddy", "cones")] + errors
     )
-    assert not any(c.outside for c in (*first.comparisons, *second.comparisons))
+    assert not any(c.is_outside_tolerance for c in (*first.comparisons, *second.comparisons))
     assert all(s.holds for s in (*first.statements, *second.statements))

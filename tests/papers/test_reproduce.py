@@ -48,7 +48,7 @@ def _compared(published, ours, below, above):
 )
 def test_what_lies_outside(numbers, outside, tolerance, one_sided, near):
     found = _compared(*numbers)
-    assert (found.outside, found.tolerance, found.one_sided, found.near) == (
+    assert (found.is_outside_tolerance, found.tolerance, found.one_sided, found.near) == (
         outside,
         tolerance,
         one_sided,
@@ -136,7 +136,7 @@ def test_parameters_of_the_five_methods(tmp_path):
 def test_rows_of_table_5(data, tmp_path):
     done = reproduce(find_paper("taxonomy2002"), tmp_path, item="table5", data=data, quick=True)
     assert len(done.comparisons) == 15
-    assert not [c for c in done.comparisons if c.outside]
+    assert not [c for c in done.comparisons if c.is_outside_tolerance]
     assert {p.stem for p in (tmp_path / "tables").glob("*.csv")} == {
         "table5_quick",
         "table5_statements_quick",
@@ -167,7 +167,7 @@ def test_conclusions_of_experiments_1_and_2(data, tmp_path):
 def test_groups(data, tmp_path):
     done = reproduce(find_paper("groups2012"), tmp_path, data=data, quick=True)
     # Twelve errors of PatchMatch, of which one is probably a misprint, and two groups.
-    assert [f"{c.row} {c.column}" for c in done.comparisons if c.outside] == [
+    assert [f"{c.row} {c.column}" for c in done.comparisons if c.is_outside_tolerance] == [
         "PatchMatch teddy_disc"
     ]
     assert "1 of 14 judged lie outside their tolerance, 13 are met" in done.totals[0]

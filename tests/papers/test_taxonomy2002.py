@@ -134,9 +134,9 @@ def test_tolerances_of_table_5(method, column, values, tolerance):
     for sign in (1, -1):
         assert not items.compared_cell(
             method, column, 10.0 - sign * 0.99 * tolerance, values
-        ).outside
+        ).is_outside_tolerance
         cell = items.compared_cell(method, column, 10.0 - sign * 1.01 * tolerance, values)
-        assert cell.outside
+        assert cell.is_outside_tolerance
         assert cell.reason
 
 
@@ -157,7 +157,9 @@ def test_printed_ranks_are_those_of_the_printed_numbers():
 
 def test_what_the_tolerance_of_graph_cuts_lets_through():
     # Orders from 9.9 to 10.3 accept what is printed as 9.6, which none of them reaches; the check beside them does not.
-    assert not items.compared_cell("gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]).outside
+    assert not items.compared_cell(
+        "gc", "venus_nonocc", 9.6, [9.9, 10.0, 10.3]
+    ).is_outside_tolerance
     published = published_table("taxonomy2002", "table5")
     judge = CLAIMS["between_the_orders"].judge
     assert verdict(
@@ -216,7 +218,7 @@ def test_table_6(monkeypatch, tmp_path):
         outcome = _of_table_6(monkeypatch, tmp_path, best)
         found = {(c.row, c.column): c for c in outcome.comparisons}
         assert found["SO", "venus_best"].ours == best
-        assert found["SO", "venus_best"].outside is outside
+        assert found["SO", "venus_best"].is_outside_tolerance is outside
         assert [s.holds for s in outcome.statements] == [True, best == 0.4]
     # What Table 5 counts does not count twice, and a single order of the moves of graph cuts tells no tolerance.
     fixed = found["SO", "tsukuba_fixed"]

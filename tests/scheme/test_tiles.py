@@ -22,12 +22,12 @@ from stereo_framework.scheme.tiles import (
     _cut_mask,
     _find_surfaces,
     _halve,
-    _Planner,
     _reduce_window,
     _Span,
     _Surfaces,
-    _told_once,
+    _TileDivider,
     _widen,
+    _without_repeated_warnings,
 )
 
 POINTS = Pipeline([absolute_difference, winner_take_all, matching_score, parabola])
@@ -310,15 +310,15 @@ def test_a_pixel_whose_candidate_is_the_first_column_outside_is_hidden(direction
 
 @pytest.mark.parametrize(("rows", "parts"), [(31, 1), (32, 2), (33, 2)])
 def test_a_tile_that_is_too_large_is_divided_down_to_sixteen_rows(monkeypatch, rows, parts):
-    monkeypatch.setattr(_Planner, "_fits", lambda *arguments: False)
+    monkeypatch.setattr(_TileDivider, "_fits", lambda *arguments: False)
     pair = pair_of_columns(rows, 30, SearchRange(0, 4))
     hidden = np.full((rows, 30), 2, np.float32)
     holes = np.full_like(hidden, np.nan)
     surfaces = _Surfaces(hidden, hidden, holes, np.ones(hidden.shape, bool))
-    planner = _Planner(pair, surfaces, overlap=0, factor=1, margin=0.0, most_cells=1)
+    planner = _TileDivider(pair, surfaces, overlap=0, factor=1, margin=0.0, most_cells=1)
     whole_rows = _Span(slice(0, rows), slice(0, rows), slice(0, rows))
     columns = _Span(slice(0, 30), slice(0, 30), slice(0, 30))
-    assert len(planner.plan(whole_rows, columns)) == parts
+    assert len(planner.parts_of(whole_rows, columns)) == parts
 
 
 @st.composite
@@ -510,7 +510,10 @@ def test_memory_and_messages_of_all_tiles_are_told():
 @pytest.mark.parametrize("order", [(1, 3, 2), (3, 1, 2), (2, 1, 3)])
 def test_of_warnings_that_differ_in_their_numbers_the_largest_is_reported(order):
     warnings = [f"rows are off by up to {number}.5 px" for number in order]
-    assert _told_once([*warnings, "dark"]) == ("rows are off by up to 3.5 px", "dark")
+    assert _without_repeated_warnings([*warnings, "dark"]) == (
+        "rows are off by up to 3.5 px",
+        "dark",
+    )
 
 
 def test_halves_of_a_tile_overlap_by_at_most_a_half():

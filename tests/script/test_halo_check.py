@@ -21,9 +21,9 @@ LOCAL = [
 ]
 
 
-@pytest.mark.parametrize("shipped", LOCAL, ids=lambda entry: f"{entry.slot}.{entry.name}")
-def test_the_trial_accepts_the_halos_of_all_shipped_stages(shipped):
-    assert _try_halo(shipped.function, step(shipped.function)) == ""
+@pytest.mark.parametrize("stage", LOCAL, ids=lambda entry: f"{entry.slot}.{entry.name}")
+def test_the_check_accepts_the_halos_of_all_built_in_stages(stage):
+    assert _try_halo(stage.function, step(stage.function)) == ""
 
 
 def register(slot, halo, **declared):

@@ -47,13 +47,13 @@ def test_paths_from_a_folder(shelf, tmp_path):
     [
         (
             "sdd",
-            r"script 'sdd': no such file in .*, and no shipped script of this name in .*shelf; did you mean 'ssd'\?",
+            r"script 'sdd': no such file in .*, and no built-in script of this name in .*shelf; did you mean 'ssd'\?",
         ),
         ("mehods/ssd", r"did you mean 'ssd'\?"),
         ("mihods/sdd.yaml", r"did you mean 'ssd'\?"),
         ("mien.yaml", r"no such file in .*; did you mean 'mine.yaml'\?"),
         ("quux", "allowed names: ssd, other/figure1, paper/figure1"),
-        ("figure1", "several shipped scripts have this name: other/figure1, paper/figure1"),
+        ("figure1", "several built-in scripts have this name: other/figure1, paper/figure1"),
         ("shelf", "only a folder of this name in"),
         ("x" * 300, "no such file in"),
         ("a\0b", "no such file in"),

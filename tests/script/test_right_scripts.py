@@ -14,7 +14,7 @@ def _again(mapping):
     return yaml.safe_load(yaml.safe_dump(mapping, sort_keys=False))
 
 
-def _told(script, run, name):
+def _field_or_parameter(script, run, name):
     """What a case says of a setting: one of its fields, else a parameter."""
     fields = {
         "method": run.method,
@@ -63,7 +63,7 @@ def test_settings_of_a_right_script(case, validator, tmp_path, monkeypatch):
         )
     assert len(script.settings) == len(case["settings"])
     for run, wanted in zip(script.settings, case["settings"], strict=True):
-        assert {name: _told(script, run, name) for name in wanted} == {
+        assert {name: _field_or_parameter(script, run, name) for name in wanted} == {
             name: _in_order(value) for name, value in wanted.items()
         }
     again = load(_again(script.resolved))

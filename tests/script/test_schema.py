@@ -1,4 +1,4 @@
-"""The JSON Schema of scripts agrees with `load` about what is wrong, and accepts what ships; `test_right_scripts` shows it other right ones."""
+"""The JSON Schema of scripts agrees with `load` about what is wrong, and accepts the built-in scripts; `test_right_scripts` shows it other right ones."""
 
 import functools
 from operator import itemgetter
@@ -14,7 +14,7 @@ from stereo_framework.core.package_files import script_names
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.script import find_script, load, schema
 
-shipped = functools.cache(load)
+load_once = functools.cache(load)
 
 WINDOW = {
     "matching_cost": "absolute_difference",
@@ -28,9 +28,9 @@ CASES = cases_in("fault_catalogue.yaml", __file__)
 
 @pytest.fixture(scope="module")
 def of_all():
-    # Plug-ins of shipped scripts add stages, for good: with all of them it does not matter which test was first.
+    # Plug-ins of built-in scripts add stages, for good: with all of them it does not matter which test was first.
     for name in script_names():
-        shipped(name)
+        load_once(name)
     return Draft202012Validator(schema())
 
 
@@ -45,8 +45,8 @@ def test_the_schema_is_one(of_all):
 @pytest.mark.parametrize("name", script_names())
 def test_shipped_scripts_are_accepted(of_all, name):
     of_all.validate(yaml.safe_load(find_script(name).read_text()))
-    of_all.validate(shipped(name).resolved)
-    of_all.validate(shipped(name).settings[0].mapping)
+    of_all.validate(load_once(name).resolved)
+    of_all.validate(load_once(name).settings[0].mapping)
 
 
 REFUSED = [

@@ -11,7 +11,7 @@ from stereo_framework.engine.memory import peak_memory
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Crew
-from stereo_framework.sweep.tasks import plan
+from stereo_framework.sweep.tasks import tasks_of_script
 
 
 def dask_client(threads_of_workers):
@@ -95,7 +95,7 @@ def required_bytes(task):
 
 @pytest.mark.parametrize(("spare_bytes", "succeeds"), [(0, True), (1, True), (-1, False)])
 def test_a_run_fails_only_if_it_needs_more_than_the_memory_limit(spare_bytes, succeeds):
-    [task] = plan(load(WINDOW), [dots()])
+    [task] = tasks_of_script(load(WINDOW), [dots()])
     with Crew(workers=1, memory=required_bytes(task) + spare_bytes) as crew:
         [(computed, [result])] = crew.computed([task])
     assert computed is task
@@ -153,7 +153,7 @@ def test_units_are_submitted_as_long_as_their_memory_fits(
     monkeypatch, memory_in_units, workers, peak
 ):
     sweep = {"grid": {"matching_cost.truncation": [*range(1, 9)]}}
-    tasks = plan(load(WINDOW | {"sweep": sweep}), [dots()])
+    tasks = tasks_of_script(load(WINDOW | {"sweep": sweep}), [dots()])
     # Each task becomes a separate unit, so that units can be counted.
     monkeypatch.setattr(executors, "units", lambda tasks, workers: [[task] for task in tasks])
     memory = int(memory_in_units * required_bytes(tasks[0]))

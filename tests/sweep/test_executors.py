@@ -21,7 +21,7 @@ from stereo_framework.kernels.counting import rounds_counted_by
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Crew, Processes, dask_executor
-from stereo_framework.sweep.tasks import plan
+from stereo_framework.sweep.tasks import tasks_of_script
 
 SWEEP = {
     "matching_cost": "absolute_difference",
@@ -171,7 +171,7 @@ def test_what_an_executor_has_not_begun_is_taken_back(registry):
     busy = Busy()
     threading.Timer(0.2, lambda: busy.futures[0].set_exception(KeyError("gone"))).start()
     with Crew(workers=2, executor=busy) as crew:
-        _, [result] = next(crew.computed(plan(load(SWEEP), [dots()])))
+        _, [result] = next(crew.computed(tasks_of_script(load(SWEEP), [dots()])))
     assert result.error == "KeyError: 'gone'"
     assert len(busy.futures) == 3
     assert all(future.cancelled() for future in busy.futures[1:])
@@ -202,7 +202,7 @@ def test_that_no_dask_worker_comes_is_told(registry, monkeypatch):
             match=r"^--dask: no worker for 1 seconds; .* comes: dask worker tcp://somewhere:8786$",
         ),
     ):
-        next(crew.computed(plan(load(SWEEP), [dots()])))
+        next(crew.computed(tasks_of_script(load(SWEEP), [dots()])))
 
 
 def test_who_listens_hears_of_the_rounds_in_threads():
@@ -267,7 +267,7 @@ def test_stages_that_cannot_be_sent_are_told(registry):
 
 
 def test_processes_stay_for_the_next_work_and_work_that_is_left_in_the_middle_stops_them(alone):
-    tasks = plan(load(SWEEP), [stereo_framework.load_scene("synthetic/planes")])
+    tasks = tasks_of_script(load(SWEEP), [stereo_framework.load_scene("synthetic/planes")])
     # A cluster of another test may still be there.
     others = set(multiprocessing.active_children())
     with Processes(2) as pool:

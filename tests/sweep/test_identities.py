@@ -32,7 +32,7 @@ from stereo_framework.script import load
 from stereo_framework.script.reading import KEYS
 from stereo_framework.sweep import Store, identity
 from stereo_framework.sweep.identity import code_digest, content_digest, scene_digest
-from stereo_framework.sweep.tasks import forget, plan
+from stereo_framework.sweep.tasks import forget, tasks_of_script
 
 
 def _run(case_run, out):
@@ -87,7 +87,7 @@ def _cases_of(kind):
 
 def test_every_stage_with_files_has_a_case():
     with_files = {
-        f"{stage.slot}.{stage.name}" for stage in stages() if stage.shipped and stage.files
+        f"{stage.slot}.{stage.name}" for stage in stages() if stage.is_built_in and stage.files
     }
     assert with_files <= {name.partition(",")[0] for name in _cases_of("files")}
 
@@ -194,7 +194,9 @@ OTHER_HCI_FIELDS = {
 
 
 def _key_under(protocol):
-    [task] = plan(load({"matching_cost": "census", "optimization": "winner_take_all"}), [dots()])
+    [task] = tasks_of_script(
+        load({"matching_cost": "census", "optimization": "winner_take_all"}), [dots()]
+    )
     return replace(task, protocols=(protocol,)).keys
 
 

@@ -11,7 +11,7 @@ from stereo_framework.core.scene import Calibration, Frame, Scene, SearchRange
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
-from stereo_framework.sweep.tasks import plan
+from stereo_framework.sweep.tasks import tasks_of_script
 
 ROWS, COLUMNS = 6, 9
 
@@ -185,7 +185,7 @@ METHOD = {"name": "m", "matching_cost": "absolute_difference", "optimization": "
 
 def test_protocols_that_measure_otherwise_have_keys_of_their_own():
     script = load(METHOD)
-    [task] = plan(script, [scene()])
+    [task] = tasks_of_script(script, [scene()])
     gaps = [
         replace(resolve("taxonomy2002"), masks="scene", regions=("nonocc",), disparity_gap=gap)
         for gap in (1.0, 2.0, 3.0)

@@ -22,7 +22,7 @@ from stereo_framework.sweep.identity import (
     result_key,
     run_id,
 )
-from stereo_framework.sweep.tasks import plan
+from stereo_framework.sweep.tasks import tasks_of_script
 
 PARTS = {
     "scene": "a scene",
@@ -64,7 +64,7 @@ def test_the_order_of_parameters_does_not_count_in_the_identity_of_a_run():
     "change",
     [
         {"id": "another run"},
-        {"twin": 1},
+        {"duplicate_index": 1},
         {"protocols": (resolve("middlebury-v2"),)},
         {"protocols": (replace(resolve("taxonomy2002"), border=3),)},
         {"setting": "method"},
@@ -72,7 +72,7 @@ def test_the_order_of_parameters_does_not_count_in_the_identity_of_a_run():
     ids=lambda change: next(iter(change)),
 )
 def test_each_part_of_the_key_of_a_result_counts(change):
-    [task] = plan(load(WINDOW | {"name": "first"}), [dots()])
+    [task] = tasks_of_script(load(WINDOW | {"name": "first"}), [dots()])
     if change == {"setting": "method"}:
         change = {"setting": replace(task.setting, method="second")}
     [key] = replace(task, **change).keys
@@ -81,7 +81,7 @@ def test_each_part_of_the_key_of_a_result_counts(change):
 
 
 def test_a_task_has_a_key_for_each_of_its_protocols():
-    [task] = plan(load(WINDOW), [dots()])
+    [task] = tasks_of_script(load(WINDOW), [dots()])
     two = (resolve("taxonomy2002"), resolve("middlebury-v2"))
     keys = replace(task, protocols=two).keys
     assert len(set(keys)) == 2
@@ -121,13 +121,18 @@ CHANGES = [
 
 
 def test_each_change_of_a_script_makes_another_run():
-    runs = [plan(load(WINDOW, overrides=change), [dots()])[0].id for change in [[], *CHANGES]]
+    runs = [
+        tasks_of_script(load(WINDOW, overrides=change), [dots()])[0].id for change in [[], *CHANGES]
+    ]
     assert len(set(runs)) == 1 + len(CHANGES)
 
 
 def test_the_side_of_the_match_frame_makes_another_run():
     scene = dots()
-    runs = {plan(load(WINDOW), [one])[0].id for one in (scene, scene.pair(1, 0, SearchRange(0, 7)))}
+    runs = {
+        tasks_of_script(load(WINDOW), [one])[0].id
+        for one in (scene, scene.pair(1, 0, SearchRange(0, 7)))
+    }
     assert len(runs) == 2
 
 
@@ -246,7 +251,7 @@ def test_code_and_learned_weights_of_all_folders_that_compute_count():
 
 
 def _in_package(path, package):
-    """Return the name of a file within the package, in which the shipped scripts are `configs`."""
+    """Return the name of a file within the package, in which the built-in scripts are `configs`."""
     for root, prefix in ((package, ""), (identity.library(), "configs/")):
         if path.is_relative_to(root.resolve()):
             return prefix + path.relative_to(root.resolve()).as_posix()

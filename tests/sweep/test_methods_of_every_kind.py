@@ -9,7 +9,7 @@ from sweep_parts import dots, numbers
 import stereo_framework
 from stereo_framework.script import load
 from stereo_framework.sweep.executors import Processes
-from stereo_framework.sweep.tasks import plan
+from stereo_framework.sweep.tasks import tasks_of_script
 
 SCRIPT = {
     "matching_cost": ["absolute_difference", {"use": "tenfold", "scale": 30}],
@@ -49,7 +49,7 @@ def test_runs_are_those_of_their_pipelines_however_they_are_shared(tmp_path):
 def test_everything_that_decides_a_map_is_part_of_its_identity():
     def identity(*overrides, **changes):
         script = {key: value for key, value in SCRIPT.items() if key not in ("sweep", "methods")}
-        [task] = plan(load({**script, **changes}, overrides=overrides), [dots()])
+        [task] = tasks_of_script(load({**script, **changes}, overrides=overrides), [dots()])
         return task.id
 
     costs = SCRIPT["matching_cost"]

@@ -14,7 +14,7 @@ from stereo_framework.script import load
 from stereo_framework.sweep import Result, Store
 from stereo_framework.sweep.external_maps import add_maps, measure_map
 from stereo_framework.sweep.identity import result_key
-from stereo_framework.sweep.tasks import Task, plan
+from stereo_framework.sweep.tasks import Task, tasks_of_script
 
 
 def result(run, value, **changes):
@@ -123,7 +123,7 @@ def test_tasks_of_one_script_have_different_keys():
     tasks: list[Task] = []
     for protocol in ("taxonomy2002", {"base": "taxonomy2002", "threshold": 2}):
         loaded = load(WINDOW | script | {"evaluation": {"protocol": protocol}})
-        tasks += plan(loaded, [dots("one"), dots("two", seed=1)])
+        tasks += tasks_of_script(loaded, [dots("one"), dots("two", seed=1)])
     keys = [key for task in tasks for key in task.keys]
     assert len(set(keys)) == len(keys) == 2 * 2 * 2 * 2 * 2
 

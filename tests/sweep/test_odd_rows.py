@@ -153,7 +153,7 @@ def test_of_many_warnings_and_errors_the_first_are_printed(tmp_path):
 def folder_with_maps(path):
     """Return a folder with two results, their maps and a confidence, and the file of the first map."""
     with Store(path, create=True) as store:
-        store.plan("01")
+        store.set_listed_keys("01")
         for i in range(2):
             maps = {
                 "_disparity": np.full((6, 8), i, np.float32),

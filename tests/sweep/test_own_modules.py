@@ -14,8 +14,8 @@ from stereo_framework.script import load
 from stereo_framework.sweep import identity
 from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.identity import code_digest
-from stereo_framework.sweep.task_results import pack, work
-from stereo_framework.sweep.tasks import plan
+from stereo_framework.sweep.task_results import pack_tasks, run_packed_tasks
+from stereo_framework.sweep.tasks import tasks_of_script
 
 FILES = {
     "plugin.py": "import importlib, json, sys\n"
@@ -115,12 +115,14 @@ def test_a_plugin_that_is_edited_after_its_import_counts_as_it_was(registry, tmp
 
 def test_a_worker_that_has_read_another_plugin_than_its_program_fails(registry, tmp_path):
     plugin = written(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
-    (task,) = plan(load({**SCRIPT, "plugins": [str(plugin)]}), [load_scene("synthetic/planes")])
-    packed = pack([task], keep=False)
+    (task,) = tasks_of_script(
+        load({**SCRIPT, "plugins": [str(plugin)]}), [load_scene("synthetic/planes")]
+    )
+    packed = pack_tasks([task], keep=False)
     with plugin.open("a") as file:
         file.write("LIMIT = 2\n")
     with Processes(1) as pool, pytest.raises(ParameterError, match="a worker has read other code"):
-        pool.submit(work, *packed).result()
+        pool.submit(run_packed_tasks, *packed).result()
 
 
 @pytest.mark.usefixtures("registry", "small_scenes")

@@ -15,7 +15,7 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.script_run import execute
-from stereo_framework.sweep.tasks import plan
+from stereo_framework.sweep.tasks import tasks_of_script
 
 BLANK = Scene("blank", dots().frames)
 
@@ -80,7 +80,7 @@ def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(
     other = stereo_framework.run(SIZES, scenes=dots(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
     monkeypatch.setattr(
-        executors, "measure", lambda *_, **__: pytest.fail("a stored result was computed again")
+        executors, "run_tasks", lambda *_, **__: pytest.fail("a stored result was computed again")
     )
     assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(
         first
@@ -135,7 +135,7 @@ def typed(reference, match, search):
 
 def test_an_interrupted_run_continues(tmp_path):
     script = load(SIZES)
-    partial = execute([script], plan(script, [dots()]), out=tmp_path, workers=1)
+    partial = execute([script], tasks_of_script(script, [dots()]), out=tmp_path, workers=1)
     done = [*next(partial)[1], *next(partial)[1]]
     partial.close()
     assert len(stored(tmp_path)) == 2
@@ -226,8 +226,8 @@ def test_what_does_not_fit_the_scenes_is_told(change, scenes, kind, said):
 
 def test_a_scene_without_truth():
     [result] = stereo_framework.run(WINDOW | {"search": {"minimum": 0, "maximum": 7}}, scenes=BLANK)
-    # What needs no truth: distances to a reference map and prediction errors.
-    measured = {name for name in result.statistics if not name.startswith("reference_")}
+    # What needs no truth: distances to the pseudo ground truth and prediction errors.
+    measured = {name for name in result.statistics if not name.startswith("pseudo_truth_")}
     assert measured == {"predict_err_match", "fraction_matched"}
 
 
@@ -250,7 +250,7 @@ def test_a_range_around_the_truth(truth, search, expected):
     known = np.resize(np.array(truth, np.float32), (4, 8))
     frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
     scene = Scene("known", frames, search=SearchRange(0, 7), truths={(0, 1): lambda: known})
-    [task] = plan(load(WINDOW | {"search": search}), [scene])
+    [task] = tasks_of_script(load(WINDOW | {"search": search}), [scene])
     assert (task.search.minimum, task.search.maximum, task.search.step) == expected
     assert task.setting.parameters["search.truth_margin"] == search["truth_margin"]
     assert load(task.setting.mapping).settings[0].search == task.setting.search
@@ -288,7 +288,7 @@ def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(
     truth_map = np.resize(np.array(truth, np.float32), (4, 8))
     frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
     scene = Scene("known", frames, search=scene_search, truths={(0, 1): lambda: truth_map})
-    [task] = plan(load(WINDOW | {"search": search}), [scene])
+    [task] = tasks_of_script(load(WINDOW | {"search": search}), [scene])
     actual = (task.search.minimum, task.search.maximum, task.search.step)
     assert actual == pytest.approx(expected, abs=1e-12)
     assert task.search.direction == 1
@@ -307,7 +307,7 @@ def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(
 )
 def test_each_end_and_the_step_of_a_script_replace_those_of_the_scene(search, expected):
     turned = dots(search=SearchRange(0, 7, 0.5)).pair(1, 0, SearchRange(0, 7, 0.5))
-    [task] = plan(load(WINDOW | {"search": search}), [turned])
+    [task] = tasks_of_script(load(WINDOW | {"search": search}), [turned])
     assert task.search == expected
 
 
@@ -334,7 +334,7 @@ def test_two_scripts_of_which_one_sweeps_keep_no_maps(tmp_path):
     scripts = [load(WINDOW | {"name": "one"}), load(SIZES)]
     tasks = []
     for script in scripts:
-        tasks += plan(script, [dots()])
+        tasks += tasks_of_script(script, [dots()])
     counts = [len(results) for _, results in execute(scripts, tasks, out=tmp_path)]
     assert sum(counts) == 7
     assert not (tmp_path / "maps").exists()
@@ -365,7 +365,7 @@ def test_of_many_scenes_few_are_loaded(workers):
     def loaded():
         return sum(bool(scene.__dict__.get("_images")) for scene in scenes)
 
-    tasks = plan(load(SIZES), scenes)
+    tasks = tasks_of_script(load(SIZES), scenes)
     assert loaded() == 0
     found = {}
     for task, [result] in execute([], tasks, workers=workers, maps=False):

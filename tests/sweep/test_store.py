@@ -62,7 +62,7 @@ def test_details_that_are_none_are_told_when_they_are_asked_for(store):
 
 
 def test_plans_order_results_and_do_not_mix(store, tmp_path):
-    store.plan(["a", "b", "c"])
+    store.set_listed_keys(["a", "b", "c"])
     for key in ("c", "a"):
         store.add(key, result(method=key))
     assert methods(store) == ["a", "c"]
@@ -70,10 +70,10 @@ def test_plans_order_results_and_do_not_mix(store, tmp_path):
         "1 results are still missing; if the run is not going on, it was stopped early"
     )
     # Another script shares one of them.
-    store.plan(["c", "d"])
+    store.set_listed_keys(["c", "d"])
     assert (methods(store), methods(store, every=True)) == (["c"], ["a", "c"])
     store.add("elsewhere", result(method="theirs"), outside=True)
-    store.plan(["c", "a"])
+    store.set_listed_keys(["c", "a"])
     assert (methods(store), lacking(tmp_path)) == (["c", "a", "theirs"], "")
     store.add("c", result(method="again"))
     assert methods(store) == ["again", "a", "theirs"]
@@ -97,7 +97,7 @@ def test_what_is_no_store_is_told(make, said, tmp_path):
 
 
 def test_a_write_that_fails_keeps_what_was_there(store, tmp_path):
-    store.plan(["a", "b"])
+    store.set_listed_keys(["a", "b"])
     store.add("a", result(method="a"))
     store._db.execute("PRAGMA query_only = ON")
     with pytest.raises(StereoFrameworkError, match=r"cannot be written.*earlier results are kept"):

@@ -7,7 +7,7 @@ import pytest
 from sweep_parts import dots
 
 from stereo_framework.script import load
-from stereo_framework.sweep.tasks import plan, units
+from stereo_framework.sweep.tasks import tasks_of_script, units
 
 WINDOW = {
     "matching_cost": "absolute_difference",
@@ -22,7 +22,7 @@ CUT = {
 
 
 def bundles(script, grid, workers, scenes=None):
-    tasks = plan(load(script | {"sweep": {"grid": grid}}), scenes or [dots()])
+    tasks = tasks_of_script(load(script | {"sweep": {"grid": grid}}), scenes or [dots()])
     found = list(units(tasks, workers))
     assert sorted(task.id for unit in found for task in unit) == sorted(task.id for task in tasks)
     return [[task.setting.axes for task in unit] for unit in found]
@@ -65,7 +65,7 @@ def test_a_setting_that_is_planned_takes_little_memory():
             "aggregation.box.size": {"range": [1, 2 * count // 10 - 1, 2]},
         }
         tracemalloc.start()
-        tasks = plan(load(WINDOW | {"sweep": {"grid": grid}}), [dots()])
+        tasks = tasks_of_script(load(WINDOW | {"sweep": {"grid": grid}}), [dots()])
         coming = units(tasks, 2)
         next(coming)
         gc.collect()  # what is held counts, and not when garbage was last looked for

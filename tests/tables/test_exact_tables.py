@@ -11,7 +11,7 @@ from stereo_framework.tables import scores, terminal
 from stereo_framework.tables.formats import csv_text
 from stereo_framework.tables.means import Mean, average_rows, means, telling_keys
 from stereo_framework.tables.results import of_each_protocol, where
-from stereo_framework.tables.scores import ranked, standings
+from stereo_framework.tables.scores import ranked, score_table
 from stereo_framework.tables.summaries import group, pivot
 from stereo_framework.tables.tables import best_places
 from stereo_framework.tables.terminal import laid_out, protocol_line
@@ -390,7 +390,7 @@ def test_the_coverage_is_no_note_if_it_is_a_column():
 def test_three_methods_without_a_score_are_named(count, listed):
     results = [result(scene, {}, {BAD: 1.0}, method="m0") for scene in SCENES]
     results += [result(SCENES[0], {}, {BAD: 2.0}, method=f"m{i}") for i in range(1, count + 1)]
-    actual = standings(results, [BAD])
+    actual = score_table(results, [BAD])
     methods = listed.replace(",", f" ({BAD}),").replace(" and", f" ({BAD}) and")
     if " and" not in listed:
         methods += f" ({BAD})"
@@ -413,7 +413,7 @@ def test_three_methods_without_a_score_are_named(count, listed):
 def test_the_most_specific_direction_counts(directions, better):
     name = "mine_x" if "mine_*" in directions else "mine"
     results = [result("s", {}, {name: 1.0}, method=method) for method in "ab"]
-    [column] = standings(results, [name], given=directions).columns
+    [column] = score_table(results, [name], given=directions).columns
     assert column.better == better
 
 
@@ -424,9 +424,9 @@ def test_a_column_has_a_name_with_its_scene_if_it_has_one():
 
 def test_two_scores_of_a_method_on_a_scene_are_refused_unless_they_are_equal():
     first, second = (result("s", {}, {BAD: value}, method="m") for value in (1.0, 2.0))
-    assert standings([first, first], [BAD]).values.tolist() == [[1.0]]
+    assert score_table([first, first], [BAD]).values.tolist() == [[1.0]]
     with pytest.raises(ParameterError, match=rf"'m' has two scores in s:{BAD}, 1 and 2"):
-        standings([first, second], [BAD])
+        score_table([first, second], [BAD])
 
 
 def test_averages_of_two_methods_under_two_protocols_stand_apart():

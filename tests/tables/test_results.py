@@ -218,9 +218,9 @@ def test_columns_of_several_kinds_become_texts():
 
 def test_a_stored_folder(tmp_path):
     with Store(tmp_path, create=True) as store:
-        store.plan(["a"])
+        store.set_listed_keys(["a"])
         store.add("a", FOUND[0])
-        store.plan(["b"])
+        store.set_listed_keys(["b"])
         store.add("b", FOUND[1])
     assert [r.axes for r in stored(tmp_path)] == [FOUND[1].axes]
     assert len(results(str(tmp_path), every=True)) == 2

@@ -8,7 +8,7 @@ from made_results import HCI, SCENES, result, scored, sweep
 from scipy.stats import rankdata
 
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.tables.scores import standings
+from stereo_framework.tables.scores import score_table
 
 A, B = SCENES
 OFF, FRAG = "hci_offset", "hci_fragmentation"
@@ -22,7 +22,7 @@ def test_means_and_ranks():
         f"m{i}": {f"s/{k}": dict(zip(HCI, row, strict=True)) for k, row in enumerate(own)}
         for i, own in enumerate(table)
     }
-    found = standings(scored(given), ["hci"])
+    found = score_table(scored(given), ["hci"])
     assert (found.methods, found.measures, found.notes) == (tuple(given), list(HCI), ())
     np.testing.assert_array_equal(found.values, table.reshape(7, -1))
     ranks = rankdata(table, axis=0, method="min")
@@ -40,7 +40,7 @@ def test_higher_is_better_where_a_measure_says_so():
     results = [
         result(A, {}, {"density_all": v}, method=name, energy=-v) for name, v in given.items()
     ]
-    found = standings(results, ["density_all", "energy"])
+    found = score_table(results, ["density_all", "energy"])
     assert [(c.name, c.better) for c in found.columns] == [
         (f"{A}:density_all", "higher"),
         (f"{A}:energy", "lower"),
@@ -55,7 +55,7 @@ def test_a_scene_on_which_nobody_has_a_score_is_left_out_and_named(scenes):
         m: {s: {"hci_porosity": v, FRAG: NAN if s == B else v} for s in scenes}
         for m, v in (("a", 0.2), ("b", 0.4))
     }
-    found = standings(scored(given), ["hci_porosity", FRAG])
+    found = score_table(scored(given), ["hci_porosity", FRAG])
     assert found.notes == (f"{FRAG}: without venus, where no method has a score",)
     np.testing.assert_allclose(found.of(FRAG).means, [0.2, 0.4])
     np.testing.assert_allclose(found.of(FRAG).average_ranks, [1, 2])
@@ -67,14 +67,14 @@ def test_a_score_that_others_have_counts_as_the_worst():
         "b": {A: {FRAG: 0.2}, B: {FRAG: 0.3}},
         "c": {A: {}, B: {}},
     }
-    found = standings(scored(given), ["hci"])
+    found = score_table(scored(given), ["hci"])
     assert np.isnan(found.of(FRAG).means).tolist() == [True, False, False]
     np.testing.assert_allclose(
         found.of(FRAG).average_ranks, [(1 + 3) / 2, (2 + 1) / 2, (3 + 1) / 2]
     )
     assert found.notes == (f"missing scores count as the worst: a ({FRAG})",)
     failed = [*scored({"a": {A: {}}, "b": {A: {}}}), result(A, {}, {}, method="c", error="no luck")]
-    np.testing.assert_array_equal(standings(failed, ["hci"]).ranks[2], np.full(9, 3))
+    np.testing.assert_array_equal(score_table(failed, ["hci"]).ranks[2], np.full(9, 3))
 
 
 TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"
@@ -102,7 +102,7 @@ TRUNCATION, SIZE = "matching_cost.truncation", "aggregation.box.size"
     ],
 )
 def test_settings_are_methods(axes, names):
-    found = standings(
+    found = score_table(
         sweep(axes, lambda scene, *values: {"bad_pixels_all": 1.0}), ["bad_pixels_all"]
     )
     assert list(found.methods) == names
@@ -112,14 +112,14 @@ def test_settings_of_several_methods():
     def made(method, **axes):
         return sweep(axes, lambda scene, *_: {"bad_pixels_all": 1.0}, method=method)
 
-    found = standings([*made("a", size=[1, 5]), *made("b")], ["bad_pixels_all"])
+    found = score_table([*made("a", size=[1, 5]), *made("b")], ["bad_pixels_all"])
     assert found.methods == ("a, size=1", "a, size=5", "b")
     # Not a second setting of the same name.
     twins = [
         *made("b, b", matching_cost=["b"]),
         *made("b", matching_cost=["b"], optimization=["b", "c"]),
     ]
-    assert len(set(standings(twins, ["bad_pixels_all"]).methods)) == 3
+    assert len(set(score_table(twins, ["bad_pixels_all"]).methods)) == 3
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_settings_of_several_methods():
 )
 def test_mistakes(results, measures, message):
     with pytest.raises(ParameterError, match=message):
-        standings(results, measures)
+        score_table(results, measures)

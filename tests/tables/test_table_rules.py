@@ -12,7 +12,7 @@ from stereo_framework.tables.boundary import boundary
 from stereo_framework.tables.formats import read_csv
 from stereo_framework.tables.means import means
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks, rank
-from stereo_framework.tables.scores import Column, Scores, standings
+from stereo_framework.tables.scores import Column, Scores, score_table
 from stereo_framework.tables.summaries import group, in_order, pivot
 from stereo_framework.tables.tables import Table, listing, shown_statistics, sort_table
 from stereo_framework.tables.words import caption, setting_names, short_names, unit, with_unit
@@ -90,7 +90,7 @@ def test_only_the_requested_columns_are_compared():
     for scene, method in itertools.product(SCENES, "ab"):
         results.append(result(scene, {}, {BAD: 1.0, ALL: 2.0}, method=method))
     requested = {(SCENES[0], ALL), (SCENES[1], BAD)}
-    columns = standings(results, [BAD, ALL], columns=requested).columns
+    columns = score_table(results, [BAD, ALL], columns=requested).columns
     names = [(column.scene, column.measure) for column in columns]
     assert names == [(SCENES[0], ALL), (SCENES[1], BAD)]
 

@@ -9,7 +9,7 @@ from cli_parts import invoke
 
 from stereo_framework import load_scene
 from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.user_pair.intensities import intensity_doubts, stretched
+from stereo_framework.user_pair.intensities import find_intensity_problems, stretched
 
 
 def pair(low, high, shape=(40, 50), **masks):
@@ -34,9 +34,9 @@ def pair(low, high, shape=(40, 50), **masks):
     ],
 )
 def test_doubts(low, high, said):
-    doubt = intensity_doubts(pair(low, high))
+    doubt = find_intensity_problems(pair(low, high))
     assert doubt == [] if said is None else said in doubt[0]
-    assert doubt == [] or intensity_doubts(stretched(pair(low, high))[0]) == []
+    assert doubt == [] or find_intensity_problems(stretched(pair(low, high))[0]) == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_doubts(low, high, said):
     ],
 )
 def test_intensities_are_doubted_beyond_their_limits(low, high, beginning):
-    lines = intensity_doubts(pair(low, high))
+    lines = find_intensity_problems(pair(low, high))
     assert [line[: len(beginning or "")] for line in lines] == ([beginning] if beginning else [])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from stereo_framework.kernels.compiling import announce_compiling
 from stereo_framework.kernels.threads import threads
-from stereo_framework.user_pair.kernel_warmup import compiled_by_two
+from stereo_framework.user_pair.kernel_warmup import compile_in_second_process
 
 
 class Process:
@@ -33,7 +33,7 @@ def test_a_second_process_is_started_where_something_is_compiled(monkeypatch, co
         "Popen",
         lambda *given, **streams: started.append(Process(*given, **streams)) or started[-1],
     )
-    with threads(cores), compiled_by_two():
+    with threads(cores), compile_in_second_process():
         assert not started
         for kernel in ("first", "", "second", ""):
             announce_compiling(kernel)
@@ -54,7 +54,7 @@ def test_a_second_process_that_cannot_start_stops_nothing(monkeypatch):
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    with threads(2), compiled_by_two():
+    with threads(2), compile_in_second_process():
         announce_compiling("first")
         announce_compiling("")
 

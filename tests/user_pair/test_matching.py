@@ -156,7 +156,7 @@ def test_mistakes(known):
         stereo_framework.match(left, right, 31)
     with pytest.raises(
         ParameterError,
-        match="^match: method is 3; expected a file, the name of a shipped script, a mapping or a Setting$",
+        match="^match: method is 3; expected a file, the name of a built-in script, a mapping or a Setting$",
     ):
         stereo_framework.match(left, right, (0, 31), method=3)
     two = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}

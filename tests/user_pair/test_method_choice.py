@@ -7,16 +7,21 @@ import pytest
 
 from stereo_framework import run
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.package_files import shipped_yaml
+from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.scene import Scene
 from stereo_framework.kernels.counting import rounds_counted_by
 from stereo_framework.script import load
-from stereo_framework.sweep.pseudo_truth import reference
+from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.user_pair import method_choice
-from stereo_framework.user_pair.method_choice import Standing, choose, judge, standings
+from stereo_framework.user_pair.method_choice import (
+    MapComparison,
+    choose,
+    compare_without_ground_truth,
+    judge,
+)
 from stereo_framework.user_pair.search_range import looked_at
 
-RULES = shipped_yaml("user_pair/method_choice.yaml")
+RULES = package_yaml("user_pair/method_choice.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +35,8 @@ def chosen(scene):
 
 
 def test_the_reference_keeps_what_both_views_agree_about(known, scene):
-    found = reference(scene)
-    assert found is reference(scene)
+    found = pseudo_truth_of(scene)
+    assert found is pseudo_truth_of(scene)
     reliable = np.isfinite(found)
     assert 0.5 < reliable.mean() < 1
     assert np.mean(np.abs(found - known.truth)[reliable] > 1) < 0.02
@@ -45,7 +50,7 @@ def test_noisy_pairs_are_smoothed(scene):
     ]
     spoilt = Scene.from_images(*noisy, (0, 31))
     plain = load("truth_free/pseudo_truth").only.pipeline.matched(spoilt, spoilt.search).disparity
-    assert np.isfinite(reference(spoilt)).mean() > np.isfinite(plain).mean() + 0.03
+    assert np.isfinite(pseudo_truth_of(spoilt)).mean() > np.isfinite(plain).mean() + 0.03
 
 
 def _off(truth, columns, by=3.0):
@@ -58,7 +63,7 @@ def _off(truth, columns, by=3.0):
     [(2, "cannot tell"), (-2, "cannot tell"), (2.0625, "worse"), (-2.0625, "better")],
 )
 def test_an_interval_that_ends_at_zero_gives_no_verdict(difference, verdict):
-    assert Standing("a", difference, half_width=2).verdict == verdict
+    assert MapComparison("a", difference, half_width=2).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -75,21 +80,21 @@ def test_maps_differ_above_one_pixel_or_where_one_has_no_estimate(first, second,
 
 
 def test_both_views_agree_about_three_tenths_of_the_pixels():
-    reference_map = np.full((10, 10), 5, np.float32)
-    reference_map.flat[30:] = np.nan
-    maps = {"first": reference_map + 1, "second": reference_map}
-    assert len(standings(maps, reference_map)) == 1
-    reference_map.flat[29] = np.nan
+    pseudo_truth = np.full((10, 10), 5, np.float32)
+    pseudo_truth.flat[30:] = np.nan
+    maps = {"first": pseudo_truth + 1, "second": pseudo_truth}
+    assert len(compare_without_ground_truth(maps, pseudo_truth)) == 1
+    pseudo_truth.flat[29] = np.nan
     with pytest.raises(DataError, match="both views agree about 29 % of the pixels only"):
-        standings(maps, reference_map)
+        compare_without_ground_truth(maps, pseudo_truth)
 
 
 def test_differences_and_intervals_by_hand():
     truth = np.full((20, 100), 7, np.float32)
-    reference_map = truth.copy()
-    reference_map[:10] = (
+    pseudo_truth = truth.copy()
+    pseudo_truth[:10] = (
         np.nan
-    )  # rows that the reference map does not know, where maps may be anything
+    )  # rows that the pseudo ground truth does not know, where maps may be anything
     better, worse, same, hole = (
         _off(truth, 0),
         _off(truth, 40),
@@ -102,7 +107,7 @@ def test_differences_and_intervals_by_hand():
         disparity[15:, 99] = (
             np.nan
         )  # no estimate in any map: off the reference in all, and nowhere apart
-    found = {s.name: s for s in standings(maps, reference_map)}
+    found = {s.name: s for s in compare_without_ground_truth(maps, pseudo_truth)}
     own = RULES["own"]
     # Off the reference: the first 10 %, the others 40, 0, 10 and 20; apart from the first, of all that it knows: 30, 10, 0 and 20, as a missing estimate counts.
     for name, more, apart in (
@@ -117,7 +122,11 @@ def test_differences_and_intervals_by_hand():
         )
     assert list(found) == ["better", "same", "hole", "worse"]
     known = RULES["known"]
-    [by_both] = [s for s in standings(maps, reference_map, {"worse": 0.5}) if s.name == "worse"]
+    [by_both] = [
+        s
+        for s in compare_without_ground_truth(maps, pseudo_truth, {"worse": 0.5})
+        if s.name == "worse"
+    ]
     assert by_both.difference == pytest.approx(known["slope"] * 30 + known["prior"] * 0.5 * 30)
     assert by_both.half_width == pytest.approx(known["quantile"] * 30 ** known["power"])
 
@@ -127,19 +136,19 @@ def test_differences_and_intervals_by_hand():
     [(-2.1, "better"), (-2.0, "cannot tell"), (2.0, "cannot tell"), (2.1, "worse")],
 )
 def test_verdicts(difference, verdict):
-    assert Standing("a", difference, 2.0).verdict == verdict
+    assert MapComparison("a", difference, 2.0).verdict == verdict
 
 
 def test_refused(scene):
     flat = np.zeros((32, 64), np.float32)
     with pytest.raises(ParameterError, match="1 map given; comparing needs two or more"):
-        standings({"a": flat}, flat)
+        compare_without_ground_truth({"a": flat}, flat)
     with pytest.raises(DataError, match="small: 32x16 pixels; the pair is 64x32"):
-        standings({"a": flat, "small": flat[:16, :32]}, flat)
+        compare_without_ground_truth({"a": flat, "small": flat[:16, :32]}, flat)
     with pytest.raises(
         DataError, match="both views agree about 0 % of the pixels only, 30 % are needed"
     ):
-        standings({"a": flat, "b": flat}, np.full_like(flat, np.nan))
+        compare_without_ground_truth({"a": flat, "b": flat}, np.full_like(flat, np.nan))
     with pytest.raises(
         ParameterError, match="fine is what others are compared with; name another method"
     ):
@@ -149,9 +158,9 @@ def test_refused(scene):
 def test_choose(chosen):
     assert list(chosen.maps) == ["fine", "window", "sgbm"]
     assert chosen.seconds.keys() == chosen.maps.keys()
-    assert {s.name: s.verdict for s in chosen.standings}["window"] == "worse"
+    assert {s.name: s.verdict for s in chosen.comparisons}["window"] == "worse"
     assert chosen.name == "fine"
-    assert load(chosen.runs["fine"].mapping).only.pipeline == chosen.runs["fine"].pipeline
+    assert load(chosen.settings["fine"].mapping).only.pipeline == chosen.settings["fine"].pipeline
 
 
 @pytest.mark.parametrize(
@@ -160,7 +169,9 @@ def test_choose(chosen):
 )
 def test_the_default_is_left_for_the_best_of_the_better_ones_only(chosen, found, name):
     assert (
-        dataclasses.replace(chosen, standings=tuple(Standing(n, d, 2.0) for n, d in found)).name
+        dataclasses.replace(
+            chosen, comparisons=tuple(MapComparison(n, d, 2.0) for n, d in found)
+        ).name
         == name
     )
 
@@ -172,9 +183,9 @@ def test_what_is_known_of_a_shipped_method_is_not_said_of_a_users_file(
     told = []
     monkeypatch.setattr(
         method_choice,
-        "standings",
-        lambda maps, reference_map, before: (
-            told.append(before) or standings(maps, reference_map, before)
+        "compare_without_ground_truth",
+        lambda maps, pseudo_truth, before: (
+            told.append(before) or compare_without_ground_truth(maps, pseudo_truth, before)
         ),
     )
     choose(scene, [str(tmp_path / "window.yaml")])
@@ -230,7 +241,7 @@ def test_no_answer_about_a_doubtful_pair(scene, chosen, spoil, told):
 def test_a_scene_without_truth_gets_distances_by_itself(known, scene):
     [result] = run("window", scenes=scene)
     assert result.protocol == "truthfree-1"
-    assert result.statistics["reference_distance"] > 0
+    assert result.statistics["pseudo_truth_distance"] > 0
     assert "bad_pixels_nonocc" not in result.statistics
     [with_truth] = run("window", scenes=known)
-    assert "reference_distance" not in with_truth.statistics
+    assert "pseudo_truth_distance" not in with_truth.statistics

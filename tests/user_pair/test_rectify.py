@@ -20,7 +20,7 @@ from stereo_framework.io import (
     read_stereo_calibration,
     write_image,
 )
-from stereo_framework.user_pair.intensities import intensity_doubts
+from stereo_framework.user_pair.intensities import find_intensity_problems
 from stereo_framework.user_pair.rectify import rectified
 from stereo_framework.user_pair.search_range import sparse_matches
 
@@ -177,7 +177,7 @@ def test_cubics_stay_within_what_is_there(scene, cameras):
     ]
     found = rectified(Scene.from_images(*hard), cameras)
     assert (found.reference.min(), found.reference.max()) == (0, 255)
-    assert intensity_doubts(found) == []
+    assert find_intensity_problems(found) == []
 
 
 def test_colours_of_points_end_at_255(scene):

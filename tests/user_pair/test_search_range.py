@@ -7,8 +7,8 @@ from stereo_framework import Scene, SearchRange, load_scene
 from stereo_framework.user_pair import search_range as module
 from stereo_framework.user_pair.search_range import (
     SparseMatches,
-    doubts,
     estimate_range,
+    find_pair_problems,
     sparse_matches,
 )
 
@@ -119,7 +119,7 @@ FORTY, NEGATIVE = range(1, 41), range(-40, 0)
     ],
 )
 def test_doubts(points, vertical, search, options, said):
-    found = doubts(made(list(points), vertical), SearchRange(*search), **options)
+    found = find_pair_problems(made(list(points), vertical), SearchRange(*search), **options)
     assert len(found) == (said is not None)
     assert all(text.startswith(said) for text in found)
 
@@ -127,11 +127,11 @@ def test_doubts(points, vertical, search, options, said):
 def test_a_wide_range_is_told_by_the_map():
     disparity = np.linspace(10, 40, 600, dtype=np.float32).reshape(20, 30)
     points = made(list(range(10, 41)))
-    [doubt] = doubts(points, SearchRange(0, 100), disparity)
+    [doubt] = find_pair_problems(points, SearchRange(0, 100), disparity)
     assert doubt.startswith(
         "the range may be wider than needed: 99.5 % of the map lie within 10:40 of 0:100"
     )
-    assert doubts(points, SearchRange(0, 60), disparity) == []
+    assert find_pair_problems(points, SearchRange(0, 60), disparity) == []
 
 
 @pytest.mark.parametrize(
@@ -155,17 +155,17 @@ def test_a_wide_range_is_told_by_the_map():
     ],
 )
 def test_doubts_begin_beyond_their_thresholds(points, vertical, search, beginning):
-    lines = doubts(made(list(points), vertical), SearchRange(*search))
+    lines = find_pair_problems(made(list(points), vertical), SearchRange(*search))
     assert [line[: len(beginning or "")] for line in lines] == ([beginning] if beginning else [])
 
 
 def test_a_map_that_uses_two_fifths_of_the_range_is_no_reason_for_a_narrower_one():
     disparity = np.repeat(np.float32([[10, 50]]), 100, axis=1)
     points = made(list(range(10, 51)))
-    assert doubts(points, SearchRange(0, 100), disparity) == []
-    [line] = doubts(points, SearchRange(0, 101), disparity)
+    assert find_pair_problems(points, SearchRange(0, 100), disparity) == []
+    [line] = find_pair_problems(points, SearchRange(0, 101), disparity)
     assert line.startswith("the range may be wider than needed")
-    assert doubts(points, SearchRange(0, 101), disparity, estimated=True) == []
+    assert find_pair_problems(points, SearchRange(0, 101), disparity, estimated=True) == []
 
 
 def test_matched_points_need_two_others_with_similar_disparities():

@@ -12,7 +12,7 @@ from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.user_pair import tile_cache
 from stereo_framework.user_pair.matching import match
-from stereo_framework.user_pair.tile_cache import kept_match
+from stereo_framework.user_pair.tile_cache import match_or_read
 
 METHOD = Pipeline(
     ["absolute_difference", "winner_take_all", "matching_score", "left_right_check", "parabola"]
@@ -40,7 +40,7 @@ def calls(monkeypatch):
 
 
 def test_what_was_matched_is_read_again(tmp_path, calls):
-    first, again = (kept_match(METHOD, pair(), tmp_path) for _ in range(2))
+    first, again = (match_or_read(METHOD, pair(), tmp_path) for _ in range(2))
     assert len(calls) == 1
     np.testing.assert_array_equal(again.disparity, first.disparity)
     np.testing.assert_array_equal(again.status, first.status)
@@ -67,24 +67,24 @@ def test_what_was_matched_is_read_again(tmp_path, calls):
     ],
 )
 def test_another_pair_or_method_is_matched(tmp_path, method, other, calls):
-    kept_match(METHOD, pair(), tmp_path)
-    kept_match(method, other, tmp_path)
+    match_or_read(METHOD, pair(), tmp_path)
+    match_or_read(method, other, tmp_path)
     assert len(calls) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", None])
 def test_a_damaged_file_is_made_again(tmp_path, content, calls):
-    first = kept_match(METHOD, pair(), tmp_path)
+    first = match_or_read(METHOD, pair(), tmp_path)
     [path] = tmp_path.rglob("*.npz")
     path.write_bytes(path.read_bytes()[:-100] if content is None else content)
     for _ in range(2):
         np.testing.assert_array_equal(
-            kept_match(METHOD, pair(), tmp_path).disparity, first.disparity
+            match_or_read(METHOD, pair(), tmp_path).disparity, first.disparity
         )
     assert len(calls) == 2
     # Where nothing can be written, nothing is kept.
     np.testing.assert_array_equal(
-        kept_match(METHOD, pair(), path / "parts").disparity, first.disparity
+        match_or_read(METHOD, pair(), path / "parts").disparity, first.disparity
     )
 
 
@@ -134,11 +134,11 @@ def _record(**changes):
     ],
 )
 def test_a_file_with_other_content_is_replaced(damage, tmp_path, calls):
-    first = kept_match(METHOD, pair(), tmp_path)
+    first = match_or_read(METHOD, pair(), tmp_path)
     [path] = tmp_path.rglob("*.npz")
     damage(path)
     for _ in range(2):
-        again = kept_match(METHOD, pair(), tmp_path)
+        again = match_or_read(METHOD, pair(), tmp_path)
         np.testing.assert_array_equal(again.disparity, first.disparity)
     assert len(calls) == 2
 
@@ -164,5 +164,5 @@ def test_a_stopped_match_goes_on_with_the_tiles_that_are_left(tmp_path, registry
     found = match(*images, (0, 31), method=script, parts=parts)
     assert len(calls) == 5  # the third and the fourth tile again
     np.testing.assert_array_equal(found.disparity, match(*images, (0, 31), method=script).disparity)
-    tile_cache.remove_kept(parts)
+    tile_cache.remove_tiles(parts)
     assert list((tmp_path / "out").iterdir()) == []

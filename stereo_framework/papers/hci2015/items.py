@@ -30,7 +30,7 @@ from stereo_framework.papers.hci2015.pictures import (
 from stereo_framework.papers.paper import Context, Outcome, drawn, painted, short
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
-from stereo_framework.tables.scores import standings
+from stereo_framework.tables.scores import score_table
 from stereo_framework.tables.tables import Cell
 
 FOLDER = "middlebury-v3/trainingQ/"
@@ -72,7 +72,7 @@ def fits(found: Sequence[Result], scene: str = "") -> DataFrame | None:
 
 def mean_scores(found: Sequence[Result]) -> DataFrame:
     """Means over the images by method and measure."""
-    of = standings(found, list(COLUMNS.values()))
+    of = score_table(found, list(COLUMNS.values()))
     return DataFrame({column: of.of(name).means for column, name in COLUMNS.items()}, of.methods)
 
 
@@ -116,7 +116,7 @@ def charts(context: Context) -> Outcome:
     found = dense(results(context))
     if not found:
         return Outcome([])
-    of = standings(
+    of = score_table(
         found,
         [
             name
@@ -240,7 +240,7 @@ def scores(context: Context) -> Outcome:
     found = results(context)
     if not found:
         return Outcome([])
-    of, kept = standings(found, list(COLUMNS.values())), {r.method for r in dense(found)}
+    of, kept = score_table(found, list(COLUMNS.values())), {r.method for r in dense(found)}
     header = ["method", *COLUMNS, "% estimated"]
     forms = [
         "",
