@@ -38,6 +38,7 @@ SECTIONS = {
     "stage_parameters": "Parameters of stages",
     "script_keys": "Keys of scripts",
     "protocol_fields": "Fields of protocols",
+    "statistics": "Statistics and metrics",
     "scene_keys": "Keys of scene.yaml",
     "command_options": "Options of commands",
     "command_values": "Arguments of commands",
@@ -56,6 +57,7 @@ PLACES = {
     "script": "a script, an entry of `methods`, an auxiliary method",
     "stage": "stages",
     "metric": "metrics",
+    "metrics": "statistics of results, and metrics of protocols",
 }
 """Descriptions of the places whose names in the table of former names are no names."""
 

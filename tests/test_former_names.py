@@ -27,6 +27,7 @@ from stereo_framework.datasets.scene_schema import TruthEntry
 from stereo_framework.engine.step import FACTORS
 from stereo_framework.evaluation import Protocol, resolve, user_metrics
 from stereo_framework.evaluation.hci import Parameters as HciParameters
+from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.io import write_image
 from stereo_framework.script import schema
 from stereo_framework.script.reading import AUXILIARY_KEYS, KEYS
@@ -201,18 +202,32 @@ def attribute_errors(place, former, new):
 
 
 def argument_errors(place, former, new):
-    class_name, _, method = place.partition(".")
-    kind = getattr(importlib.import_module(CLASSES[class_name]), class_name)
-    if method:
+    if place == "Pipeline.having":
         chain = sf.Pipeline(["absolute_difference", "winner_take_all"])
         with pytest.raises(ParameterError) as error:
-            getattr(chain, method)(**{former: None})
+            chain.having(**{former: None})
         yield str(error.value), f"{former}: no stage has it; {clause(new)}"
-    else:
-        with pytest.raises(TypeError) as error:
-            kind(**{former: None})
-        message = f"{place}() got an unexpected keyword argument {former!r}; {clause(new)}"
-        yield str(error.value), message
+        return
+    with pytest.raises(TypeError) as error:
+        function_at(place)(**{former: None})
+    message = f"{place}() got an unexpected keyword argument {former!r}; {clause(new)}"
+    yield str(error.value), message
+
+
+def function_at(place):
+    """Return a function or a class whose arguments had other names."""
+    if place in CLASSES:
+        return getattr(importlib.import_module(CLASSES[place]), place)
+    return getattr(sf, place)
+
+
+def statistic_errors(place, former, new):
+    plots = f"report: {{plots: {{a: {{x: matching_cost.truncation, y: {former}}}}}}}"
+    message = f"no such statistic {former!r}; {clause(new)}"
+    yield fault_about(former, plots), f"report.plots.a.y: {message}"
+    with pytest.raises(ParameterError) as error:
+        resolve({"base": "taxonomy2002", place: [former]})
+    yield str(error.value), f"protocol.{place}: no such metric: {former!r}; {clause(new)}"
 
 
 ERRORS = {
@@ -220,6 +235,7 @@ ERRORS = {
     "script_keys": script_key_errors,
     "protocol_fields": protocol_field_errors,
     "scene_keys": scene_key_errors,
+    "statistics": statistic_errors,
     "command_options": command_option_errors,
     "command_values": command_value_errors,
     "script_names": script_name_errors,
@@ -283,14 +299,14 @@ def attribute_names(place):
 def argument_names(place):
     if place == "Pipeline.having":
         return AUXILIARY_KEYS
-    kind = getattr(importlib.import_module(CLASSES[place]), place)
-    return inspect.signature(kind).parameters
+    return inspect.signature(function_at(place)).parameters
 
 
 NAMES = {
     "stage_parameters": stage_parameter_names,
     "script_keys": script_key_names,
     "protocol_fields": protocol_field_names,
+    "statistics": lambda place: METRICS,
     "scene_keys": lambda place: {"truth": TruthEntry}[place].model_fields,
     "command_options": command_option_names,
     "command_values": command_value_names,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le, Lt, MinLen, Predicate
 
 from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.former_names import report_attributes
+from stereo_framework.core.former_names import new_or_nearest, report_attributes
 from stereo_framework.core.parameters import (
     Checked,
     Fraction01,
@@ -91,7 +91,7 @@ def _check_metrics(value: Any) -> tuple[Any, ...]:
     allowed = (*METRICS, *GROUPS)
     strange = [name for name in items(value) if isinstance(name, str) and name not in allowed]
     if strange:
-        near = nearest(strange[0], allowed, kind="metrics")
+        near = new_or_nearest("statistics", "metrics", strange[0], allowed, kind="metrics")
         raise ValueError(f"no such metric: {', '.join(map(repr, strange))}; {near}")
     return items(value)
 

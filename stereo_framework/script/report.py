@@ -110,7 +110,10 @@ def statistic_fault(name: str) -> str | None:
         return None
     metric = metric_of(name)
     if metric is None:
-        return f"no such statistic {name!r}; {nearest(name, [*METRICS, *ABOUT_RUNS, *GROUPS], kind='statistics begin with')}"
+        beginnings = [*METRICS, *ABOUT_RUNS, *GROUPS]
+        kind = "statistics begin with"
+        remedy = new_or_nearest("statistics", "metrics", name, beginnings, kind=kind)
+        return f"no such statistic {name!r}; {remedy}"
     with_threshold = (
         re.match(r"((?:total_)?bad[0-9.e+-]+)_", name) if metric.name in THRESHOLDED else None
     )

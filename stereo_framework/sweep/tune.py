@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from stereo_framework.core.errors import MissingExtraError, ParameterError, brings, nearest
+from stereo_framework.core.errors import MissingExtraError, ParameterError, brings
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
@@ -276,7 +277,8 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     there = average(blank, protocol, [scene.weight for scene in scenes])
     if statistic not in there:
         where = f"{', '.join(scene.name for scene in scenes)} under {protocol.name}"
-        raise ParameterError(f"statistic: no {statistic!r} on {where}; {nearest(statistic, there)}")
+        remedy = new_or_nearest("statistics", "metrics", statistic, there)
+        raise ParameterError(f"statistic: no {statistic!r} on {where}; {remedy}")
     metric = metric_of(statistic)
     if metric is None or not metric.better:
         raise ParameterError(

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.errors import DataError, ParameterError, few, nearest
+from stereo_framework.core.errors import DataError, ParameterError, few
+from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of, spelled_out
 from stereo_framework.sweep import Result
@@ -281,7 +282,8 @@ def _chosen(places: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tu
     for pattern in patterns:
         fits = [place for place in places if _fits(pattern, *place)]
         if not fits:
-            raise ParameterError(f"column {pattern!r}: no table has it; {nearest(pattern, names)}")
+            remedy = new_or_nearest("statistics", "metrics", pattern, names)
+            raise ParameterError(f"column {pattern!r}: no table has it; {remedy}")
         picked |= dict.fromkeys(fits)
     scenes = list(dict.fromkeys(scene for scene, _ in places))
     return sorted(picked, key=lambda place: scenes.index(place[0]))
