@@ -235,7 +235,7 @@ def stages(shape: tuple[int, int, int]) -> dict[str, Callable[[], object]]:
         "census strings": lambda: bit_strings(left, right, search, 9, 7, "plain", "mean", "linear"),
         "census": lambda: census(left, right, search),
         "AD-census": lambda: ad_census(left, right, search),
-        "AD-census, 16 bits": lambda: ad_census(left, right, search, quantization=4000),
+        "AD-census, 16 bits": lambda: ad_census(left, right, search, quantization_steps=4000),
         "box": lambda: box(volume, size=WINDOW),
         "min": lambda: min_filter(volume, size=WINDOW),
         "guided": lambda: guided_filter(volume, left),

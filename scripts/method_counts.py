@@ -242,7 +242,7 @@ def equal_winners() -> dict[str, float]:
 def _winners_of_ad_census() -> dict[str, list[Disparity]]:
     """Return two disparity maps for each scene: of float32 and of integer costs."""
     winners: dict[str, list[Disparity]] = {}
-    for cost in ({"use": "ad_census"}, {"use": "ad_census", "quantization": 4000}):
+    for cost in ({"use": "ad_census"}, {"use": "ad_census", "quantization_steps": 4000}):
         script = {"matching_cost": cost, "optimization": "winner_take_all"}
         for name, result in results_by_scene({"methods": {"method": script}}, V2).items():
             winners.setdefault(name, []).append(result.disparity)

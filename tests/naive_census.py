@@ -179,7 +179,7 @@ def ad_census(
     grey_conversion="mean",
     ad_weight=1.0,
     census_weight=1.0,
-    quantization=None,
+    quantization_steps=None,
     interpolation="cubic",
 ):
     """Costs, not rounded, and the cost of cells out of view."""
@@ -193,7 +193,7 @@ def ad_census(
         grey_conversion=grey_conversion,
         interpolation=interpolation,
     )
-    unit = quantization or 1
+    unit = quantization_steps or 1
 
     def cost(y, x, i):
         return ad_weight * (1 - math.exp(-float(colour(y, x, i)) / lambda_ad))
@@ -202,6 +202,6 @@ def ad_census(
         1 - np.exp(-bits / lambda_census)
     )
     columns, half = reference.shape[1], (ad_weight + census_weight) / 2
-    outside_cost = unit * half if quantization is None else round(unit * half)
+    outside_cost = unit * half if quantization_steps is None else round(unit * half)
     result[:, ~naive.inside(columns, search)] = outside_cost / unit
     return unit * result, outside_cost

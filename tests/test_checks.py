@@ -55,8 +55,8 @@ def test_values_that_cannot_stand_together(slot, name, parameters, said):
         (
             "matching_cost",
             "ad_census",
-            {"quantization": 30000, "census_weight": 1.2},
-            "quantization: 30000 times the weights, 2.2, is above",
+            {"quantization_steps": 30000, "census_weight": 1.2},
+            "quantization_steps: 30000 times the weights, 2.2, is above",
         ),
     ],
 )

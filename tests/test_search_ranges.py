@@ -189,7 +189,7 @@ def pipeline_with(stage, files):
         steps["smoothness"] = ["potts"]
     elif stage.name == "plane_paths":
         # The default penalties fit these costs.
-        steps["matching_cost"] = [step("ad_census", quantization=100)]
+        steps["matching_cost"] = [step("ad_census", quantization_steps=100)]
         steps["aggregation"] = [step("box", size=5)]
     elif stage.name == "learned":
         steps["confidence"] = [*MEASURES]
@@ -307,7 +307,9 @@ def assert_refused(pipeline, pair):
 def test_planes_are_found_in_ranges_narrower_than_a_pixel(minimum, spacing, direction):
     search = SearchRange(minimum, minimum + spacing, spacing, direction)
     # Two levels distinguish less than seven, so the window is larger.
-    pipeline = Pipeline([step("ad_census", quantization=100), step("box", size=7), "plane_paths"])
+    pipeline = Pipeline(
+        [step("ad_census", quantization_steps=100), step("box", size=7), "plane_paths"]
+    )
     for disparity in (search.minimum, search.maximum):
         textured = textured_pair(search, [disparity], band=32)
         estimate = pipeline.estimate(textured.pair)

@@ -76,7 +76,7 @@ def ad_census(
     census_weight: Positive = 1.0,
     residual: Annotated[Positive, Unit("grey levels")] | None = None,
     initial: str | None = None,
-    quantization: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
+    quantization_steps: Annotated[int, Ge(100), Le(_MOST_STEPS)] | None = None,
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """Add the absolute difference of colours and the number of different census bits.
@@ -109,7 +109,7 @@ def ad_census(
         count less and census bits more; null: everywhere alike.
     initial : str, optional
         Name of the auxiliary method whose map is the initial map; null: the only one.
-    quantization : int, optional
+    quantization_steps : int, optional
         Number of parts of 1 of which costs are whole multiples, as integer stages take
         them; null = float32.
     interpolation : {"linear", "cubic"}
@@ -119,7 +119,7 @@ def ad_census(
     -------
     CostVolume
         (rows, columns, levels); lower is better. Without unit, 0 to the sum of the weights as float32; or 0 to that sum times
-        `quantization`, as uint8 where this is up to 255 and uint16 where it is more. Cells out of view cost half of the most.
+        `quantization_steps`, as uint8 where this is up to 255 and uint16 where it is more. Cells out of view cost half of the most.
 
     Raises
     ------
@@ -128,14 +128,14 @@ def ad_census(
     ParameterError
         `lambda_ad`, `lambda_census`, a weight or `residual` is not above 0, a residual
         without auxiliary methods, no auxiliary method of the name, a window that is not of 3, 5,
-        ... 15 pixels, `quantization` is not 100 to 32767, or is so large that the
+        ... 15 pixels, `quantization_steps` is not 100 to 32767, or is so large that the
         largest cost exceeds 65535.
 
     Notes
     -----
     Mei et al. 2011, section 3.1. The census part is that of `census` in its plain form, of grey images. The worst cost is a poor one for cells
-    out of view, since few others come near it: it wrecks the border that the match image does not show. With a quantization of 4000 the winners
-    on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, a quantization of 127,
+    out of view, since few others come near it: it wrecks the border that the match image does not show. With 4000 `quantization_steps` the winners
+    on real scenes are those of float32 costs in more than 99.9 % of the pixels, with 500 after a mean over 9x9 pixels; a byte, 127 `quantization_steps`,
     keeps 98 % and 99.8 %.
 
     That differences give way to census bits where right matches differ much, by
@@ -154,17 +154,17 @@ def ad_census(
     array([[0.632, 1.   ],
            [0.632, 0.632],
            [0.632, 0.632]], dtype=float32)
-    >>> ad_census(left, right, SearchRange(0, 1), quantization=1000).costs[0].tolist()
+    >>> ad_census(left, right, SearchRange(0, 1), quantization_steps=1000).costs[0].tolist()
     [[632, 1000], [632, 632], [632, 632]]
     """
     if residual is not None and not auxiliary:
         raise ParameterError(
             "ad_census.residual: needs an initial map, and the method names no auxiliary methods"
         )
-    unit, most = 1 if quantization is None else quantization, ad_weight + census_weight
-    if quantization is not None and most * quantization > _MOST:
+    unit, most = 1 if quantization_steps is None else quantization_steps, ad_weight + census_weight
+    if quantization_steps is not None and most * quantization_steps > _MOST:
         raise ParameterError(
-            f"ad_census.quantization: {quantization} times the weights, {most:g}, is above {_MOST}"
+            f"ad_census.quantization_steps: {quantization_steps} times the weights, {most:g}, is above {_MOST}"
         )
     rows, columns = reference.shape[:2]
     weights = np.empty((rows, columns, 2), np.float32)
@@ -184,16 +184,16 @@ def ad_census(
         np.float32(1 / (lambda_ad * left.shape[2])),
         np.float32(1 / lambda_census),
         np.float32(unit),
-        np.float32(0 if quantization is None else 0.5),
+        np.float32(0 if quantization_steps is None else 0.5),
     )
     dtype: Any = (
         np.float32
-        if quantization is None
+        if quantization_steps is None
         else np.uint8
-        if most * quantization <= 255
+        if most * quantization_steps <= 255
         else np.uint16
     )
-    outside_cost = most * unit / 2 if quantization is None else round(most * unit / 2)
+    outside_cost = most * unit / 2 if quantization_steps is None else round(most * unit / 2)
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
@@ -206,7 +206,7 @@ def ad_census(
         )
         found = (
             costs[start:stop]
-            if quantization is None
+            if quantization_steps is None
             else np.empty(costs[start:stop].shape, np.float32)
         )
         _kernel(
@@ -219,7 +219,7 @@ def ad_census(
             np.float32(outside_cost),
             found,
         )
-        if quantization is not None:
+        if quantization_steps is not None:
             costs[start:stop] = found
 
     over_bands(run, rows, costs.size)

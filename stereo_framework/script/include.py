@@ -90,13 +90,13 @@ def _nearest(path: Path, wanted: str) -> str:
     """The names next to `wanted`, by last part, of built-in scripts and of files in its folder; all built-in ones where none is close."""
     if hint := new_name_hint("script_names", "configs", wanted):
         return hint
-    shipped_names = package_files.short_script_names()
-    names = {name.rpartition("/")[2]: name for name in reversed(shipped_names)}
+    script_names = package_files.short_script_names()
+    names = {name.rpartition("/")[2]: name for name in reversed(script_names)}
     with contextlib.suppress(OSError, ValueError):
         names = {file.stem: file.as_posix() for file in path.parent.glob("*.yaml")} | names
     if close := [repr(names[last]) for last in close_names(wanted.rpartition("/")[2], names, 3)]:
         return f"did you mean {' or '.join(close)}?"
-    return f"allowed names: {', '.join(shipped_names) or 'none'}"
+    return f"built-in scripts: {', '.join(script_names) or 'none'}"
 
 
 _REFUSED = {KEYS: (), METHOD_KEYS: ("methods",), AUXILIARY_KEYS: ("methods", "search", "sweep")}

@@ -56,7 +56,7 @@ PARAMETERS = {
             "grey_conversion": st.sampled_from(["mean", "luma"]),
             "ad_weight": st.sampled_from([1.0, 0.5, 0.001]),
             "census_weight": st.sampled_from([1.0, 0.3]),
-            "quantization": st.sampled_from([None, 100, 127, 128, 32767]),
+            "quantization_steps": st.sampled_from([None, 100, 127, 128, 32767]),
             "interpolation": interpolations,
         }
     ),
@@ -78,12 +78,12 @@ def test_agrees_with_twin(cost, steps, data, images, threads):
         assert volume.outside_cost == outside_cost
         np.testing.assert_array_equal(volume.costs, expected)
         return
-    quantization = parameters.get("quantization")
-    most = (quantization or 0) * (
+    quantization_steps = parameters.get("quantization_steps")
+    most = (quantization_steps or 0) * (
         parameters.get("ad_weight", 0) + parameters.get("census_weight", 0)
     )
     assert volume.costs.dtype == (
-        np.float32 if quantization is None else np.uint8 if most <= 255 else np.uint16
+        np.float32 if quantization_steps is None else np.uint8 if most <= 255 else np.uint16
     )
     assert volume.outside_cost == pytest.approx(outside_cost, rel=1e-6)
     # Differences up to 510 and slopes are rounded to float32, of which the exponential loses a few units in the last place more; whole
@@ -91,11 +91,11 @@ def test_agrees_with_twin(cost, steps, data, images, threads):
     atol = (
         1e-3
         if cost is gradient_difference
-        else (quantization or 1) * 1e-6 + (0.5 if quantization else 0)
+        else (quantization_steps or 1) * 1e-6 + (0.5 if quantization_steps else 0)
     )
     if parameters.get("lambda_ad") == 0.01:
         # Rounded differences of float images are a hundred times as large there.
-        atol += (quantization or 1) * 4e-3
+        atol += (quantization_steps or 1) * 4e-3
     np.testing.assert_allclose(volume.costs, expected, rtol=0, atol=atol)
 
 
@@ -145,10 +145,10 @@ def test_ad_census_is_the_sum_of_saturated_costs():
         (census, {"width": 15, "height": 15}, 112),
         (rank, {}, 31),
         (ad_census, {}, 1),
-        (ad_census, {"quantization": 127}, 127),
+        (ad_census, {"quantization_steps": 127}, 127),
         (ad_census, {"ad_weight": 0.5}, 0.75),
         # A whole number, the nearest to 75.75.
-        (ad_census, {"ad_weight": 0.5, "quantization": 101}, 76),
+        (ad_census, {"ad_weight": 0.5, "quantization_steps": 101}, 76),
         # 0.11 * 7 + 0.89 * 2
         (gradient_difference, {}, 2.55),
         (
@@ -180,7 +180,7 @@ def test_the_worst_costs_fit_the_type():
             height=15,
             lambda_census=1.0,
             lambda_ad=1.0,
-            quantization=steps,
+            quantization_steps=steps,
         )
         assert volume.costs[7, 7, 0] == 2 * steps
 
@@ -272,6 +272,6 @@ def test_the_largest_cost_decides_about_the_type(weight, steps, dtype):
     weights = {"ad_weight": weight, "census_weight": weight}
     if dtype is None:
         with pytest.raises(ParameterError, match="21846 times the weights, 3, is above 65535"):
-            ad_census(image, image, search, quantization=steps, **weights)
+            ad_census(image, image, search, quantization_steps=steps, **weights)
         return
-    assert ad_census(image, image, search, quantization=steps, **weights).costs.dtype == dtype
+    assert ad_census(image, image, search, quantization_steps=steps, **weights).costs.dtype == dtype

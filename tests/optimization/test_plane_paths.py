@@ -210,7 +210,7 @@ def test_slanted_planes_come_out_between_levels():
         step(plane_paths, p1=50, p2=200, weight=50, min_occluded_cost=60, occluding_penalty=30),
     )
     levels, planes = (
-        Pipeline([step(ad_census, quantization=100), one])(pair).disparity
+        Pipeline([step(ad_census, quantization_steps=100), one])(pair).disparity
         for one, pair in zip(paths, (scene, half), strict=True)
     )
     assert wrong(planes, scene, 0.25) < 0.1 < 0.3 < wrong(levels, scene, 0.25)
@@ -222,7 +222,7 @@ def test_the_exchanged_pair_has_the_same_maps(small_scenes):
     scene = load_scene("synthetic/occlusions")
     pair = Pair(scene.reference, scene.match, scene.search)
     method = Pipeline(
-        [step(ad_census, quantization=100), step(plane_paths, iterations=1), left_right_check]
+        [step(ad_census, quantization_steps=100), step(plane_paths, iterations=1), left_right_check]
     )
     for found, one in zip(solved_by_engine(method, pair), (pair, pair.exchanged()), strict=True):
         np.testing.assert_array_equal(found, method(one).disparity)
@@ -253,7 +253,9 @@ def test_closed_cells_are_never_chosen():
     valid = np.ones(low.shape, bool)
     valid[:20, :30] = False
     pair = Pair(scene.reference, scene.match, scene.search, SearchMask(valid, None, low))
-    match = Pipeline([step(ad_census, quantization=100), step(plane_paths, iterations=1)])(pair)
+    match = Pipeline([step(ad_census, quantization_steps=100), step(plane_paths, iterations=1)])(
+        pair
+    )
     assert (match.status[:20, :30] == Status.INVALID).all()
     with np.errstate(invalid="ignore"):
         assert not (match.disparity[40:80, 60:200] < 11.5).any()
@@ -334,7 +336,11 @@ def test_maps_of_an_auxiliary_method_are_the_start_of_both_sides(monkeypatch):
         names, "_filled", lambda side, *maps: seen.append((side, maps)) or filled(side, *maps)
     )
     first = Pipeline(
-        [step(ad_census, quantization=100), step(semi_global, p1=50, p2=200), left_right_check]
+        [
+            step(ad_census, quantization_steps=100),
+            step(semi_global, p1=50, p2=200),
+            left_right_check,
+        ]
     )
     chosen = step(
         plane_paths,
@@ -346,7 +352,7 @@ def test_maps_of_an_auxiliary_method_are_the_start_of_both_sides(monkeypatch):
         min_occluded_cost=60,
         occluding_penalty=30,
     )
-    match = Pipeline([step(ad_census, quantization=100), chosen], {"first": first})(scene)
+    match = Pipeline([step(ad_census, quantization_steps=100), chosen], {"first": first})(scene)
     assert wrong(match.disparity, scene, 1) < 0.05
     expected = solved_by_engine(first, Pair(scene.reference, scene.match, scene.search))
     seen.sort(key=lambda one: -one[0].volume.search.direction)

@@ -52,7 +52,7 @@ def test_paths_from_a_folder(shelf, tmp_path):
         ("mehods/ssd", r"did you mean 'ssd'\?"),
         ("mihods/sdd.yaml", r"did you mean 'ssd'\?"),
         ("mien.yaml", r"no such file in .*; did you mean 'mine.yaml'\?"),
-        ("quux", "allowed names: ssd, other/figure1, paper/figure1"),
+        ("quux", "built-in scripts: ssd, other/figure1, paper/figure1"),
         ("figure1", "several built-in scripts have this name: other/figure1, paper/figure1"),
         ("shelf", "only a folder of this name in"),
         ("x" * 300, "no such file in"),
