@@ -37,6 +37,10 @@ PARAMETERS = [(place, name) for place, names in TABLE["stage_parameters"].items(
 OPTIONS = [(command, name) for command, names in TABLE["command_options"].items() for name in names]
 MODULE_NAMES = [(place, name) for place, names in TABLE["module_names"].items() for name in names]
 
+# Alternatives and measures have a separate test. The others have other roles, too.
+ATTRIBUTES = {name for names in TABLE["attributes"].values() for name in names}
+ATTRIBUTES -= {"alternatives", "measures", "matched", "place", "runs"}
+
 
 # --- the files ------------------------------------------------------------------------
 
@@ -309,6 +313,21 @@ def test_no_import_and_no_attribute_has_a_former_name(module, former):
     assert not (places := places_of("|".join(patterns), former)), list_places(places)
 
 
+@pytest.mark.parametrize("former", sorted(ATTRIBUTES))
+def test_no_code_uses_a_former_attribute_or_argument(former):
+    places = [
+        f"{file}:{node.lineno}: .{former}"
+        for file, node in nodes(ast.Attribute)
+        if node.attr == former
+    ]
+    places += [
+        f"{file}:{node.value.lineno}: {former}="
+        for file, node in nodes(ast.keyword)
+        if node.arg == former
+    ]
+    assert not places, list_places(places)
+
+
 @pytest.mark.parametrize("path", FORMER["paths"])
 def test_no_file_has_a_former_path(path):
     assert not (ROOT / path).exists()
@@ -366,6 +385,7 @@ EXAMPLES = {
     "sf.Search(0, 5)\n"
     "from stereo_framework.sweep import outside\n"
     "pipeline.alternatives\n"
+    "volume.outside\n"
     "@sf.stage('refinement')\n"
     "def mine(disparity, alternatives): ...\n"
     "from stereo_framework.core.errors import told\n",
@@ -388,6 +408,7 @@ CHECKS = [
     *((test_no_text_holds_a_former_key, (word,)) for word in KEY_PATTERNS),
     (test_no_code_holds_a_former_key_or_attribute, ("alternatives",)),
     (test_no_plug_in_names_a_former_data_argument, ("stage", "alternatives")),
+    (test_no_code_uses_a_former_attribute_or_argument, ("outside",)),
     (test_no_command_line_uses_a_former_option, ("evaluate", "--measure")),
     (test_no_import_and_no_attribute_has_a_former_name, ("stereo_framework", "Search")),
     (test_no_import_and_no_attribute_has_a_former_name, ("stereo_framework.sweep", "outside")),
