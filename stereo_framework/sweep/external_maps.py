@@ -284,7 +284,7 @@ def add_maps(folder: Path, results: Sequence[Result]) -> list[Result]:
         for result in results:
             stored += store.with_map([result])
             key = result_key("external map", result.method, result.scene, result.protocol_text)
-            store.add(key, stored[-1], outside=True)
+            store.add(key, stored[-1], is_external=True)
     return stored
 
 

@@ -155,7 +155,7 @@ class Store(contextlib.ExitStack):
                 ((key, place) for place, key in enumerate(keys)),
             )
 
-    def add(self, key: str, result: Result, *, outside: bool = False) -> None:
+    def add(self, key: str, result: Result, *, is_external: bool = False) -> None:
         """Write one result; an earlier one under the same key is replaced.
 
         Parameters
@@ -164,7 +164,7 @@ class Store(contextlib.ExitStack):
             A `result_key`.
         result : Result
             Its map, if it has one, lies in the folder.
-        outside : bool
+        is_external : bool
             Whether another program made the map. Such results are listed together with
             those of every script.
 
@@ -178,7 +178,7 @@ class Store(contextlib.ExitStack):
         row = {name: getattr(result, name) for name in _SHOWN}
         row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
         details = {name: getattr(result, name) for name in _DETAILS}
-        place = -1 if outside else None
+        place = -1 if is_external else None
         with self._db.transaction("a result"):
             row_text = json.dumps(row, default=_plain)
             details_text = json.dumps(details, default=_plain)

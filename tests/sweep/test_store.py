@@ -72,7 +72,7 @@ def test_plans_order_results_and_do_not_mix(store, tmp_path):
     # Another script shares one of them.
     store.set_listed_keys(["c", "d"])
     assert (methods(store), methods(store, every=True)) == (["c"], ["a", "c"])
-    store.add("elsewhere", result(method="theirs"), outside=True)
+    store.add("elsewhere", result(method="theirs"), is_external=True)
     store.set_listed_keys(["c", "a"])
     assert (methods(store), lacking(tmp_path)) == (["c", "a", "theirs"], "")
     store.add("c", result(method="again"))
