@@ -236,7 +236,7 @@ CALLS = {
             "protocol": "taxonomy2002",
             "thresholds": 1,
             "confidence": {"a": MAP},
-            "reference": MAP,
+            "pseudo_truth": MAP,
             "mask": MASK,
         },
     ),

@@ -100,7 +100,7 @@ def test_a_mask_counts_under_every_protocol(slanted, protocol):
     inside[40:200, 60:280] = True
     wrong = np.where(inside, slanted.truth, slanted.truth + 7).astype(np.float32)
     found, of_truth = (
-        evaluate(one, slanted, protocol, mask=inside, reference=slanted.truth)
+        evaluate(one, slanted, protocol, mask=inside, pseudo_truth=slanted.truth)
         for one in (wrong, slanted.truth)
     )
     # Predicted views are other frames; all that is measured in this one is as if the map were right everywhere.
@@ -109,7 +109,7 @@ def test_a_mask_counts_under_every_protocol(slanted, protocol):
     np.testing.assert_equal(
         {name: found[name] for name in names}, {name: of_truth[name] for name in names}
     )
-    assert evaluate(wrong, slanted, protocol, mask=~inside, reference=slanted.truth) != of_truth
+    assert evaluate(wrong, slanted, protocol, mask=~inside, pseudo_truth=slanted.truth) != of_truth
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_an_average_without_a_scene_names_it(capsys):
 def test_coverage_stands_beside_errors_under_every_protocol(slanted, protocol):
     sparse = slanted.truth.copy()
     sparse[:, ::4] = np.nan
-    found = evaluate(sparse, slanted, protocol, reference=slanted.truth)
+    found = evaluate(sparse, slanted, protocol, pseudo_truth=slanted.truth)
     assert found["fraction_matched"] == pytest.approx(0.75)
 
 
