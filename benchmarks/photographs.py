@@ -40,7 +40,10 @@ GROUPS = {
     "Middlebury v2": ("middlebury-v2/", "nonocc"),
     "2002": ("middlebury2001/", "nonocc"),
 }
-"""The data set of each group of scenes, and the pixels that count: of roads all with truth, since no mask of the non-occluded ones is given."""
+"""The data set of each group of scenes, and the pixels that count.
+
+KITTI has no mask of the non-occluded pixels, so all its pixels with truth count.
+"""
 
 JUDGED = ("photographs", "roads")
 """The groups with scenes enough for a sign test."""

@@ -12,9 +12,10 @@ The sets of scenes and their errors:
 - A: average rank among the twenty methods of Table 5 in Scharstein & Szeliski 2002.
 - B: mean of the twelve percentages of Middlebury's second evaluation.
 - C: ten photographs of Middlebury's third evaluation; roads: eight pairs of KITTI 2015;
-  kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. The errors of these four
-  sets are percentages of the pixels with truth (in C: of the non-occluded pixels, because its
-  data set has a mask of them) that are off by more than 0.5, 1, 2 and 3 pixels.
+  kitti2012: the pair of its kit; indoors: Moebius, Aloe, Baby1. The errors of these
+  four sets are percentages of the pixels with truth that are off by more than 0.5, 1, 2
+  and 3 pixels. In C, they are percentages of the non-occluded pixels, because its data
+  set has a mask of them.
 
 Methods that draw random numbers run with ``--seeds`` seeds, and the table shows their mean.
 

@@ -119,8 +119,11 @@ def _without_empty_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[list[str], list[list[str]]]:
     """Remove the columns of other sources that no row fills."""
-    filled = [i for i in range(len(header)) if any(row[i] for row in rows)]
-    return [header[i] for i in filled], [[row[i] for i in filled] for row in rows]
+    filled = [i for i, column in enumerate(zip(*rows, strict=True)) if any(column)]
+    shorter_rows = []
+    for row in rows:
+        shorter_rows.append([row[i] for i in filled])
+    return [header[i] for i in filled], shorter_rows
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -20,7 +20,11 @@ def made(scene, method, **values):
 
 
 def ranks_as(*orders):
-    """The same ranks of methods by every metric; those of the existing metrics are the first order's, those of the HCI metrics the last one's."""
+    """Return the ranks of methods by metric.
+
+    The existing metrics rank the methods in the first order, the HCI metrics in the
+    last.
+    """
     by = [{name: i + 1 for i, name in enumerate(order)} for order in orders]
     return DataFrame({c: by[-1] if c in GEOMETRIC else by[0] for c in COLUMNS})
 

@@ -44,7 +44,11 @@ def census_string(lines, y, i, width, height, form, denominator):
 
 
 def over_cells(reference, match, search, outside_cost, cost):
-    """Costs float64 (rows, columns, levels): `cost` of row, column and sample of the match image, `outside_cost` where there is none."""
+    """Compute the costs of all cells, float64 (rows, columns, levels).
+
+    The cost of a cell is `cost` of its row, its column and its sample of the match
+    image. A cell whose sample is outside the match image has the cost `outside_cost`.
+    """
     rows, columns = reference.shape[:2]
     costs = np.full((rows, columns, search.levels), outside_cost, float)
     for y, x, k in np.ndindex(costs.shape):

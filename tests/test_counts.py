@@ -316,8 +316,8 @@ CLAIMS = (
     Claim("README.md", r"It needs Python ([\d.]+) or newer", python_version),
     Claim(
         "README.md",
-        r"more than (1) px \(non-occluded pixels of (\w+) photographs of Middlebury\) and by more than (3) px "
-        r"\(pixels with truth of (\w+) roads of KITTI\)",
+        r"more than (1) px \(non-occluded pixels of (\w+) photographs of Middlebury\) "
+        r"and by more than (3) px \(pixels with truth of (\w+) roads of KITTI\)",
         lambda: ["1", benchmarked_sets()[0], "3", benchmarked_sets()[1]],
     ),
     Claim("README.md", r"the photograph Piano, (\w+) pixels", lambda: [size_of_piano()]),
@@ -407,9 +407,10 @@ CLAIMS = (
     Claim("docs/photographs.md", r"the truth of all (\w+) pairs", lambda: [study_groups()[1]]),
     Claim(
         "docs/photographs.md",
-        r"cuts differences at (\d+) in all comparisons.* has a `gamma_c` of (\d+), where the built-in script "
-        r"`support_weights` has (\d+)\. `cross_based` takes regions from ([\w ]+), where the built-in script `ad_census` "
-        r"takes those of ([\w ]+)\.",
+        r"cuts differences at (\d+) in all comparisons.* has a `gamma_c` of (\d+), "
+        r"where the built-in script `support_weights` has (\d+)\. "
+        r"`cross_based` takes regions from ([\w ]+), "
+        r"where the built-in script `ad_census` takes those of ([\w ]+)\.",
         fixed_parameters,
     ),
     Claim(

@@ -134,7 +134,7 @@ def scene_key_errors(place, former, new):
 def command_option_errors(place, former, new):
     result = invoke(place, former, "x")
     assert result.exit_code == 2
-    help_text = f"stereo-framework {place} --help tells what is allowed"
+    help_text = f"stereo-framework {place} --help shows the usage"
     [line] = error_lines(result)
     yield line, f"error: No such option: {former}; it is called {new} now; {help_text}"
 

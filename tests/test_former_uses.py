@@ -33,12 +33,22 @@ EXEMPT = (
 
 FORMER = yaml.safe_load(Path(__file__).with_name("former_definitions.yaml").read_text())
 TABLE = former_names.table()
-PARAMETERS = [(place, name) for place, names in TABLE["stage_parameters"].items() for name in names]
-OPTIONS = [(command, name) for command, names in TABLE["command_options"].items() for name in names]
-MODULE_NAMES = [(place, name) for place, names in TABLE["module_names"].items() for name in names]
+
+
+def former_names_in(section):
+    """Return the places and the former names of a section of the table."""
+    names_with_places = []
+    for place, names in TABLE[section].items():
+        names_with_places += [(place, name) for name in names]
+    return names_with_places
+
+
+PARAMETERS = former_names_in("stage_parameters")
+OPTIONS = former_names_in("command_options")
+MODULE_NAMES = former_names_in("module_names")
 
 # Alternatives and measures have a separate test. The others have other roles, too.
-ATTRIBUTES = {name for names in TABLE["attributes"].values() for name in names}
+ATTRIBUTES = {name for _, name in former_names_in("attributes")}
 ATTRIBUTES -= {"alternatives", "measures", "matched", "place", "runs"}
 
 
@@ -69,11 +79,9 @@ def _text(path):
 @functools.cache
 def trees():
     """Return the syntax trees of all Python files by path."""
-    return {
-        name: ast.parse(text)
-        for name, text in texts().items()
-        if name.endswith(".py") and "examples/stages/broken" not in name
-    }
+    paths = [path for path in texts() if path.endswith(".py")]
+    valid_paths = [path for path in paths if "examples/stages/broken" not in path]
+    return {path: ast.parse(texts()[path]) for path in valid_paths}
 
 
 @functools.cache
@@ -102,11 +110,9 @@ def places_of(pattern, word, *, is_code_included=True):
             continue
         parts = [(1, text)]
         if name in trees() and not is_code_included:
-            parts = [
-                (node.lineno, node.value)
-                for node in ast.walk(trees()[name])
-                if isinstance(node, ast.Constant) and isinstance(node.value, str)
-            ]
+            constants = [node for node in ast.walk(trees()[name]) if isinstance(node, ast.Constant)]
+            strings = [node for node in constants if isinstance(node.value, str)]
+            parts = [(node.lineno, node.value) for node in strings]
         for first_line, part in parts:
             for match in re.finditer(pattern, part):
                 line = first_line + part.count("\n", 0, match.start())
@@ -117,6 +123,17 @@ def places_of(pattern, word, *, is_code_included=True):
 def list_places(places):
     """Return places as a text of one line each, for the message of a failing test."""
     return "\n".join(["", *places])
+
+
+def uses_as_attribute_or_argument(name):
+    """Return the places at which an attribute or an argument of a call has a name."""
+    places = []
+    for file, node in nodes((ast.Attribute, ast.keyword)):
+        if isinstance(node, ast.Attribute) and node.attr == name:
+            places.append(f"{file}:{node.lineno}: .{name}")
+        elif isinstance(node, ast.keyword) and node.arg == name:
+            places.append(f"{file}:{node.value.lineno}: {name}=")
+    return places
 
 
 # --- parameters of stages -------------------------------------------------------------
@@ -179,11 +196,8 @@ def test_no_mapping_of_a_stage_holds_a_former_parameter(place, former):
     names = set(stages_of(place))
     places = []
     for file, mapping in nodes(ast.Dict):
-        entries = {
-            key.value: value
-            for key, value in zip(mapping.keys, mapping.values, strict=True)
-            if isinstance(key, ast.Constant)
-        }
+        items = zip(mapping.keys, mapping.values, strict=True)
+        entries = {key.value: value for key, value in items if isinstance(key, ast.Constant)}
         used = entries.get("use")
         if former in entries and isinstance(used, ast.Constant) and used.value in names:
             places.append(f"{file}:{mapping.lineno}: {former}")
@@ -225,21 +239,10 @@ def test_no_text_holds_a_former_key(word):
 
 @pytest.mark.parametrize("former", ["alternatives", "measures", "plane_least"])
 def test_no_code_holds_a_former_key_or_attribute(former):
-    places = [
-        f"{file}:{node.lineno}: {former!r}"
-        for file, node in nodes(ast.Constant)
-        if node.value == former
-    ]
-    places += [
-        f"{file}:{node.lineno}: .{former}"
-        for file, node in nodes(ast.Attribute)
-        if node.attr == former
-    ]
-    places += [
-        f"{file}:{node.value.lineno}: {former}="
-        for file, node in nodes(ast.keyword)
-        if node.arg == former
-    ]
+    places = uses_as_attribute_or_argument(former)
+    for file, node in nodes(ast.Constant):
+        if node.value == former:
+            places.append(f"{file}:{node.lineno}: {former!r}")
     if former == "measures":
         places = [place for place in places if not place.startswith(CONFIDENCE_MEASURES)]
     assert not places, list_places(places)
@@ -249,12 +252,11 @@ def test_no_code_holds_a_former_key_or_attribute(former):
     ("decorator", "former"), [("stage", "alternatives"), ("metric", "visible")]
 )
 def test_no_plug_in_names_a_former_data_argument(decorator, former):
-    places = [
-        f"{file}:{function.lineno}: {function.name}({former})"
-        for file, function in nodes(ast.FunctionDef)
-        if former in [argument.arg for argument in function.args.args]
-        and decorator in _decorators(function)
-    ]
+    places = []
+    for file, function in nodes(ast.FunctionDef):
+        names = [argument.arg for argument in function.args.args]
+        if former in names and decorator in _decorators(function):
+            places.append(f"{file}:{function.lineno}: {function.name}({former})")
     assert not places, list_places(places)
 
 
@@ -272,10 +274,14 @@ def _decorators(function):
 def options():
     """Return the options of each command."""
     commands = typer.main.get_command(app).commands
-    return {
-        name: {option for parameter in command.params for option in parameter.opts}
-        for name, command in commands.items()
-    }
+    return {name: _options_of(command) for name, command in commands.items()}
+
+
+def _options_of(command):
+    names = set()
+    for parameter in command.params:
+        names.update(parameter.opts)
+    return names
 
 
 @pytest.mark.parametrize(("command", "former"), OPTIONS)
@@ -315,16 +321,7 @@ def test_no_import_and_no_attribute_has_a_former_name(module, former):
 
 @pytest.mark.parametrize("former", sorted(ATTRIBUTES))
 def test_no_code_uses_a_former_attribute_or_argument(former):
-    places = [
-        f"{file}:{node.lineno}: .{former}"
-        for file, node in nodes(ast.Attribute)
-        if node.attr == former
-    ]
-    places += [
-        f"{file}:{node.value.lineno}: {former}="
-        for file, node in nodes(ast.keyword)
-        if node.arg == former
-    ]
+    places = uses_as_attribute_or_argument(former)
     assert not places, list_places(places)
 
 

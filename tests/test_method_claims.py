@@ -97,8 +97,9 @@ def test_errors_of_stable_matching_on_teddy_are_printed_with_metric_and_margins(
     }
     assert_printed(
         "docs/methods/stable_matching.md",
-        "On teddy of Middlebury v2 `csm` with `alpha` 50 and `beta` 0.1 matches N % of the non-occluded pixels, of which N % are off by more "
-        "than 1 pixel; of all its matches with truth N % are.",
+        "On teddy of Middlebury v2 `csm` with `alpha` 50 and `beta` 0.1 matches N % of the "
+        "non-occluded pixels, of which N % are off by more than 1 pixel; of all its matches "
+        "with truth N % are.",
         counts["csm"]["matched"],
         counts["csm"]["wrong_of_nonocc"],
         counts["csm"]["wrong_of_all"],
@@ -484,8 +485,8 @@ def test_gains_by_aligned_rows_are_those_of_the_note():
     errors = [[cell.split(" / ")[1] for cell in cells] for [[_, *cells]] in rows]
     printed = figures_of(
         "docs/chain.md",
-        "on ten photographs non-occluded pixels off by more than 1 pixel fell from N to N % and from N to N %, on eight roads pixels with "
-        "truth from N to N % and from N to N %.",
+        "on ten photographs non-occluded pixels off by more than 1 pixel fell from N to N % and "
+        "from N to N %, on eight roads pixels with truth from N to N % and from N to N %.",
     )
     assert printed == (*errors[0], *errors[1])
 

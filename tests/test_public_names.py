@@ -12,7 +12,8 @@ import pytest
 import stereo_framework
 
 TOP = """
-CostVolume Energy Estimate Labeling Pipeline Scene SearchRange Smoothness Step StereoFrameworkError evaluate load load_scene match results run step threads __version__
+CostVolume Energy Estimate Labeling Pipeline Scene SearchRange Smoothness Step
+StereoFrameworkError evaluate load load_scene match results run step threads __version__
 Fraction01 NonNegative NonNegativeInt Positive PositiveInt Status Unit stage
 """
 FAMILIES = {

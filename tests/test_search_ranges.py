@@ -333,7 +333,11 @@ SEMI_DENSE_METHODS = {"bm", "csm", "stratified", "cox", "dp", "sgbm"}
 
 
 def _method_cases():
-    """Return all built-in methods with all valid ranges; the default and the fast one on some ranges are not slow."""
+    """Return all built-in methods with all valid ranges.
+
+    The methods fine and fast on some ranges are fast tests. All other cases are slow
+    tests.
+    """
     sample = [
         ("fine", Fraction(11, 2), Fraction(1, 2)),
         ("fine", Fraction(1, 3), Fraction(1, 3)),

@@ -13,10 +13,12 @@ from stereo_framework.kernels.decorator import kernel
 
 
 def diverges(rate: float, beta: float = 0.0) -> str | None:
-    """Why steps of this size would not converge, or None."""
+    """Return the reason why steps of this size would not converge, or None."""
     if rate * (beta + 4) <= 1 + 1e-9:
         return None
-    return f"rate {rate:g} with beta {beta:g} does not converge; allowed: 0 < rate <= {1 / (beta + 4):g}"
+    largest_rate = 1 / (beta + 4)
+    event = f"rate {rate:g} with beta {beta:g} does not converge"
+    return f"{event}; allowed: 0 < rate <= {largest_rate:g}"
 
 
 @stage(

@@ -1,4 +1,4 @@
-"""What commands share: options, parsers of their values, and what is printed: tables for people, JSON for machines."""
+"""Options, parsers of their values, and printers of tables and JSON for commands."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ class Encoding:
         return None
 
     def _is_scale_of_8_bits(self, truth: Path | None) -> bool:
-        """Return whether ``--disparity-scale`` is also the scale that a truth of 8 bits needs."""
+        """Return whether ``--disparity-scale`` also scales a truth of 8 bits."""
         from stereo_framework.io.disparity import grey_bits
 
         if truth is None or self.truth_scale is not None or self.disparity_scale is None:

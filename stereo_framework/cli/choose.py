@@ -40,7 +40,8 @@ def choose(
     scene
         A known scene instead of two images; its truth is not looked at.
     methods
-        Built-in scripts or files, separated by commas, that are compared with the default; default: those of truth_free/candidates.
+        Built-in scripts or files, separated by commas, that are compared with the
+        default method; default: the methods of truth_free/candidates.
     time
         Begin nothing more after this time.
     stretch

@@ -95,7 +95,7 @@ class _CommandGroup(TyperGroup):
             if command == " results" and "extra argument" in said:
                 said += "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
             status = _exit_status_after_error(
-                f"{said}; stereo-framework{command} --help tells what is allowed", False, 2
+                f"{said}; stereo-framework{command} --help shows the usage", False, 2
             )
         except ParameterError as error:
             status = _exit_status_after_error(str(error), False, 2)

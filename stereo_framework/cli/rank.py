@@ -41,7 +41,8 @@ def rank(
     tables
         Results folders or CSV files with a row for each method; several make one table.
     columns
-        Metrics to rank by, names, groups (hci) or patterns separated by commas; default: the bad pixels of the regions, else the HCI metrics.
+        Names, groups (hci) or patterns of the metrics to rank by, separated by commas;
+        default: the bad pixels of the regions, else the HCI metrics.
     lower
         Lower is better in columns of this name or pattern; repeatable.
     higher

@@ -51,9 +51,11 @@ def stages(
     Parameters
     ----------
     name
-        A stage or a protocol to document, or a slot whose stages are listed; metrics: what is measured, with units and sources, and the protocols.
+        A stage or a protocol to document, or a slot whose stages are listed; metrics:
+        all metrics with their units and sources, and the protocols.
     slot
-        Only stages of this slot; with --new also metric, chart, reader, protocol, paper or data_set.
+        List only stages of this slot; with --new also metric, chart, reader, protocol,
+        paper or data_set.
     new
         Write a complete example of the --slot's stages, or of that kind, as a file of your own, to change into what you want.
     out

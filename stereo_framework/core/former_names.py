@@ -132,7 +132,9 @@ def report_attributes(kind: C) -> C:
 
     def missing_attribute(self: Any, name: str) -> Any:
         # Python and other libraries look for attributes such as __array__ all the time.
-        hint = "" if name.startswith("__") else new_name_hint("attributes", kind.__name__, name)
+        hint = ""
+        if not name.startswith("__"):
+            hint = new_name_hint("attributes", kind.__name__, name)
         if not hint:
             # This call raises the original error, also that of a property.
             return object.__getattribute__(self, name)
@@ -171,7 +173,9 @@ def raise_missing_attribute(module: str, name: str) -> NoReturn:
         The user wrote ``from module import name``, and `name` is a former name. Python
         would replace the message of an AttributeError by its own.
     """
-    hint = "" if name.startswith("__") else new_name_hint("module_names", module, name)
+    hint = ""
+    if not name.startswith("__"):
+        hint = new_name_hint("module_names", module, name)
     if hint and _is_import_statement():
         message = f"cannot import name {name!r} from {module!r}; {hint}"
         raise ImportError(message, name=module)

@@ -205,15 +205,16 @@ class Pipeline:
         if hint := new_name_hint("arguments", "Pipeline.having", name):
             return hint
         parameter = name.rpartition(".")[2]
-        hints = (parameter_hint(one.stage.function, parameter) for _, one in self.stages())
+        hints = (parameter_hint(step.stage.function, parameter) for _, step in self.stages())
         return next(filter(None, hints), "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pipeline, (self.steps, dict(self.auxiliary))
 
     def __repr__(self) -> str:
-        others = f", {dict(self.auxiliary)!r}" if self.auxiliary else ""
-        return f"Pipeline({' > '.join(map(repr, self.steps))}{others})"
+        steps = " > ".join(map(repr, self.steps))
+        auxiliary = f", {dict(self.auxiliary)!r}" if self.auxiliary else ""
+        return f"Pipeline({steps}{auxiliary})"
 
     def own_stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
         """(address, step) by slot, without those of the auxiliary methods."""

@@ -75,9 +75,11 @@ def _words(command_line: str) -> list[str]:
 
 def _files(command_line: str, shell: bool, files: list[str] | None) -> list[Path]:
     if not command_line.strip():
-        raise ParameterError(
-            "command.command_line: is missing: a program and its words, such as ./elas {left} {right} {output}"
+        message = (
+            "command.command_line: is missing: a program and its words, "
+            "such as ./elas {left} {right} {output}"
         )
+        raise ParameterError(message)
     words = _words(command_line)
     unknown = (
         []
@@ -85,9 +87,9 @@ def _files(command_line: str, shell: bool, files: list[str] | None) -> list[Path
         else [name for name in _PLACE.findall(command_line) if name not in _PLACEHOLDERS]
     )
     if unknown:
-        raise ParameterError(
-            f"command.command_line: no {{{unknown[0]}}} to put in; {nearest(unknown[0], _PLACEHOLDERS)}"
-        )
+        remedy = nearest(unknown[0], _PLACEHOLDERS)
+        message = f"command.command_line: no {{{unknown[0]}}} to put in; {remedy}"
+        raise ParameterError(message)
     if "{output}" not in command_line:
         raise ParameterError(
             "command.command_line: no {output}, the file that the program writes the map to"

@@ -263,7 +263,6 @@ def _map(
             f"{model}: its output {output!r} is {'x'.join(map(str, found.shape))}; expected the {size[0]}x{size[1]} rows and columns of its input"
         )
     if output_channel >= len(planes):
-        raise ParameterError(
-            f"onnx.output_channel: {output_channel}, but the output {output!r} of {model} has {len(planes)} channels, counted from 0"
-        )
+        channels = f"the output {output!r} of {model} has {len(planes)} channels, counted from 0"
+        raise ParameterError(f"onnx.output_channel: {output_channel}, but {channels}")
     return planes[output_channel]

@@ -54,7 +54,10 @@ def _module_file(function: str) -> Path:
     except (ImportError, ValueError, AttributeError):
         spec = None
     if spec is None or spec.origin is None:
-        message = f"python.function: no module {module!r} can be imported; allowed: PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION"
+        message = (
+            f"python.function: no module {module!r} can be imported; "
+            "allowed: PACKAGE.MODULE:FUNCTION or FILE.py:FUNCTION"
+        )
         raise ParameterError(message)
     return Path(spec.origin)
 

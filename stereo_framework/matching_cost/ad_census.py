@@ -163,9 +163,8 @@ def ad_census(
         )
     unit, most = 1 if quantization_steps is None else quantization_steps, ad_weight + census_weight
     if quantization_steps is not None and most * quantization_steps > _MOST:
-        raise ParameterError(
-            f"ad_census.quantization_steps: {quantization_steps} times the weights, {most:g}, is above {_MOST}"
-        )
+        product = f"{quantization_steps} times the weights, {most:g},"
+        raise ParameterError(f"ad_census.quantization_steps: {product} is above {_MOST}")
     rows, columns = reference.shape[:2]
     weights = np.empty((rows, columns, 2), np.float32)
     weights[:] = ad_weight, census_weight

@@ -238,7 +238,10 @@ def plane_costs(
     candidates: Values,
     costs: Values,
 ) -> None:
-    """What the candidates cost at their pixels: their disparity's cost between levels, and a soft check against the other view's map.
+    """Compute the costs of candidates at their pixels.
+
+    The cost of a candidate is the cost of its disparity, interpolated between levels,
+    and a soft check against the other view's map.
 
     Parameters
     ----------
@@ -247,7 +250,8 @@ def plane_costs(
     levels : (float, float)
         Disparity of the first level in pixels, and levels per pixel.
     limits : (outside_cost, closed)
-        From a level beyond the volume's ends on a cost is `outside_cost`; costs in it that are not less than `closed` are those of closed cells.
+        Cost beyond the first and the last level, and the cost from which on a cell of
+        the volume counts as excluded.
     other : ndarray, float32, (rows, columns)
         The other view's disparities. The check is left out where it has none.
     direction : float

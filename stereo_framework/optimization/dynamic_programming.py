@@ -84,11 +84,13 @@ def dynamic_programming(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 4.3: three states, after Bobick & Intille 1999. Where the disparity rises by k pixels, k pixels of
-    the reference are occluded; where it falls by k, k pixels of the other image are. Every such jump pays once, whatever its size, the
-    weight of the edge on which matching resumes. Of equal paths the one of lowest level in the row's last pixel wins; going back
-    from there, a match goes before an occlusion of the reference and this before one of the other image. Path costs are accumulated in
-    float32.
+    Scharstein & Szeliski 2002, section 4.3: three states, after Bobick & Intille 1999.
+    If the disparity rises by k pixels, k pixels of the reference image are occluded. If
+    it falls by k pixels, k pixels of the match image are occluded. Each jump costs
+    once, at any size, the weight of the edge on which matching resumes. Among paths of
+    equal cost, the path with the lowest level in the row's last pixel wins. On the way
+    back from there, a match is preferred to an occlusion of the reference image, and
+    this occlusion to one of the match image. Path costs are accumulated in float32.
 
     Steps other than one pixel and a match frame on the left are exact too (the original test bed has the geometry of the other case only).
     A rise occludes as many pixels of the reference as it is wide, rounded down, so that with fractional steps a rise by less than a pixel

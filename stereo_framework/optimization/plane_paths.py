@@ -128,9 +128,12 @@ def plane_paths(
     auxiliary : mapping of str to View, optional
         For `initial`: the initial map is one of them, and one of `other`'s is its map.
     initial : str, optional
-        Name of the auxiliary method whose maps are the start; what they do not know is filled. null: a start of its own.
+        Name of the auxiliary method whose maps are the start. Pixels without an
+        estimate are filled. With null, the stage computes its start.
     p1, p2 : float
-        Penalties of `semi_global`, with eight paths and those by edges: its map over whole levels, with a parabola, is the start. In units of the matching cost.
+        Penalties of `semi_global`, in units of the matching cost. If there is no
+        `initial`, the start is its map over whole levels, with eight paths, with
+        penalties that depend on edges, and refined by a parabola.
     iterations : int
         How often candidates are made and chosen from. All but the last go along rows and columns alone.
     weight : float
@@ -151,7 +154,8 @@ def plane_paths(
     Raises
     ------
     ParameterError
-        A parameter out of its range, `p2` below `p1`, or no auxiliary method of the name.
+        A parameter is out of its range, `p2` is below `p1`, or `initial` is not the name
+        of an auxiliary method.
 
     Notes
     -----

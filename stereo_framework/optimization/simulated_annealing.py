@@ -65,7 +65,8 @@ def simulated_annealing(
         metropolis takes the new level if it is not worse, and else with the probability
         exp(-difference / temperature).
     start_temperature, end_temperature : float
-        Temperature of the first and of the last sweep, in units of the cost; a single sweep uses the first.
+        Temperature of the first and of the last sweep, in units of the cost. A single
+        sweep uses the first.
     schedule : {"linear", "logarithmic"}
         How the temperature goes from one to the other: linear in the sweep k = 1, 2, ...; or start / (1 + c ln k), c such that
         the last sweep has `end_temperature`.

@@ -119,7 +119,7 @@ class Comparison:
 
     @property
     def judged(self) -> bool:
-        """Whether there is a published number, ours and a tolerance."""
+        """Return whether there are a published number, our number and a tolerance."""
         return self.difference is not None and not (self.below is None and self.above is None)
 
     @property
@@ -129,7 +129,10 @@ class Comparison:
 
     @property
     def near(self) -> bool:
-        """Whether ours lies as near as the tolerance reaches, on whichever side; stricter than `is_outside_tolerance` where one side is open."""
+        """Return whether the difference is at most the larger of both sides' tolerances.
+
+        If one side has no limit, this is stricter than `is_outside_tolerance`.
+        """
         widest = max(self.below or 0, self.above or 0)
         return self.difference is not None and abs(self.difference) <= widest + 1e-9
 

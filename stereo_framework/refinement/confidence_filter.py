@@ -41,8 +41,8 @@ def confidence_filter(
     measure : str, optional
         The measure that decides; null: the last one that was computed.
     min_confidence : float, optional
-        Confidence below which an estimate is removed, in the unit of the measure. With null,
-        `fraction` decides.
+        Confidence below which an estimate is removed, in the unit of the measure. If it
+        is null, `fraction` decides.
     fraction : float
         Largest fraction of the map's estimates that is removed if `min_confidence` is null.
         Estimates of the same confidence are removed or kept together.

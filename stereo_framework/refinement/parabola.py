@@ -27,7 +27,8 @@ def parabola(
     volume : CostVolume
         Costs that the disparities were chosen from, float32, uint8 or uint16.
     mask : SearchMask, optional
-        Where it closes one of the three cells, whose cost then means nothing, the disparity is left as it is.
+        If it excludes one of the three cells, the disparity does not change, because an
+        excluded cell has no meaningful cost.
     max_offset : float
         Largest accepted distance of the vertex from the middle one of the three levels, in
         levels. The paper gives half a step (0.5); the original program accepts one (1.0). If
@@ -40,8 +41,9 @@ def parabola(
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 4.4. At the ends of the search range the three levels are moved inward by one; the offset and
-    `max_offset` are then relative to the moved centre. Nothing is done with fewer than three levels.
+    Scharstein & Szeliski 2002, section 4.4. At the ends of the search range, the three
+    levels are moved inward by one level. The offset and `max_offset` are then relative
+    to the moved centre. With fewer than three levels, no disparity changes.
 
     Examples
     --------

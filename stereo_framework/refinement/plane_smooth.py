@@ -56,9 +56,12 @@ def plane_smooth(
 
     Notes
     -----
-    Ours, unpublished: moving least squares with weights ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, where e is the distance from the plane of the step
-    before. Steps of a map that are higher than the gate stay sharp. It removes the ripples that sub-pixel fits leave, at the expense of
-    surfaces that curve with a radius of only a few pixels. Slopes are limited to 1 along rows and 1.5 along columns.
+    Ours, unpublished: moving least squares with the weights
+    ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, where e is the distance from
+    the plane of the previous step. Steps of a map that are higher than the gate stay
+    sharp. The stage removes the ripples that sub-pixel fits leave, but it flattens
+    surfaces that curve with a radius of only a few pixels. Slopes are limited to 1
+    along rows and to 1.5 along columns.
 
     Examples
     --------

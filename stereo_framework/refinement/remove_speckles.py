@@ -49,9 +49,10 @@ def remove_speckles(
 
     Notes
     -----
-    Hirschmueller 2008, section 2.5.1, where this removes peaks, since real surfaces are unlikely to be that small. As in OpenCV's filterSpeckles,
-    which gives the same result on whole numbers, the
-    largest surface removed has `max_speckle_size` pixels; the paper's threshold is one more.
+    Hirschmueller 2008, section 2.5.1, removes peaks in this way, because real surfaces
+    are unlikely to be that small. The largest surface that is removed has
+    `max_speckle_size` pixels, as in OpenCV's filterSpeckles, which has the same result
+    on whole numbers. The paper's threshold is one pixel more.
 
     Examples
     --------

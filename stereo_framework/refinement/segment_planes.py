@@ -89,12 +89,14 @@ def segment_planes(
 
     Notes
     -----
-    Klaus, Sormann & Karner 2006 (ICPR) describe segments by planes that they fit robustly; here planes serve only for filling. A plane is rated by
-    the sum of 1 - (e / plane_tolerance)^2 over the estimates that are off by
-    e < plane_tolerance. The first plane tried is level, at the lower median of the estimates; others
-    are drawn as in RANSAC (Fischler & Bolles 1981). Planes whose disparity changes by a pixel or more from one column to the next are left out, since both
-    views cannot see such a surface.
-    The best one is then fitted twice by least squares to the estimates that lie on it.
+    Klaus, Sormann & Karner 2006 (ICPR) describe segments by planes that they fit
+    robustly. Here planes only fill pixels. The score of a plane is the sum of
+    1 - (e / plane_tolerance)^2 over the estimates whose distance e from the plane is
+    less than `plane_tolerance`. The first candidate is level, at the lower median of the
+    estimates. The other candidates are drawn as in RANSAC (Fischler & Bolles 1981). A
+    plane whose disparity changes by a pixel or more from one column to the next is left
+    out, because both views cannot see such a surface. The best plane is then fitted
+    twice by least squares to the estimates that lie on it.
 
     Examples
     --------

@@ -65,7 +65,8 @@ def weighted_median(
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Pixels. Pixels without an estimate stay without one and are left out as neighbours, as are places beyond the image.
+        Pixels. A pixel without an estimate gets none and does not count as a neighbour
+        of other pixels. Windows end at the border of the image.
 
     Raises
     ------

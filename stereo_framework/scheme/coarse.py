@@ -37,17 +37,20 @@ def coarse(
     pair : Pair
         Its mask, if it has one, is made smaller with it.
     reduction : int
-        Number by which the rows and columns of the pair are divided. With 1, the pair keeps
-        its size.
+        Number by which the rows and columns of the pair are divided. With 1, the pair
+        is matched at its full size.
     step : float, optional
-        Distance of the levels of the smaller pair in its pixels, N or 1/N; null: as those of the pair in its own.
+        Distance of the smaller pair's levels in pixels of the smaller pair, N or 1/N.
+        With null, it is the same number as the pair's own step.
 
     Returns
     -------
     Estimate
-        Each pixel has `reduction` times the disparity of its block, and its status and confidence; there are no levels. Where that disparity lies more than
-        half a step outside the range (`SearchRange.beyond`), or the block is invalid, there is no estimate, and the pixel is mismatched. A pixel without an open
-        cell is invalid, whatever its block is.
+        Each pixel has `reduction` times the disparity of its block, and the status and
+        the confidence of its block. There are no levels. If the disparity lies more
+        than half a step outside the range (`SearchRange.beyond`), or if the block is
+        invalid, the pixel has no estimate and is mismatched. A pixel whose cells are
+        all excluded is invalid in any case.
 
     Raises
     ------

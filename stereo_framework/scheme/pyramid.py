@@ -45,9 +45,11 @@ def pyramid(
         Number of sizes at which the pair is matched, each half of the next one. With one
         octave, the pair is matched only at full size.
     margin : float
-        How far beyond the disparities found at half the size a pixel is searched, in pixels of the larger image.
+        Distance by which a pixel's search range extends beyond the disparities that
+        were estimated at half the size, in pixels of the larger image.
     size : int
-        Width and height, in pixels of the smaller image, of the window whose smallest and largest disparity limit the search.
+        Width and height of the window whose smallest and largest disparity limit the
+        search, in pixels of the smaller image.
 
     Returns
     -------

@@ -37,7 +37,9 @@ ABOUT_RUNS = ("energy", "gap", "lower_bound", "seconds")
 
 
 def key_fault(name: str) -> str | None:
-    """What is wrong with the name of something that was set: a scene, method, slot, parameter, search range or seed.
+    """Return the message about an unknown key of a setting, or None.
+
+    Keys name the scene, the method, a slot, a parameter, the search range or the seed.
 
     Examples
     --------
@@ -47,9 +49,11 @@ def key_fault(name: str) -> str | None:
     "no such key 'search.stop'; allowed keys: search.maximum, search.minimum, search.step, search.truth_margin; did you mean 'search.step'?"
     """
     home, head, _ = split(name)
-    heads = _OF_METHODS if home else _HEADS
+    if home:
+        heads, kind = _OF_METHODS, f"words after {home}"
+    else:
+        heads, kind = _HEADS, "first words"
     if head not in heads:
-        kind = f"words after {home}" if home else "first words"
         remedy = new_or_nearest("script_keys", "script", head, heads, kind=kind)
         return f"no such key {name!r}; {remedy}"
     allowed = {home + key for key in _keys_under(head)}

@@ -211,11 +211,8 @@ def measure_map(
         zero_is_known=chosen.missing == "bad",
     )
     remedies = replace(remedies or COMMAND_LINE, map_scale=encoding)
-    reading = {
-        key: value
-        for key, value in (("disparity_scale", disparity_scale), ("unknown", unknown))
-        if value is not None
-    }
+    options = {"disparity_scale": disparity_scale, "unknown": unknown}
+    reading = {name: value for name, value in options.items() if value is not None}
     name = method or Path(path).stem
     if fault := encoding_fault(name):
         message = f"{fault}; set PYTHONUTF8=1 in the environment, or name the method (--name)"

@@ -69,7 +69,8 @@ def match(
         Default: the bounds in the calibration file, or in a calib.txt beside the left image,
         or an estimate if there are none.
     method : str, path-like, mapping or Setting
-        The name of a built-in script, the file of a script, or a script itself. It must have exactly one setting. Or that, of a script that was loaded.
+        Name of a built-in script, file of a script, or script as a mapping, each with
+        exactly one setting. A setting of a loaded script is also allowed.
     calibration : path-like, Calibration or (float, float), optional
         The file of a calibration: Middlebury's ``calib.txt``, KITTI's, or OpenCV's YAML or JSON with ``Q`` or ``P1`` and ``P2``. Or the focal length in
         pixels and the distance of the cameras, in the unit that depths should have.

@@ -84,9 +84,14 @@ def compare_without_ground_truth(
 
     Notes
     -----
-    Of the pixels that the pseudo ground truth knows, in percent, x more are off it by more than a pixel in a map than in the first one, and S is how many of
-    them are further than a pixel apart. The difference of the errors is estimated as k x + c r S, its interval is q S^p to either side; r is
-    the share known before. The numbers in ``method_choice.yaml`` were found on scenes with truth by ``scripts/method_choice_study.py``.
+    The pixels in which the pseudo ground truth has an estimate are compared. A pixel of
+    a map is wrong if it differs from the pseudo ground truth by more than one pixel. Let
+    x be the percentage of wrong pixels of a map minus that of the first map, and S the
+    percentage of pixels in which the two maps differ by more than one pixel. The
+    difference of their errors is estimated as k x + c r S, with an interval of q S^p to
+    either side, where r is the map's share in `before`. The numbers in
+    ``method_choice.yaml`` were fitted to scenes with truth by
+    ``scripts/method_choice_study.py``.
 
     Examples
     --------
@@ -184,7 +189,8 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
     scene : Scene
         If it has no search range, one is estimated.
     methods : sequence of str
-        Names of built-in scripts, or files, that are compared with the default method. Default: the built-in ones, in the order of ``truth_free/candidates``.
+        Names of built-in scripts, or files, that are compared with the default method.
+        Default: the built-in scripts in the order of ``truth_free/candidates``.
     seconds : float
         After this time no further method is started, but the default and one more are always tried.
 

@@ -1,4 +1,4 @@
-"""Maps of others beside our own results, on the command line: evaluate --out, and every command that looks at the mixture."""
+"""Results of external maps next to our results, on the command line."""
 
 import json
 import re

@@ -118,9 +118,9 @@ def test_addresses_and_words():
         "optimization",
     ]
     assert dict(method.stages())["matching_cost.squared_difference"].parameters["weight"] == 0.5
-    assert (
-        repr(method)
-        == "Pipeline(absolute_difference > squared_difference(weight=0.5, saturation=100) > winner_take_all)"
+    assert repr(method) == (
+        "Pipeline(absolute_difference > squared_difference(weight=0.5, saturation=100) "
+        "> winner_take_all)"
     )
 
 

@@ -261,7 +261,8 @@ def test_a_refusal_names_both_amounts_and_the_tiles_that_fit(need, allowed, need
     small = (90, 120)
     message = (
         f"{CUT.name} needs about {needed} for 120x90 pixels and 8 levels; {limit} are {{}}; "
-        "use fewer levels or smaller images, or tiles: --set 'scheme=[{{use: tiles, tile_size: 1024}}]'"
+        "use fewer levels or smaller images, or tiles: "
+        "--set 'scheme=[{{use: tiles, tile_size: 1024}}]'"
     )
     search = SearchRange(0, 7)
     assert refusal(CUT, small, search, need, allowed) == message.format("allowed (--memory)")

@@ -71,7 +71,8 @@ def test_the_offset_is_added_with_and_without_a_scale(tmp_path, dtype, sample, o
 def test_eight_bits_without_scale(tmp_path):
     with pytest.raises(
         DataError,
-        match=r"a\.pgm: an 8-bit disparity map needs its disparity scale, the grey levels per pixel \(Tsukuba: 16",
+        match=r"a\.pgm: an 8-bit disparity map needs its disparity scale, "
+        r"the grey levels per pixel \(Tsukuba: 16",
     ):
         read_disparity(grey(tmp_path / "a.pgm", [[1]]))
 
@@ -186,7 +187,8 @@ def test_integers_of_opencv_in_arrays_and_tiff_files(tmp_path, dtype):
     check(read_disparity(tmp_path / "cv.npy"), values)  # whole pixels
     with pytest.raises(
         DataError,
-        match=r"cv\.tif: holds u?int(16|32) samples, and no disparity scale is given; .*OpenCV's StereoSGBM and StereoBM: 16",
+        match=r"cv\.tif: holds u?int(16|32) samples, and no disparity scale is given; "
+        r".*OpenCV's StereoSGBM and StereoBM: 16",
     ):
         read_disparity(tmp_path / "cv.tif")
 

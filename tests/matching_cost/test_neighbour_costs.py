@@ -251,7 +251,8 @@ def test_differences_count_in_full_where_nothing_is_known():
     )
     with pytest.raises(
         ParameterError,
-        match=r"^ad_census.residual: needs an initial map, and the method names no auxiliary methods$",
+        match=r"^ad_census.residual: needs an initial map, "
+        r"and the method names no auxiliary methods$",
     ):
         ad_census(image, other, search, residual=2.0)
 

@@ -57,10 +57,9 @@ def naive(
         ]
         triples = []
         if points:
-            draws = [
-                random_number(3 * segment * plane_iterations + i, *keys) % len(points)
-                for i in range(3 * plane_iterations)
-            ]
+            first = 3 * segment * plane_iterations
+            numbers = range(first, first + 3 * plane_iterations)
+            draws = [random_number(number, *keys) % len(points) for number in numbers]
             triples = [draws[i : i + 3] for i in range(0, len(draws), 3)]
         plane = naive_refinement.segment_plane(
             points, triples, plane_tolerance, min_count, min_share

@@ -65,13 +65,16 @@ def measured(found: Sequence[Result], scene: str = "") -> DataFrame:
 
 
 def fits(found: Sequence[Result], scene: str = "") -> DataFrame | None:
-    """r² of the linear fit of every metric to every other, over the maps where both are measured; None without enough of them."""
+    """Return r² of the linear fit of each metric to each other metric.
+
+    A fit uses the maps that have both metrics. With fewer than three maps, return None.
+    """
     scores = measured(found, scene)
     return scores.corr() ** 2 if len(scores) >= 3 else None
 
 
 def mean_scores(found: Sequence[Result]) -> DataFrame:
-    """Means over the images by method and metric."""
+    """Return the means over the images by method and metric."""
     of = score_table(found, list(COLUMNS.values()))
     return DataFrame({column: of.of(name).means for column, name in COLUMNS.items()}, of.methods)
 
