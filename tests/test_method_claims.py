@@ -813,5 +813,5 @@ def test_values_that_the_pages_print_are_those_of_the_scripts():
         "`gradient_difference` truncates colours at N and gradients at N grey levels and gives the latter a share of N.",
         gradient["truncation"],
         gradient["gradient_truncation"],
-        gradient["share"],
+        gradient["alpha"],
     )
