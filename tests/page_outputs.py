@@ -227,7 +227,7 @@ def _hidden_commands(output):
 def split_commands(text: str) -> list[list[str]]:
     """Return the words of each command, divided at line ends and at ``&&``."""
     commands: list[list[str]] = []
-    for line in text.splitlines():
+    for line in text.replace("\\\n", " ").splitlines():
         commands.append([])
         for word in shlex.split(line, comments=True):
             if word == "&&":

@@ -218,6 +218,7 @@ def test_a_heading_inside_a_block_does_not_end_the_section():
 def test_commands_are_divided_at_line_ends_and_ampersands():
     commands = split_commands("a b && c 'd && e'  # words\n\nf\n")
     assert commands == [["a", "b"], ["c", "d && e"], ["f"]]
+    assert split_commands("a \\\n  b\nc\n") == [["a", "b"], ["c"]]
 
 
 @pytest.mark.parametrize(
