@@ -61,7 +61,7 @@ NOT_HERE = {
     r"--executor process": "test_executors.py does; the small scenes of this file are not seen there",
 }
 """Commands that are parsed and not run, with the reason."""
-REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|^reproduce ")
+REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|(?:^|framework )reproduce ")
 """Commands on real scenes."""
 
 
@@ -134,7 +134,7 @@ def _prepare(page, monkeypatch):
 
 
 def _follow(page, real):
-    """Follow a page from top to bottom: write its scripts, run its commands and Python.
+    """Follow a page from top to bottom: write its scripts, run its commands.
 
     Parameters
     ----------
@@ -147,10 +147,8 @@ def _follow(page, real):
     for block in read_blocks(_name(page), page.read_text()):
         if block.language == "yaml":
             _use_script(block.text)
-        elif block.language == "python" and not real:
-            # Another test runs the stage that CONTRIBUTING shows.
-            if page.name != "CONTRIBUTING.md" or block.compared:
-                _run_python(_name(page), block, names)
+        elif block.language == "python" and page.name != "CONTRIBUTING.md":
+            _run_python(_name(page), block, names)
         elif block.language in COMMANDS:
             _run_commands(_name(page), block, real)
 
@@ -170,7 +168,7 @@ def _use_script(text):
 
 
 def _run_python(page, block, names):
-    """Run Python statements of a page, and compare their output if the page shows it."""
+    """Run Python of a page, and compare its output if the page shows the output."""
     if block.has_marker(NOT_RUN):
         compile(block.text, page, "exec")
         return
@@ -286,7 +284,7 @@ def _check_other_program(words):
 
 
 def _supply(arguments):
-    """Write the disparity maps that a command evaluates: the ground truth of its scenes."""
+    """Write the ground truth of its scenes into the maps that a command evaluates."""
     if arguments[0] not in {"evaluate", "compare"}:
         return
     if "--truth" in arguments:
@@ -310,7 +308,7 @@ def _supply(arguments):
 
 
 def _supply_encodings():
-    """Write the disparity maps and truths of the page about evaluation in its encodings."""
+    """Write the files of the page about evaluation in their encodings."""
     truth = load_scene("synthetic/planes").truth
     np.save("sgbm.npy", np.rint(16 * np.nan_to_num(truth, nan=-1)).astype(np.int16))
     write_disparity("pandora.tif", -np.nan_to_num(truth, nan=9999))
@@ -410,14 +408,8 @@ def test_outputs_on_real_scenes_are_compared_by_the_slow_test(desk):
 
 def _uses_real_scenes(page):
     """Return whether the slow test runs the commands of a page."""
-    for block in read_blocks(_name(page), page.read_text("utf-8")):
-        if block.language not in COMMANDS:
-            continue
-        commands = split_commands(block.text)
-        shows_real_output = block.compared and not all(map(_needs_no_data, commands))
-        if REAL.search(block.text) or shows_real_output:
-            return True
-    return False
+    blocks = read_blocks(_name(page), page.read_text("utf-8"))
+    return any(REAL.search(block.text) for block in blocks if block.language in COMMANDS)
 
 
 @pytest.mark.slow
@@ -435,19 +427,25 @@ def test_a_page_whose_commands_another_test_runs_shows_no_output(page):
     assert [f"{_name(page)}:{block.line}" for block in blocks if block.compared] == []
 
 
-MARKED = [
-    (_name(page), block)
-    for page in PAGES
-    for block in marked_blocks(_name(page), page.read_text("utf-8"))
-]
-"""Blocks that the tests of pages do not run or do not compare, each with its page."""
+def test_contributing_shows_no_output_of_its_stage():
+    """Another test runs the stage, which reads no data on the page."""
+    blocks = read_blocks("CONTRIBUTING.md", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert not any(block.compared for block in blocks if block.language == "python")
 
 
-@pytest.mark.parametrize(
-    ("page", "block"), [pytest.param(*pair, id=f"{pair[0]}:{pair[1].line}") for pair in MARKED]
-)
-def test_every_block_with_a_marker_is_listed(page, block):
-    pytest.skip(f"{page}:{block.line}: {block.marker.kind}: {block.marker.text}")
+def _exclusions():
+    """Return the place and the reason of each block that is not run or not compared."""
+    exclusions = {}
+    for page in PAGES:
+        for block in marked_blocks(_name(page), page.read_text("utf-8")):
+            place = f"{_name(page)}:{block.line}"
+            exclusions[place] = f"{block.marker.kind}: {block.marker.text}"
+    return exclusions
+
+
+@pytest.mark.parametrize(("place", "reason"), _exclusions().items())
+def test_every_block_with_a_marker_is_listed(place, reason):
+    pytest.skip(f"{place}: {reason}")
 
 
 @pytest.mark.parametrize("folder", ["configs", "docs/methods"])

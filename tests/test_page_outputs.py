@@ -200,8 +200,8 @@ def test_a_marker_names_a_command_that_the_page_does_not_show():
         ("- item\n\n  ```sh\n  a\n  ```\n", r"page\.md:3: .* does not begin a block"),
         ("~~~text\na\n~~~\n", "has no end|does not begin a block"),
         ("```sh\na\n", r"page\.md:1: the block has no end"),
-        ("```text\na\n```\n", "no commands and no Python stand above"),
-        ("```sh\na\n```\n\n## Next\n\n```text\na\n```\n", r"page\.md:7: no commands"),
+        ("```text\na\n```\n", "has no block of commands or Python above it"),
+        ("```sh\na\n```\n\n## Next\n\n```text\na\n```\n", r"page\.md:7: this text block has no"),
     ],
 )
 def test_a_page_with_a_wrong_block_or_marker_is_refused(page, problem):
