@@ -217,14 +217,14 @@ def protocol_line(text: str, width: int, how: str) -> str:
     width : int
         Characters in the line. The first choice is always included.
     how : str
-        How the user gets all choices.
+        Command or document that shows all choices.
     """
     name, _, choices = text.partition(": ")
     kept = [choice for choice in choices.split("; ") if not choice.startswith("metrics ")]
-    end = f" (all choices: {how})"
+    end = f" ({how} shows all choices)"
     # A stored protocol may hold its metrics alone, or a name and choices of any length.
     first, *further = kept or [""]
-    line = f"{short(name, 80)}: {short(first, 300)}"
+    line = f"protocol {short(name, 80)}: {short(first, 300)}"
     for choice in further:
         if len(f"{line}; {choice}{end}") > width:
             break

@@ -138,12 +138,12 @@ def test_pipes_get_every_cell_and_no_padding():
     assert tabbed(["scene", "a\nb"], [["x/y", "5.26  1"]]) == ["scene\ta b", "x/y\t5.26 1"]
 
 
-@pytest.mark.parametrize(("width", "choices"), [(60, 1), (130, 2)])
+@pytest.mark.parametrize(("width", "choices"), [(60, 1), (140, 2)])
 def test_a_protocol_in_one_line(width, choices):
     text = str(resolve("taxonomy2002"))
     line = protocol_line(text, width, "--protocol")
-    assert line.startswith("taxonomy2002: bad (percent) = error > 1 px")
-    assert line.endswith(" (all choices: --protocol)")
+    assert line.startswith("protocol taxonomy2002: bad (percent) = error > 1 px")
+    assert line.endswith(" (--protocol shows all choices)")
     # What is measured, the columns say.
     assert line.count(";") == choices - 1
     assert "metrics" not in line
