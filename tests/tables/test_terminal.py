@@ -147,3 +147,15 @@ def test_a_protocol_in_one_line(width, choices):
     # What is measured, the columns say.
     assert line.count(";") == choices - 1
     assert "metrics" not in line
+
+
+@pytest.mark.parametrize(("terminal", "is_bold"), [("xterm", True), ("dumb", False)])
+def test_a_table_has_its_width_and_no_escape_sequences_on_a_dumb_terminal(
+    monkeypatch, terminal, is_bold
+):
+    monkeypatch.setenv("TERM", terminal)
+    header = ["a_long_name_of_a_column" * 2, "b_long_name_of_a_column" * 2]
+    text = laid_out(header, [["1", "2"], ["3", "4"], ["5", "6"], ["7", "8"]], 100, best={(0, 0)})
+    assert header[0] in text
+    assert header[1] in text
+    assert ("\x1b" in text) == is_bold
