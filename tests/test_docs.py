@@ -4,7 +4,6 @@ import importlib.metadata
 import itertools
 import json
 import re
-import shlex
 import shutil
 import tomllib
 from pathlib import Path
@@ -16,6 +15,19 @@ import typer
 import yaml
 from cli_parts import invoke
 from method_choice_study import DEFAULTS
+from page_outputs import (
+    COMMANDS,
+    NOT_RUN,
+    PageError,
+    check_outputs,
+    expects_error,
+    marked_blocks,
+    python_output,
+    read_blocks,
+    split_commands,
+    terminal_output,
+)
+from small_scenes import cut_scenes
 
 import stereo_framework
 from stereo_framework import load_scene
@@ -40,14 +52,12 @@ FOLLOWED = [
 ]
 
 NOT_HERE = {
-    r"^match --example": "README's first command, which .ci/run runs",
     r"^scenes --fetch \w": "downloads",
     r"^reproduce \w+( --quick| --plugin benchmarks/photographs.py)?$": "takes minutes to an hour",
     r"--dask": "needs a cluster",
     r"--time \d": "takes as long as it says",
     r"--rectify auto": "there are no points in 96x48 pixels; test_rectify_by_points.py has photographs",
     r"--scene mine": "a scene of the reader's own",
-    r"^results results/first": "reads what README's second command writes, which .ci/run runs",
     r"--executor process": "test_executors.py does; the small scenes of this file are not seen there",
 }
 """Commands that are parsed and not run, with the reason."""
@@ -61,88 +71,194 @@ def _blocks(file, language=r"\w*"):
     )
 
 
+def _name(page):
+    """Return the path of a page in the repository."""
+    return str(page.relative_to(ROOT))
+
+
 @pytest.fixture
-def desk(small_scenes, tmp_path, monkeypatch):
-    """A folder with the files that readers are told to have."""
+def desk(tmp_path, monkeypatch):
+    """Change to an empty folder, in which the commands of a page run."""
     folder = tmp_path / "desk"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    scene = load_scene("synthetic/planes")
-    for place in (".", "left", "right"):
-        Path(place).mkdir(exist_ok=True)
-    for side, image in (("left", scene.reference), ("right", scene.match)):
-        write_image(f"{side}.png", image)
-        write_image(f"{side}/a.png", image)
-    write_image("truth.png", np.clip(scene.truth * 4, 0, 255).round().astype(np.uint8))
-    write_image("mask.png", np.full((48, 96), 255, np.uint8))
-    write_disparity("mine.pfm", scene.truth)
-    Path("calib.txt").write_text(
-        "cam0=[100 0 48; 0 100 24; 0 0 1]\ncam1=[100 0 48; 0 100 24; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=96\nheight=48\nndisp=32\n"
-    )
-    camera, straight = [100, 0, 48, 0, 100, 24, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]
-    for file, matrices in (
-        (
-            "intrinsics.yml",
-            {
-                "M1": (3, 3, camera),
-                "D1": (1, 5, [0] * 5),
-                "M2": (3, 3, camera),
-                "D2": (1, 5, [0] * 5),
-            },
-        ),
-        ("extrinsics.yml", {"R": (3, 3, straight), "T": (3, 1, [-10, 0, 0])}),
-    ):
-        stored = {
-            name: {"rows": rows, "cols": columns, "data": data}
-            for name, (rows, columns, data) in matrices.items()
-        }
-        Path(file).write_text(json.dumps(stored))
-    for side in ("left", "right"):
-        write_image(f"{side}.tif", read_image(f"{side}.png"))
+
+
+def _write_inputs():
+    """Write the files that the commands of the pages read."""
+    _write_images()
+    _write_calibrations()
     Path("theirs.yaml").write_text("{include: window, scenes: [synthetic/planes]}")
     shutil.copy(ROOT / "examples/stages/matching_cost.py", "../other.py")
 
 
-def _follow(told, real):
-    """Do what a page says from top to bottom: write its scripts, run its commands and its Python."""
+def _write_images():
+    """Write the images, the mask and the ground truth of a built-in scene."""
+    scene = load_scene("synthetic/planes")
+    for side, image in (("left", scene.reference), ("right", scene.match)):
+        Path(side).mkdir()
+        write_image(f"{side}.png", image)
+        write_image(f"{side}/a.png", image)
+        write_image(f"{side}.tif", read_image(f"{side}.png"))
+
+    grey_levels = np.clip(scene.truth * 4, 0, 255).round()
+    write_image("truth.png", grey_levels.astype(np.uint8))
+    write_image("mask.png", np.full(scene.truth.shape, 255, np.uint8))
+    write_disparity("mine.pfm", scene.truth)
+
+
+def _write_calibrations():
+    """Write calibration files of Middlebury and OpenCV that fit the images."""
+    rows, columns = load_scene("synthetic/planes").truth.shape
+    camera = [100, 0, columns // 2, 0, 100, rows // 2, 0, 0, 1]
+    text = f"[100 0 {columns // 2}; 0 100 {rows // 2}; 0 0 1]"
+    lines = [f"cam0={text}", f"cam1={text}"]
+    lines += ["doffs=0", "baseline=10", f"width={columns}", f"height={rows}", "ndisp=32"]
+    Path("calib.txt").write_text("".join(f"{line}\n" for line in lines))
+
+    distortion = (1, 5, [0] * 5)
+    intrinsics = {"M1": (3, 3, camera), "D1": distortion, "M2": (3, 3, camera), "D2": distortion}
+    extrinsics = {"R": (3, 3, [1, 0, 0, 0, 1, 0, 0, 0, 1]), "T": (3, 1, [-10, 0, 0])}
+    for file, matrices in (("intrinsics.yml", intrinsics), ("extrinsics.yml", extrinsics)):
+        stored = {}
+        for name, (matrix_rows, matrix_columns, data) in matrices.items():
+            stored[name] = {"rows": matrix_rows, "cols": matrix_columns, "data": data}
+        Path(file).write_text(json.dumps(stored))
+
+
+def _prepare(page, monkeypatch):
+    """Write the inputs of a page's commands; cut the scenes if no output is compared."""
+    if not any(block.compared for block in read_blocks(_name(page), page.read_text())):
+        cut_scenes(monkeypatch)
+    _write_inputs()
+
+
+def _follow(page, real):
+    """Follow a page from top to bottom: write its scripts, run its commands and Python.
+
+    Parameters
+    ----------
+    page : Path
+        Page, whose shown outputs are compared with the printed outputs.
+    real : bool
+        Whether commands on real scenes run.
+    """
     names = {}
-    for language, block in re.findall(
-        r"^```(\w+)\n(.*?)^```", told.read_text(), re.MULTILINE | re.DOTALL
-    ):
-        if language == "yaml" and not (named := re.match(r"# (\w+\.yaml)\n", block)):
-            jsonschema.validate(yaml.safe_load(block), schema())
-        elif language == "yaml":
-            name = named[1]
-            Path(name).write_text(block)
-            # A scene is no script, and a continuous axis is for `tune` alone, which the page runs.
-            assert name == "scene.yaml" or "between:" in block or load(name).settings
-        elif language == "python" and told.name != "CONTRIBUTING.md" and not real:
-            exec(block, names)
-        elif language in {"sh", "bash"}:
-            commands = [shlex.split(line, comments=True) for line in block.splitlines()]
-            # What follows a command on real scenes may need its results.
-            real_from = next(
-                (i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))),
-                len(commands),
-            )
-            for i, words in enumerate(commands):
-                if words[:1] == ["stereo-framework"]:
-                    ours = itertools.takewhile(lambda word: word not in ("|", ">"), words[1:])
-                    _command(list(ours), run_it=real or i < real_from)
-                elif words:
-                    _other(words)
+    for block in read_blocks(_name(page), page.read_text()):
+        if block.language == "yaml":
+            _use_script(block.text)
+        elif block.language == "python" and page.name != "CONTRIBUTING.md" and not real:
+            _run_python(_name(page), block, names)
+        elif block.language in COMMANDS:
+            _run_commands(_name(page), block, real)
 
 
-def _command(arguments, run_it):
-    """Parse a command of our program, and run it if it can be run here."""
-    text = " ".join(arguments)
-    if arguments[0] in (commands := typer.main.get_command(main.app).commands):
-        commands[arguments[0]].make_context(arguments[0], arguments[1:])
-    if not run_it or any(re.search(pattern, text) for pattern in NOT_HERE):
+def _use_script(text):
+    """Write a script into the file that its first line names, and check the script."""
+    heading = re.match(r"# (\w+\.yaml)\n", text)
+    if heading is None:
+        jsonschema.validate(yaml.safe_load(text), schema())
         return
+
+    name = heading[1]
+    Path(name).write_text(text)
+    # A scene is no script, and `load` refuses a continuous axis, which only `tune` reads.
+    if name != "scene.yaml" and "between:" not in text:
+        assert load(name).settings
+
+
+def _run_python(page, block, names):
+    """Run Python statements of a page, and compare their output if the page shows it."""
+    if block.has_marker(NOT_RUN):
+        compile(block.text, page, "exec")
+        return
+    if not block.compared:
+        exec(block.text, names)
+        return
+    check_outputs(page, block, python_output(block, names))
+
+
+def _run_commands(page, block, real):
+    """Run the commands of a block, and compare their output if the page shows it.
+
+    Commands that follow a command on real scenes may need its results. Without `real`,
+    these commands are only parsed, and the output of the block is not compared.
+    """
+    commands = split_commands(block.text)
+    package_commands = [words for words in commands if _is_package_command(words)]
+    for words in commands:
+        if words not in package_commands:
+            _other(words)
+        elif not expects_error(block):
+            _parse_command(_arguments(words))
+    if block.has_marker(NOT_RUN):
+        return
+
+    runnable = package_commands
+    if not real:
+        runnable = list(itertools.takewhile(_needs_no_data, package_commands))
+    compares = block.compared and runnable == package_commands
+    printed = ""
+    for words in runnable:
+        reason = _reason_against_running(words)
+        if compares and reason:
+            _refuse_shown_output(page, block, words, reason)
+        if not reason:
+            fails = words is package_commands[-1] and expects_error(block)
+            output = _run_command(_arguments(words), fails=fails, terminal=compares)
+            printed += "" if ">" in words else output
+    if compares:
+        check_outputs(page, block, printed)
+
+
+def _is_package_command(words):
+    """Return whether a command starts the command line of the package."""
+    return Path(words[0]).name == "stereo-framework"
+
+
+def _needs_no_data(words):
+    """Return whether a command reads no real scene."""
+    return not REAL.search(" ".join(words[1:]))
+
+
+def _arguments(words):
+    """Return the arguments of a command, without a pipe and without a redirection."""
+    return list(itertools.takewhile(lambda word: word not in ("|", ">"), words[1:]))
+
+
+def _refuse_shown_output(page, block, words, reason):
+    """Refuse the shown output of a command that the tests do not run."""
+    message = (
+        f"{page}:{block.line}: the page shows the output of '{' '.join(words)}', but the tests "
+        f"do not run this command: {reason}; write the marker '<!-- {NOT_RUN}: REASON -->' "
+        "above its block"
+    )
+    raise PageError(message)
+
+
+def _parse_command(arguments):
+    """Parse the options and arguments of a command."""
+    command = typer.main.get_command(main.app).commands.get(arguments[0])
+    if command is not None:
+        command.make_context(arguments[0], arguments[1:])
+
+
+def _reason_against_running(words):
+    """Return the reason why this file does not run a command; empty if it does."""
+    text = " ".join(_arguments(words))
+    return next((reason for pattern, reason in NOT_HERE.items() if re.search(pattern, text)), "")
+
+
+def _run_command(arguments, fails, terminal):
+    """Run a command, which must end with the expected status, and return its output."""
     _supply(arguments)
-    result = invoke(*arguments)
-    assert result.exit_code == 0, f"{text}: {result.output}"
+    if terminal:
+        output, status = terminal_output(*arguments)
+    else:
+        result = invoke(*arguments)
+        output, status = result.output, result.exit_code
+    assert (status != 0) == fails, f"{' '.join(arguments)}: status {status}: {output}"
+    return output
 
 
 def _other(words):
@@ -156,7 +272,8 @@ def _other(words):
         assert (ROOT / found[1]).is_file()
     else:
         assert re.match(
-            r"(\.venv/bin/|python3 -m venv |pip install \.|export STEREO_DATA=)", text
+            r"(\.venv/bin/|\. \.venv/bin/activate$|python3 -m venv |pip install \.|export STEREO_DATA=)",
+            text,
         ), text
 
 
@@ -173,6 +290,9 @@ def _supply(arguments):
             file.mkdir()
             for name in ("tsukuba", "venus", "teddy", "cones"):
                 write_disparity(file / f"{name}.pfm", load_scene(f"middlebury-v2/{name}").truth)
+        elif file.exists() and file.parent != Path():
+            # An earlier command of the page wrote this map.
+            continue
         elif file.suffix == ".pfm":
             write_disparity(file, load_scene(scenes[0]).truth)
         elif file.suffix == ".png":
@@ -180,11 +300,14 @@ def _supply(arguments):
 
 
 def _supply_encodings():
-    """Write the maps and truths of the page about measuring in its encodings."""
+    """Write the disparity maps and truths of the page about evaluation in its encodings."""
     truth = load_scene("synthetic/planes").truth
     np.save("sgbm.npy", np.rint(16 * np.nan_to_num(truth, nan=-1)).astype(np.int16))
     write_disparity("pandora.tif", -np.nan_to_num(truth, nan=9999))
-    write_disparity("cones.tif", np.nan_to_num(truth))
+    incomplete_truth = np.nan_to_num(truth)
+    # The value 0 means unknown in this file.
+    incomplete_truth[: truth.shape[0] // 4, : truth.shape[1] // 4] = 0
+    write_disparity("cones.tif", incomplete_truth)
     write_disparity("truth.pfm", truth)
     for name, scale in (("mine.png", 64), ("kitti.png", 256)):
         write_image(name, np.rint(scale * np.nan_to_num(truth)).astype(np.uint16))
@@ -192,20 +315,37 @@ def _supply_encodings():
 
 # The images are smaller than those that the pages speak of, and the ranges wide for them.
 @pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.DataWarning")
-@pytest.mark.parametrize("told", FOLLOWED, ids=lambda p: str(p.relative_to(ROOT)))
-def test_what_a_page_says_works(told, desk, monkeypatch):
+@pytest.mark.parametrize("page", FOLLOWED, ids=_name)
+def test_commands_and_python_of_a_page_run_and_print_the_shown_outputs(page, desk, monkeypatch):
     monkeypatch.delenv("STEREO_DATA", raising=False)
-    _follow(told, real=False)
+    _prepare(page, monkeypatch)
+    _follow(page, real=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "told",
-    [p for p in FOLLOWED if any(REAL.search(b) for b in _blocks(p))],
-    ids=lambda p: str(p.relative_to(ROOT)),
+    "page", [page for page in FOLLOWED if any(map(REAL.search, _blocks(page)))], ids=_name
 )
-def test_what_a_page_says_of_real_scenes_works(told, desk, data):
-    _follow(told, real=True)
+def test_commands_of_a_page_on_real_scenes_run_and_print_the_shown_outputs(
+    page, desk, data, monkeypatch
+):
+    _prepare(page, monkeypatch)
+    _follow(page, real=True)
+
+
+MARKED = [
+    (_name(page), block)
+    for page in PAGES
+    for block in marked_blocks(_name(page), page.read_text("utf-8"))
+]
+"""Blocks that the tests of pages do not run or do not compare, each with its page."""
+
+
+@pytest.mark.parametrize(
+    ("page", "block"), [pytest.param(*pair, id=f"{pair[0]}:{pair[1].line}") for pair in MARKED]
+)
+def test_every_block_with_a_marker_is_listed(page, block):
+    pytest.skip(f"{page}:{block.line}: {block.marker.kind}: {block.marker.text}")
 
 
 @pytest.mark.parametrize("folder", ["configs", "docs/methods"])
@@ -227,9 +367,11 @@ def test_the_settings_that_scripts_and_pages_of_methods_propose_are_allowed(fold
 
 
 def test_what_programs_of_the_repository_run_is_allowed():
-    scripts = [
+    files = [
         path for folder in ("scripts", "docs/images") for path in (ROOT / folder).rglob("*.yaml")
     ]
+    # The table of the page of names is no parameter script.
+    scripts = [path for path in files if path.name != "parameter_symbols.yaml"]
     assert scripts
     assert [path for path in scripts if not load(path).settings] == []
     # The study names settings as tables do.
@@ -260,10 +402,11 @@ def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch
     assert shown.strip() in capsys.readouterr().err.splitlines()
 
 
-def test_the_house_of_contributing_has_all_rooms():
-    [house] = _blocks("CONTRIBUTING.md", "text")
-    named = set(re.findall(r"[a-z_]+", house))
-    assert {path.parent.name for path in (ROOT / "stereo_framework").glob("*/__init__.py")} <= named
+def test_contributing_lists_all_packages():
+    blocks = read_blocks("CONTRIBUTING.md", (ROOT / "CONTRIBUTING.md").read_text())
+    [drawing] = [block.text for block in blocks if block.language == "text"]
+    packages = [path.parent.name for path in (ROOT / "stereo_framework").glob("*/__init__.py")]
+    assert set(packages) <= set(re.findall(r"[a-z_]+", drawing))
 
 
 def test_the_slots_of_contributing_are_the_slots():
