@@ -1,4 +1,6 @@
-"""Draw the pictures of README.md and docs/start.md: ``python scripts/first_pictures.py``.
+"""Draw the pictures of README.md and docs/start.md.
+
+Run ``python scripts/first_pictures.py``.
 
 The pictures of docs/start.md need the scene motorcycle of the data folder.
 """
@@ -42,7 +44,7 @@ def draw_first_sweep(folder: Path) -> None:
 
 
 def draw_start(folder: Path) -> None:
-    """Match two photographs, and draw their rows, the disparity map and the status map."""
+    """Match two photographs, and draw their rows and the results."""
     scene = load_scene("motorcycle")
     write_image(folder / "left.png", scene.reference)
     write_image(folder / "right.png", scene.match)

@@ -433,7 +433,6 @@ PLAIN_NUMBERS = (
     PlainNumber("README.md", "two photographs", "the definition of stereo"),
     PlainNumber("README.md", "version 3 of Middlebury", "the name of a benchmark"),
     PlainNumber("README.md", "and -16 marks", "the marker that OpenCV documents"),
-    PlainNumber("README.md", 'width="640"', "the width of a picture"),
     PlainNumber("README.md", "on two cores", "the machine of the measurement"),
     PlainNumber(
         "docs/why.md", "are those of one seed", "the command has no other seed in its table"
