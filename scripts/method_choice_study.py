@@ -41,7 +41,7 @@ SAME = [
 
 SCRIPTS = Path(__file__).with_name("method_choice")
 DEFAULTS = {
-    "sgbm": "sgbm (matcher.mode=sgbm, matcher.size=3, matcher.p2=288)",
+    "sgbm": "sgbm (matcher.mode=sgbm, matcher.block_size=3, matcher.p2=288)",
     "sgm": "sgm (optimization.p1=20, optimization.p2=100)",
     "fine": "fine (optimization.p1=80, optimization.p2=340)",
 }

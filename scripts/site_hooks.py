@@ -4,9 +4,11 @@
 """
 
 import fnmatch
+import functools
 import json
 import posixpath
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,8 @@ FOLDERS = {"examples/stages": "howto/examples.md"}
 COPIES = "source"
 """Folder of the site for other files that pages link to, such as scripts."""
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
-CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^ *(?P<fence>`{3,}).*?^ *(?P=fence)$|(?<!`)`[^`\n]+`", re.MULTILINE | re.DOTALL)
+"""Blocks and words of code, in which links and dollars have no meaning."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -63,8 +66,18 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.generated_by is None:
         markdown = _moved(markdown, uri, f"docs/{uri}")
     markdown += site_pages.appended(uri, DOCS)
-    parts = CODE.split(markdown)
-    return "".join(part if i % 2 else _formulas(part) for i, part in enumerate(parts))
+    return outside_code(markdown, _formulas)
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return a Markdown text with a function applied to its parts that are no code."""
+    parts = []
+    position = 0
+    for match in CODE.finditer(text):
+        parts += [change(text[position : match.start()]), match[0]]
+        position = match.end()
+    parts.append(change(text[position:]))
+    return "".join(parts)
 
 
 def on_post_build(config: Any) -> None:
@@ -123,7 +136,9 @@ def _target(link: str, name: str) -> str:
 
 
 def _targets(text: str, name: str) -> set[str]:
-    return {target for link, _ in LINK.findall(text) if (target := _target(link, name))}
+    """Return the files that the links of a text lead to."""
+    links = [link for link, _ in LINK.findall(CODE.sub("", text))]
+    return {_target(link, name) for link in links} - {""}
 
 
 def _moved(text: str, uri: str, name: str) -> str:
@@ -139,7 +154,7 @@ def _moved(text: str, uri: str, name: str) -> str:
         place = re.sub(r"^(tutorials/.*)\.ipynb$", r"\1.md", place)
         return posixpath.relpath(place, posixpath.dirname(uri) or ".") + match[2]
 
-    return LINK.sub(move, text)
+    return outside_code(text, functools.partial(LINK.sub, move))
 
 
 def _formulas(text: str) -> str:

@@ -4,7 +4,6 @@ import importlib.metadata
 import itertools
 import json
 import re
-import shlex
 import shutil
 import tomllib
 from pathlib import Path
@@ -16,6 +15,19 @@ import typer
 import yaml
 from cli_parts import invoke
 from method_choice_study import DEFAULTS
+from page_outputs import (
+    COMMANDS,
+    NOT_RUN,
+    PageError,
+    check_outputs,
+    expects_error,
+    marked_blocks,
+    python_output,
+    read_blocks,
+    split_commands,
+    terminal_output,
+)
+from small_scenes import cut_scenes
 
 import stereo_framework
 from stereo_framework import load_scene
@@ -40,18 +52,16 @@ FOLLOWED = [
 ]
 
 NOT_HERE = {
-    r"^match --example": "README's first command, which .ci/run runs",
     r"^scenes --fetch \w": "downloads",
     r"^reproduce \w+( --quick| --plugin benchmarks/photographs.py)?$": "takes minutes to an hour",
     r"--dask": "needs a cluster",
     r"--time \d": "takes as long as it says",
     r"--rectify auto": "there are no points in 96x48 pixels; test_rectify_by_points.py has photographs",
     r"--scene mine": "a scene of the reader's own",
-    r"^results results/first": "reads what README's second command writes, which .ci/run runs",
     r"--executor process": "test_executors.py does; the small scenes of this file are not seen there",
 }
 """Commands that are parsed and not run, with the reason."""
-REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|^reproduce ")
+REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|(?:^|framework )reproduce ")
 """Commands on real scenes."""
 
 
@@ -61,130 +71,251 @@ def _blocks(file, language=r"\w*"):
     )
 
 
+def _name(page):
+    """Return the path of a page in the repository, or the name of a page of a test."""
+    return str(page.relative_to(ROOT)) if page.is_relative_to(ROOT) else page.name
+
+
 @pytest.fixture
-def desk(small_scenes, tmp_path, monkeypatch):
-    """A folder with the files that readers are told to have."""
+def desk(tmp_path, monkeypatch):
+    """Change to an empty folder, in which the commands of a page run."""
     folder = tmp_path / "desk"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    scene = load_scene("synthetic/planes")
-    for place in (".", "left", "right"):
-        Path(place).mkdir(exist_ok=True)
-    for side, image in (("left", scene.reference), ("right", scene.match)):
-        write_image(f"{side}.png", image)
-        write_image(f"{side}/a.png", image)
-    write_image("truth.png", np.clip(scene.truth * 4, 0, 255).round().astype(np.uint8))
-    write_image("mask.png", np.full((48, 96), 255, np.uint8))
-    write_disparity("mine.pfm", scene.truth)
-    Path("calib.txt").write_text(
-        "cam0=[100 0 48; 0 100 24; 0 0 1]\ncam1=[100 0 48; 0 100 24; 0 0 1]\ndoffs=0\nbaseline=10\nwidth=96\nheight=48\nndisp=32\n"
-    )
-    camera, straight = [100, 0, 48, 0, 100, 24, 0, 0, 1], [1, 0, 0, 0, 1, 0, 0, 0, 1]
-    for file, matrices in (
-        (
-            "intrinsics.yml",
-            {
-                "M1": (3, 3, camera),
-                "D1": (1, 5, [0] * 5),
-                "M2": (3, 3, camera),
-                "D2": (1, 5, [0] * 5),
-            },
-        ),
-        ("extrinsics.yml", {"R": (3, 3, straight), "T": (3, 1, [-10, 0, 0])}),
-    ):
-        stored = {
-            name: {"rows": rows, "cols": columns, "data": data}
-            for name, (rows, columns, data) in matrices.items()
-        }
-        Path(file).write_text(json.dumps(stored))
-    for side in ("left", "right"):
-        write_image(f"{side}.tif", read_image(f"{side}.png"))
+
+
+def _write_inputs():
+    """Write the files that the commands of the pages read."""
+    _write_images()
+    _write_calibrations()
     Path("theirs.yaml").write_text("{include: window, scenes: [synthetic/planes]}")
     shutil.copy(ROOT / "examples/stages/matching_cost.py", "../other.py")
 
 
-def _follow(told, real):
-    """Do what a page says from top to bottom: write its scripts, run its commands and its Python."""
+def _write_images():
+    """Write the images, the mask and the ground truth of a built-in scene."""
+    scene = load_scene("synthetic/planes")
+    for side, image in (("left", scene.reference), ("right", scene.match)):
+        Path(side).mkdir()
+        write_image(f"{side}.png", image)
+        write_image(f"{side}/a.png", image)
+        write_image(f"{side}.tif", read_image(f"{side}.png"))
+
+    grey_levels = np.clip(scene.truth * 4, 0, 255).round()
+    write_image("truth.png", grey_levels.astype(np.uint8))
+    write_image("mask.png", np.full(scene.truth.shape, 255, np.uint8))
+    write_disparity("mine.pfm", scene.truth)
+
+
+def _write_calibrations():
+    """Write calibration files of Middlebury and OpenCV that fit the images."""
+    rows, columns = load_scene("synthetic/planes").truth.shape
+    camera = [100, 0, columns // 2, 0, 100, rows // 2, 0, 0, 1]
+    text = f"[100 0 {columns // 2}; 0 100 {rows // 2}; 0 0 1]"
+    lines = [f"cam0={text}", f"cam1={text}"]
+    lines += ["doffs=0", "baseline=10", f"width={columns}", f"height={rows}", "ndisp=32"]
+    Path("calib.txt").write_text("".join(f"{line}\n" for line in lines))
+
+    distortion = (1, 5, [0] * 5)
+    intrinsics = {"M1": (3, 3, camera), "D1": distortion, "M2": (3, 3, camera), "D2": distortion}
+    extrinsics = {"R": (3, 3, [1, 0, 0, 0, 1, 0, 0, 0, 1]), "T": (3, 1, [-10, 0, 0])}
+    for file, matrices in (("intrinsics.yml", intrinsics), ("extrinsics.yml", extrinsics)):
+        stored = {}
+        for name, (matrix_rows, matrix_columns, data) in matrices.items():
+            stored[name] = {"rows": matrix_rows, "cols": matrix_columns, "data": data}
+        Path(file).write_text(json.dumps(stored))
+
+
+def _prepare(page, monkeypatch):
+    """Write the inputs of a page's commands; cut the scenes if no output is compared."""
+    if not any(block.compared for block in read_blocks(_name(page), page.read_text())):
+        cut_scenes(monkeypatch)
+    _write_inputs()
+
+
+def _follow(page, real):
+    """Follow a page from top to bottom: write its scripts, run its commands.
+
+    Parameters
+    ----------
+    page : Path
+        Page, whose shown outputs are compared with the printed outputs.
+    real : bool
+        Whether commands on real scenes run.
+    """
     names = {}
-    for language, block in re.findall(
-        r"^```(\w+)\n(.*?)^```", told.read_text(), re.MULTILINE | re.DOTALL
-    ):
-        if language == "yaml" and not (named := re.match(r"# (\w+\.yaml)\n", block)):
-            jsonschema.validate(yaml.safe_load(block), schema())
-        elif language == "yaml":
-            name = named[1]
-            Path(name).write_text(block)
-            # A scene is no script, and a continuous axis is for `tune` alone, which the page runs.
-            assert name == "scene.yaml" or "between:" in block or load(name).settings
-        elif language == "python" and told.name != "CONTRIBUTING.md" and not real:
-            exec(block, names)
-        elif language in {"sh", "bash"}:
-            commands = [shlex.split(line, comments=True) for line in block.splitlines()]
-            # What follows a command on real scenes may need its results.
-            real_from = next(
-                (i for i, words in enumerate(commands) if REAL.search(" ".join(words[1:]))),
-                len(commands),
-            )
-            for i, words in enumerate(commands):
-                if words[:1] == ["stereo-framework"]:
-                    ours = itertools.takewhile(lambda word: word not in ("|", ">"), words[1:])
-                    _command(list(ours), run_it=real or i < real_from)
-                elif words:
-                    _other(words)
+    for block in read_blocks(_name(page), page.read_text()):
+        if block.language == "yaml":
+            _use_script(block.text)
+        elif block.language == "python" and page.name != "CONTRIBUTING.md":
+            _run_python(_name(page), block, names)
+        elif block.language in COMMANDS:
+            _run_commands(_name(page), block, real)
 
 
-def _command(arguments, run_it):
-    """Parse a command of our program, and run it if it can be run here."""
-    text = " ".join(arguments)
-    if arguments[0] in (commands := typer.main.get_command(main.app).commands):
-        commands[arguments[0]].make_context(arguments[0], arguments[1:])
-    if not run_it or any(re.search(pattern, text) for pattern in NOT_HERE):
+def _use_script(text):
+    """Write a script into the file that its first line names, and check the script."""
+    heading = re.match(r"# (\w+\.yaml)\n", text)
+    if heading is None:
+        jsonschema.validate(yaml.safe_load(text), schema())
         return
+
+    name = heading[1]
+    Path(name).write_text(text)
+    # A scene is no script, and `load` refuses a continuous axis, which only `tune` reads.
+    if name != "scene.yaml" and "between:" not in text:
+        assert load(name).settings
+
+
+def _run_python(page, block, names):
+    """Run Python of a page, and compare its output if the page shows the output."""
+    if block.has_marker(NOT_RUN):
+        compile(block.text, page, "exec")
+        return
+    if not block.compared:
+        exec(block.text, names)
+        return
+    check_outputs(page, block, python_output(block, names))
+
+
+def _run_commands(page, block, real):
+    """Run the commands of a block, and compare their output if the page shows it.
+
+    Commands that follow a command on real scenes may need its results. Without `real`,
+    these commands are only parsed, and the output of the block is not compared.
+    """
+    commands = split_commands(block.text)
+    package_commands = [words for words in commands if _is_package_command(words)]
+    for words in commands:
+        if words not in package_commands:
+            _check_other_program(words)
+        elif not expects_error(block):
+            _parse_command(_arguments(words))
+    if block.has_marker(NOT_RUN):
+        return
+
+    if block.compared:
+        _refuse_shown_outputs_of_other_tests(page, block, package_commands)
+    runnable = package_commands
+    if not real:
+        runnable = list(itertools.takewhile(_needs_no_data, package_commands))
+    compares = block.compared and runnable == package_commands
+    printed = ""
+    for words in runnable:
+        if not _reason_against_running(words):
+            fails = words is package_commands[-1] and expects_error(block)
+            output = _run_command(_arguments(words), fails=fails, terminal=compares)
+            printed += "" if ">" in words else output
+    if compares:
+        check_outputs(page, block, printed)
+
+
+def _is_package_command(words):
+    """Return whether a command starts the command line of the package."""
+    return Path(words[0]).name == "stereo-framework"
+
+
+def _needs_no_data(words):
+    """Return whether a command reads no real scene."""
+    return not REAL.search(" ".join(words[1:]))
+
+
+def _arguments(words):
+    """Return the arguments of a command, without a pipe and without a redirection."""
+    return list(itertools.takewhile(lambda word: word not in ("|", ">"), words[1:]))
+
+
+def _refuse_shown_outputs_of_other_tests(page, block, commands):
+    """Refuse the shown output of a block with a command that this file does not run."""
+    for words in commands:
+        reason = _reason_against_running(words)
+        if "|" in words:
+            reason = "its output goes into another program"
+        if reason:
+            message = (
+                f"{page}:{block.line}: the page shows the output of '{' '.join(words)}', but "
+                f"the tests do not run this command: {reason}; write the marker "
+                f"'<!-- {NOT_RUN}: REASON -->' above its block"
+            )
+            raise PageError(message)
+
+
+def _parse_command(arguments):
+    """Parse the options and arguments of a command."""
+    command = typer.main.get_command(main.app).commands.get(arguments[0])
+    if command is not None:
+        command.make_context(arguments[0], arguments[1:])
+
+
+def _reason_against_running(words):
+    """Return the reason why this file does not run a command; empty if it does."""
+    text = " ".join(_arguments(words))
+    return next((reason for pattern, reason in NOT_HERE.items() if re.search(pattern, text)), "")
+
+
+def _run_command(arguments, fails, terminal):
+    """Run a command, which must end with the expected status, and return its output."""
     _supply(arguments)
-    result = invoke(*arguments)
-    assert result.exit_code == 0, f"{text}: {result.output}"
-
-
-def _other(words):
-    text = " ".join(words)
-    if extras := re.findall(r"pip install (?:-e )?\.\[(.*?)\]", text):
-        known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-            "optional-dependencies"
-        ]
-        assert set(extras[0].split(",")) <= known.keys()
-    elif found := re.match(r"(?:python )?((?:scripts/|benchmarks/|\.ci/)\S+)", text):
-        assert (ROOT / found[1]).is_file()
+    if terminal:
+        output, status = terminal_output(*arguments)
     else:
-        assert re.match(
-            r"(\.venv/bin/|python3 -m venv |pip install \.|export STEREO_DATA=)", text
-        ), text
+        result = invoke(*arguments)
+        output, status = result.output, result.exit_code
+    assert (status != 0) == fails, f"{' '.join(arguments)}: status {status}: {output}"
+    return output
+
+
+def _check_other_program(words):
+    """Check the files and extras that a command of another program names."""
+    text = " ".join(words)
+    extras = re.search(r"pip install (?:-e )?\.\[(.*?)\]", text)
+    program = re.match(r"(?:python )?((?:scripts/|benchmarks/|\.ci/)\S+)", text)
+    if extras:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert set(extras[1].split(",")) <= project["optional-dependencies"].keys()
+    elif program:
+        assert (ROOT / program[1]).is_file()
+    else:
+        allowed = (
+            r"\.venv/bin/|\. \.venv/bin/activate$|python3 -m venv |pip install \.|"
+            r"export STEREO_DATA="
+        )
+        assert re.match(allowed, text), text
 
 
 def _supply(arguments):
-    """The maps that a command measures: the truth of its scenes."""
+    """Write the ground truth of its scenes into the maps that a command evaluates."""
     if arguments[0] not in {"evaluate", "compare"}:
         return
     if "--truth" in arguments:
         _supply_encodings()
         return
+
     scenes = [arguments[i + 1] for i, word in enumerate(arguments) if word == "--scene"]
     for file in map(Path, arguments[1:]):
         if file.name == "submission":
             file.mkdir()
             for name in ("tsukuba", "venus", "teddy", "cones"):
                 write_disparity(file / f"{name}.pfm", load_scene(f"middlebury-v2/{name}").truth)
+        elif file.exists() and file.parent != Path():
+            # An earlier command of the page wrote this map.
+            continue
         elif file.suffix == ".pfm":
             write_disparity(file, load_scene(scenes[0]).truth)
         elif file.suffix == ".png":
-            write_image(file, np.nan_to_num(load_scene(scenes[0]).truth * 16).astype(np.uint8))
+            stored_values = np.nan_to_num(load_scene(scenes[0]).truth * 16)
+            write_image(file, stored_values.astype(np.uint8))
 
 
 def _supply_encodings():
-    """Write the maps and truths of the page about measuring in its encodings."""
+    """Write the files of the page about evaluation in their encodings."""
     truth = load_scene("synthetic/planes").truth
     np.save("sgbm.npy", np.rint(16 * np.nan_to_num(truth, nan=-1)).astype(np.int16))
     write_disparity("pandora.tif", -np.nan_to_num(truth, nan=9999))
-    write_disparity("cones.tif", np.nan_to_num(truth))
+    incomplete_truth = np.nan_to_num(truth)
+    # The value 0 means unknown in this file.
+    incomplete_truth[: truth.shape[0] // 4, : truth.shape[1] // 4] = 0
+    write_disparity("cones.tif", incomplete_truth)
     write_disparity("truth.pfm", truth)
     for name, scale in (("mine.png", 64), ("kitti.png", 256)):
         write_image(name, np.rint(scale * np.nan_to_num(truth)).astype(np.uint16))
@@ -192,20 +323,129 @@ def _supply_encodings():
 
 # The images are smaller than those that the pages speak of, and the ranges wide for them.
 @pytest.mark.filterwarnings("ignore::stereo_framework.core.errors.DataWarning")
-@pytest.mark.parametrize("told", FOLLOWED, ids=lambda p: str(p.relative_to(ROOT)))
-def test_what_a_page_says_works(told, desk, monkeypatch):
+@pytest.mark.parametrize("page", FOLLOWED, ids=_name)
+def test_commands_and_python_of_a_page_run_and_print_the_shown_outputs(page, desk, monkeypatch):
     monkeypatch.delenv("STEREO_DATA", raising=False)
-    _follow(told, real=False)
+    _prepare(page, monkeypatch)
+    _follow(page, real=False)
+
+
+def _page_of_test(commands, shown, marker="", language="sh"):
+    """Write a page with a block of commands and its shown output."""
+    page = Path("page.md")
+    page.write_text(f"{marker}```{language}\n{commands}\n```\n\n```text\n{shown}\n```\n")
+    return page.resolve()
+
+
+def test_a_right_output_of_commands_and_of_python_is_accepted(desk):
+    output, _ = terminal_output("--version")
+    _follow(_page_of_test("stereo-framework --version", output), real=False)
+    _follow(_page_of_test("pip install . && stereo-framework --version", output), real=False)
+    _follow(_page_of_test("print(1 + 1)", "2", language="python"), real=False)
+    error, _ = terminal_output("run", "no_such_method")
+    _follow(_page_of_test("stereo-framework run no_such_method", error), real=False)
+
+
+@pytest.mark.parametrize(
+    ("commands", "shown", "language"),
+    [
+        ("stereo-framework --version", "stereo-framework 0.0.0", "sh"),
+        ("stereo-framework --version", "", "sh"),
+        ("stereo-framework run no_such_method", "error: another error", "sh"),
+        ("pip install .", "Successfully installed", "sh"),
+        ("print(1 + 1)", "3", "python"),
+        ("print(1 + 1)", "2\nValueError: a", "python"),
+    ],
+)
+def test_a_wrong_output_of_commands_and_of_python_is_reported(desk, commands, shown, language):
+    page = _page_of_test(commands, shown, language=language)
+    with pytest.raises(PageError, match=r"page\.md:5: the shown output is not the output of"):
+        _follow(page, real=False)
+
+
+def test_a_command_must_fail_if_and_only_if_the_page_shows_an_error(desk):
+    with pytest.raises(AssertionError, match="status 2"):
+        _follow(_page_of_test("stereo-framework run no_such_method", "..."), real=False)
+    with pytest.raises(AssertionError, match="status 0"):
+        _follow(_page_of_test("stereo-framework --version", "error: a"), real=False)
+
+
+def test_the_output_of_a_command_that_does_not_run_needs_a_marker(desk):
+    page = _page_of_test("stereo-framework scenes --fetch eth3d", "...")
+    with pytest.raises(PageError, match=r"page\.md:1: .* do not run this command: downloads"):
+        _follow(page, real=False)
+    page = _page_of_test("stereo-framework scenes | head -3", "...")
+    with pytest.raises(PageError, match="its output goes into another program"):
+        _follow(page, real=False)
+
+
+def test_commands_with_a_marker_do_not_run(desk):
+    marker = "<!-- not run: the method does not exist -->\n"
+    page = _page_of_test("stereo-framework run no_such_method", "a", marker=marker)
+    _follow(page, real=False)
+    python_page = _page_of_test("undefined_name", "a", marker=marker, language="python")
+    _follow(python_page, real=False)
+
+
+def test_the_output_of_a_command_in_a_marker_is_compared(desk):
+    marker = "<!-- output of: stereo-framework --version -->\n"
+    output, _ = terminal_output("--version")
+    page = Path("page.md").resolve()
+    page.write_text(f"{marker}```text\n{output}```\n")
+    _follow(page, real=False)
+    page.write_text(f"{marker}```text\nstereo-framework 0.0.0\n```\n")
+    with pytest.raises(PageError, match="the shown output is not the output of"):
+        _follow(page, real=False)
+
+
+def test_outputs_on_real_scenes_are_compared_by_the_slow_test(desk):
+    page = _page_of_test("stereo-framework run window --scene tsukuba", "a")
+    _follow(page, real=False)
+    assert _uses_real_scenes(page)
+    assert not _uses_real_scenes(_page_of_test("stereo-framework --version", "a"))
+    assert _uses_real_scenes(_page_of_test("stereo-framework reproduce taxonomy2002/table4", "a"))
+
+
+def _uses_real_scenes(page):
+    """Return whether the slow test runs the commands of a page."""
+    blocks = read_blocks(_name(page), page.read_text("utf-8"))
+    return any(REAL.search(block.text) for block in blocks if block.language in COMMANDS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "told",
-    [p for p in FOLLOWED if any(REAL.search(b) for b in _blocks(p))],
-    ids=lambda p: str(p.relative_to(ROOT)),
-)
-def test_what_a_page_says_of_real_scenes_works(told, desk, data):
-    _follow(told, real=True)
+@pytest.mark.parametrize("page", [page for page in FOLLOWED if _uses_real_scenes(page)], ids=_name)
+def test_commands_of_a_page_on_real_scenes_run_and_print_the_shown_outputs(
+    page, desk, data, monkeypatch
+):
+    _prepare(page, monkeypatch)
+    _follow(page, real=True)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in FOLLOWED], ids=_name)
+def test_a_page_whose_commands_another_test_runs_shows_no_output(page):
+    blocks = read_blocks(_name(page), page.read_text("utf-8"))
+    assert [f"{_name(page)}:{block.line}" for block in blocks if block.compared] == []
+
+
+def test_contributing_shows_no_output_of_its_stage():
+    """Another test runs the stage, which reads no data on the page."""
+    blocks = read_blocks("CONTRIBUTING.md", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert not any(block.compared for block in blocks if block.language == "python")
+
+
+def _exclusions():
+    """Return the place and the reason of each block that is not run or not compared."""
+    exclusions = {}
+    for page in PAGES:
+        for block in marked_blocks(_name(page), page.read_text("utf-8")):
+            place = f"{_name(page)}:{block.line}"
+            exclusions[place] = f"{block.marker.kind}: {block.marker.text}"
+    return exclusions
+
+
+@pytest.mark.parametrize(("place", "reason"), _exclusions().items())
+def test_every_block_with_a_marker_is_listed(place, reason):
+    pytest.skip(f"{place}: {reason}")
 
 
 @pytest.mark.parametrize("folder", ["configs", "docs/methods"])
@@ -226,10 +466,12 @@ def test_the_settings_that_scripts_and_pages_of_methods_propose_are_allowed(fold
         assert load(script, overrides=overrides).settings
 
 
-def test_what_programs_of_the_repository_run_is_allowed():
-    scripts = [
+def test_scripts_that_programs_of_the_repository_run_have_no_errors():
+    files = [
         path for folder in ("scripts", "docs/images") for path in (ROOT / folder).rglob("*.yaml")
     ]
+    # The table of the page of names is no parameter script.
+    scripts = [path for path in files if path.name != "parameter_symbols.yaml"]
     assert scripts
     assert [path for path in scripts if not load(path).settings] == []
     # The study names settings as tables do.
@@ -260,10 +502,11 @@ def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch
     assert shown.strip() in capsys.readouterr().err.splitlines()
 
 
-def test_the_house_of_contributing_has_all_rooms():
-    [house] = _blocks("CONTRIBUTING.md", "text")
-    named = set(re.findall(r"[a-z_]+", house))
-    assert {path.parent.name for path in (ROOT / "stereo_framework").glob("*/__init__.py")} <= named
+def test_contributing_lists_all_packages():
+    blocks = read_blocks("CONTRIBUTING.md", (ROOT / "CONTRIBUTING.md").read_text())
+    [drawing] = [block.text for block in blocks if block.language == "text"]
+    packages = [path.parent.name for path in (ROOT / "stereo_framework").glob("*/__init__.py")]
+    assert set(packages) <= set(re.findall(r"[a-z_]+", drawing))
 
 
 def test_the_slots_of_contributing_are_the_slots():

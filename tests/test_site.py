@@ -90,6 +90,30 @@ def test_every_key_of_a_script_is_documented(made):
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[`a`](docs/a.md) $x$", "[`a`](docs/a.md) CHANGED"),
+        ("`$x$` and $x$", "`$x$` and CHANGED"),
+        ("```sh\necho $x$\n```\n$x$\n", "```sh\necho $x$\n```\nCHANGED\n"),
+        (
+            "````markdown\n```sh\n$x$\n```\n$x$\n````\n",
+            "````markdown\n```sh\n$x$\n```\n$x$\n````\n",
+        ),
+    ],
+)
+def test_changes_of_the_site_leave_code_unchanged(text, expected):
+    def change(part):
+        return part.replace("$x$", "CHANGED")
+
+    assert site_hooks.outside_code(text, change) == expected
+
+
+def test_links_inside_code_lead_nowhere():
+    text = "[a](docs/a.md) `[b](docs/b.md)`\n````markdown\n[c](docs/c.md)\n````\n"
+    assert site_hooks._targets(text, "README.md") == {"docs/a.md"}
+
+
+@pytest.mark.parametrize(
     ("name", "text", "found"),
     [
         ("a.html", '<script src="https://a.org/b.js"></script>', ["https://a.org/b.js"]),
