@@ -110,8 +110,8 @@ def read_blocks(page: str, text: str) -> list[Block]:
             source.outputs.append(part)
         elif not part.has_marker(NOT_COMPARED):
             message = (
-                f"{page}:{part.line}: no commands and no Python stand above this text block "
-                "in its section; a text block shows an output; write the marker "
+                f"{page}:{part.line}: this text block has no block of commands or Python above "
+                "it in its section; a text block shows an output; write the marker "
                 f"'<!-- {NOT_COMPARED}: REASON -->' above it if it shows something else"
             )
             raise PageError(message)
@@ -196,8 +196,8 @@ def _read_marker(page, number, comment, language):
         raise PageError(message)
     if language not in MARKERS[marker.kind]:
         message = (
-            f"{page}:{number - 1}: the marker '{marker.kind}' stands above a block of {language}; "
-            f"expected a block of {' or '.join(MARKERS[marker.kind])}"
+            f"{page}:{number - 1}: the block below the marker '{marker.kind}' is a block of "
+            f"{language}; expected a block of {' or '.join(MARKERS[marker.kind])}"
         )
         raise PageError(message)
     return marker
@@ -227,7 +227,7 @@ def _hidden_commands(output):
 def split_commands(text: str) -> list[list[str]]:
     """Return the words of each command, divided at line ends and at ``&&``."""
     commands: list[list[str]] = []
-    for line in text.splitlines():
+    for line in text.replace("\\\n", " ").splitlines():
         commands.append([])
         for word in shlex.split(line, comments=True):
             if word == "&&":

@@ -72,8 +72,8 @@ def _blocks(file, language=r"\w*"):
 
 
 def _name(page):
-    """Return the path of a page in the repository."""
-    return str(page.relative_to(ROOT))
+    """Return the path of a page in the repository, or the name of a page of a test."""
+    return str(page.relative_to(ROOT)) if page.is_relative_to(ROOT) else page.name
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def _prepare(page, monkeypatch):
 
 
 def _follow(page, real):
-    """Follow a page from top to bottom: write its scripts, run its commands and Python.
+    """Follow a page from top to bottom: write its scripts, run its commands.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _use_script(text):
 
 
 def _run_python(page, block, names):
-    """Run Python statements of a page, and compare their output if the page shows it."""
+    """Run Python of a page, and compare its output if the page shows the output."""
     if block.has_marker(NOT_RUN):
         compile(block.text, page, "exec")
         return
@@ -191,22 +191,21 @@ def _run_commands(page, block, real):
     package_commands = [words for words in commands if _is_package_command(words)]
     for words in commands:
         if words not in package_commands:
-            _other(words)
+            _check_other_program(words)
         elif not expects_error(block):
             _parse_command(_arguments(words))
     if block.has_marker(NOT_RUN):
         return
 
+    if block.compared:
+        _refuse_shown_outputs_of_other_tests(page, block, package_commands)
     runnable = package_commands
     if not real:
         runnable = list(itertools.takewhile(_needs_no_data, package_commands))
     compares = block.compared and runnable == package_commands
     printed = ""
     for words in runnable:
-        reason = _reason_against_running(words)
-        if compares and reason:
-            _refuse_shown_output(page, block, words, reason)
-        if not reason:
+        if not _reason_against_running(words):
             fails = words is package_commands[-1] and expects_error(block)
             output = _run_command(_arguments(words), fails=fails, terminal=compares)
             printed += "" if ">" in words else output
@@ -229,14 +228,19 @@ def _arguments(words):
     return list(itertools.takewhile(lambda word: word not in ("|", ">"), words[1:]))
 
 
-def _refuse_shown_output(page, block, words, reason):
-    """Refuse the shown output of a command that the tests do not run."""
-    message = (
-        f"{page}:{block.line}: the page shows the output of '{' '.join(words)}', but the tests "
-        f"do not run this command: {reason}; write the marker '<!-- {NOT_RUN}: REASON -->' "
-        "above its block"
-    )
-    raise PageError(message)
+def _refuse_shown_outputs_of_other_tests(page, block, commands):
+    """Refuse the shown output of a block with a command that this file does not run."""
+    for words in commands:
+        reason = _reason_against_running(words)
+        if "|" in words:
+            reason = "its output goes into another program"
+        if reason:
+            message = (
+                f"{page}:{block.line}: the page shows the output of '{' '.join(words)}', but "
+                f"the tests do not run this command: {reason}; write the marker "
+                f"'<!-- {NOT_RUN}: REASON -->' above its block"
+            )
+            raise PageError(message)
 
 
 def _parse_command(arguments):
@@ -264,29 +268,32 @@ def _run_command(arguments, fails, terminal):
     return output
 
 
-def _other(words):
+def _check_other_program(words):
+    """Check the files and extras that a command of another program names."""
     text = " ".join(words)
-    if extras := re.findall(r"pip install (?:-e )?\.\[(.*?)\]", text):
-        known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-            "optional-dependencies"
-        ]
-        assert set(extras[0].split(",")) <= known.keys()
-    elif found := re.match(r"(?:python )?((?:scripts/|benchmarks/|\.ci/)\S+)", text):
-        assert (ROOT / found[1]).is_file()
+    extras = re.search(r"pip install (?:-e )?\.\[(.*?)\]", text)
+    program = re.match(r"(?:python )?((?:scripts/|benchmarks/|\.ci/)\S+)", text)
+    if extras:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert set(extras[1].split(",")) <= project["optional-dependencies"].keys()
+    elif program:
+        assert (ROOT / program[1]).is_file()
     else:
-        assert re.match(
-            r"(\.venv/bin/|\. \.venv/bin/activate$|python3 -m venv |pip install \.|export STEREO_DATA=)",
-            text,
-        ), text
+        allowed = (
+            r"\.venv/bin/|\. \.venv/bin/activate$|python3 -m venv |pip install \.|"
+            r"export STEREO_DATA="
+        )
+        assert re.match(allowed, text), text
 
 
 def _supply(arguments):
-    """The maps that a command measures: the truth of its scenes."""
+    """Write the ground truth of its scenes into the maps that a command evaluates."""
     if arguments[0] not in {"evaluate", "compare"}:
         return
     if "--truth" in arguments:
         _supply_encodings()
         return
+
     scenes = [arguments[i + 1] for i, word in enumerate(arguments) if word == "--scene"]
     for file in map(Path, arguments[1:]):
         if file.name == "submission":
@@ -299,11 +306,12 @@ def _supply(arguments):
         elif file.suffix == ".pfm":
             write_disparity(file, load_scene(scenes[0]).truth)
         elif file.suffix == ".png":
-            write_image(file, np.nan_to_num(load_scene(scenes[0]).truth * 16).astype(np.uint8))
+            stored_values = np.nan_to_num(load_scene(scenes[0]).truth * 16)
+            write_image(file, stored_values.astype(np.uint8))
 
 
 def _supply_encodings():
-    """Write the disparity maps and truths of the page about evaluation in its encodings."""
+    """Write the files of the page about evaluation in their encodings."""
     truth = load_scene("synthetic/planes").truth
     np.save("sgbm.npy", np.rint(16 * np.nan_to_num(truth, nan=-1)).astype(np.int16))
     write_disparity("pandora.tif", -np.nan_to_num(truth, nan=9999))
@@ -325,10 +333,90 @@ def test_commands_and_python_of_a_page_run_and_print_the_shown_outputs(page, des
     _follow(page, real=False)
 
 
-@pytest.mark.slow
+def _page_of_test(commands, shown, marker="", language="sh"):
+    """Write a page with a block of commands and its shown output."""
+    page = Path("page.md")
+    page.write_text(f"{marker}```{language}\n{commands}\n```\n\n```text\n{shown}\n```\n")
+    return page.resolve()
+
+
+def test_a_right_output_of_commands_and_of_python_is_accepted(desk):
+    output, _ = terminal_output("--version")
+    _follow(_page_of_test("stereo-framework --version", output), real=False)
+    _follow(_page_of_test("pip install . && stereo-framework --version", output), real=False)
+    _follow(_page_of_test("print(1 + 1)", "2", language="python"), real=False)
+    error, _ = terminal_output("run", "no_such_method")
+    _follow(_page_of_test("stereo-framework run no_such_method", error), real=False)
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in FOLLOWED if any(map(REAL.search, _blocks(page)))], ids=_name
+    ("commands", "shown", "language"),
+    [
+        ("stereo-framework --version", "stereo-framework 0.0.0", "sh"),
+        ("stereo-framework --version", "", "sh"),
+        ("stereo-framework run no_such_method", "error: another error", "sh"),
+        ("pip install .", "Successfully installed", "sh"),
+        ("print(1 + 1)", "3", "python"),
+        ("print(1 + 1)", "2\nValueError: a", "python"),
+    ],
 )
+def test_a_wrong_output_of_commands_and_of_python_is_reported(desk, commands, shown, language):
+    page = _page_of_test(commands, shown, language=language)
+    with pytest.raises(PageError, match=r"page\.md:5: the shown output is not the output of"):
+        _follow(page, real=False)
+
+
+def test_a_command_must_fail_if_and_only_if_the_page_shows_an_error(desk):
+    with pytest.raises(AssertionError, match="status 2"):
+        _follow(_page_of_test("stereo-framework run no_such_method", "..."), real=False)
+    with pytest.raises(AssertionError, match="status 0"):
+        _follow(_page_of_test("stereo-framework --version", "error: a"), real=False)
+
+
+def test_the_output_of_a_command_that_does_not_run_needs_a_marker(desk):
+    page = _page_of_test("stereo-framework scenes --fetch eth3d", "...")
+    with pytest.raises(PageError, match=r"page\.md:1: .* do not run this command: downloads"):
+        _follow(page, real=False)
+    page = _page_of_test("stereo-framework scenes | head -3", "...")
+    with pytest.raises(PageError, match="its output goes into another program"):
+        _follow(page, real=False)
+
+
+def test_commands_with_a_marker_do_not_run(desk):
+    marker = "<!-- not run: the method does not exist -->\n"
+    page = _page_of_test("stereo-framework run no_such_method", "a", marker=marker)
+    _follow(page, real=False)
+    python_page = _page_of_test("undefined_name", "a", marker=marker, language="python")
+    _follow(python_page, real=False)
+
+
+def test_the_output_of_a_command_in_a_marker_is_compared(desk):
+    marker = "<!-- output of: stereo-framework --version -->\n"
+    output, _ = terminal_output("--version")
+    page = Path("page.md").resolve()
+    page.write_text(f"{marker}```text\n{output}```\n")
+    _follow(page, real=False)
+    page.write_text(f"{marker}```text\nstereo-framework 0.0.0\n```\n")
+    with pytest.raises(PageError, match="the shown output is not the output of"):
+        _follow(page, real=False)
+
+
+def test_outputs_on_real_scenes_are_compared_by_the_slow_test(desk):
+    page = _page_of_test("stereo-framework run window --scene tsukuba", "a")
+    _follow(page, real=False)
+    assert _uses_real_scenes(page)
+    assert not _uses_real_scenes(_page_of_test("stereo-framework --version", "a"))
+    assert _uses_real_scenes(_page_of_test("stereo-framework reproduce taxonomy2002/table4", "a"))
+
+
+def _uses_real_scenes(page):
+    """Return whether the slow test runs the commands of a page."""
+    blocks = read_blocks(_name(page), page.read_text("utf-8"))
+    return any(REAL.search(block.text) for block in blocks if block.language in COMMANDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in FOLLOWED if _uses_real_scenes(page)], ids=_name)
 def test_commands_of_a_page_on_real_scenes_run_and_print_the_shown_outputs(
     page, desk, data, monkeypatch
 ):
@@ -336,19 +424,31 @@ def test_commands_of_a_page_on_real_scenes_run_and_print_the_shown_outputs(
     _follow(page, real=True)
 
 
-MARKED = [
-    (_name(page), block)
-    for page in PAGES
-    for block in marked_blocks(_name(page), page.read_text("utf-8"))
-]
-"""Blocks that the tests of pages do not run or do not compare, each with its page."""
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in FOLLOWED], ids=_name)
+def test_a_page_whose_commands_another_test_runs_shows_no_output(page):
+    blocks = read_blocks(_name(page), page.read_text("utf-8"))
+    assert [f"{_name(page)}:{block.line}" for block in blocks if block.compared] == []
 
 
-@pytest.mark.parametrize(
-    ("page", "block"), [pytest.param(*pair, id=f"{pair[0]}:{pair[1].line}") for pair in MARKED]
-)
-def test_every_block_with_a_marker_is_listed(page, block):
-    pytest.skip(f"{page}:{block.line}: {block.marker.kind}: {block.marker.text}")
+def test_contributing_shows_no_output_of_its_stage():
+    """Another test runs the stage, which reads no data on the page."""
+    blocks = read_blocks("CONTRIBUTING.md", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert not any(block.compared for block in blocks if block.language == "python")
+
+
+def _exclusions():
+    """Return the place and the reason of each block that is not run or not compared."""
+    exclusions = {}
+    for page in PAGES:
+        for block in marked_blocks(_name(page), page.read_text("utf-8")):
+            place = f"{_name(page)}:{block.line}"
+            exclusions[place] = f"{block.marker.kind}: {block.marker.text}"
+    return exclusions
+
+
+@pytest.mark.parametrize(("place", "reason"), _exclusions().items())
+def test_every_block_with_a_marker_is_listed(place, reason):
+    pytest.skip(f"{place}: {reason}")
 
 
 @pytest.mark.parametrize("folder", ["configs", "docs/methods"])
@@ -369,7 +469,7 @@ def test_the_settings_that_scripts_and_pages_of_methods_propose_are_allowed(fold
         assert load(script, overrides=overrides).settings
 
 
-def test_what_programs_of_the_repository_run_is_allowed():
+def test_scripts_that_programs_of_the_repository_run_have_no_errors():
     files = [
         path for folder in ("scripts", "docs/images") for path in (ROOT / folder).rglob("*.yaml")
     ]

@@ -200,8 +200,8 @@ def test_a_marker_names_a_command_that_the_page_does_not_show():
         ("- item\n\n  ```sh\n  a\n  ```\n", r"page\.md:3: .* does not begin a block"),
         ("~~~text\na\n~~~\n", "has no end|does not begin a block"),
         ("```sh\na\n", r"page\.md:1: the block has no end"),
-        ("```text\na\n```\n", "no commands and no Python stand above"),
-        ("```sh\na\n```\n\n## Next\n\n```text\na\n```\n", r"page\.md:7: no commands"),
+        ("```text\na\n```\n", "has no block of commands or Python above it"),
+        ("```sh\na\n```\n\n## Next\n\n```text\na\n```\n", r"page\.md:7: this text block has no"),
     ],
 )
 def test_a_page_with_a_wrong_block_or_marker_is_refused(page, problem):
@@ -218,6 +218,7 @@ def test_a_heading_inside_a_block_does_not_end_the_section():
 def test_commands_are_divided_at_line_ends_and_ampersands():
     commands = split_commands("a b && c 'd && e'  # words\n\nf\n")
     assert commands == [["a", "b"], ["c", "d && e"], ["f"]]
+    assert split_commands("a \\\n  b\nc\n") == [["a", "b"], ["c"]]
 
 
 @pytest.mark.parametrize(
