@@ -36,4 +36,4 @@ def report(
 
     path = out or folder / "report.html"
     run_page(folder, limit=limit).write(path, single_file=single_file)
-    print(_shared.as_typed(f"page: {path}"))
+    print(_shared.as_typed(f"report: {path}"))

@@ -83,5 +83,5 @@ def reproduce(
         print(done.extent.label)
     for line in done.totals:
         print(line)
-    print(_shared.as_typed(f"page: {done.page}"))
+    print(_shared.as_typed(f"report: {done.page}"))
     return done.status
