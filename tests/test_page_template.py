@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 TEMPLATE_PAGES = {
     "docs/names.md": "reference",
+    "docs/troubleshooting.md": "how-to guide",
 }
 """Kind of each page that follows the template. A page is added when it is rewritten."""
 
