@@ -7,6 +7,7 @@ import unittest.mock
 import typer.main
 import typer.testing
 
+from stereo_framework.cli._progress import COMPILING
 from stereo_framework.cli.main import app
 
 # Typer makes all commands anew at each call, which takes longer than most of them.
@@ -30,7 +31,7 @@ def invoke(*arguments):
 
 def error_lines(result):
     """Return the lines of the error stream, without that of kernels compiled at first use."""
-    return [line for line in result.stderr.splitlines() if not line.startswith("compiling kernels")]
+    return [line for line in result.stderr.splitlines() if line != COMPILING]
 
 
 def call(*arguments, status=0):

@@ -90,6 +90,9 @@ def _write_inputs():
     _write_calibrations()
     Path("theirs.yaml").write_text("{include: window, scenes: [synthetic/planes]}")
     shutil.copy(ROOT / "examples/stages/matching_cost.py", "../other.py")
+    # README's first command runs in a clone of the repository.
+    Path("examples").mkdir()
+    shutil.copy(ROOT / "examples/first_sweep.yaml", "examples")
 
 
 def _write_images():
@@ -143,7 +146,7 @@ def _follow(page, real):
     real : bool
         Whether commands on real scenes run.
     """
-    names = {}
+    names = {"__name__": "page"}
     for block in read_blocks(_name(page), page.read_text()):
         if block.language == "yaml":
             _use_script(block.text)
@@ -483,10 +486,51 @@ def test_scripts_that_programs_of_the_repository_run_have_no_errors():
     assert set(DEFAULTS.values()) <= named
 
 
-def test_readme_is_a_front_page():
-    lines = (ROOT / "README.md").read_text().splitlines()
-    assert len(lines) <= 90
-    assert sum(line.startswith("![") for line in lines) == 1
+def readme_sections():
+    """Return the text of each section of README by its heading."""
+    parts = re.split(r"^## (.*)\n", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    return {"": parts[0]} | dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_readme_has_at_most_900_words_without_code():
+    text = (ROOT / "README.md").read_text()
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    # Targets of links and marks of tables are no words.
+    prose = re.sub(r"\]\([^)]*\)|<[^>]*>|[|-]{2,}", " ", prose)
+    assert len(re.findall(r"\w[^\s|]*", prose)) <= 900
+
+
+def test_readme_begins_with_two_sentences_and_two_commands():
+    first, *rest = readme_sections()[""].split("\n\n")[1:]
+    assert len(re.findall(r"[.] |[.]$", first)) == 2
+    commands = rest[0].splitlines()[1:-1]
+    assert len(commands) == 2
+    assert re.search(r"pip install \. && .*stereo-framework run ", commands[0])
+    assert commands[1].endswith("pytest")
+
+
+USERS = (
+    "",
+    "Match two photographs",
+    "Sweep parameters",
+    "Write your own stage",
+    "Evaluate the disparity maps of other programs",
+    "Reproduce a paper",
+)
+"""Sections of README with an example for a user; the first one is that of its top."""
+
+
+@pytest.mark.parametrize("heading", USERS)
+def test_each_user_finds_an_example_with_its_output_in_readme(heading):
+    blocks = read_blocks("README.md", readme_sections()[heading])
+    assert any(block.outputs for block in blocks)
+
+
+def test_readme_shows_the_script_of_its_first_command():
+    [shown] = _blocks("README.md", "yaml")
+    file = (ROOT / "examples/first_sweep.yaml").read_text()
+    assert shown in file
+    assert load(str(ROOT / "examples/first_sweep.yaml")).settings
 
 
 def test_the_fault_that_is_shown_is_the_fault_that_is_told(tmp_path, monkeypatch, capsys):

@@ -16,7 +16,10 @@ from stereo_framework.cli._shared import as_typed
 from stereo_framework.kernels.compiling import compiling_announced_to
 from stereo_framework.kernels.counting import announced_to, rounds_counted_by
 
-COMPILING = "compiling kernels: first use only; no result counts it as its seconds"
+COMPILING = (
+    "compiling the method: this happens only before its first use, and reported times exclude it"
+)
+"""Line that is printed when the first kernel is compiled."""
 EVERY_SECONDS = 5.0
 """How often progress is told where it cannot be drawn."""
 
@@ -47,19 +50,22 @@ class Progress(contextlib.ExitStack):
         self.enter_context(compiling_announced_to(self._compiling))
         self.enter_context(announced_to(self.watch))
         self.enter_context(rounds_counted_by(self._loop))
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            self._console = Console(stderr=True)
-            bar = Live(get_renderable=self._bar, console=self._console, transient=True)
-            self.callback(bar.stop)
-            # If the system starts no thread, the bar does not move, and the work goes on.
-            with contextlib.suppress(RuntimeError):
-                bar.start()
-        else:
+        self._console = _console_with_bars()
+        if self._console is None:
             self._start_lines()
+        else:
+            self._start_bar(self._console)
         return self
+
+    def _start_bar(self, console: Any) -> None:
+        """Draw the bar at the bottom of the terminal until the work ends."""
+        from rich.live import Live
+
+        bar = Live(get_renderable=self._bar, console=console, transient=True)
+        self.callback(bar.stop)
+        # If the system starts no thread, the bar does not move, and the work goes on.
+        with contextlib.suppress(RuntimeError):
+            bar.start()
 
     def _start_lines(self) -> None:
         """Start the thread that prints a line every few seconds."""
@@ -74,12 +80,27 @@ class Progress(contextlib.ExitStack):
         self.callback(self._ended.set)
 
     def watch(self, doing: str) -> None:
-        """Note what is being computed in this thread; what was counted before the first call was there already."""
+        """Note the work that this thread begins.
+
+        Results that were counted before the first call were computed by an earlier run.
+
+        Parameters
+        ----------
+        doing : str
+            A stage after the name of its scene, such as ``"planes: box"``, or words for
+            other work.
+        """
         if self._began is None:
             self._began = time.monotonic(), self.count
         self._latest = threading.get_ident()
-        # A single result is on a single scene.
-        self._doing[self._latest] = doing if self.total > 1 else doing.rpartition(": ")[2]
+        scene, colon, stage = doing.rpartition(": ")
+        if not colon:
+            self._doing[self._latest] = doing
+        elif self.total > 1:
+            self._doing[self._latest] = f"{scene}: stage {stage}"
+        else:
+            # A single result has a single scene, so the name of the scene adds nothing.
+            self._doing[self._latest] = f"stage {stage}"
 
     def rate(self) -> str:
         """Speed and time left in words; empty while nothing can be said."""
@@ -95,11 +116,12 @@ class Progress(contextlib.ExitStack):
 
     @property
     def doing(self) -> str:
-        """What is being computed: the stage, the round of each of its loops, the kernel that is compiled."""
+        """Return the present work: the stage, the rounds of its loops, the compilation."""
         parts = [self._doing.get(self._latest) or self._doing.get(self._home, "")]
-        parts += [f"{what} {done + 1} of {count}" for what, (done, count, _) in self._present()]
+        parts += [f"{noun} {done + 1} of {count}" for noun, (done, count, _) in self._present()]
         if self._kernel:
-            parts.append(f"compiling {self._kernel} ({len(self._kernels)} so far)")
+            # The names of the kernels are private, so they are counted instead.
+            parts.append(f"compiling function {len(self._kernels)}")
         return ", ".join(filter(None, parts))
 
     @property
@@ -157,15 +179,33 @@ class Progress(contextlib.ExitStack):
         )
 
     def _tell(self) -> None:
+        """Print a line every few seconds until the work ends."""
         while not self._ended.wait(EVERY_SECONDS):
             doing = ", ".join(filter(None, [self.doing, self.left]))
             if self.total == 1 and doing and self._began is not None:
                 _say(f"{doing}, {_duration(time.monotonic() - self._began[0])} so far")
             elif self.total > 1 and self.count < self.total:
-                _say(
-                    ", ".join(filter(None, [f"{self.count} of {self.total} done", self.rate()]))
-                    + (f" ({doing})" if doing else "")
-                )
+                _say(self._line_of_several_results(doing))
+
+    def _line_of_several_results(self, doing: str) -> str:
+        """Return the number of results, the speed and the present work in one line."""
+        parts = [f"{self.count} of {self.total} {self.things} done", self.rate()]
+        line = ", ".join(filter(None, parts))
+        return f"{line} ({doing})" if doing else line
+
+
+def _console_with_bars() -> Any:
+    """Return a console that draws bars on the error stream, or None if none can be drawn.
+
+    A terminal that cannot move its cursor (TERM=dumb) gets lines, as a file does.
+    """
+    if not sys.stderr.isatty():
+        return None
+
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console if console.is_interactive else None
 
 
 def _say(line: str) -> None:

@@ -31,52 +31,71 @@ if TYPE_CHECKING:
     from stereo_framework.user_pair.method_choice import MapComparison
 
 Data = Annotated[
-    Path | None, typer.Option(help="Data root; default: STEREO_DATA, then the user's cache folder.")
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder of the data sets; default: $STEREO_DATA, otherwise the user's cache folder.",
+    ),
 ]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option(metavar="MODULE|FILE.py", help="Import this plug-in too; repeatable."),
+    typer.Option(
+        metavar="MODULE|FILE.py",
+        help="Import a plug-in, for example a file that defines a stage; repeatable.",
+    ),
 ]
 NoPlugins = Annotated[
     bool,
     typer.Option(
         "--no-plugins",
-        help="Execute no plug-in, Python function or program that a script names, and no installed plug-in.",
+        help="Ignore all plug-ins, and refuse Python functions and programs that a script names.",
     ),
 ]
 MaxPixels = Annotated[
     int | None,
-    typer.Option(min=1, help="Largest images and maps that are read; default: 100 million."),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Refuse images and disparity maps with more than N pixels; default: 100 million.",
+    ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Most threads that compute; default: the available cores. Results are the same for every number.",
+        metavar="N",
+        help="Maximum number of threads; default: the available cores. Results do not depend on it.",
     ),
 ]
 Traceback = Annotated[
     bool,
-    typer.Option("--traceback", help="Print where in the code an error was raised, all of it."),
+    typer.Option("--traceback", help="Print the full Python traceback if an error occurs."),
 ]
 ExecutorName = Annotated[
     str,
     typer.Option(
-        "--executor", help="thread: in this process; process: each worker is one of its own."
+        "--executor",
+        metavar="NAME",
+        help="thread: run in this process; process: start a process for each worker.",
     ),
 ]
 Dask = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Compute on the workers of this Dask scheduler."),
+    typer.Option(metavar="ADDRESS", help="Use the workers of the Dask scheduler at this address."),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a value; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a value of the script, such as aggregation.box.size=9; repeatable.",
+    ),
 ]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
+        metavar="NAME",
         help="Metric to compute in addition to the protocol's metrics. The table shows only such metrics. A statistic, such as bad_pixels_nonocc, is also allowed ('stages metrics' lists all); repeatable.",
     ),
 ]
@@ -84,40 +103,61 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        help="How to measure: a preset or {base: PRESET, field: value}; default: the scene's own.",
+        metavar="NAME",
+        help="Evaluation protocol: a preset or {base: PRESET, field: value}; default: the protocol of the scene.",
     ),
 ]
 Truth = Annotated[
     Path | None,
-    typer.Option(help="True disparities (PFM, npy, 16-bit PNG; of 8 bits with --truth-scale)."),
+    typer.Option(
+        metavar="FILE",
+        help="Ground-truth disparity map (PFM, NPY or 16-bit PNG; 8-bit images need --truth-scale).",
+    ),
 ]
 TruthMask = Annotated[
-    Path | None, typer.Option(help="With --truth: measure only where this picture is white.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Image that is white where the map is evaluated; for --truth only."
+    ),
 ]
 DisparityScale = Annotated[
     float | None,
     typer.Option(
-        help="Stored units per pixel of disparity of the maps, negative for the other sign; default: the data set's."
+        metavar="FACTOR",
+        help="Stored units per pixel of disparity in the maps, negative if the sign is reversed; default: the factor of the data set.",
     ),
 ]
 Unknown = Annotated[
-    float | None, typer.Option(help="Stored value of the maps that means no estimate, such as -1.")
+    float | None,
+    typer.Option(
+        metavar="VALUE",
+        help="Stored value that marks pixels without an estimate in the maps, such as -1.",
+    ),
 ]
 TruthScale = Annotated[
     float | None,
-    typer.Option(help="Stored units per pixel of disparity of the file of --truth."),
+    typer.Option(
+        metavar="FACTOR", help="Stored units per pixel of disparity in the file of --truth."
+    ),
 ]
 TruthUnknown = Annotated[
     float | None,
-    typer.Option(help="Stored value of the file of --truth that means unknown, such as 0."),
+    typer.Option(
+        metavar="VALUE",
+        help="Stored value that marks unknown pixels in the file of --truth, such as 0.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array instead of a table.")]
 
 
 GROUPS = {
-    "Images": (
+    "Method": ("method", "methods", "settings"),
+    "Input": (
+        "scene",
+        "example",
         "disparity_range",
         "calibration",
+        "cameras",
         "focal_length",
         "baseline",
         "rectify",
@@ -125,7 +165,7 @@ GROUPS = {
         "image_masks",
         "pixel_ranges",
     ),
-    "What is measured, and how": (
+    "Evaluation": (
         "protocol",
         "metric",
         "statistic",
@@ -137,8 +177,8 @@ GROUPS = {
         "disparity_scale",
         "unknown",
     ),
-    "Who computes": ("threads", "workers", "executor", "dask", "memory"),
-    "What is written and printed": (
+    "Execution": ("threads", "workers", "executor", "dask", "memory"),
+    "Output": (
         "out",
         "name",
         "maps",
@@ -150,7 +190,7 @@ GROUPS = {
         "plots",
         "single_file",
     ),
-    "Everywhere": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
+    "General": ("data", "plugin", "no_plugins", "max_pixels", "traceback", "help"),
 }
 """Groups of the options in the help, by their parameters' names."""
 
@@ -438,7 +478,9 @@ def size(text: str) -> int:
 Memory = Annotated[
     int | None,
     typer.Option(
-        metavar="SIZE", parser=size, help="For cost volumes, as 8G; default: most that is free."
+        metavar="SIZE",
+        parser=size,
+        help="Maximum memory for cost volumes, such as 8G or 500M; default: most of the free memory.",
     ),
 ]
 
@@ -531,6 +573,12 @@ def say(*lines: str, indent: int = 0) -> None:
         print(line)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Join names with commas and a final "and"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def tell(kind: str, *lines: str) -> None:
     """Print problems beside the results, each as a line with its kind: ``warning: ...``."""
     try:
@@ -569,12 +617,15 @@ def _columns() -> int:
 
 
 def protocol_summary(text: str) -> str:
-    """The first choices of a protocol in one line."""
+    """Return the first choices of a protocol in one line."""
     from stereo_framework.evaluation.protocols import PRESETS
     from stereo_framework.tables.terminal import protocol_line
 
     name = text.partition(": ")[0]
-    how = f"stages {name}" if name in PRESETS else "the page of 'report'"
+    if name in PRESETS:
+        how = f"'stereo-framework stages {name}'"
+    else:
+        how = "the report"
     return protocol_line(text, _columns() if on_a_terminal() else 0, how)
 
 

@@ -18,7 +18,7 @@ def check(
     try_out: Annotated[bool, typer.Option("--try")] = False,
     schema: bool = False,
 ) -> None:
-    """Check parameter scripts and their scenes without matching; report every fault.
+    """Validate parameter scripts without running them.
 
     Refuses what 'run' refuses before the first match, with the same messages.
 

@@ -22,7 +22,7 @@ def choose(
     out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     json: bool = False,
 ) -> None:
-    """Choose a method without truth: the default, unless the pair shows a better one.
+    """Compare methods on a pair without ground truth.
 
     On the 30 pairs of its study the command chose the default every time: use it to learn
     which methods are likely to have more errors than the default.

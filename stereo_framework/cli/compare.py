@@ -23,7 +23,10 @@ def compare(
     out: Path | None = None,
     json: _shared.Json = False,
 ) -> None:
-    """Put two or more disparity maps side by side: their statistics, how they differ from the first, and pictures.
+    """Show two or more disparity maps side by side.
+
+    The command prints the statistics of the maps and their differences from the first map,
+    and writes pictures.
 
     Works without truth: then it says which maps are better or worse than the first one, or that it cannot tell.
 

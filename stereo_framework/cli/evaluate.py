@@ -27,7 +27,10 @@ def evaluate(
     name: str | None = None,
     json: _shared.Json = False,
 ) -> None:
-    """Measure disparity maps from anywhere against the truth: single ones, or whole submissions with the benchmark's average.
+    """Compute the error statistics of existing disparity maps.
+
+    A folder may contain a whole submission to a benchmark, which also gets the average of
+    the benchmark.
 
     Example: stereo-framework evaluate mine.pfm --truth truth.pfm --threshold 0.5
 

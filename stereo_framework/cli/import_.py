@@ -7,7 +7,9 @@ from stereo_framework.core.errors import ParameterError, short
 
 
 def import_(old: Path, out: Path | None = None) -> None:
-    """Convert a script of the original 2002 program to YAML; what cannot be carried over is told line by line.
+    """Convert a script of the original 2002 program to YAML.
+
+    The command prints a line for each setting that it cannot convert.
 
     Example: stereo-framework import exp6.txt --out converted
 

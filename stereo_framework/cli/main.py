@@ -55,8 +55,15 @@ from stereo_framework.kernels.threads import LIMIT, LimitWarning
 _INTERRUPTED = 130
 _NO_THREAD = "can't start new thread"
 """Python's message if the system starts no thread."""
-_LISTED = 66
-"""Characters beside a command in a list that is 80 wide."""
+_COMMAND_GROUPS = {
+    "Match your images": ("match", "choose"),
+    "Run experiments": ("run", "tune", "check", "reproduce"),
+    "Evaluate and compare": ("evaluate", "compare", "rank", "results", "report"),
+    "Find and prepare": ("stages", "scenes", "import"),
+}
+"""Groups of the commands in the help of the program."""
+_COMMAND_WIDTH = max(len(name) for names in _COMMAND_GROUPS.values() for name in names)
+"""Characters of the longest name of a command."""
 _NO_FONT = "pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
 _EVERYWHERE = {
     "data": _shared.Data,
@@ -113,6 +120,15 @@ class _CommandGroup(TyperGroup):
             print("interrupted", file=sys.stderr)
         sys.exit(status)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands group by group, and the options of the program after them."""
+        for title, names in _COMMAND_GROUPS.items():
+            records = [(name, self.commands[name].short_help) for name in names]
+            with formatter.section(title):
+                # The same width in all groups aligns their columns.
+                formatter.write_dl([(name.ljust(_COMMAND_WIDTH), text) for name, text in records])
+        TyperCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+
 
 def _usage_message(error: Any) -> str:
     """Return the message of a usage error, with the new name of a former option."""
@@ -151,30 +167,61 @@ def _refuse_odd_numbers(words: Sequence[str]) -> None:
 class _Command(TyperCommand):
     """A command, whose help shows its options in groups."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the arguments of the usage line, required ones without braces."""
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, group by group."""
         groups: dict[str, list[tuple[str, str]]] = {
             name: [] for name in ("Arguments", "Options", *_shared.GROUPS)
         }
-        for one in self.get_params(ctx):
-            argument = one.param_type_name == "argument"
-            record = one.get_help_record(ctx)
-            if record is not None:
-                # What may be repeated is told in words.
-                name = re.sub(r"<list\[(\w+)\]>", lambda kind: f"<{kind[1].lower()}>", record[0])
-                groups["Arguments" if argument else _shared.group(str(one.name))].append(
-                    (name, record[1])
-                )
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            if parameter.param_type_name == "argument":
+                groups["Arguments"].append(_argument_record(*record))
+            else:
+                groups[_shared.group(str(parameter.name))].append(_option_record(*record))
         for name, records in groups.items():
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
 
 
+_TYPES = {"str": "NAME", "int": "N", "int range": "N", "float": "NUMBER", "path": "PATH"}
+"""Words for the types that stand in the help."""
+
+
+def _argument_record(name: str, text: str) -> tuple[str, str]:
+    """Return the name of an argument without its type, and its text."""
+    return name.partition(" <")[0], text
+
+
+def _option_record(name: str, text: str) -> tuple[str, str]:
+    """Return an option with a word for the type of its value, and its text."""
+    # The text of an option that may be repeated says so.
+    name = re.sub(r"<list\[(\w+)\]>", lambda kind: f"<{kind[1].lower()}>", name)
+    name = re.sub(r"<([\w ]+)>", lambda kind: _TYPES.get(kind[1], f"<{kind[1]}>"), name)
+    # A value below the minimum is refused with a message, so the help leaves it out.
+    without_minimum = re.sub(r" *\[x>=[\d.]+\]$", "", text)
+    return name, re.sub(r"; x>=[\d.]+\]$", "]", without_minimum)
+
+
+_ABOUT = """Run, evaluate and compare dense stereo matching methods.
+
+To begin, run 'stereo-framework match --example'. To see the error statistics of a
+method, run 'stereo-framework run ssd --scene synthetic/planes'. The option --help of a
+command shows its options and examples."""
+"""Description of the program in its help."""
+
 app = typer.Typer(
     name="stereo-framework",
     cls=_CommandGroup,
-    help="Run, measure and compare dense stereo methods (the test bed of Scharstein & Szeliski 2002).",
+    help=_ABOUT,
     # Plain help: importing rich would double the time of --help.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -414,31 +461,28 @@ def _root(
         print(context.get_help())
 
 
-# To match, to measure, to look at results, to prepare.
 for _function in (
     match,
     choose,
     run,
     tune,
+    check,
+    reproduce,
     evaluate,
     compare,
-    results,
     rank,
+    results,
     report,
-    reproduce,
-    scenes,
     stages,
-    check,
+    scenes,
     import_,
 ):
     _about = inspect.cleandoc(_function.__doc__ or "").partition("\nParameters\n")[0].rstrip()
-    # In the list of all commands: the first sentence, or as much of it as has a meaning of its own.
-    _first = _about.partition("\n")[0]
-    _short = _first if len(_first) <= _LISTED else re.split("[.:;,]", _first)[0]
+    _summary = _about.partition("\n")[0]
     # What follows a \b is not broken into lines: an example can be copied.
     _about = _about.replace("\n\nExample:", "\n\n\b\nExample:")
     _command = _exits(_function)
-    app.command(_function.__name__.rstrip("_"), cls=_Command, help=_about, short_help=_short)(
+    app.command(_function.__name__.rstrip("_"), cls=_Command, help=_about, short_help=_summary)(
         _command
     )
     _NUMERIC_OPTIONS[_function.__name__.rstrip("_")] = _numeric_options(inspect.signature(_command))

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def match(
-    left: Annotated[str | None, typer.Argument()] = None,
-    right: Annotated[str | None, typer.Argument()] = None,
+    left: Annotated[str | None, typer.Argument(metavar="LEFT")] = None,
+    right: Annotated[str | None, typer.Argument(metavar="RIGHT")] = None,
     disparity_range: Annotated[
-        list[str] | None, typer.Option("--disparities", metavar="A:B")
+        list[str] | None, typer.Option("--disparities", metavar="MIN:MAX")
     ] = None,
     method: str | None = None,
     settings: _shared.Settings = None,
@@ -34,7 +34,7 @@ def match(
     stretch: bool = False,
     image_masks: Annotated[list[Path] | None, typer.Option("--mask")] = None,
     pixel_ranges: Annotated[
-        tuple[Path, Path] | None, typer.Option("--ranges", metavar="LOW HIGH")
+        tuple[Path, Path] | None, typer.Option("--ranges", metavar="MIN MAX")
     ] = None,
     truth: _shared.Truth = None,
     truth_scale: _shared.TruthScale = None,
@@ -45,43 +45,50 @@ def match(
     example: bool = False,
     json: bool = False,
 ) -> int:
-    """Match two images: a disparity map, a picture and, with a calibration, depth and a point cloud.
+    """Compute a disparity map for a stereo pair.
+
+    The command writes the disparity map, a picture of it (picture.png), a confidence map,
+    and a status map that explains missing estimates. With a calibration it also writes a
+    depth map and a point cloud.
+
+    Example: stereo-framework match --example
 
     Example: stereo-framework match left.png right.png --disparities 0:64 -o mine
 
     Parameters
     ----------
     left
-        Left image of a rectified pair; or a folder or pattern of left images.
+        Left image of a rectified pair, or a folder or quoted pattern of left images.
     right
-        Right image; or a folder or pattern of right images.
+        Right image, or a folder or quoted pattern of right images.
     disparity_range
-        Search range in pixels, both ends included, or auto: estimated; for several pairs one, or one each. Ends between the levels of the method are
-        widened to the next level. Default: that of --calibration or of a calib.txt beside the image, else auto.
+        Search range in pixels, including both ends, such as 0:64, or auto to estimate it. The method may widen the range to its next level. Several pairs have one
+        range, or one range each if the option is repeated. Default: the range in --calibration or in a calib.txt next to the image, otherwise auto.
     calibration
-        calib.txt of Middlebury or KITTI; OpenCV's YAML or JSON; Q as .npy.
+        Calibration of the rectified pair, which adds depth and a point cloud: calib.txt of Middlebury or KITTI, YAML or JSON of OpenCV, or the matrix Q as .npy.
     cameras
-        Numbers of the cameras in a calibration of KITTI, such as 2,3; default: by the images' folders (image_2) or colours.
+        Numbers of the left and right camera in a calibration of KITTI, such as 2,3. Default: the numbers that the folders (image_2) or the colours of the images imply.
     focal_length
-        Focal length in pixels, instead of a calibration.
+        Focal length in pixels, if there is no calibration file.
     baseline
-        Distance of the cameras; depths get its unit.
+        Distance between the cameras. Depth has the same unit.
     rectify
-        Rectify the pair first, by this stereo calibration of OpenCV (M1, D1, M2, D2, R, T); twice if it is in two files. auto: without one, by matched points.
+        Rectify the pair before matching, with a stereo calibration of OpenCV (M1, D1, M2, D2, R, T). Repeat the option if the calibration consists of two files.
+        auto: rectify with matched points and without a calibration.
     stretch
-        Spread intensities over 0..255, both images alike: for 11 bits in files of 16, reflectances and the like.
+        Rescale the intensities of both images together to 0..255. Use it if the images look almost black, such as 11-bit data in 16-bit files.
     image_masks
-        Picture that is white where the left image holds data; a second one is of the right image.
+        Image that is white where the left image is valid. A second mask is that of the right image.
     pixel_ranges
-        Maps of the smallest and of the largest disparity of each pixel (PFM, npy, 16-bit PNG).
+        Two maps with the minimum and the maximum disparity of each pixel (PFM, NPY or 16-bit PNG).
     out
-        Folder for the files; default: NAME_match, for the left image's name; of several pairs: matches/NAME.
+        Output folder. Default: LEFT_match for one pair, matches/LEFT for several pairs; LEFT is the name of the left image.
     method
-        A built-in script, or a script's file; default: fine. 'fast' takes a seventh of its time.
+        Built-in method or script file. Default: fine. The method fast takes a seventh of its time and has more errors.
     example
-        Match the built-in example.
+        Match a built-in stereo pair. No images are needed.
     json
-        Print one JSON array instead of a summary.
+        Print a JSON array instead of a summary.
     """
     from stereo_framework.datasets import load_scene
     from stereo_framework.evaluation import find_reading_errors
@@ -183,7 +190,7 @@ def match(
                 ),
             )
         if not json:
-            _print(matched, record)
+            _print(matched, record, is_example=example)
     if json:
         _shared.print_json(records)
     return 1 if failed else 0
@@ -226,38 +233,73 @@ def _record(stem: str, matched: MatchResult, folder: Path, written: list[str]) -
     }
 
 
-def _print(matched: MatchResult, record: dict[str, Any]) -> None:
+def _print(matched: MatchResult, record: dict[str, Any], *, is_example: bool) -> None:
+    """Print the summary of a pair: its results, their place and the next step."""
     from stereo_framework.tables.values import show
 
-    columns, rows = record["size"]
-    _shared.say(
-        f"{matched.name}: {columns}x{rows} pixels, disparities {matched.search} ({matched.origin})"
-    )
-    _shared.say(
-        f"{matched.method}: {100 * record['estimated']:.1f} % of the pixels have a disparity, both views agree about "
-        f"{100 * record['consistent']:.1f} %; {matched.seconds:.2f} s of matching"
-    )
-    _shared.say(matched.stretched)
-    calibration, apart = matched.scene.calibration, matched.vertical_offset
+    _shared.say(*_summary(matched, record), matched.stretched)
     if matched.rectified:
-        how = (
-            "too few points to tell how well"
-            if apart is None
-            else f"matched points lie {apart:.2f} rows apart in the median"
-        )
-        known = "without a calibration, so that disparities have an unknown offset"
-        if calibration is not None:
-            known = f"focal length {calibration.focal_length:.1f} pixels, baseline {calibration.baseline:.4g}"
-        _shared.say(f"rectified: {how}; {known}")
-    if calibration is not None and (depths := matched.points().position[:, 2]).size:
-        _shared.say(
-            f"depth: {depths.min():.4g} to {depths.max():.4g} in the baseline's unit, {len(depths)} points"
-        )
-    if measured := record.get("statistics"):
-        _shared.say(", ".join(f"{name} {show(value)}" for name, value in measured.items()))
-    _shared.say(f"{', '.join(record['files'])} in {record['folder']}")
+        _shared.say(_rectification(matched))
+    if depth := _depth(matched):
+        _shared.say(depth)
+    if statistics := record.get("statistics"):
+        _shared.say(", ".join(f"{name} {show(value)}" for name, value in statistics.items()))
+
+    folder = record["folder"]
+    _shared.say(f"results: {_shared.listed(record['files'])} are in {folder}")
     if "disparity.png" not in record["files"]:
-        _shared.say("disparity.png is left out: it holds disparities from 0 to 255.99")
+        message = (
+            "disparity.png was not written, because it can store only disparities from 0 to 255.99"
+        )
+        _shared.say(message)
     _shared.say(
-        "see picture.png first; 'stereo-framework match --help' tells what else can be asked for"
+        f"next step: open {Path(folder) / 'picture.png'}, which shows the left image and its disparity map"
     )
+    if is_example:
+        _shared.say(
+            "to match your own images: stereo-framework match left.png right.png --out results/mine"
+        )
+
+
+def _summary(matched: MatchResult, record: Mapping[str, Any]) -> list[str]:
+    """Return a line about the pair and a line about its disparity map."""
+    columns, rows = record["size"]
+    search = matched.search
+    levels = f"{search.minimum:g} to {search.maximum:g} pixels in steps of {search.step:g}"
+    estimated = 100 * record["estimated"]
+    consistent = 100 * record["consistent"]
+    return [
+        f"{record['pair']}: {columns}x{rows} pixels, search range {levels} ({matched.origin})",
+        (
+            f"method {matched.method}: {estimated:.1f} % of the pixels have a disparity, "
+            f"and the left and right disparity maps agree at {consistent:.1f} %; "
+            f"matching took {matched.seconds:.2f} s"
+        ),
+    ]
+
+
+def _rectification(matched: MatchResult) -> str:
+    """Return a line about the rows of the rectified pair and about its calibration."""
+    if matched.vertical_offset is None:
+        accuracy = "there are too few matched points to measure the accuracy"
+    else:
+        offset = matched.vertical_offset
+        accuracy = f"the median vertical offset of matched points is {offset:.2f} rows"
+    calibration = matched.scene.calibration
+    if calibration is None:
+        cameras = "without a calibration, disparities have an unknown offset"
+    else:
+        focal_length = f"{calibration.focal_length:.1f} pixels"
+        cameras = f"focal length {focal_length}, baseline {calibration.baseline:.4g}"
+    return f"rectified: {accuracy}; {cameras}"
+
+
+def _depth(matched: MatchResult) -> str:
+    """Return a line about the depths; it is empty without a calibration or without points."""
+    if matched.scene.calibration is None:
+        return ""
+    depths = matched.points().position[:, 2]
+    if not depths.size:
+        return ""
+    ends = f"{depths.min():.4g} to {depths.max():.4g}"
+    return f"depth: {ends} in the unit of the baseline; the point cloud has {len(depths)} points"

@@ -30,7 +30,10 @@ def rank(
     boundary: bool = False,
     json: _shared.Json = False,
 ) -> None:
-    """Rank methods as the Middlebury benchmark does, by the average of their ranks; and group them by dominance (A* groups).
+    """Rank methods by the rules of the Middlebury benchmark.
+
+    The rank of a method is the average of its ranks in all columns. The command can also
+    group methods by dominance (A* groups).
 
     Example: stereo-framework rank results/ssd --groups
 

@@ -14,7 +14,10 @@ def report(
     limit: Annotated[int, typer.Option(min=0)] = 1000,
     single_file: Annotated[bool, typer.Option("--single-file")] = False,
 ) -> None:
-    """Write an HTML page about a run: methods by scenes, maps side by side, plots, times, parameters. It opens offline.
+    """Write an HTML report of stored results.
+
+    The report shows a table of methods and scenes, disparity maps side by side, plots,
+    times and parameters. It needs no network.
 
     Example: stereo-framework report results/ssd
 
@@ -33,4 +36,4 @@ def report(
 
     path = out or folder / "report.html"
     run_page(folder, limit=limit).write(path, single_file=single_file)
-    print(_shared.as_typed(f"page: {path}"))
+    print(_shared.as_typed(f"report: {path}"))

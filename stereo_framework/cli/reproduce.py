@@ -16,7 +16,11 @@ def reproduce(
     workers: int | None = None,
     json: _shared.Json = False,
 ) -> int:
-    """Run a paper's experiments again: its numbers beside ours, its sentences with a verdict each, and checks of our own, which are in no total.
+    """Repeat the experiments of a published paper.
+
+    The command writes an HTML report with the published and the reproduced numbers, and a
+    verdict for each statement of the paper. Checks that this project added count in no
+    total.
 
     The exit status is 1 if a published number lies outside its tolerance or a sentence of the paper does not hold, 3 if only checks of our own or sentences asked of scenes of ours fail.
 
@@ -79,5 +83,5 @@ def reproduce(
         print(done.extent.label)
     for line in done.totals:
         print(line)
-    print(_shared.as_typed(f"page: {done.page}"))
+    print(_shared.as_typed(f"report: {done.page}"))
     return done.status

@@ -31,7 +31,7 @@ def results(
     plots: bool = False,
     export: Annotated[str | None, typer.Option(metavar="BENCHMARK")] = None,
 ) -> int:
-    """List, filter, sum up, plot and export stored results.
+    """List, filter, average, plot and export stored results.
 
     Example: stereo-framework results results/ssd --sort bad_pixels_nonocc
 

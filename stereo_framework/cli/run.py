@@ -21,7 +21,7 @@ _MOST_ROWS = 200
 
 
 def run(
-    script: list[str],
+    script: Annotated[list[str], typer.Argument(metavar="SCRIPT")],
     scene: list[str] | None = None,
     settings: _shared.Settings = None,
     plugin: _shared.Plugins = None,
@@ -37,24 +37,28 @@ def run(
     json: _shared.Json = False,
     traceback: _shared.Traceback = False,
 ) -> int:
-    """Run parameter scripts and print the error statistics. A folder with your own pair becomes a scene by ``scenes --new``.
+    """Run methods or parameter sweeps and print error statistics.
+
+    A script names a method or a parameter sweep, and the scenes on which it runs. If the
+    command is interrupted, the same command with the same --out continues it.
 
     Example: stereo-framework run ssd --scene synthetic/planes --out results/ssd
 
     Parameters
     ----------
     script
-        Scripts: files, or names of built-in ones (ssd, window).
+        Script files, or names of built-in methods, such as ssd, sgm and fine.
     scene
-        Scene, data set or pattern ('middlebury2006/*') to run on instead of the script's; repeatable.
+        Scene, data set or pattern (such as 'middlebury2006/*') that replaces the scenes of the script; repeatable. The command 'scenes' lists the scenes and creates
+        a scene from your images.
     out
-        Folder for results, the resolved script, maps and pictures.
+        Folder for the results, the complete script, the disparity maps and the pictures. Default: nothing is stored.
     workers
-        Runs at a time, each in one thread; default: the number of threads, or all that --dask has.
+        Number of settings that run at a time, each in one thread. Default: the number of threads, or of the workers of --dask.
     maps
-        Write disparity maps and pictures to --out; default: unless sweeping.
+        Write disparity maps and pictures to --out. Default: they are written unless the script is a sweep.
     report
-        Write the page about these results as well, as 'report' does.
+        Write an HTML report, as the command 'report' does.
     """
     from stereo_framework.sweep.script_run import execute, load_tasks
 
@@ -127,18 +131,14 @@ def run(
         columns = _shared.statistics_of_metrics(results, metric or [])
         printed = _shared.print_results(results, columns, most=most, whole=whole)
         if out is not None:
-            kinds = [
-                "results",
-                "script",
-                *["maps", "pictures"] * any(r.map for r in results),
-                *["plots"] * plots,
-            ]
-            print(_shared.as_typed(f"{', '.join(kinds)} in {out}"))
+            _print_places(out, has_maps=any(r.map for r in results), has_plots=plots)
     if report and out is not None:
         from stereo_framework.page.run_page import run_page
 
         run_page(out).write(out / "report.html")
-        print(_shared.as_typed(f"page: {out / 'report.html'}"), file=sys.stderr)
+        print(_shared.as_typed(f"report: {out / 'report.html'}"), file=sys.stderr)
+    elif out is not None and not json:
+        _shared.say(f"next step: 'stereo-framework report {out}' writes an HTML report")
     if more := len(failed) - sum(bool(r.error) for r in printed):
         _shared.tell(
             "error", f"{more} more runs failed; stereo-framework results {out} --limit 0 tells why"
@@ -146,3 +146,13 @@ def run(
     if traceback:
         _shared.print_tracebacks(failed)
     return 1 if failed else 0
+
+
+def _print_places(out: Path, *, has_maps: bool, has_plots: bool) -> None:
+    """Print the names of the results that were written, and their folder."""
+    contents = ["the results", "the complete script"]
+    if has_maps:
+        contents += ["the disparity maps", "the pictures"]
+    if has_plots:
+        contents.append("the plots")
+    _shared.say(f"{_shared.listed(contents)} are in {out}")

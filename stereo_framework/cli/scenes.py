@@ -20,7 +20,7 @@ def scenes(
     new: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
     fetch: Annotated[bool, typer.Option("--fetch")] = False,
 ) -> None:
-    """List the scenes that are found, describe one, make one of your own images, or fetch public data sets.
+    """List, describe, create or download scenes and data sets.
 
     Sets are fetched from their publishers into the data root: --data, STEREO_DATA, or the user's cache folder.
 

@@ -40,7 +40,7 @@ def stages(
     new: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     out: Path | None = None,
 ) -> None:
-    """List the stages and what those of each slot get and return; document one; list what is measured; write an example of your own.
+    """List stages and metrics, show parameters, write a template.
 
     Example: stereo-framework stages box
 

@@ -24,7 +24,10 @@ def tune(
     json: bool = False,
     traceback: _shared.Traceback = False,
 ) -> int:
-    """Search a script's sweep for its best setting, trying few of many; hopeless ones are given up after the first scenes.
+    """Search for the best parameters of a sweep script.
+
+    The search tries only some of the settings. It stops settings with many errors after
+    the first scenes.
 
     Example: stereo-framework tune truncation.yaml --trials 4 --out tuned
 

@@ -7,6 +7,7 @@ the others, in their order.
 from __future__ import annotations
 
 import io
+import os
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
@@ -24,6 +25,9 @@ _FEW = 3
 
 _NARROWEST = 12
 """Smallest width, in characters, of a column of texts as long as there is another way to make room."""
+
+_DUMB_TERMINALS = ("dumb", "unknown")
+"""Values of the variable TERM for terminals without escape sequences."""
 
 _WORDS = ("", "-", "none", "failed")
 """Texts that may occur in a column of numbers."""
@@ -155,11 +159,15 @@ def _text(names: Sequence[str], cells: Sequence[Sequence[Text]], width: int) -> 
         )
     # Rich would cut numbers for which there is no room.
     room = max(width, sum(_widths([""] * len(names), cells, 1)))
+    is_dumb = os.environ.get("TERM", "").lower() in _DUMB_TERMINALS
     console = Console(
         file=io.StringIO(),
         width=room,
+        # Without a height, rich would take 80 columns on a dumb terminal.
+        height=len(cells),
         force_terminal=True,
-        color_system="standard",
+        # A dumb terminal would show the codes for bold letters as characters.
+        color_system=None if is_dumb else "standard",
         legacy_windows=False,
     )
     with console.capture() as capture:
@@ -217,14 +225,14 @@ def protocol_line(text: str, width: int, how: str) -> str:
     width : int
         Characters in the line. The first choice is always included.
     how : str
-        How the user gets all choices.
+        Command or document that shows all choices.
     """
     name, _, choices = text.partition(": ")
     kept = [choice for choice in choices.split("; ") if not choice.startswith("metrics ")]
-    end = f" (all choices: {how})"
+    end = f" ({how} shows all choices)"
     # A stored protocol may hold its metrics alone, or a name and choices of any length.
     first, *further = kept or [""]
-    line = f"{short(name, 80)}: {short(first, 300)}"
+    line = f"protocol {short(name, 80)}: {short(first, 300)}"
     for choice in further:
         if len(f"{line}; {choice}{end}") > width:
             break

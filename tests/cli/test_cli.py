@@ -198,7 +198,7 @@ def test_the_report_of_a_script_is_written(cli, script, small_scenes, tmp_path):
         "report": {"plots": plots},
     }
     result = cli("run", script(sweep), "--out", tmp_path / "out")
-    assert "plots" in result.stdout.splitlines()[-1]
+    assert "the plots are in " in result.stdout.splitlines()[-2]
     assert (tmp_path / "out" / "plots" / "sizes.svg").is_file()
     assert cli("report", tmp_path / "out").exit_code == 0
     page = (tmp_path / "out" / "report.html").read_text()
@@ -243,9 +243,10 @@ def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
         "bad_pixels_nonocc",
         "bad_pixels_textureless",
     ]
-    assert (
-        short[-1] == "taxonomy2002: bad (percent) = error > 1 px (all choices: stages taxonomy2002)"
-    )
+    assert short[-2:] == [
+        "protocol taxonomy2002: bad (percent) = error > 1 px ('stereo-framework stages",
+        "taxonomy2002' shows all choices)",
+    ]
     whole = cli("stages", "taxonomy2002").stdout
     assert "discont: 9x9 window" in " ".join(whole.split())
     assert max(map(len, whole.splitlines())) <= 80

@@ -32,9 +32,9 @@ def test_help_fits_and_has_groups(command):
     assert max(map(len, text.splitlines())) <= 80
     assert examples(command)
     groups = re.findall(r"^(\S.*):$", text, re.MULTILINE)
-    assert groups[-1] == "Everywhere"
-    everywhere = set(re.findall(r"--[\w-]+", text.partition("Everywhere:")[2]))
-    assert everywhere == {
+    assert groups[-1] == "General"
+    general_options = set(re.findall(r"--[\w-]+", text.partition("General:")[2]))
+    assert general_options == {
         "--data",
         "--plugin",
         "--no-plugins",
@@ -44,13 +44,24 @@ def test_help_fits_and_has_groups(command):
     }
 
 
-def test_the_list_of_commands_says_each_thing_to_its_end():
-    lines = call().stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in lines] == list(COMMANDS)
-    assert not any(line.endswith("...") for line in lines)
+def test_the_help_of_the_program_has_a_whole_sentence_for_each_command():
+    lines = call().stdout.splitlines()
+    start = lines.index("Match your images:")
+    end = lines.index("Options:")
+    listed = [line.split(maxsplit=1) for line in lines[start:end] if line.startswith("  ")]
+    assert [name for name, _ in listed] == list(COMMANDS)
+    assert all(text.endswith(".") and not text.endswith("...") for _, text in listed)
+    assert max(map(len, lines)) <= 80
 
 
-OPTIONS_OF_OTHER_COMMANDS = {"run": {"--new": "scenes"}, "results": {"--out": "run"}}
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_words_instead_of_types_and_braces(command):
+    text = call(command, "--help").stdout
+    assert not re.search(r"<(str|int|int range|float|path|list)|\bx>=", text)
+    assert "{" not in text.splitlines()[0]
+
+
+OPTIONS_OF_OTHER_COMMANDS = {"results": {"--out": "run"}}
 """Options that the help of a command names as those of another command."""
 
 

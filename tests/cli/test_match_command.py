@@ -1,6 +1,7 @@
 """The command ``match``."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -31,12 +32,19 @@ def call(*arguments):
 def test_two_images(pair, tmp_path):
     result = call("left.png", "right.png", "--method", "ssd", "--disparities", "0:31")
     assert result.exit_code == 0, result.output
-    first, second, third, _ = result.stdout.splitlines()
-    assert first == "left: 160x120 pixels, disparities 0..31 step 1 (given)"
-    assert second.startswith("ssd: 100.0 % of the pixels have a disparity, both views agree about ")
-    assert (
-        third
-        == "disparity.pfm, disparity.png, picture.png, confidence.pfm, status.png in left_match"
+    pair_line, method_line, place, next_step = result.stdout.splitlines()
+    assert pair_line == "left: 160x120 pixels, search range 0 to 31 pixels in steps of 1 (given)"
+    assert re.fullmatch(
+        r"method ssd: 100\.0 % of the pixels have a disparity, and the left and right disparity "
+        r"maps agree at \d+\.\d %; matching took \d+\.\d\d s",
+        method_line,
+    )
+    assert place == (
+        "results: disparity.pfm, disparity.png, picture.png, confidence.pfm and status.png "
+        "are in left_match"
+    )
+    assert next_step == (
+        "next step: open left_match/picture.png, which shows the left image and its disparity map"
     )
     assert read_disparity(tmp_path / "left_match" / "disparity.pfm").shape == (120, 160)
 
@@ -65,6 +73,9 @@ def test_depth(pair, tmp_path):
 def test_the_example_needs_nothing(pair, tmp_path):
     result = call("--example", "--method", "ssd")
     assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == (
+        "to match your own images: stereo-framework match left.png right.png --out results/mine"
+    )
     assert (tmp_path / "planes_match" / "picture.png").exists()
 
 

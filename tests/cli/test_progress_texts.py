@@ -1,6 +1,7 @@
 """The exact texts about speed, time left and progress, with a clock that the tests set."""
 
 import signal
+import time
 import types
 
 import pytest
@@ -94,7 +95,7 @@ def test_the_time_left_of_a_loop_follows_from_its_rounds(clock, done, count, sec
     clock.seconds += seconds
     progress._loop(progress._home, done, count, "iteration")
     assert progress.left == text
-    assert progress.doing == f"diffusion, iteration {done + 1} of {count}"
+    assert progress.doing == f"stage diffusion, iteration {done + 1} of {count}"
 
 
 def test_two_loops_within_each_other_are_shown_with_the_time_of_the_outer_one(clock):
@@ -104,17 +105,17 @@ def test_two_loops_within_each_other_are_shown_with_the_time_of_the_outer_one(cl
     clock.seconds += 6
     progress._loop(progress._home, 2, 4, "cycle")
     progress._loop(progress._home, 5, 9, "move")
-    assert progress.doing == "graph_cut, cycle 3 of 4, move 6 of 9"
+    assert progress.doing == "stage graph_cut, cycle 3 of 4, move 6 of 9"
     assert progress.left == "about 6 s left"
     progress._loop(progress._home, 4, 4, "cycle")
-    assert progress.doing == "graph_cut, move 6 of 9"
+    assert progress.doing == "stage graph_cut, move 6 of 9"
 
 
 def test_kernels_are_counted_once_each(clock, capsys):
     progress = Progress(1)
     for kernel in ("box", "", "median", "", "box"):
         progress._compiling(kernel)
-    assert progress.doing == "compiling box (2 so far)"
+    assert progress.doing == "compiling function 2"
     assert capsys.readouterr().err == f"{_progress.COMPILING}\n"
 
 
@@ -136,12 +137,14 @@ def lines_of(progress, capsys):
 def test_a_line_of_several_results_has_their_number_the_speed_and_the_stage(clock, capsys):
     progress = Progress(4)
     progress.count += 1
-    assert lines_of(progress, capsys) == ["1 of 4 done"]
+    assert lines_of(progress, capsys) == ["1 of 4 runs done"]
     progress.watch("planes: box")
-    assert lines_of(progress, capsys) == ["1 of 4 done (planes: box)"]
+    assert lines_of(progress, capsys) == ["1 of 4 runs done (planes: stage box)"]
     clock.seconds += 8
     progress.count += 1
-    assert lines_of(progress, capsys) == ["2 of 4 done, 8 s a run, about 16 s left (planes: box)"]
+    assert lines_of(progress, capsys) == [
+        "2 of 4 runs done, 8 s a run, about 16 s left (planes: stage box)"
+    ]
     progress.count += 2
     assert lines_of(progress, capsys) == []
 
@@ -154,8 +157,24 @@ def test_a_line_of_a_single_result_has_its_stage_and_the_time_so_far(clock, caps
     clock.seconds += 80
     progress._loop(progress._home, 1, 4, "iteration")
     assert lines_of(progress, capsys) == [
-        "diffusion, iteration 2 of 4, about 4 min left, 80 s so far"
+        "stage diffusion, iteration 2 of 4, about 4 min left, 80 s so far"
     ]
+
+
+@pytest.mark.parametrize("terminal", ["dumb", "xterm"])
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch, capsys, terminal):
+    monkeypatch.setenv("TERM", terminal)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(_progress.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(_progress, "EVERY_SECONDS", 0.01)
+    with Progress(2) as progress:
+        progress.watch("planes: box")
+        has_bar = progress._console is not None
+        time.sleep(0.3)
+    output = capsys.readouterr().err
+    assert has_bar == (terminal == "xterm")
+    assert ("0 of 2 runs done" in output) == (terminal == "dumb")
+    assert "planes: stage box" in output
 
 
 def bar_of(progress):
@@ -172,7 +191,7 @@ def test_a_bar_of_several_results_counts_them(clock):
     clock.seconds += 125
     progress.count += 5
     assert bar_of(progress) == (
-        "planes: box, strip 4 of 9",
+        "planes: stage box, strip 4 of 9",
         5,
         40,
         "5/40 2:05 25 s a run, about 15 min left",
@@ -182,12 +201,17 @@ def test_a_bar_of_several_results_counts_them(clock):
 def test_a_bar_of_a_single_result_shows_the_rounds_of_its_outer_loop(clock):
     progress = Progress(1)
     progress.watch("planes: box")
-    assert bar_of(progress) == ("box", 0, None, "0:00")
+    assert bar_of(progress) == ("stage box", 0, None, "0:00")
     progress._loop(progress._home, 0, 9, "strip")
     clock.seconds += 6
     progress._loop(progress._home, 3, 9, "strip")
     progress._loop(progress._home, 1, 2, "pass")
-    assert bar_of(progress) == ("box, strip 4 of 9, pass 2 of 2", 3, 9, "0:06 about 12 s left")
+    assert bar_of(progress) == (
+        "stage box, strip 4 of 9, pass 2 of 2",
+        3,
+        9,
+        "0:06 about 12 s left",
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import stereo_framework
+from stereo_framework.cli._progress import COMPILING
 from stereo_framework.kernels import threads as thread_module
 from stereo_framework.kernels.threads import (
     LimitWarning,
@@ -112,7 +113,7 @@ def test_commands_need_no_thread(words, tmp_path):
     command = [sys.executable, "-c", PROGRAM, *words, "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("compiling kernels")]
+    lines = [line for line in done.stderr.splitlines() if line != COMPILING]
     assert all(
         line.startswith("warning: threads: the system starts no thread") for line in lines
     ), done.stderr

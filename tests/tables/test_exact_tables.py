@@ -500,12 +500,11 @@ def test_columns_that_fit_exactly_stay_side_by_side():
 
 def test_choices_of_a_protocol_are_printed_as_far_as_they_fit_exactly():
     text = "p: bad > 1 px; border 10; metrics mse"
-    whole = "p: bad > 1 px; border 10 (all choices: stages p)"
+    whole = "protocol p: bad > 1 px; border 10 (stages p shows all choices)"
+    shortest = "protocol p: bad > 1 px (stages p shows all choices)"
     assert protocol_line(text, len(whole), "stages p") == whole
-    assert (
-        protocol_line(text, len(whole) - 1, "stages p") == "p: bad > 1 px (all choices: stages p)"
-    )
-    assert protocol_line(text, 0, "stages p") == "p: bad > 1 px (all choices: stages p)"
+    assert protocol_line(text, len(whole) - 1, "stages p") == shortest
+    assert protocol_line(text, 0, "stages p") == shortest
 
 
 def test_the_narrowest_text_column_has_twelve_characters():

@@ -138,12 +138,24 @@ def test_pipes_get_every_cell_and_no_padding():
     assert tabbed(["scene", "a\nb"], [["x/y", "5.26  1"]]) == ["scene\ta b", "x/y\t5.26 1"]
 
 
-@pytest.mark.parametrize(("width", "choices"), [(60, 1), (130, 2)])
+@pytest.mark.parametrize(("width", "choices"), [(60, 1), (140, 2)])
 def test_a_protocol_in_one_line(width, choices):
     text = str(resolve("taxonomy2002"))
     line = protocol_line(text, width, "--protocol")
-    assert line.startswith("taxonomy2002: bad (percent) = error > 1 px")
-    assert line.endswith(" (all choices: --protocol)")
+    assert line.startswith("protocol taxonomy2002: bad (percent) = error > 1 px")
+    assert line.endswith(" (--protocol shows all choices)")
     # What is measured, the columns say.
     assert line.count(";") == choices - 1
     assert "metrics" not in line
+
+
+@pytest.mark.parametrize(("terminal", "is_bold"), [("xterm", True), ("dumb", False)])
+def test_a_table_has_its_width_and_no_escape_sequences_on_a_dumb_terminal(
+    monkeypatch, terminal, is_bold
+):
+    monkeypatch.setenv("TERM", terminal)
+    header = ["a_long_name_of_a_column" * 2, "b_long_name_of_a_column" * 2]
+    text = laid_out(header, [["1", "2"], ["3", "4"], ["5", "6"], ["7", "8"]], 100, best={(0, 0)})
+    assert header[0] in text
+    assert header[1] in text
+    assert ("\x1b" in text) == is_bold
