@@ -235,3 +235,10 @@ def test_opencv_reverses_the_rows_of_pfm_and_divides_by_the_scale(tmp_path):
 
 def test_opencv_removes_no_speckles_by_default():
     assert cv2.StereoSGBM.create().getSpeckleWindowSize() == 0
+
+
+def test_only_stereo_bm_refuses_colour_images(grey_pair):
+    colour_pair = [np.repeat(image[..., None], 3, axis=2) for image in grey_pair]
+    with pytest.raises(cv2.error, match="Both input images must have CV_8UC1"):
+        cv2.StereoBM.create(numDisparities=32, blockSize=15).compute(*colour_pair)
+    assert (_sgbm(colour_pair) >= 0).any()
