@@ -321,11 +321,6 @@ CLAIMS = (
         lambda: ["1", benchmarked_sets()[0], "3", benchmarked_sets()[1]],
     ),
     Claim("README.md", r"the photograph Piano, (\w+) pixels", lambda: [size_of_piano()]),
-    Claim(
-        "README.md",
-        r"on the (\d+) pairs of its study it chose the default every time",
-        kept_default_every_time,
-    ),
     Claim("README.md", r"(\w+) \[notebooks\]", notebooks),
     Claim(
         "docs/start.md",

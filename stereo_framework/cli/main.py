@@ -62,7 +62,7 @@ _COMMAND_GROUPS = {
     "Find and prepare": ("stages", "scenes", "import"),
 }
 """Groups of the commands in the help of the program."""
-_COMMAND_WIDTH = max(len(name) for names in _COMMAND_GROUPS.values() for name in names)
+_COMMAND_WIDTH = max(map(len, itertools.chain(*_COMMAND_GROUPS.values())))
 """Characters of the longest name of a command."""
 _NO_FONT = "pictures show boxes for letters that no font here has; install one that has them, such as Noto Sans CJK"
 _EVERYWHERE = {

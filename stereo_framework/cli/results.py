@@ -46,7 +46,8 @@ def results(
     columns
         Statistics, groups of them (hci) or parameters to show, separated by commas.
     group_by
-        A row for each value of these keys, with means over all else.
+        Keys, separated by commas: a row for each combination of their values, with
+        means over all else.
     limit
         Most rows of a printed table; 0: all. Formats for machines hold all rows.
     every

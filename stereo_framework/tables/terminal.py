@@ -11,7 +11,7 @@ import os
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from stereo_framework.core.errors import short
 from stereo_framework.tables.words import short_names
@@ -159,15 +159,17 @@ def _text(names: Sequence[str], cells: Sequence[Sequence[Text]], width: int) -> 
         )
     # Rich would cut numbers for which there is no room.
     room = max(width, sum(_widths([""] * len(names), cells, 1)))
-    is_dumb = os.environ.get("TERM", "").lower() in _DUMB_TERMINALS
+    # A dumb terminal would show the codes for bold letters as characters.
+    color_system: Literal["standard"] | None = "standard"
+    if os.environ.get("TERM", "").lower() in _DUMB_TERMINALS:
+        color_system = None
     console = Console(
         file=io.StringIO(),
         width=room,
         # Without a height, rich would take 80 columns on a dumb terminal.
         height=len(cells),
         force_terminal=True,
-        # A dumb terminal would show the codes for bold letters as characters.
-        color_system=None if is_dumb else "standard",
+        color_system=color_system,
         legacy_windows=False,
     )
     with console.capture() as capture:
