@@ -282,15 +282,20 @@ def check_outputs(page: str, block: Block, printed: str) -> None:
     PageError
         If a shown line differs, or if a printed line is missing on the page.
     """
-    places = []
+    shown_lines = []
     for output in block.outputs:
         if output.has_marker(NOT_COMPARED):
             # A part that is not compared may consist of any lines.
-            places.append((output.line, LEFT_OUT))
-            continue
-        for number, line in enumerate(comparable_lines(output.text), output.line + 1):
-            places.append((number, line))
-    shown_lines = _without_outer_blank_lines([line for _, line in places])
+            shown_lines.append(LEFT_OUT)
+        else:
+            shown_lines += comparable_lines(output.text)
+    shown_lines = _without_outer_blank_lines(shown_lines)
+    if shown_lines and all(line.strip() in (LEFT_OUT, "") for line in shown_lines):
+        message = (
+            f"{page}:{block.outputs[0].line}: the block shows no line of the output; show at "
+            f"least one line, or write the marker '<!-- {NOT_COMPARED}: REASON -->' above it"
+        )
+        raise PageError(message)
     printed_lines = _without_outer_blank_lines(comparable_lines(printed))
     problem = difference(shown_lines, printed_lines)
     if problem:

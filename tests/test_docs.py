@@ -130,7 +130,7 @@ def _write_calibrations():
 
 
 def _prepare(page, monkeypatch):
-    """Write the inputs of a page's commands; cut the scenes if no output is compared."""
+    """Write the inputs of the commands; cut the scenes if no output is compared."""
     if not any(block.compared for block in read_blocks(_name(page), page.read_text())):
         cut_scenes(monkeypatch)
     _write_inputs()
@@ -165,7 +165,7 @@ def _use_script(text):
 
     name = heading[1]
     Path(name).write_text(text)
-    # A scene is no script, and `load` refuses a continuous axis, which only `tune` reads.
+    # A scene is no script, and only `tune` reads a continuous axis.
     if name != "scene.yaml" and "between:" not in text:
         assert load(name).settings
 

@@ -108,7 +108,6 @@ def test_a_line_that_the_command_does_not_print_is_reported(number):
 @pytest.mark.parametrize(
     "shown",
     [
-        "...\n",
         f"...\n{PRINTED}...\n",
         "a\n...\ne\n",
         "...\nb\n...\n",
@@ -146,6 +145,12 @@ def test_an_output_without_lines_does_not_agree_with_an_empty_block():
     _check("\n", "\n")
     with pytest.raises(PageError, match="the page does not show the printed line 'a'"):
         _check("\n", "a\n")
+
+
+@pytest.mark.parametrize("shown", ["...\n", "...\n\n...\n"])
+def test_an_output_without_any_line_to_compare_is_refused(shown):
+    with pytest.raises(PageError, match=r"page\.md:7: the block shows no line of the output"):
+        _check(shown)
 
 
 def test_several_blocks_show_one_output_one_after_the_other():
