@@ -227,11 +227,11 @@ def protocol_line(text: str, width: int, how: str) -> str:
     width : int
         Characters in the line. The first choice is always included.
     how : str
-        Command or document that shows all choices.
+        Command or document that lists all choices.
     """
     name, _, choices = text.partition(": ")
     kept = [choice for choice in choices.split("; ") if not choice.startswith("metrics ")]
-    end = f" ({how} shows all choices)"
+    end = f" ({how} lists all choices)"
     # A stored protocol may hold its metrics alone, or a name and choices of any length.
     first, *further = kept or [""]
     line = f"protocol {short(name, 80)}: {short(first, 300)}"

@@ -245,7 +245,7 @@ def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
     ]
     assert short[-2:] == [
         "protocol taxonomy2002: bad (percent) = error > 1 px ('stereo-framework stages",
-        "taxonomy2002' shows all choices)",
+        "taxonomy2002' lists all choices)",
     ]
     whole = cli("stages", "taxonomy2002").stdout
     assert "discont: 9x9 window" in " ".join(whole.split())

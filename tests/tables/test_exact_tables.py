@@ -500,8 +500,8 @@ def test_columns_that_fit_exactly_stay_side_by_side():
 
 def test_choices_of_a_protocol_are_printed_as_far_as_they_fit_exactly():
     text = "p: bad > 1 px; border 10; metrics mse"
-    whole = "protocol p: bad > 1 px; border 10 (stages p shows all choices)"
-    shortest = "protocol p: bad > 1 px (stages p shows all choices)"
+    whole = "protocol p: bad > 1 px; border 10 (stages p lists all choices)"
+    shortest = "protocol p: bad > 1 px (stages p lists all choices)"
     assert protocol_line(text, len(whole), "stages p") == whole
     assert protocol_line(text, len(whole) - 1, "stages p") == shortest
     assert protocol_line(text, 0, "stages p") == shortest

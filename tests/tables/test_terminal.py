@@ -143,7 +143,7 @@ def test_a_protocol_in_one_line(width, choices):
     text = str(resolve("taxonomy2002"))
     line = protocol_line(text, width, "--protocol")
     assert line.startswith("protocol taxonomy2002: bad (percent) = error > 1 px")
-    assert line.endswith(" (--protocol shows all choices)")
+    assert line.endswith(" (--protocol lists all choices)")
     # What is measured, the columns say.
     assert line.count(";") == choices - 1
     assert "metrics" not in line
