@@ -10,6 +10,7 @@ pytestmark = pytest.mark.docs
 ROOT = Path(__file__).parents[1]
 
 TEMPLATE_PAGES = {
+    "docs/start.md": "tutorial",
     "docs/names.md": "reference",
     "docs/troubleshooting.md": "how-to guide",
 }
