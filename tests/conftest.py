@@ -4,7 +4,6 @@ import contextlib
 import functools
 import gc
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +13,6 @@ from small_scenes import cut_scenes
 from tiny_stages import tiny  # noqa: F401  a fixture
 
 import stereo_framework
-from stereo_framework.core import stage
-from stereo_framework.core.registry import Registry
 from stereo_framework.datasets import built_in_scenes
 
 # Few examples at every push, the same ones, so that no change is blamed for another's mistake; before a release many, and new ones:
@@ -117,24 +114,3 @@ def data() -> Path:
     if not Path(root, "middlebury2001").is_dir():
         pytest.skip(f"STEREO_DATA={root} holds no middlebury2001 folder")
     return Path(root)
-
-
-@pytest.fixture(autouse=True)
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What the test registers is forgotten after it, and the plug-ins that it loads."""
-    stage.stages()  # which are loaded when they are first looked for, and once
-    monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))
-    kept = {id(one): (dict(one.data), dict(one._origins)) for one in Registry.every}
-    before = set(sys.modules)
-    yield
-    for one in Registry.every:
-        if id(one) in kept:
-            one.data, one._origins = kept[id(one)]
-        else:  # the test was the first to need it
-            for name in [
-                name for name in one if (one.origin(name) or "").partition(".")[0] != Registry.OURS
-            ]:
-                one.forget(name)
-    for name in set(sys.modules) - before:
-        if name.startswith("stereo_framework_plugin_"):
-            del sys.modules[name]

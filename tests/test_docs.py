@@ -171,7 +171,14 @@ def _use_script(text):
 
 
 def _run_python(page, block, names):
-    """Run Python of a page, and compare its output if the page shows the output."""
+    """Run Python of a page, and compare its output if the page shows the output.
+
+    The block is also written into the file that its first line names, because commands
+    of the page may load it as a plug-in. It then runs only there.
+    """
+    if heading := re.match(r"# (\w+\.py)\n", block.text):
+        Path(heading[1]).write_text(block.text)
+        return
     if block.has_marker(NOT_RUN):
         compile(block.text, page, "exec")
         return
@@ -530,7 +537,7 @@ def test_each_user_finds_an_example_with_its_output_in_readme(heading):
 
 
 def test_readme_shows_the_script_of_its_first_command():
-    [shown] = _blocks("README.md", "yaml")
+    shown = _blocks("README.md", "yaml")[0]
     file = (ROOT / "examples/first_sweep.yaml").read_text()
     assert shown in file
     assert load(str(ROOT / "examples/first_sweep.yaml")).settings

@@ -96,13 +96,10 @@ class _CommandGroup(TyperGroup):
             sys.stdout.flush()
         except _UsageError as error:
             command = f" {error.ctx.info_name}" if error.ctx and error.ctx.parent else ""
-            said = short(_usage_message(error), 300)
-            if command == " rank" and said.endswith(": --protocol"):
-                said += "; --where protocol=NAME chooses the results of one"
-            if command == " results" and "extra argument" in said:
-                said += "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
+            message = short(_usage_message(error), 300)
+            message += _usage_remedy(command, message)
             status = _exit_status_after_error(
-                f"{said}; stereo-framework{command} --help shows the usage", False, 2
+                f"{message}; stereo-framework{command} --help shows the usage", False, 2
             )
         except ParameterError as error:
             status = _exit_status_after_error(str(error), False, 2)
@@ -128,6 +125,19 @@ class _CommandGroup(TyperGroup):
                 # The same width in all groups aligns their columns.
                 formatter.write_dl([(name.ljust(_COMMAND_WIDTH), text) for name, text in records])
         TyperCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+
+
+def _usage_remedy(command: str, message: str) -> str:
+    """Return a remedy for a frequent usage error of a command, or an empty text."""
+    if command == " rank" and message.endswith(": --protocol"):
+        return "; --where protocol=NAME chooses the results of one"
+    if command == " results" and "extra argument" in message:
+        return "; one folder at a time; 'rank FOLDER FOLDER' compares the results of two"
+    if command == " reproduce" and message.startswith("Missing argument"):
+        from stereo_framework.papers import PAPERS
+
+        return f"; papers: {', '.join(sorted(PAPERS))}"
+    return ""
 
 
 def _usage_message(error: Any) -> str:

@@ -86,6 +86,7 @@ def stages(
     slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
     known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
     if not known and not slots:
+        _refuse_metric(str(name))
         names = {
             *(s.name for s in candidates),
             *((*stage.SLOTS, *PRESETS, "metrics") if slot is None else ()),
@@ -102,6 +103,25 @@ def stages(
         _shared.print_table(_HEADER, [slot_row(one) for one in slots])
     else:
         print("\n\n".join(_page(s) for s in known))
+
+
+def _refuse_metric(name: str) -> None:
+    """Refuse the name of a metric or of a statistic, which is no stage.
+
+    Raises
+    ------
+    ParameterError
+        The name is that of a metric, such as ``bad_pixels``, or of one of its
+        statistics, such as ``bad_pixels_nonocc``.
+    """
+    from stereo_framework.evaluation.metrics import METRICS
+
+    if any(name == metric or name.startswith(f"{metric}_") for metric in METRICS):
+        message = (
+            f"{name} is no stage, but belongs to a metric; "
+            "'stereo-framework stages metrics' lists the metrics"
+        )
+        raise ParameterError(message)
 
 
 def _print_metrics() -> None:

@@ -47,7 +47,7 @@ INPUTS = set(
 
 def sentences(page):
     """Return the sentences, list items and headings' texts of a page, without its code blocks."""
-    text = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```$|^<!--.*?-->$", "", page, flags=re.MULTILINE | re.DOTALL)
     lines = [
         line.removeprefix("- ").strip()
         for line in text.splitlines()
@@ -85,7 +85,7 @@ def test_every_entry_names_tests_that_exist(entry):
 def test_the_output_that_the_page_shows_is_that_of_the_command(tmp_path, monkeypatch):
     page = (ROOT / "docs/safety.md").read_text(encoding="utf-8")
     [script] = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    [command] = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    command = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0]
     output = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0]
     monkeypatch.chdir(tmp_path)
     Path("theirs.yaml").write_text(script)

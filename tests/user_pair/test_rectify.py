@@ -221,7 +221,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
         "match", "l.png", "r.png", "--method", "ssd", *both, "--disparities", "0:40", "-o", "out"
     )
     assert run.exit_code == 0, run.output
-    assert "rectified: matched points lie 0.0" in run.stdout
+    assert "vertical offset of matched points is 0.0" in run.stdout
     assert "not rectified" not in run.stderr
     assert {
         "left_rectified.png",
