@@ -169,7 +169,9 @@ class _Check:
 
     def by_name(self, named: Mapping[str, Any]) -> dict[str, Any]:
         """Return checked arguments that were given by name."""
-        former_names.check_arguments(self.label, named, self._names)
+        # Sweeps make many steps, so names are only searched if one is unknown.
+        if not self._names.issuperset(named):
+            former_names.check_arguments(self.label, named, self._names)
         return {name: self._value(name, value) for name, value in named.items()}
 
     def _value(self, name: str, value: Any) -> Any:
