@@ -33,6 +33,7 @@ import stereo_framework
 from stereo_framework import load_scene
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
+from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.stage import SLOTS
 from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.script import load, schema
@@ -173,11 +174,12 @@ def _use_script(text):
 def _run_python(page, block, names):
     """Run Python of a page, and compare its output if the page shows the output.
 
-    The block is also written into the file that its first line names, because commands
-    of the page may load it as a plug-in. It then runs only there.
+    A block whose first line names a file is written into this file and is loaded as a
+    plug-in, because commands of the page may load it, too.
     """
     if heading := re.match(r"# (\w+\.py)\n", block.text):
         Path(heading[1]).write_text(block.text)
+        load_plugin(heading[1])
         return
     if block.has_marker(NOT_RUN):
         compile(block.text, page, "exec")

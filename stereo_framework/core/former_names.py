@@ -1,19 +1,20 @@
 """Former names of parameters, keys, options and Python names, and their new names.
 
 No former name works. If a user writes one, the error about the unknown name gives the
-new name. All these errors read the table ``former_names.yaml``. Its sections are the
-kinds of names, each section maps places to former names, and each former name has its
-new name.
+new name. All these errors read the table ``former_names.yaml``. For example, its entry
+``module_names: {stereo_framework: {Search: SearchRange}}`` has the section
+``module_names``, the place ``stereo_framework``, the former name ``Search`` and the new
+name ``SearchRange``.
 
 A module or class that had a former name reports it with `report_attributes_of_module`
-or `report_attributes`. A type checker does not see that they add a ``__getattr__``, and
-therefore still finds misspelt attributes.
+or `report_attributes`. They set ``__getattr__`` when the program runs, so type checkers
+still find misspelt attributes.
 """
 
 import dis
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from stereo_framework.core.errors import nearest
@@ -22,6 +23,9 @@ from stereo_framework.core.package_files import package_yaml
 C = TypeVar("C", bound=type)
 
 _PACKAGE = "stereo_framework."
+
+_FUNCTIONS_OF_MODULES = ("raise_missing_attribute", "missing_attribute", "__getattr__")
+"""Names of the functions between the user's statement and `_is_import_statement`."""
 
 
 @functools.cache
@@ -96,13 +100,14 @@ def parameter_hint(function: Callable[..., Any], name: str) -> str:
     place = module.removeprefix(_PACKAGE)
     if place.endswith(".hci.parameters"):
         return new_name_hint("protocol_fields", "hci", name)
+    # The star of the table stands for all stages of a slot.
     slot = place.partition(".")[0]
     exact_hint = new_name_hint("stage_parameters", place, name)
     return exact_hint or new_name_hint("stage_parameters", f"{slot}.*", name)
 
 
-def check_arguments(label: str, names: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise the TypeError of Python with the new name if an argument has a former name.
+def check_arguments(label: str, names: Iterable[str], allowed: Container[str]) -> None:
+    """Raise an error with the new name if an argument of a call has a former name.
 
     Parameters
     ----------
@@ -110,7 +115,7 @@ def check_arguments(label: str, names: Iterable[str], allowed: Iterable[str]) ->
         The function or the class, as the table names it.
     names : iterable of str
         The names of the arguments in a call.
-    allowed : iterable of str
+    allowed : container of str
         The names of the arguments that the function has.
 
     Raises
@@ -118,31 +123,31 @@ def check_arguments(label: str, names: Iterable[str], allowed: Iterable[str]) ->
     TypeError
         A name is not allowed, and it is a former name.
     """
-    for name in set(names).difference(allowed):
-        if hint := new_name_hint("arguments", label, name):
+    for name in names:
+        if name not in allowed and (hint := new_name_hint("arguments", label, name)):
             message = f"{label}() got an unexpected keyword argument {name!r}; {hint}"
             raise TypeError(message)
 
 
-def report_attributes(kind: C) -> C:
+def report_attributes(cls: C) -> C:
     """Let the objects of a class report former names of their attributes.
 
-    The table names the class. The decorator returns the class.
+    The place in the table is the name of the class. The decorator returns the class.
     """
 
     def missing_attribute(self: Any, name: str) -> Any:
         # Python and other libraries look for attributes such as __array__ all the time.
         hint = ""
         if not name.startswith("__"):
-            hint = new_name_hint("attributes", kind.__name__, name)
+            hint = new_name_hint("attributes", cls.__name__, name)
         if not hint:
-            # This call raises the original error, also that of a property.
+            # The attribute is looked up again to raise the original error.
             return object.__getattribute__(self, name)
-        message = f"{kind.__name__!r} object has no attribute {name!r}; {hint}"
+        message = f"{cls.__name__!r} object has no attribute {name!r}; {hint}"
         raise AttributeError(message)
 
-    kind.__getattr__ = missing_attribute  # type: ignore[attr-defined]
-    return kind
+    cls.__getattr__ = missing_attribute  # type: ignore[attr-defined]
+    return cls
 
 
 def report_attributes_of_module(module: str) -> None:
@@ -170,8 +175,8 @@ def raise_missing_attribute(module: str, name: str) -> NoReturn:
     AttributeError
         The user wrote ``module.name``.
     ImportError
-        The user wrote ``from module import name``, and `name` is a former name. Python
-        would replace the message of an AttributeError by its own.
+        The user wrote ``from module import name``, and `name` is a former name. An
+        AttributeError would lose its message, because Python writes its own there.
     """
     hint = ""
     if not name.startswith("__"):
@@ -192,7 +197,3 @@ def _is_import_statement() -> bool:
         frame = frame.f_back
     instruction = frame.f_code.co_code[frame.f_lasti]
     return dis.opname[instruction] == "IMPORT_FROM"
-
-
-_FUNCTIONS_OF_MODULES = ("raise_missing_attribute", "missing_attribute", "__getattr__")
-"""Names of the functions between the user's statement and `_is_import_statement`."""

@@ -272,7 +272,7 @@ class Protocol:
 
     @property
     def without_truth(self) -> bool:
-        """Whether the protocol measures distances to the pseudo ground truth that stands in for the truth."""
+        """Return whether the protocol measures distances to the pseudo ground truth."""
         return any(METRICS[name].about == "pseudo_truth" for name in self.metrics)
 
     def enlargement(self, scene: Scene) -> float:

@@ -58,7 +58,7 @@ def compare_without_ground_truth(
     pseudo_truth: Disparity,
     before: Mapping[str, float] | None = None,
 ) -> tuple[MapComparison, ...]:
-    """Compare maps of a pair with the first of them, by the pseudo ground truth instead of the truth.
+    """Compare maps of a pair with the first map, by their distances to a pseudo ground truth.
 
     Parameters
     ----------
