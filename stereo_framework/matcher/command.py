@@ -219,6 +219,9 @@ def command(
     -----
     The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory and its output are reported
     too. On Windows neither this time nor the memory is known.
+
+    A Python program stores no bytecode of the modules that it imports, because stored bytecode can be older than its source. If the environment
+    variable ``PYTHONDONTWRITEBYTECODE`` is set to an empty string, it stores bytecode.
     """
     check_execution(_execution(command_line, shell))
     _files(command_line, shell, files)
@@ -277,6 +280,16 @@ def _filled(command_line: str, put_in: Mapping[str, str], shell: bool) -> list[s
     return [_PLACE.sub(lambda place: put_in[place[1]], word) for word in _words(command_line)]
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment of the program, in which Python stores no bytecode.
+
+    Python takes stored bytecode of a file that has the same size and the same time of
+    modification as before. The program would then compute with the old content of a module
+    whose new content identifies the run.
+    """
+    return {"PYTHONDONTWRITEBYTECODE": "1"} | environment_of_programs()
+
+
 def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
     """Run a program to its end and report the time and memory it took; raise if it fails."""
     measured = os.name == "posix"
@@ -296,7 +309,7 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
             process = subprocess.Popen(
                 call,
                 cwd=folder,
-                env=environment_of_programs(),
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=messages,
