@@ -111,7 +111,7 @@ def test_a_section_shows_the_output_and_the_agreement_of_its_commands(
 
     section = " ".join(pictures.section_of(name).split())
     number = r"(\d+\.\d) %"
-    pattern = f"agreement is {number} with the wrong map and {number} after the remedy"
+    pattern = f"agree at {number} of the pixels before the remedy, and at {number} after the remedy"
     [shown] = re.findall(pattern, section)
     computed = [f"{pictures.agreement(path):.1f}" for path in (pictures.WRONG, pictures.REMEDY)]
     assert list(shown) == computed
