@@ -220,8 +220,9 @@ def command(
     The seconds of the stage are those of the program alone, without the writing and reading of files; its peak memory and its output are reported
     too. On Windows neither this time nor the memory is known.
 
-    A Python program stores no bytecode of the modules that it imports, because stored bytecode can be older than its source. If the environment
-    variable ``PYTHONDONTWRITEBYTECODE`` is set to an empty string, it stores bytecode.
+    A Python program stores no bytecode of the modules that it imports, because stored
+    bytecode can be older than its source. If the environment variable
+    ``PYTHONDONTWRITEBYTECODE`` is set to an empty string, it stores bytecode.
     """
     check_execution(_execution(command_line, shell))
     _files(command_line, shell, files)
@@ -284,8 +285,8 @@ def _environment() -> dict[str, str]:
     """Return the environment of the program, in which Python stores no bytecode.
 
     Python takes stored bytecode of a file that has the same size and the same time of
-    modification as before. The program would then compute with the old content of a module
-    whose new content identifies the run.
+    modification as before. The program would then compute with the old content of a
+    module whose new content identifies the run.
     """
     return {"PYTHONDONTWRITEBYTECODE": "1"} | environment_of_programs()
 

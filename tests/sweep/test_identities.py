@@ -60,7 +60,7 @@ def _numbers(result):
 )
 @pytest.mark.parametrize("name", CASES)
 def test_a_changed_input_makes_another_run(registry, tmp_path, monkeypatch, name):
-    # Bytecode on the disk must not outlive its source, neither here nor in other programs.
+    # Bytecode on the disk must not outlive its source, neither here nor in programs.
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     make_runs, numbers_differ = CASES[name]
