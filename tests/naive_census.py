@@ -58,17 +58,16 @@ def over_cells(reference, match, search, outside_cost, cost):
     return costs
 
 
-def luma(image):
-    """Grey values of a colour image; whole numbers, halves rounded up, of uint8."""
-    values = np.array(
-        [
-            float(np.dot(colour, (0.299, 0.587, 0.114)))
-            for colour in image.reshape(-1, 3).astype(float)
-        ]
-    )
-    # A thousandth is the least difference of two values of whole channels.
-    whole = np.floor(values + 0.5 + 1e-6) if image.dtype == np.uint8 else values
-    return whole.astype(image.dtype).reshape(image.shape[:2])
+def grey_image(image, conversion):
+    """Convert a colour image to luma; leave it as it is if the mean of its lines is taken."""
+    if image.ndim == 2 or conversion == "mean":
+        return image
+    if image.dtype == np.uint8:
+        thousandths = np.dot(image.astype(int), (299, 587, 114))
+        if conversion == "rounded_luma":
+            return np.floor(thousandths / 1000 + 0.5).astype(np.uint8)
+        return (thousandths / 1000).astype(np.float32)
+    return np.dot(image.astype(float), (0.299, 0.587, 0.114)).astype(np.float32)
 
 
 def census(
@@ -79,12 +78,11 @@ def census(
     width=9,
     height=7,
     form="plain",
-    grey_conversion="mean",
+    grey_conversion="luma",
     interpolation="cubic",
 ):
     """Costs and the cost of cells out of view."""
-    if grey_conversion == "luma" and reference.ndim == 3:
-        reference, match = luma(reference), luma(match)
+    reference, match = (grey_image(image, grey_conversion) for image in (reference, match))
     bits = (width * height - 1) // (1 if form == "plain" else 2)
     n = search.denominator
     left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
@@ -105,8 +103,18 @@ def census(
     return over_cells(reference, match, search, bits // 2, cost), bits // 2
 
 
-def rank(reference, match, search, *, width=9, height=7, interpolation="cubic"):
+def rank(
+    reference,
+    match,
+    search,
+    *,
+    width=9,
+    height=7,
+    grey_conversion="luma",
+    interpolation="cubic",
+):
     """Costs and the cost of cells out of view."""
+    reference, match = (grey_image(image, grey_conversion) for image in (reference, match))
     n = search.denominator
     left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
 
@@ -154,12 +162,17 @@ def gradient_difference(
     alpha=0.89,
     truncation=7.0,
     gradient_truncation=2.0,
+    grey_conversion="luma",
     interpolation="cubic",
 ):
     """Costs and the cost of cells out of view."""
-    n, channels = search.denominator, 1 if reference.ndim == 2 else 3
-    left, right = grey_lines(reference, 1, True), grey_lines(match, n, interpolation == "cubic")
-    colour = colour_difference(reference, match, n, interpolation == "cubic")
+    n, cubic = search.denominator, interpolation == "cubic"
+    grey_reference, grey_match = (
+        grey_image(image, grey_conversion) for image in (reference, match)
+    )
+    channels = 1 if grey_reference.ndim == 2 else 3
+    left, right = grey_lines(grey_reference, 1, True), grey_lines(grey_match, n, cubic)
+    colour = colour_difference(reference, match, n, cubic)
 
     def cost(y, x, i):
         gradient = abs(slope(left[y], x, 1, channels) - slope(right[y], i, n, channels))
@@ -180,7 +193,7 @@ def ad_census(
     lambda_census=30.0,
     width=9,
     height=7,
-    grey_conversion="mean",
+    grey_conversion="luma",
     ad_weight=1.0,
     census_weight=1.0,
     quantization_steps=None,

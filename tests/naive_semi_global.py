@@ -3,13 +3,16 @@
 import math
 from fractions import Fraction
 
+import naive_census
 import numpy as np
 
 STEPS = {4: [(0, 1), (1, 0), (0, -1), (-1, 0)]}
 STEPS[8] = STEPS[4] + [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 
 
-def path_sums(costs, reference, match, search, paths, p1, p2, penalties, threshold):
+def path_sums(
+    costs, reference, match, search, paths, p1, p2, penalties, threshold, grey_conversion="luma"
+):
     """Sum of the path costs of all directions for each cell, as Fractions; infinite where a cost is."""
     rows, columns, levels = costs.shape
     total = np.full(costs.shape, Fraction(0), object)
@@ -25,7 +28,19 @@ def path_sums(costs, reference, match, search, paths, p1, p2, penalties, thresho
                 before = path(y - down, x - right)
                 for k in range(levels):
                     small, large = prices(
-                        reference, match, search, y, x, down, right, k, p1, p2, penalties, threshold
+                        reference,
+                        match,
+                        search,
+                        y,
+                        x,
+                        down,
+                        right,
+                        k,
+                        p1,
+                        p2,
+                        penalties,
+                        threshold,
+                        grey_conversion,
                     )
                     changes = [
                         before[j] + (0 if j == k else small if abs(j - k) == 1 else large)
@@ -40,14 +55,34 @@ def path_sums(costs, reference, match, search, paths, p1, p2, penalties, thresho
     return total
 
 
-def prices(reference, match, search, y, x, down, right, level, p1, p2, penalties, threshold):
+def prices(
+    reference,
+    match,
+    search,
+    y,
+    x,
+    down,
+    right,
+    level,
+    p1,
+    p2,
+    penalties,
+    threshold,
+    grey_conversion,
+):
     """Penalties of a change by one level and by more on the step to (y, x), for one of its levels."""
     p1, p2 = Fraction(p1), Fraction(p2)
     if penalties == "constant":
         return p1, p2
     here, there = channels(reference, y, x), channels(reference, y - down, x - right)
     if penalties == "gradient":
-        gradient = max(1, round(abs(sum(here) - sum(there)) / len(here)))
+        if grey_conversion == "mean":
+            difference = abs(sum(here) - sum(there)) / len(here)
+        else:
+            # Lumas are rounded to float32, and so is their difference.
+            grey = naive_census.grey_image(reference, grey_conversion).astype(np.float32)
+            difference = abs(grey[y, x] - grey[y - down, x - right])
+        gradient = max(1, round(difference))
         divided = p2 / gradient
         if p1 == int(p1) and p2 == int(p2):
             divided = round(divided)

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.scene import Image, Mask, SearchRange
 from stereo_framework.core.stage import (
     Fraction01,
@@ -41,6 +42,7 @@ def patch_match(
     colour_truncation: Annotated[Positive, Unit("grey levels")] = 10.0,
     gradient_truncation: Annotated[Positive, Unit("grey levels")] = 2.0,
     tolerance: Annotated[NonNegative, Unit("pixels")] | None = 1.0,
+    grey_conversion: GreyConversion = "luma",
     seed: NonNegativeInt = 0,
 ) -> Views:
     """Match both views with a plane for each pixel, by which the pixel's window is projected into the other view.
@@ -71,6 +73,9 @@ def patch_match(
     tolerance : float, optional
         Largest difference between the views' disparities, in pixels, at which both are kept; elsewhere the lower of the two nearest planes kept to the
         left and right is continued. null: no check and no filling.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to the grey values of the gradient, as in `census`. The grey
+        values of uint8 images are not rounded here.
     seed : int
         Seed of all random numbers; the same seed gives the same maps on any number of threads.
 
@@ -93,7 +98,7 @@ def patch_match(
     iteration) and by the pixels of the other view that meet them, and are changed at random by less and less: by half the range and more than a tenth
     of a pixel.
 
-    What the paper leaves open: a gradient is half the difference of the two neighbours in the row, of grey values 0.299 R + 0.587 G + 0.114 B. Beyond
+    What the paper leaves open: a gradient is half the difference of the two neighbours in the row, of grey values. Beyond
     the other image its outermost pixels repeat, but a pixel that is compared with them costs at least half of the maximum; one that is
     compared with a masked pixel costs the maximum.
 
@@ -105,7 +110,7 @@ def patch_match(
     by = Costs(
         *map(np.float32, (1 - alpha, alpha, colour_truncation, gradient_truncation, 1 / gamma))
     )
-    own, other = _pixels(reference), _pixels(match)
+    own, other = _pixels(reference, grey_conversion), _pixels(match, grey_conversion)
     sides = []
     for limits, sign in ((mask, search.direction), (mask.exchanged(search), -search.direction)):
         valid, other_valid, *_ = limits.maps(shape)
@@ -188,17 +193,12 @@ def _map_status_confidence(
     return found, status, sure
 
 
-def _pixels(image: Image) -> NDArray[np.float32]:
+def _pixels(image: Image, grey_conversion: GreyConversion) -> NDArray[np.float32]:
     """Red, green, blue and the slope of grey along the row, float32 (rows, columns, 4)."""
     colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(
         np.float32
     )
-    grey = (
-        np.float32(0.299) * colours[..., 0]
-        + np.float32(0.587) * colours[..., 1]
-        + np.float32(0.114) * colours[..., 2]
-    )
-    grey = np.pad(grey, ((0, 0), (1, 1)), mode="edge")
+    grey = np.pad(grey_values(colours, grey_conversion), ((0, 0), (1, 1)), mode="edge")
     return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.stage import Image, SearchRange, per_image
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
@@ -23,9 +24,6 @@ Odd = Literal[3, 5, 7, 9, 11, 13, 15]
 Form = Literal["plain", "centre_symmetric"]
 """What the pixels of a window are compared with: its centre, or their own mirror image about that."""
 
-Grey = Literal["mean", "luma"]
-"""What the grey value of a colour is."""
-
 _PIECE = 16
 """Pixels of a window are compared so many at a time: the bits of a lane of grey values."""
 
@@ -37,7 +35,7 @@ def bit_strings(
     width: int,
     height: int,
     form: Form,
-    grey_conversion: Grey,
+    grey_conversion: GreyConversion,
     interpolation: Interpolation,
 ) -> tuple[Strings, Strings]:
     """The bit strings of the windows around each pixel of the reference image, and around each position of the match image that levels meet.
@@ -52,8 +50,9 @@ def bit_strings(
         Of the windows in pixels, odd.
     form : {"plain", "centre_symmetric"}
         Whether a pixel of the window is compared with its centre or with its mirror image about that.
-    grey_conversion : {"mean", "luma"}
-        Whether the channels of a colour are added, or weighted as in `_luma`.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to grey values, see `GreyConversion`. The luma is computed
+        before the match image is sampled between its pixels, the mean afterwards.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between its pixels.
 
@@ -86,29 +85,19 @@ def _compared(width: int, height: int, form: Form) -> NDArray[np.int64]:
     return np.array(pairs + [2 * middle] * (-len(pairs) % _PIECE), np.int64)
 
 
-def _luma(image: Image) -> Image:
-    """0.299 R + 0.587 G + 0.114 B, rounded to a whole number where the image is uint8, halves upwards."""
-    if image.dtype == np.uint8:
-        red, green, blue = (image[..., c].astype(np.int32) for c in range(3))
-        whole: Image = ((299 * red + 587 * green + 114 * blue + 500) // 1000).astype(np.uint8)
-        return whole
-    parts = (np.float32(factor) * image[..., c] for c, factor in enumerate((0.299, 0.587, 0.114)))
-    return next(parts) + next(parts) + next(parts)
-
-
 @per_image
 def _strings(
     image: Image,
     width: int,
     height: int,
     form: Form,
-    grey_conversion: Grey,
+    grey_conversion: GreyConversion,
     denominator: int,
     cubic: bool,
 ) -> Strings:
-    if grey_conversion == "luma" and image.ndim == 3:
-        image = _luma(image)
-    # A type that holds the sum of the channels and is no wider than it must be.
+    if grey_conversion != "mean":
+        image = grey_values(image, grey_conversion)
+    # Sums of the channels are compared instead of means. They need at most this type.
     grey_type = np.int16 if image.dtype == np.uint8 else np.float32
     sums = samples_of(image, denominator, cubic).sum(axis=1).astype(grey_type)
     above, aside = height // 2, width // 2 * denominator

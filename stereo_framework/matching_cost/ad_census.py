@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import (
     CostVolume,
@@ -24,7 +25,6 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.matching_cost._bit_strings import (
-    Grey,
     Odd,
     Strings,
     bit_strings,
@@ -71,7 +71,7 @@ def ad_census(
     lambda_census: Annotated[Positive, Unit("bits")] = 30.0,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
-    grey_conversion: Grey = "mean",
+    grey_conversion: GreyConversion = "luma",
     ad_weight: Positive = 1.0,
     census_weight: Positive = 1.0,
     residual: Annotated[Positive, Unit("grey levels")] | None = None,
@@ -99,7 +99,7 @@ def ad_census(
         lambda_Census of the paper.
     width, height : int
         Of the census windows in pixels.
-    grey_conversion : {"mean", "luma"}
+    grey_conversion : {"luma", "rounded_luma", "mean"}
         Conversion of colours to the grey values that census bits compare, as in
         `census`.
     ad_weight, census_weight : float

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._bit_strings import (
     Form,
-    Grey,
     Odd,
     Strings,
     bit_strings,
@@ -35,7 +35,7 @@ def census(
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
     form: Form = "plain",
-    grey_conversion: Grey = "mean",
+    grey_conversion: GreyConversion = "luma",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """How many bits differ between the census strings of the windows around a pixel and its candidates in the match image.
@@ -53,9 +53,12 @@ def census(
         Of the windows in pixels.
     form : {"plain", "centre_symmetric"}
         What a pixel is compared with: the window's centre, or its own mirror image about the centre, which halves the string.
-    grey_conversion : {"mean", "luma"}
-        What bits compare in colour images: the mean of R, G and B, not rounded, or 0.299 R + 0.587 G + 0.114 B, of uint8 images rounded to whole grey
-        levels. Rounding hides noise, and blue, the noisiest channel of photographs, counts least.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to the grey values that the bits compare. "luma" is
+        0.299 R + 0.587 G + 0.114 B, not rounded; "rounded_luma" rounds it to whole grey
+        levels if the images are uint8, as most programs do; "mean" is the mean of R, G and
+        B, not rounded. Blue, the channel with the most noise in photographs, has the
+        smallest weight in the luma.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -76,8 +79,8 @@ def census(
     -----
     Zabih & Woodfill 1994, section 3.2, who define it for grey images; Spangenberg, Langner & Rojas 2013 for the centre-symmetric form. Bits are
     set where the pixel, or the first of two in reading order, is strictly darker. Beyond the borders of an image its outermost pixels
-    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel unless grey is the luma; the
-    window around such a position consists of the samples at whole pixels' distance from it.
+    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel if grey is the mean, and from grey
+    values otherwise; the window around such a position consists of the samples at whole pixels' distance from it.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import Fraction01, Image, Positive, SearchRange, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
@@ -39,6 +40,7 @@ def gradient_difference(
     alpha: Fraction01 = 0.89,
     truncation: Annotated[Positive, Unit("grey levels")] = 7.0,
     gradient_truncation: Annotated[Positive, Unit("grey levels per pixel")] = 2.0,
+    grey_conversion: GreyConversion = "luma",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """Truncated difference of colours and truncated difference of grey gradients, added.
@@ -56,6 +58,8 @@ def gradient_difference(
         Largest difference of colours in grey levels, applied to the mean over the channels.
     gradient_truncation : float
         Largest difference of gradients in grey levels per pixel.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to the grey values of the gradient, as in `census`.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -76,7 +80,7 @@ def gradient_difference(
     Notes
     -----
     Rhemann et al. 2011, section 3.1: ``(1 - alpha) min(|I - J|, t1) + alpha min(|dI/dx - dJ/dx|, t2)``. Klaus, Sormann & Karner 2006 add the two without
-    truncating them. The gradient along the row is that of the grey image, the mean of R, G and B, by central differences; at
+    truncating them. The gradient along the row is that of the grey image by central differences; at
     either end of a row, where there is one neighbour alone, it is the difference to that. Between pixels it is taken from the samples a
     pixel before and after.
 
@@ -102,22 +106,38 @@ def gradient_difference(
     costs = np.empty((rows, columns, search.levels), np.float32)
 
     def run(start: int, stop: int) -> None:
-        own, out = left[start:stop], costs[start:stop]
-        slopes = _slopes(samples_of(reference[start:stop], 1, cubic=False), 1)
-        samples = samples_of(match[start:stop], search.denominator, interpolation == "cubic")
-        lines, other_slopes = (
-            arranged(samples, view),
-            arranged(_slopes(samples, search.denominator), view),
+        cubic = interpolation == "cubic"
+        slopes = _slopes(reference[start:stop], grey_conversion, 1, cubic)
+        match_slopes = _slopes(match[start:stop], grey_conversion, search.denominator, cubic)
+        _kernel(
+            left[start:stop],
+            arranged(samples_of(match[start:stop], search.denominator, cubic), view),
+            slopes,
+            arranged(match_slopes, view),
+            view,
+            terms,
+            outside_cost,
+            costs[start:stop],
         )
-        _kernel(own, lines, slopes, other_slopes, view, terms, outside_cost, out)
 
     over_bands(run, rows, costs.size)
     return CostVolume(costs, search, float(outside_cost))
 
 
-def _slopes(samples: NDArray[np.float32], denominator: int) -> NDArray[np.float32]:
-    """Difference of the sums of the channels a pixel after and before each sample, or at the end of the row, over their distance in pixels."""
-    grey = samples.sum(axis=1)
+def _slopes(
+    image: Image, grey_conversion: GreyConversion, denominator: int, cubic: bool
+) -> NDArray[np.float32]:
+    """Return the gradient along the row at each sample, times the number of channels.
+
+    It is the difference of the grey values a pixel after and before the sample, or at the end
+    of the row, over their distance in pixels.
+    """
+    if grey_conversion == "mean" or image.ndim == 2:
+        grey = samples_of(image, denominator, cubic).sum(axis=1)
+    else:
+        channels = np.float32(image.shape[2])
+        grey_image = grey_values(image, grey_conversion)
+        grey = channels * samples_of(grey_image, denominator, cubic)[:, 0]
     at, last = np.arange(grey.shape[1]), grey.shape[1] - 1
     before, after = np.maximum(at - denominator, 0), np.minimum(at + denominator, last)
     return (grey[:, after] - grey[:, before]) * (

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.stage import (
     CostVolume,
     DataError,
@@ -39,13 +40,14 @@ def mutual_information(
     *,
     initial: str | None = None,
     sigma: Annotated[Positive, Unit("grey levels")] = 1.0,
+    grey_conversion: GreyConversion = "luma",
 ) -> CostVolume:
     """How seldom two intensities meet at matched pixels: any relation of the two images' brightness is learned from an initial map.
 
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. Colour is turned into grey, the mean of R, G and B.
+        Intensities 0..255. Colour is turned into grey.
     search : SearchRange
         Disparities to try, in pixels.
     auxiliary : mapping of str to View
@@ -54,6 +56,9 @@ def mutual_information(
         The one whose map says which pixels are matched; default: the only one. `coarse` around a method makes it from smaller images, as the source does.
     sigma : float
         Standard deviation of the Gaussian that smooths the histograms, in grey levels.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to grey values, as in `census`. Histograms count whole grey
+        levels, so that all grey values are rounded.
 
     Returns
     -------
@@ -86,9 +91,7 @@ def mutual_information(
     """
     view = one_of("mutual_information.initial", auxiliary, initial)
     left, right = (
-        np.clip(np.rint(image if image.ndim == 2 else image.mean(axis=2)), 0, 255).astype(
-            np.float32
-        )
+        np.clip(np.rint(grey_values(image, grey_conversion)), 0, 255).astype(np.float32)
         for image in (reference, match)
     )
     matched = np.where(view.status == Status.MATCHED, view.disparity, np.float32(np.nan))

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.bits import count_bits
@@ -31,6 +32,7 @@ def rank(
     *,
     width: Annotated[Odd, Unit("pixels")] = 9,
     height: Annotated[Odd, Unit("pixels")] = 7,
+    grey_conversion: GreyConversion = "luma",
     interpolation: Interpolation = "cubic",
 ) -> CostVolume:
     """Absolute difference of the ranks of a pixel and its candidates in the match image, each among the pixels of its window.
@@ -41,11 +43,13 @@ def rank(
     Parameters
     ----------
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. Colour is turned into grey, the mean of R, G and B, without rounding.
+        Intensities 0..255. Colour is turned into grey.
     search : SearchRange
         Disparities to try, in pixels.
     width, height : int
         Of the windows in pixels.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to the grey values that are ranked, as in `census`.
     interpolation : {"linear", "cubic"}
         How the match image is sampled between pixels when `search.step` is a fraction of a pixel.
 
@@ -77,7 +81,10 @@ def rank(
     rows, columns = reference.shape[:2]
     outside_cost = (width * height - 1) // 2
     left, right = map(
-        _ranks, bit_strings(reference, match, search, width, height, "plain", "mean", interpolation)
+        _ranks,
+        bit_strings(
+            reference, match, search, width, height, "plain", grey_conversion, interpolation
+        ),
     )
     view = geometry(columns, search)
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)

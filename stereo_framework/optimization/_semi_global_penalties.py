@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.stage import Image, SearchRange, in_one_form, per_image
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -53,12 +54,14 @@ def _reached(shape: tuple[int, ...], steps: int) -> NDArray[np.uint8]:
     return _between(np.full(shape[:2], FLAT, np.uint8), steps, lambda here, there: here)
 
 
-def by_gradient(reference: Image, steps: int, p1: float, p2: float) -> Penalties:
+def by_gradient(
+    reference: Image, steps: int, p1: float, p2: float, grey_conversion: GreyConversion = "luma"
+) -> Penalties:
     """Hirschmueller 2008: changes by more than a level cost p2 over the difference of the intensities, in whole grey levels, but not less than p1.
 
     Where both penalties are whole numbers, so are the prices.
     """
-    grey = reference.reshape(*reference.shape[:2], -1).mean(axis=2, dtype=np.float32)
+    grey = grey_values(reference, grey_conversion).astype(np.float32)
     classes = _between(grey, steps, lambda a, b: np.clip(np.rint(np.abs(a - b)), 1, 255))
     large = p2 / np.arange(1, 256)
     if p1 == round(p1) and p2 == round(p2):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.stage import Image, NonNegative, ParameterError, Unit, stage
 from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT, Costs, CostVolume, Labeling
 from stereo_framework.optimization._semi_global_paths import path_sums
@@ -35,6 +36,7 @@ def semi_global(
     p2: Annotated[NonNegative, Unit("units of the matching cost")] = 100.0,
     penalties: Literal["constant", "gradient", "edges"] = "constant",
     edge_threshold: Annotated[NonNegative, Unit("grey levels")] = 15.0,
+    grey_conversion: GreyConversion = "luma",
 ) -> Labeling:
     """The level of lowest cost at each pixel, its costs summed over the cheapest paths that lead there from four or eight sides.
 
@@ -51,12 +53,15 @@ def semi_global(
     p2 : float
         Penalty of any larger change, in units of the matching cost; not below `p1`.
     penalties : {"constant", "gradient", "edges"}
-        "gradient": `p2` is divided by the difference of the intensities (mean over the channels) of both pixels of the reference image, in whole grey
+        "gradient": `p2` is divided by the difference of the grey values of both pixels of the reference image, in whole grey
         levels, but never below `p1`; where `p1` and `p2` are whole numbers, the quotient is rounded to one. "edges": both penalties fall to a quarter
         where the reference or the match image has an edge between both pixels, and to a tenth where both images have one.
     edge_threshold : float
         Two pixels have an edge between them when their intensities differ by this much in some channel, in grey levels; for "edges" alone. Out
         of view the match image has no edge; between two pixels it has those of the nearer.
+
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to the grey values of "gradient", as in `census`.
 
     Returns
     -------
@@ -104,7 +109,7 @@ def semi_global(
     elif reference is None or match is None:
         raise ParameterError(f"semi_global.penalties: {penalties!r} needs both images")
     elif penalties == "gradient":
-        found = by_gradient(reference, steps, p1, p2)
+        found = by_gradient(reference, steps, p1, p2, grey_conversion)
     else:
         found = by_edges(reference, match, steps, p1, p2, edge_threshold)
     costs = np.ascontiguousarray(volume.costs)

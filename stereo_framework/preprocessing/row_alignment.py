@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.calls import CallReport, report_call
+from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.stage import (
     Disparity,
     Image,
@@ -62,6 +63,7 @@ def row_alignment(
     *,
     row_tolerance: Annotated[NonNegative, Unit("pixels")] = 0.1,
     initial: str | None = None,
+    grey_conversion: GreyConversion = "luma",
 ) -> tuple[Image, Image]:
     """Sample the match image where it shows what the reference image shows in the same row, if the rows of the two are not the same.
 
@@ -78,6 +80,8 @@ def row_alignment(
         as they are.
     initial : str, optional
         Name of the auxiliary method whose map is the initial map; null: the only one.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours to the grey values of the windows, as in `census`.
 
     Returns
     -------
@@ -116,6 +120,7 @@ def row_alignment(
         match,
         search.direction,
         np.where(seen.status == Status.MATCHED, seen.disparity, np.float32(np.nan)),
+        grey_conversion,
     )
     rows = _rows(field)
     if _mean_square(rows) <= row_tolerance**2:
@@ -132,11 +137,17 @@ def row_alignment(
     return reference, moved
 
 
-def _field(reference: Image, match: Image, direction: int, disparity: Disparity) -> Field:
+def _field(
+    reference: Image,
+    match: Image,
+    direction: int,
+    disparity: Disparity,
+    grey_conversion: GreyConversion = "luma",
+) -> Field:
     """How many rows lower the match image shows what the reference image shows; without enough windows 0."""
     import cv2
 
-    left, right = (_blurred(image) for image in (reference, match))
+    left, right = (_blurred(image, grey_conversion) for image in (reference, match))
     slopes = np.stack(
         [cv2.Sobel(left, cv2.CV_32F, *along, scale=1 / 8) for along in ((1, 0), (0, 1))]
     )
@@ -165,15 +176,11 @@ def _field(reference: Image, match: Image, direction: int, disparity: Disparity)
     return field
 
 
-def _blurred(image: Image) -> NDArray[np.float32]:
-    """The image in grey, blurred by a pixel."""
+def _blurred(image: Image, grey_conversion: GreyConversion) -> NDArray[np.float32]:
+    """Return the grey values of an image, blurred by a Gaussian of one pixel."""
     import cv2
 
-    grey = (
-        image.astype(np.float32)
-        if image.ndim == 2
-        else cv2.cvtColor(image.astype(np.float32), cv2.COLOR_RGB2GRAY)
-    )
+    grey = grey_values(image, grey_conversion).astype(np.float32)
     return np.ascontiguousarray(cv2.GaussianBlur(grey, (0, 0), 1.0))
 
 

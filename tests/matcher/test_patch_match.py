@@ -28,7 +28,12 @@ def side_of(reference, match, valid, match_valid, sign, low=-9.0, high=9.0):
         np.ones(shape, np.float32),
     )
     return Side(
-        _pixels(reference), valid, _bordered(_pixels(match), match_valid), *limits, *known, sign
+        _pixels(reference, "luma"),
+        valid,
+        _bordered(_pixels(match, "luma"), match_valid),
+        *limits,
+        *known,
+        sign,
     )
 
 

@@ -126,11 +126,11 @@ def _random_pair():
     return left, right, disparity
 
 
-def _costs_of(left, right, disparity, direction=1):
+def _costs_of(left, right, disparity, direction=1, **parameters):
     search = SearchRange(0, 4, direction=direction)
     status = np.isnan(disparity).astype(np.uint8)
     view = View(disparity, status, search)
-    return mutual_information(left, right, search, {"initial": view}).costs
+    return mutual_information(left, right, search, {"initial": view}, **parameters).costs
 
 
 def test_a_mirrored_pair_has_mirrored_costs():
@@ -141,16 +141,29 @@ def test_a_mirrored_pair_has_mirrored_costs():
     )
 
 
-def test_intensities_are_means_over_the_channels_rounded_to_the_nearest_level():
+@pytest.mark.parametrize("grey_conversion", ["luma", "rounded_luma", "mean"])
+def test_grey_values_of_colours_are_rounded_to_the_nearest_level(grey_conversion):
     left, right, disparity = _random_pair()
     expected = _costs_of(left, right, disparity)
-    changes = np.random.default_rng(1).integers(-12, 13, (2, *left.shape, 1))
-    coloured = (
-        np.concatenate([image[..., None] + change, image[..., None] - change, image[..., None]], 2)
-        for image, change in zip((left, right), changes, strict=True)
-    )
-    colours = [image.astype(np.uint8) for image in coloured]
-    np.testing.assert_array_equal(_costs_of(*colours, disparity), expected)
+    changes = np.random.default_rng(1).integers(-6, 7, (2, *left.shape))
+    colours = []
+    for image, change in zip((left, right), changes, strict=True):
+        if grey_conversion == "mean":
+            red, blue = image + change, image - change
+        else:
+            # 0.299 R + 0.114 B stays the same to less than half a grey level.
+            red, blue = image + change, np.rint(image - change * 299 / 114)
+        colour = np.stack([red, image, blue], axis=2)
+        assert colour.min() >= 0
+        assert colour.max() <= 255
+        colours.append(colour.astype(np.uint8))
+    found = _costs_of(*colours, disparity, grey_conversion=grey_conversion)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_grey_values_are_rounded_to_the_nearest_level():
+    left, right, disparity = _random_pair()
+    expected = _costs_of(left, right, disparity)
     floats = np.float32([left, right])
     fractions = np.float32([-0.375, 0, 0.375])
     each_pixel = np.random.default_rng(2).choice(fractions, floats.shape)

@@ -42,6 +42,7 @@ def problems(draw):
     p1, p2 = draw(st.sampled_from(PAIRS))
     parameters = {"paths": draw(st.sampled_from([8, 4])), "p1": p1, "p2": p2}
     parameters["penalties"] = draw(st.sampled_from(["edges", "gradient", "constant"]))
+    parameters["grey_conversion"] = draw(st.sampled_from(["luma", "rounded_luma", "mean"]))
     # Intensities are random: few of their differences are small.
     parameters["edge_threshold"] = draw(st.sampled_from([120, 60, 15, 0]))
     return costs, images, search, parameters

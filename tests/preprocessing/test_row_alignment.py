@@ -273,7 +273,7 @@ def test_three_hundred_windows_are_enough_for_a_field(monkeypatch, windows, offs
 def test_only_matched_pixels_measure_rows(monkeypatch, status):
     received = []
 
-    def no_field(reference, match, direction, disparity):
+    def no_field(reference, match, direction, disparity, grey_conversion):
         received.append(disparity)
         return np.zeros(6)
 

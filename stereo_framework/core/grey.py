@@ -1,0 +1,65 @@
+"""Grey values of colour images."""
+
+from typing import Literal
+
+import numpy as np
+
+from stereo_framework.core.scene import Image
+
+GreyConversion = Literal["luma", "rounded_luma", "mean"]
+"""Conversions of a colour to its grey value.
+
+- ``"luma"``: 0.299 R + 0.587 G + 0.114 B, not rounded, as in ITU-R BT.601.
+- ``"rounded_luma"``: the luma, rounded to whole grey levels if the image is uint8.
+  Programs that convert an 8-bit image before they match it do the same. Halves are
+  rounded up.
+- ``"mean"``: the mean of R, G and B, not rounded.
+"""
+
+_LUMA_THOUSANDTHS = (299, 587, 114)
+
+
+def grey_values(image: Image, conversion: GreyConversion) -> Image:
+    """Convert a colour image to grey; return a grey image as it is.
+
+    Parameters
+    ----------
+    image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Intensities 0..255.
+    conversion : {"luma", "rounded_luma", "mean"}
+        See `GreyConversion`.
+
+    Returns
+    -------
+    ndarray, uint8 or float32, (rows, columns)
+        Grey levels 0..255. A uint8 image gives uint8 if it is grey or if its luma is
+        rounded; otherwise the type is float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> colour = np.array([[[200, 100, 50]]], np.uint8)
+    >>> for conversion in ("luma", "rounded_luma", "mean"):
+    ...     print(conversion, grey_values(colour, conversion)[0, 0].round(3))
+    luma 124.2
+    rounded_luma 124
+    mean 116.667
+    """
+    if image.ndim == 2:
+        return image
+    if conversion == "mean":
+        return image.mean(axis=2, dtype=np.float32)
+    if image.dtype == np.uint8:
+        # Sums of whole thousandths are exact, so that equal lumas stay equal.
+        thousandths = sum(
+            thousandth * image[..., channel].astype(np.int32)
+            for channel, thousandth in enumerate(_LUMA_THOUSANDTHS)
+        )
+        if conversion == "rounded_luma":
+            return ((thousandths + 500) // 1000).astype(np.uint8)
+        return (thousandths / np.float64(1000)).astype(np.float32)
+    red, green, blue = (
+        np.float32(thousandth / 1000) * image[..., channel]
+        for channel, thousandth in enumerate(_LUMA_THOUSANDTHS)
+    )
+    return red + green + blue

@@ -1,0 +1,92 @@
+"""Grey values of colour images."""
+
+from fractions import Fraction
+
+import cv2
+import numpy as np
+import pytest
+
+from stereo_framework import load, run
+from stereo_framework.core.grey import grey_values
+
+COLOURS = np.random.default_rng(0).integers(0, 256, (50, 40, 3), dtype=np.uint8)
+
+
+def test_luma_of_whole_channels_is_the_nearest_float_of_its_exact_value():
+    found = grey_values(COLOURS, "luma")
+    exact = [
+        Fraction(299 * int(red) + 587 * int(green) + 114 * int(blue), 1000)
+        for red, green, blue in COLOURS.reshape(-1, 3)
+    ]
+    assert found.dtype == np.float32
+    assert found.ravel().tolist() == [float(np.float32(float(value))) for value in exact]
+
+
+def test_colours_of_equal_luma_have_equal_grey_values():
+    # 0.299 * 114 = 0.114 * 299, so that these two colours have the same luma.
+    pair = np.array([[[114, 50, 0], [0, 50, 299 - 0]]], float)
+    assert 299 * pair[0, 0, 0] == 114 * pair[0, 1, 2]
+    whole = np.array([[[57, 50, 6], [0, 50, 155]]], np.uint8)
+    lumas = [299 * int(c[0]) + 587 * int(c[1]) + 114 * int(c[2]) for c in whole[0]]
+    found = grey_values(whole, "luma")[0]
+    assert (found[0] < found[1]) == (lumas[0] < lumas[1])
+
+
+def test_rounded_luma_is_the_nearest_whole_number_and_opencvs_but_for_its_rounding():
+    found = grey_values(COLOURS, "rounded_luma")
+    assert found.dtype == np.uint8
+    exact = np.dot(COLOURS.astype(float), (0.299, 0.587, 0.114))
+    assert np.abs(found - exact).max() <= 0.5 + 1e-9
+    of_opencv = cv2.cvtColor(COLOURS, cv2.COLOR_RGB2GRAY).astype(int)
+    assert np.abs(found - of_opencv).max() <= 1
+    assert (found != of_opencv).mean() < 0.01
+
+
+@pytest.mark.parametrize("conversion", ["luma", "rounded_luma"])
+def test_luma_of_float_images_is_not_rounded(conversion):
+    found = grey_values(COLOURS.astype(np.float32) + 0.25, conversion)
+    exact = np.dot(COLOURS.astype(float) + 0.25, (0.299, 0.587, 0.114))
+    np.testing.assert_allclose(found, exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+def test_mean_is_the_mean_of_the_channels(kind):
+    found = grey_values(COLOURS.astype(kind), "mean")
+    np.testing.assert_allclose(found, COLOURS.mean(axis=2), rtol=1e-6)
+
+
+@pytest.mark.parametrize("conversion", ["luma", "rounded_luma", "mean"])
+def test_grey_images_stay_as_they_are(conversion):
+    assert grey_values(COLOURS[..., 0], conversion) is not None
+    np.testing.assert_array_equal(grey_values(COLOURS[..., 0], conversion), COLOURS[..., 0])
+
+
+STAGES = {
+    "census": {"matching_cost": "census"},
+    "rank": {"matching_cost": "rank"},
+    "ad_census": {"matching_cost": "ad_census"},
+    "gradient_difference": {"matching_cost": "gradient_difference"},
+    "semi_global": {
+        "matching_cost": "absolute_difference",
+        "optimization": {"use": "semi_global", "p1": 5, "p2": 200, "penalties": "gradient"},
+    },
+}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", STAGES)
+def test_default_is_unrounded_luma(name):
+    parameter = "optimization" if name == "semi_global" else "matching_cost"
+    script = {"optimization": "winner_take_all", **STAGES[name]}
+
+    def disparity(*overrides):
+        [result] = run(
+            load(script, overrides=list(overrides)), scenes="synthetic/planes", maps=True
+        )
+        return result.disparity
+
+    maps = {
+        conversion: disparity(f"{parameter}.grey_conversion={conversion}")
+        for conversion in ("luma", "rounded_luma", "mean")
+    }
+    np.testing.assert_array_equal(disparity(), maps["luma"])
