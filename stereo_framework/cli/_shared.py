@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import ParameterError, few, nearest, one_line, short
+from stereo_framework.core.errors import NOTE, ParameterError, few, nearest, one_line, short
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -682,11 +682,13 @@ def _tell_problems(results: Sequence[Result]) -> None:
             if result.error
         ],
     )
-    warnings = []
+    lines: dict[str, list[str]] = {"warning": [], "note": []}
     for (scene, warning), settings in settings_of.items():
         listed = few([_cell(name) for name in dict.fromkeys(settings)], 1)
-        warnings.append(f"{_cell(scene)} {listed}: {warning}")
-    tell_some("warning", warnings)
+        kind = "note" if warning.startswith(NOTE) else "warning"
+        lines[kind].append(f"{_cell(scene)} {listed}: {warning.removeprefix(NOTE)}")
+    for kind, texts in lines.items():
+        tell_some(kind, texts)
 
 
 def say_cut(shown: int, count: int, what: str, whole: str) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import NOTE, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
     from stereo_framework.script import Setting
@@ -237,7 +237,8 @@ def _print(matched: MatchResult, record: dict[str, Any], *, is_example: bool) ->
     """Print the summary of a pair: its results, their place and the next step."""
     from stereo_framework.tables.values import show
 
-    _shared.say(*_summary(matched, record), matched.stretched)
+    notes = [remark for remark in matched.warnings if remark.startswith(NOTE)]
+    _shared.say(*_summary(matched, record), matched.stretched, *notes)
     if matched.rectified:
         _shared.say(_rectification(matched))
     if depth := _depth(matched):
@@ -265,11 +266,16 @@ def _summary(matched: MatchResult, record: Mapping[str, Any]) -> list[str]:
     """Return a line about the pair and a line about its disparity map."""
     columns, rows = record["size"]
     search = matched.search
-    levels = f"{search.minimum:g} to {search.maximum:g} pixels in steps of {search.step:g}"
+    ends = f"{search.minimum:g} to {search.maximum:g} pixels"
+    unit = "pixel" if search.step == 1 else "pixels"
+    step = f"{search.step:g} {unit}"
     estimated = 100 * record["estimated"]
     consistent = 100 * record["consistent"]
     return [
-        f"{record['pair']}: {columns}x{rows} pixels, search range {levels} ({matched.origin})",
+        (
+            f"{record['pair']}: {columns}x{rows} pixels, "
+            f"search range {ends} ({matched.origin}), in steps of {step}"
+        ),
         (
             f"method {matched.method}: {estimated:.1f} % of the pixels have a disparity, "
             f"and the left and right disparity maps agree at {consistent:.1f} %; "

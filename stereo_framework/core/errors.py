@@ -77,10 +77,18 @@ class ResultWarning(DataWarning):
     """A result is doubtful, or what it was made of: exchanged images, a range that is too small, intensities or disparities in another scale."""
 
 
+NOTE = "note: "
+"""Beginning of a remark on a result that is no warning, because the user has to do nothing.
+
+Such remarks are stored together with the warnings of a result.
+"""
+
+
 def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> None:
     """Issue each doubt as a warning at the line that called this package.
 
-    The command line prints warnings as lines, without a place.
+    The command line prints warnings as lines, without a place. Remarks that begin with
+    `NOTE` are not issued.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(
@@ -88,7 +96,8 @@ def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> 
     ):
         frame, level = frame.f_back, level + 1
     for doubt in doubts:
-        warnings.warn(doubt, category, stacklevel=level)
+        if not doubt.startswith(NOTE):
+            warnings.warn(doubt, category, stacklevel=level)
 
 
 class ParameterError(StereoFrameworkError):

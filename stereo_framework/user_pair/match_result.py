@@ -80,7 +80,8 @@ class MatchResult:
     origin : str
         Where the search range comes from.
     warnings : tuple of str
-        Reasons to doubt the map, each with the cure.
+        Reasons to doubt the map, each with the cure. Texts that begin with "note: " are
+        no doubts, and the user has to do nothing.
     vertical_offset : float or None
         Median vertical distance of sparse matches, in pixels; None if there are too few of them.
     rectified : bool

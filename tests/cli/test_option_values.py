@@ -182,6 +182,14 @@ def test_warnings_of_two_scenes_and_of_two_kinds_are_told_apart(capsys):
     ]
 
 
+def test_a_remark_that_needs_no_action_is_a_note(capsys):
+    _shared._tell_problems([warned("note: rows were corrected", "careful")])
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: s m: careful",
+        "note: s m: rows were corrected",
+    ]
+
+
 @pytest.mark.parametrize(
     ("printed", "count", "line"),
     [(1, 2, "the first 1 of 2 rows; --all shows all\n"), (2, 2, ""), (0, 0, "")],
