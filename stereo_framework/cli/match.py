@@ -48,8 +48,10 @@ def match(
     """Compute a disparity map for a stereo pair.
 
     The command writes the disparity map, a picture of it (picture.png), a confidence map,
-    and a status map that explains missing estimates. With a calibration it also writes a
-    depth map and a point cloud.
+    and a status map that explains missing estimates. The confidence is minus the difference
+    between the left and right disparity maps in pixels, so 0 is the best value. With a
+    calibration the command also writes a depth map of all estimates, and a point cloud
+    without the pixels at which both disparity maps differ by more than 1 pixel.
 
     Example: stereo-framework match --example
 
