@@ -21,9 +21,9 @@ _FORMATS = ("table", "csv", "markdown", "latex")
 def results(
     folder: Path,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
-    sort: Annotated[str | None, typer.Option(metavar="[-]KEY")] = None,
-    columns: str | None = None,
-    group_by: Annotated[str | None, typer.Option(metavar="KEY")] = None,
+    sort: Annotated[str | None, typer.Option(metavar="[-]KEY,KEY")] = None,
+    columns: Annotated[str | None, typer.Option(metavar="NAME,NAME")] = None,
+    group_by: Annotated[str | None, typer.Option(metavar="KEY,KEY")] = None,
     limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str = "table",
@@ -42,7 +42,7 @@ def results(
     where
         Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.
     sort
-        Sort by statistics or parameters, smallest first; -KEY: largest first.
+        Sort by statistics or parameters, separated by commas, smallest first; -KEY: largest first.
     columns
         Statistics, groups of them (hci) or parameters to show, separated by commas.
     group_by
