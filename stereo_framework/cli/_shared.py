@@ -616,17 +616,19 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def protocol_summary(text: str) -> str:
-    """Return the first choices of a protocol in one line."""
+def protocol_summary(text: str, columns: Sequence[str] = ()) -> str:
+    """Return the first choices of a protocol, and the unit of a column, in one line."""
     from stereo_framework.evaluation.protocols import PRESETS
-    from stereo_framework.tables.terminal import protocol_line
+    from stereo_framework.tables.tables import COVERAGE
+    from stereo_framework.tables.terminal import COVERAGE_LEGEND, protocol_line
 
     name = text.partition(": ")[0]
     if name in PRESETS:
         how = f"'stereo-framework stages {name}'"
     else:
         how = "the report"
-    return protocol_line(text, _columns() if on_a_terminal() else 0, how)
+    legends = [COVERAGE_LEGEND] if COVERAGE in columns else []
+    return protocol_line(text, _columns() if on_a_terminal() else 0, how, legends)
 
 
 def print_results(
@@ -657,9 +659,11 @@ def print_results(
         table = listing([*same, *own], columns).rows_of([*part, *(len(same) + i for i in below)])
         printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
-        say(protocol_summary(text))
+        say(protocol_summary(text, table.header))
         say_cut(len(part), len(same), "rows", whole)
         say_cut(len(below), len(own), "averages", whole)
+        if own and len(part) < len(same):
+            say(f"the averages are those of all {len(same)} results, not only of the shown rows")
     _tell_problems([*printed, *means])
     return printed
 

@@ -116,7 +116,7 @@ def results(
             _shared.say(table.title)
             shown = table.rows_of(range(len(table.rows))[: limit or None])
             _shared.print_table(shown.header, shown.texts(), keys=table.keys, best=shown.best)
-            _shared.say(*table.notes[:-1], _shared.protocol_summary(table.notes[-1]))
+            _shared.say(*table.notes[:-1], _shared.protocol_summary(table.notes[-1], table.header))
             _shared.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
         if json or format == "csv":
             # These formats have no place for what must be known to read the numbers.

@@ -225,6 +225,8 @@ def test_rows_and_averages_are_cut_apart(capsys, limit, rows, averages):
     if averages < 5:
         expected.append(f"the first {averages} of 5 averages; --limit 0 shows all")
     assert cuts == expected
+    remark = "the averages are those of all 10 results, not only of the shown rows"
+    assert (remark in lines) == (rows < 10)
 
 
 # --- exit statuses --------------------------------------------------------------------
