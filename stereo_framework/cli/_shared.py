@@ -104,7 +104,7 @@ ProtocolSpec = Annotated[
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="Evaluation protocol: a preset or {base: PRESET, field: value}; default: the protocol of the scene.",
+        help="Evaluation protocol: a preset or {base: PRESET, field: value} ('stages protocols' lists the presets); default: the protocol of the scene.",
     ),
 ]
 Truth = Annotated[

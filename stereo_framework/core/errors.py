@@ -182,6 +182,27 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
     return f"{allowed}; did you mean {short(close[0], 80)!r}?" if close else allowed
 
 
+def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
+    """Return the end of an error line that names a close name, and where all names are listed.
+
+    Parameters
+    ----------
+    name : str
+        The name that the user wrote.
+    names : iterable of str
+        The allowed names, which are too many for a message.
+    listing : str
+        Clause about the list of all names.
+
+    Examples
+    --------
+    >>> close_or_listing("boxx", ["box", "census"], "'stereo-framework stages' lists all")
+    "did you mean 'box'? 'stereo-framework stages' lists all"
+    """
+    close = close_names(name, names)
+    return f"did you mean {short(close[0], 80)!r}? {listing}" if close else listing
+
+
 def few(names: Sequence[str], most: int) -> str:
     """The first names and how many more there are.
 

@@ -176,7 +176,11 @@ def test_metrics_and_protocols(cli):
     result = cli("stages", "metrics")
     assert result.exit_code == 0, result.output
     assert "rms_error" in result.stdout
-    assert "eth3d: " in result.stdout
+    assert "'stereo-framework stages protocols' lists the protocols" in result.stdout
+    rows = [line.split("\t") for line in cli("stages", "protocols").stdout.splitlines()]
+    assert ["kitti2015", "bad (percent) = error > 3 px and > 5 % of the truth"] in [
+        row[:2] for row in rows
+    ]
     assert "relative_threshold       0.05" in cli("stages", "kitti2015").stdout
     assert "thresholds               0.5" in cli("stages", "{base: eth3d, threshold: 0.5}").stdout
 
