@@ -124,7 +124,7 @@ DisparityScale = Annotated[
     float | None,
     typer.Option(
         metavar="FACTOR",
-        help="Stored units per pixel of disparity in the maps, negative if the sign is reversed; default: the factor of the data set.",
+        help="Stored units per pixel of disparity in the maps, negative if the sign is reversed; default: 256 in 16-bit images, the factor of the data set in 8-bit images, 1 in files of floating-point numbers.",
     ),
 ]
 Unknown = Annotated[

@@ -379,6 +379,18 @@ def test_stages_of_a_slot_and_the_file_of_an_example(desk):
     assert "def mine(" in (desk / "elsewhere.py").read_text()
 
 
+def test_a_scale_that_is_assumed_is_printed():
+    write_image("map256.png", np.rint(256 * (TRUTH + 0.5)).astype(np.uint16))
+    words = ("evaluate", "map256.png", "--truth", "truth.pfm")
+    note = "note: map256.png: 16-bit image, read as 256 stored units per pixel of disparity; "
+    assumed = call(*words)
+    assert note + "--disparity-scale sets another scale\n" in assumed.stderr
+    given = call(*words, "--disparity-scale", 256)
+    assert "note" not in given.stderr
+    assert given.stdout == assumed.stdout
+    assert "note" not in call("evaluate", "map.pfm", "--truth", "truth.pfm").stderr
+
+
 # --- options without an effect ----------------------------------------------------------------------------------------
 
 
