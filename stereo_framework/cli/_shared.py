@@ -185,6 +185,7 @@ GROUPS = {
         "report",
         "json",
         "format",
+        "sort",
         "limit",
         "export",
         "plots",

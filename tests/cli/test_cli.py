@@ -247,10 +247,14 @@ def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
         "bad_pixels_nonocc",
         "bad_pixels_textureless",
     ]
-    assert short[-3:] == [
+    assert short[-5:-2] == [
         "protocol taxonomy2002: bad (percent) = error > 1 px; fraction_matched (0 to 1) =",
         "share of the pixels with an estimate ('stereo-framework stages taxonomy2002'",
         "lists all choices)",
+    ]
+    assert short[-2:] == [
+        "next step: the option --out DIR stores the results, and 'stereo-framework report",
+        "DIR' then writes an HTML report",
     ]
     whole = cli("stages", "taxonomy2002").stdout
     assert "discont: 9x9 window" in " ".join(whole.split())
