@@ -56,7 +56,7 @@ def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, mo
         rounds = counted(50, "iteration")
         assert [next(rounds) for _ in range(3)] == [0, 1, 2]
         # Two of fifty rounds took as long as the bar waits: the others take 24 times that.
-        began = shown._loops[threading.get_ident()]["iteration"][2]
+        began = shown._loops[threading.get_ident()]["iteration"].start
         monkeypatch.setattr(time, "monotonic", lambda: began + 1)
         assert (shown.doing, shown.left) == (
             "stage diffusion, iteration 3 of 50",
@@ -72,7 +72,7 @@ def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, mo
 
 def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeypatch):
     shown = Progress(1)
-    with rounds_counted_by(shown._loop):
+    with rounds_counted_by(shown._note_round):
         shown.watch("boundary2007")
         runs = counted(3, "run")
         assert [next(runs) for _ in range(2)] == [0, 1]
@@ -80,7 +80,7 @@ def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeyp
         worker = threading.Thread(target=context.run, args=(next, strips))
         worker.start()
         worker.join()
-        began = shown._loops[threading.get_ident()]["run"][2]
+        began = shown._loops[threading.get_ident()]["run"].start
         monkeypatch.setattr(time, "monotonic", lambda: began + 1)
         # One of three runs took a second.
         assert (shown.doing, shown.left) == (

@@ -6,6 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from stereo_framework import NonNegative, PositiveInt, Unit, stage
+from stereo_framework.core.stage import ParameterError
 
 
 @stage("aggregation", source="Zhang, Lu & Lafruit 2009, section III", halo=lambda size: size // 2)
@@ -36,6 +37,9 @@ def alike_in_both(
         Same unit and shape; lower is better.
     """
     search, (rows, columns, levels) = volume.search, volume.costs.shape
+    if search.denominator > 1:
+        # The match image is not sampled between pixels.
+        raise ParameterError(f"the step is {search.step:g} pixels; this stage needs whole steps")
     # What a level's disparity shows in the match image, by column; out of view the outermost column.
     offsets = search.direction * np.rint(search.disparities).astype(int)
     position = np.clip(np.arange(columns)[:, None] - offsets, 0, columns - 1)

@@ -18,7 +18,7 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : SearchRange
-        The disparities to try, `search.disparities`, in pixels; x_match = x_reference - search.direction * d.
+        The disparities to try, `search.disparities`, in pixels; x_match = x_reference - search.direction * d. Here the steps are whole pixels.
     window : int
         Side of the square windows in pixels.
 
@@ -36,13 +36,15 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
     rows, columns = one.shape[:2]
     lowest = np.full((rows, columns), np.inf, np.float32)
     disparity = np.full((rows, columns), np.nan, np.float32)
-    for d in search.disparities:
-        position = np.arange(columns) - search.direction * int(np.rint(d))
-        seen = (position >= 0) & (position < columns)
-        difference = np.abs(one - other[:, np.clip(position, 0, columns - 1)]).sum(axis=2)
+    # Steps below a pixel are refused by search.columns, because the images are not sampled between pixels.
+    spans = search.columns(columns)
+    for d, (seen, match_columns) in zip(search.disparities, spans, strict=True):
+        if seen.start == seen.stop:
+            continue
+        difference = np.abs(one[:, seen] - other[:, match_columns]).sum(axis=2)
         costs = cv2.blur(difference, (window, window))
-        better = seen & (costs < lowest)
-        lowest[better], disparity[better] = costs[better], d
+        better = costs < lowest[:, seen]
+        lowest[:, seen][better], disparity[:, seen][better] = costs[better], d
     return disparity, np.where(np.isnan(disparity), Status.OCCLUDED, Status.MATCHED).astype(
         np.uint8
     )

@@ -22,7 +22,7 @@ def slope_difference(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : SearchRange
-        The disparity of each level is `search.disparities[level]`, in pixels; whole ones here.
+        The disparity of each level is `search.disparities[level]`, in pixels. Here the steps are whole pixels.
     truncation : float
         Largest cost, in grey levels a pixel.
 
@@ -36,14 +36,11 @@ def slope_difference(
         np.gradient(image.reshape(*image.shape[:2], -1).mean(axis=2, dtype=np.float64), axis=1)
         for image in (reference, match)
     )
-    columns = np.arange(reference.shape[1])
     # Cells that lie out of view in the match image hold a finite cost, neither worst nor best.
     outside_cost = truncation / 2
     costs = np.full((*reference.shape[:2], search.levels), outside_cost, np.float32)
-    for level, d in enumerate(search.disparities):
-        position = columns - search.direction * int(np.rint(d))
-        seen = (position >= 0) & (position < len(columns))
-        costs[:, seen, level] = np.minimum(
-            np.abs(one[:, seen] - other[:, position[seen]]), truncation
-        )
+    # The columns that are visible in both images. Steps below a pixel are refused here, because the images are not sampled between pixels.
+    for level, (columns, match_columns) in enumerate(search.columns(reference.shape[1])):
+        difference = np.abs(one[:, columns] - other[:, match_columns])
+        costs[:, columns, level] = np.minimum(difference, truncation)
     return CostVolume(costs, search, outside_cost)

@@ -1,4 +1,8 @@
-"""How far something that takes long is, for people: a bar on a terminal, a line every few seconds elsewhere; and Ctrl-C, and being asked to end, that are not lost."""
+"""Progress of long work, and interrupts, on the error stream of a command.
+
+`Progress` shows what a command computes: as a bar on a terminal, and otherwise as a line
+every few seconds. `interruptible` and `continuable` end a command after Ctrl-C or SIGTERM.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,45 +22,219 @@ from stereo_framework.kernels.compiling import compiling_announced_to
 from stereo_framework.kernels.counting import announced_to, rounds_counted_by
 
 COMPILING = (
-    "compiling the method: this happens only before its first use, and reported times exclude it"
+    "compiling the method: this takes up to half a minute, or some minutes on a busy machine; "
+    "it happens only before the first use, and reported times exclude it"
 )
 """Line that is printed when the first kernel is compiled."""
 EVERY_SECONDS = 5.0
-"""How often progress is told where it cannot be drawn."""
+"""Seconds between two lines of progress, if the error stream is no terminal."""
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop that is running.
+
+    Parameters
+    ----------
+    done, count : int
+        Number of rounds that are done, and of all rounds.
+    start : float
+        Time at which the loop began, as `time.monotonic` gives it.
+    """
+
+    done: int
+    count: int
+    start: float
+
+    def time_left(self) -> str:
+        """Return the time that the rest of the rounds takes; empty before the first is done."""
+        if not self.done:
+            return ""
+        seconds_per_round = (time.monotonic() - self.start) / self.done
+        return f"about {_duration(seconds_per_round * (self.count - self.done))} left"
+
+
+@dataclass(frozen=True)
+class _Start:
+    """The beginning of the computation.
+
+    Parameters
+    ----------
+    time : float
+        Time of the beginning, as `time.monotonic` gives it.
+    count : int
+        Number of results that an earlier run had computed.
+    """
+
+    time: float
+    count: int
 
 
 class Progress(contextlib.ExitStack):
-    """How far a sweep is, or what a single result waits for: stage, round of its loop, time left; once that kernels are compiled, and which.
+    """Display of the progress of a command, within a ``with`` block.
+
+    The display shows the number of results, the speed, and the time left. It also shows
+    the stage that is computed, the rounds of its loops, and whether kernels are compiled.
 
     Parameters
     ----------
     total : int
-        Results in all. Whoever computes adds those that are there to ``count``.
+        Number of results that the command computes. The caller adds finished results to
+        the attribute ``count``.
     things : str
-        What they are, in the plural.
+        Plural noun for the results.
     """
 
     def __init__(self, total: int, things: str = "runs"):
         super().__init__()
-        self.total, self.things, self.count = total, things, 0
-        self._began: tuple[float, int] | None = None
-        self._doing: dict[int, str] = {}
-        self._loops: dict[int, dict[str, tuple[int, int, float]]] = {}
-        self._home = self._latest = threading.get_ident()
-        self._kernel, self._kernels = "", set[str]()
+        self.total = total
+        self.things = things
+        self.count = 0
+        self._start: _Start | None = None
+
+        # The thread that made this object may let other threads compute. Each thread has a
+        # description of its work, and its running loops by the noun for one round.
+        self._home_thread = threading.get_ident()
+        self._latest_thread = self._home_thread
+        self._work: dict[int, str] = {}
+        self._loops: dict[int, dict[str, _Loop]] = {}
+
+        self._kernel = ""
+        self._compiled_kernels = set[str]()
         self._console: Any = None
         self._ended = threading.Event()
 
     def __enter__(self) -> Progress:
-        self.enter_context(compiling_announced_to(self._compiling))
+        self.enter_context(compiling_announced_to(self._note_kernel))
         self.enter_context(announced_to(self.watch))
-        self.enter_context(rounds_counted_by(self._loop))
+        self.enter_context(rounds_counted_by(self._note_round))
         self._console = _console_with_bars()
         if self._console is None:
             self._start_lines()
         else:
             self._start_bar(self._console)
         return self
+
+    # --- events ---------------------------------------------------------------------------
+
+    def watch(self, doing: str) -> None:
+        """Note the work that the calling thread begins.
+
+        The first call starts the clock. Results that were counted before it do not
+        influence the speed, because an earlier run computed them.
+
+        Parameters
+        ----------
+        doing : str
+            Name of a scene and of a stage, such as ``"planes: box"``, or a description of
+            other work, such as ``"writing files"``.
+        """
+        if self._start is None:
+            self._start = _Start(time.monotonic(), self.count)
+        self._latest_thread = threading.get_ident()
+        self._work[self._latest_thread] = self._description(doing)
+
+    def _description(self, doing: str) -> str:
+        """Return the text that shows some work."""
+        scene, colon, stage = doing.rpartition(": ")
+        if not colon:
+            return doing
+        if self.total > 1:
+            return f"{scene}: stage {stage}"
+        # A single result has a single scene, so the name of the scene adds nothing.
+        return f"stage {stage}"
+
+    def _note_round(self, thread: int, done: int, count: int, noun: str) -> None:
+        """Note how many rounds of a loop are done.
+
+        Parameters
+        ----------
+        thread : int
+            Number of the thread that runs the loop.
+        done, count : int
+            Number of rounds that are done, and of all rounds. The loop is over if they are
+            equal.
+        noun : str
+            Singular noun for a round. The running loops of a thread have different nouns.
+        """
+        loops = self._loops.setdefault(thread, {})
+        if done == count:
+            loops.pop(noun, None)
+            return
+        start = loops[noun].start if noun in loops else time.monotonic()
+        loops[noun] = _Loop(done, count, start)
+        self._latest_thread = thread
+
+    def _note_kernel(self, kernel: str) -> None:
+        """Note the kernel that is compiled now; an empty name ends the compilation."""
+        self._kernel = kernel
+        if not kernel:
+            return
+        if not self._compiled_kernels:
+            self._print(COMPILING)
+        self._compiled_kernels.add(kernel)
+
+    # --- texts ----------------------------------------------------------------------------
+
+    def rate(self) -> str:
+        """Return the speed and the time left; empty before a result is computed."""
+        if self._start is None or self.count <= self._start.count:
+            return ""
+        seconds = time.monotonic() - self._start.time
+        speed = (self.count - self._start.count) / seconds
+        if speed >= 1:
+            speed_text = f"{speed:.3g} {self.things}/s"
+        else:
+            thing = self.things[:-1]
+            speed_text = f"{1 / speed:.3g} s a {thing}"
+        seconds_left = (self.total - self.count) / speed
+        return f"{speed_text}, about {_duration(seconds_left)} left"
+
+    @property
+    def doing(self) -> str:
+        """Return the present work: the stage, the rounds of its loops, the compilation."""
+        home_work = self._work.get(self._home_thread, "")
+        parts = [self._work.get(self._latest_thread) or home_work]
+        for noun, loop in self._running_loops().items():
+            parts.append(f"{noun} {loop.done + 1} of {loop.count}")
+        if self._kernel:
+            # The names of the kernels are private, so they are counted instead.
+            parts.append(f"compiling function {len(self._compiled_kernels)}")
+        return _joined(parts)
+
+    @property
+    def left(self) -> str:
+        """Return the time left of the outermost loop; empty if it is unknown."""
+        loop = self._outermost_loop()
+        return "" if loop is None else loop.time_left()
+
+    def _running_loops(self) -> dict[str, _Loop]:
+        """Return the loops that are shown, by their nouns, the outermost one first.
+
+        Loops of the home thread may wait for other threads. Therefore they come first, and
+        the loops of the thread of the latest event follow. If both threads have a loop with
+        the same noun, the display shows the loop of the latest event only.
+        """
+        home_loops = self._loops.get(self._home_thread, {})
+        latest_loops = self._loops.get(self._latest_thread, {})
+        return home_loops | latest_loops
+
+    def _outermost_loop(self) -> _Loop | None:
+        """Return the outermost running loop, or None if no loop is running."""
+        return next(iter(self._running_loops().values()), None)
+
+    def _seconds(self) -> float:
+        """Return the seconds since the clock was started."""
+        return 0.0 if self._start is None else time.monotonic() - self._start.time
+
+    # --- display --------------------------------------------------------------------------
+
+    def _print(self, line: str) -> None:
+        """Print a line above the bar, or between the lines of progress."""
+        if self._console is None:
+            _print_line(line)
+        else:
+            self._console.print(line)
 
     def _start_bar(self, console: Any) -> None:
         """Draw the bar at the bottom of the terminal until the work ends."""
@@ -67,131 +246,54 @@ class Progress(contextlib.ExitStack):
         with contextlib.suppress(RuntimeError):
             bar.start()
 
+    def _bar(self) -> Any:
+        """Return the present work, the bar, and the time, as a terminal shows them."""
+        from rich.columns import Columns
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        loop = self._outermost_loop()
+        counted = ""
+        if self.total > 1:
+            done, end = self.count, self.total
+            counted = f"{self.count}/{self.total}"
+        elif loop is not None:
+            done, end = loop.done, loop.count
+        else:
+            # A bar without an end moves to and fro.
+            done, end = self.count, None
+
+        time_left = self.rate() or self.left
+        words = f"{counted} {_clock(self._seconds())} {time_left}"
+        bar = ProgressBar(end, done, width=40, pulse=end is None)
+        return Columns([Text(self.doing), bar, Text(words.strip())])
+
     def _start_lines(self) -> None:
         """Start the thread that prints a line every few seconds."""
-        thread = threading.Thread(target=self._tell, daemon=True)
+        thread = threading.Thread(target=self._print_lines, daemon=True)
         try:
             thread.start()
         except RuntimeError:
             # If the system starts no thread, the work goes on without these lines.
             return
-        # No line comes late, between those of the results.
+        # The thread ends before the results are printed, so no line follows between them.
         self.callback(thread.join)
         self.callback(self._ended.set)
 
-    def watch(self, doing: str) -> None:
-        """Note the work that this thread begins.
-
-        Results that were counted before the first call were computed by an earlier run.
-
-        Parameters
-        ----------
-        doing : str
-            A stage after the name of its scene, such as ``"planes: box"``, or words for
-            other work.
-        """
-        if self._began is None:
-            self._began = time.monotonic(), self.count
-        self._latest = threading.get_ident()
-        scene, colon, stage = doing.rpartition(": ")
-        if not colon:
-            self._doing[self._latest] = doing
-        elif self.total > 1:
-            self._doing[self._latest] = f"{scene}: stage {stage}"
-        else:
-            # A single result has a single scene, so the name of the scene adds nothing.
-            self._doing[self._latest] = f"stage {stage}"
-
-    def rate(self) -> str:
-        """Speed and time left in words; empty while nothing can be said."""
-        if self._began is None or self.count <= self._began[1]:
-            return ""
-        speed = (self.count - self._began[1]) / (time.monotonic() - self._began[0])
-        left = (
-            f"{speed:.3g} {self.things}/s"
-            if speed >= 1
-            else f"{1 / speed:.3g} s a {self.things[:-1]}"
-        )
-        return f"{left}, about {_duration((self.total - self.count) / speed)} left"
-
-    @property
-    def doing(self) -> str:
-        """Return the present work: the stage, the rounds of its loops, the compilation."""
-        parts = [self._doing.get(self._latest) or self._doing.get(self._home, "")]
-        parts += [f"{noun} {done + 1} of {count}" for noun, (done, count, _) in self._present()]
-        if self._kernel:
-            # The names of the kernels are private, so they are counted instead.
-            parts.append(f"compiling function {len(self._kernels)}")
-        return ", ".join(filter(None, parts))
-
-    @property
-    def left(self) -> str:
-        """How long the outermost loop still takes; empty while nothing can be said."""
-        for _, (done, count, began) in self._present()[:1]:
-            return (
-                f"about {_duration((time.monotonic() - began) * (count - done) / done)} left"
-                if done
-                else ""
-            )
-        return ""
-
-    def _present(self) -> list[tuple[str, tuple[int, int, float]]]:
-        """The loops of what was heard last, the outermost first: what a round is, rounds done and in all, when it began.
-
-        Around them are those of the thread that shows all this, which may have others work for it.
-        """
-        return list((self._loops.get(self._home, {}) | self._loops.get(self._latest, {})).items())
-
-    def _loop(self, thread: int, done: int, count: int, what: str) -> None:
-        loops = self._loops.setdefault(thread, {})
-        if done == count:
-            loops.pop(what, None)
-        else:
-            loops[what] = done, count, loops[what][2] if what in loops else time.monotonic()
-            self._latest = thread
-
-    def _compiling(self, kernel: str) -> None:
-        if kernel and not self._kernels:
-            _say(COMPILING) if self._console is None else self._console.print(COMPILING)
-        self._kernel = kernel
-        self._kernels |= {kernel} - {""}
-
-    def _bar(self) -> Any:
-        """What stands on a terminal at this moment."""
-        from rich.columns import Columns
-        from rich.progress_bar import ProgressBar
-        from rich.text import Text
-
-        loops = (
-            [(done, count) for _, (done, count, _) in self._present()] if self.total == 1 else []
-        )
-        done, end = [*loops, (self.count, self.total if self.total > 1 else None)][0]
-        counted = f"{self.count}/{self.total}" if self.total > 1 else ""
-        seconds = time.monotonic() - self._began[0] if self._began else 0
-        words = f"{counted} {seconds // 60:.0f}:{seconds % 60:02.0f} {self.rate() or self.left}"
-        # A bar without an end moves to and fro.
-        return Columns(
-            [
-                Text(self.doing),
-                ProgressBar(end, done, width=40, pulse=end is None),
-                Text(words.strip()),
-            ]
-        )
-
-    def _tell(self) -> None:
+    def _print_lines(self) -> None:
         """Print a line every few seconds until the work ends."""
         while not self._ended.wait(EVERY_SECONDS):
-            doing = ", ".join(filter(None, [self.doing, self.left]))
-            if self.total == 1 and doing and self._began is not None:
-                _say(f"{doing}, {_duration(time.monotonic() - self._began[0])} so far")
+            work = _joined([self.doing, self.left])
+            if self.total == 1 and work and self._start is not None:
+                _print_line(f"{work}, {_duration(self._seconds())} so far")
             elif self.total > 1 and self.count < self.total:
-                _say(self._line_of_several_results(doing))
+                _print_line(self._line_of_several_results(work))
 
-    def _line_of_several_results(self, doing: str) -> str:
+    def _line_of_several_results(self, work: str) -> str:
         """Return the number of results, the speed and the present work in one line."""
-        parts = [f"{self.count} of {self.total} {self.things} done", self.rate()]
-        line = ", ".join(filter(None, parts))
-        return f"{line} ({doing})" if doing else line
+        count = f"{self.count} of {self.total} {self.things} done"
+        line = _joined([count, self.rate()])
+        return f"{line} ({work})" if work else line
 
 
 def _console_with_bars() -> Any:
@@ -208,13 +310,16 @@ def _console_with_bars() -> Any:
     return console if console.is_interactive else None
 
 
-def _say(line: str) -> None:
-    """Write a line to the error stream in one piece with its end, since others write there too."""
+def _print_line(line: str) -> None:
+    """Print a line to the error stream.
+
+    The line and its end are written at once, because other threads write there too.
+    """
     print(f"{line}\n", end="", file=sys.stderr, flush=True)
 
 
-def _say_in_handler(line: str) -> None:
-    """Write a line to the error stream from a handler of signals.
+def _print_in_handler(line: str) -> None:
+    """Print a line to the error stream from a handler of signals.
 
     The handler may interrupt a write to the same stream, so it must not use its buffer.
     """
@@ -222,80 +327,127 @@ def _say_in_handler(line: str) -> None:
         os.write(sys.stderr.fileno(), f"{line}\n".encode(errors="backslashreplace"))
 
 
+def _joined(parts: list[str]) -> str:
+    """Join the texts that are not empty by commas."""
+    return ", ".join([part for part in parts if part])
+
+
 def _duration(seconds: float) -> str:
-    """A time to wait, as one says it."""
+    """Return a time in seconds, minutes or hours, rounded for reading."""
     if seconds < 100:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _clock(seconds: float) -> str:
+    """Return a time as minutes and seconds, such as 2:05."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"
+
+
+# --- interrupts ---------------------------------------------------------------------------
 
 
 def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
-    """What happened, for the user, and the exit status that shells know it by: 128 and the number of the signal.
+    """Return the word and the exit status for an interrupt.
 
-    SIGTERM, by which the system or a batch queue asks the program to end, is an interrupt as Ctrl-C is.
+    An interrupt is Ctrl-C (SIGINT) or SIGTERM. The system and batch queues send SIGTERM to
+    end a program.
+
+    Parameters
+    ----------
+    interrupt : KeyboardInterrupt
+        Its argument is the number of the signal; without an argument it is SIGINT.
+
+    Returns
+    -------
+    word : str
+        "interrupted" or "terminated", for a message.
+    status : int
+        128 plus the number of the signal, which is the convention of shells.
     """
-    number = next(iter(interrupt.args), signal.SIGINT)
-    return "terminated" if number == signal.SIGTERM else "interrupted", 128 + number
+    number = interrupt.args[0] if interrupt.args else signal.SIGINT
+    word = "terminated" if number == signal.SIGTERM else "interrupted"
+    return word, 128 + number
 
 
 @contextlib.contextmanager
 def interruptible(first_words: str = "") -> Iterator[Callable[[], None]]:
-    """Interrupts as usual; and a check that raises KeyboardInterrupt if one came that nobody saw.
+    """Raise KeyboardInterrupt for SIGINT and SIGTERM within the block.
 
-    Python drops an exception that is raised while it clears weak references, which libraries do all the time.
+    Python drops an exception that is raised while it clears weak references, as libraries
+    do all the time. Therefore the block gets a function that raises KeyboardInterrupt again
+    if there was an interrupt.
 
     Parameters
     ----------
     first_words : str
         Line that is printed as soon as the first interrupt comes.
     """
-    came: list[int] = []
+    signals: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:
-        if first_words and not came:
-            _say_in_handler(first_words)
-        came.append(number)
+        if first_words and not signals:
+            _print_in_handler(first_words)
+        signals.append(number)
         check()
 
     def check() -> None:
-        if came:
-            raise KeyboardInterrupt(came[-1])
+        if signals:
+            raise KeyboardInterrupt(signals[-1])
 
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+    # Python allows handlers of signals in the main thread only.
+    if threading.current_thread() is not threading.main_thread():
         yield check
         return
-    before = {
+    former_handlers = {
         number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
         yield check
     finally:
-        for number, handler in before.items():
+        for number, handler in former_handlers.items():
             signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[Callable[..., None]]:
-    """Work of which parts are counted by what is given. An interrupt says how many there are and how to go on, and ends the program."""
+    """Show the progress of the block, and end the program after an interrupt.
+
+    The block gets a function that adds a number of finished results, by default 1, to the
+    progress. After an interrupt, a message gives the number of finished results and
+    explains how to continue.
+
+    Parameters
+    ----------
+    progress : Progress
+    things : str
+        Plural noun for the results.
+    out : Path, optional
+        Folder in which the results are stored.
+    """
 
     def count(more: int = 1) -> None:
         progress.count += more
         check()
 
     try:
-        words = f"interrupt received: no more {progress.things} begin, and those in progress end first, which may take a minute"
+        words = (
+            f"interrupt received: no more {progress.things} begin, and those in progress "
+            "end first, which may take a minute"
+        )
         if out is not None:
             words += f"; finished {things} are kept"
         with progress, interruptible(words) as check:
             yield count
     except KeyboardInterrupt as error:
-        hint = (
-            as_typed(f"the same command continues from {out}")
-            if out
-            else f"nothing was stored; --out DIR keeps {things}"
-        )
+        if out is None:
+            hint = f"nothing was stored; --out DIR keeps {things}"
+        else:
+            hint = as_typed(f"the same command continues from {out}")
         word, status = ending(error)
-        print(
-            f"{word} after {progress.count} of {progress.total} {things}; {hint}", file=sys.stderr
-        )
+        finished = f"{progress.count} of {progress.total} {things}"
+        print(f"{word} after {finished}; {hint}", file=sys.stderr)
         sys.exit(status)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import ParameterError, few, nearest, one_line, short
+from stereo_framework.core.errors import NOTE, ParameterError, few, nearest, one_line, short
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -104,7 +104,7 @@ ProtocolSpec = Annotated[
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="Evaluation protocol: a preset or {base: PRESET, field: value}; default: the protocol of the scene.",
+        help="Evaluation protocol: a preset or {base: PRESET, field: value} ('stages protocols' lists the presets); default: the protocol of the scene.",
     ),
 ]
 Truth = Annotated[
@@ -124,7 +124,7 @@ DisparityScale = Annotated[
     float | None,
     typer.Option(
         metavar="FACTOR",
-        help="Stored units per pixel of disparity in the maps, negative if the sign is reversed; default: the factor of the data set.",
+        help="Stored units per pixel of disparity in the maps, negative if the sign is reversed; default: 256 in 16-bit images, the factor of the data set in 8-bit images, 1 in files of floating-point numbers.",
     ),
 ]
 Unknown = Annotated[
@@ -185,6 +185,7 @@ GROUPS = {
         "report",
         "json",
         "format",
+        "sort",
         "limit",
         "export",
         "plots",
@@ -616,17 +617,19 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def protocol_summary(text: str) -> str:
-    """Return the first choices of a protocol in one line."""
+def protocol_summary(text: str, columns: Sequence[str] = ()) -> str:
+    """Return the first choices of a protocol, and the unit of a column, in one line."""
     from stereo_framework.evaluation.protocols import PRESETS
-    from stereo_framework.tables.terminal import protocol_line
+    from stereo_framework.tables.tables import COVERAGE
+    from stereo_framework.tables.terminal import COVERAGE_LEGEND, protocol_line
 
     name = text.partition(": ")[0]
     if name in PRESETS:
         how = f"'stereo-framework stages {name}'"
     else:
         how = "the report"
-    return protocol_line(text, _columns() if on_a_terminal() else 0, how)
+    legends = [COVERAGE_LEGEND] if COVERAGE in columns else []
+    return protocol_line(text, _columns() if on_a_terminal() else 0, how, legends)
 
 
 def print_results(
@@ -657,9 +660,11 @@ def print_results(
         table = listing([*same, *own], columns).rows_of([*part, *(len(same) + i for i in below)])
         printed += same[: len(part)]
         print_table(table.header, table.texts(), keys=table.keys, upright=True, best=table.best)
-        say(protocol_summary(text))
+        say(protocol_summary(text, table.header))
         say_cut(len(part), len(same), "rows", whole)
         say_cut(len(below), len(own), "averages", whole)
+        if own and len(part) < len(same):
+            say(f"the averages are those of all {len(same)} results, not only of the shown rows")
     _tell_problems([*printed, *means])
     return printed
 
@@ -682,11 +687,13 @@ def _tell_problems(results: Sequence[Result]) -> None:
             if result.error
         ],
     )
-    warnings = []
+    lines: dict[str, list[str]] = {"warning": [], "note": []}
     for (scene, warning), settings in settings_of.items():
         listed = few([_cell(name) for name in dict.fromkeys(settings)], 1)
-        warnings.append(f"{_cell(scene)} {listed}: {warning}")
-    tell_some("warning", warnings)
+        kind = "note" if warning.startswith(NOTE) else "warning"
+        lines[kind].append(f"{_cell(scene)} {listed}: {warning.removeprefix(NOTE)}")
+    for kind, texts in lines.items():
+        tell_some(kind, texts)
 
 
 def say_cut(shown: int, count: int, what: str, whole: str) -> None:

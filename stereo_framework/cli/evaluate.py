@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _shared
-from stereo_framework.core.errors import DataError, ParameterError, harmless
+from stereo_framework.core.errors import DataError, ParameterError, few, harmless
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -54,6 +54,7 @@ def evaluate(
     from stereo_framework.evaluation.protocols import derive, of_scene, with_metrics
     from stereo_framework.figures.disparity_figures import write_pictures
     from stereo_framework.io import output_folder
+    from stereo_framework.io.disparity import KITTI_SCALE, grey_bits
     from stereo_framework.sweep.external_maps import add_maps, find_maps, measure_map
     from stereo_framework.sweep.store import map_stem
     from stereo_framework.tables.means import average_rows
@@ -96,6 +97,7 @@ def evaluate(
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
     results: list[Result] = []
+    assumed_scales: dict[tuple[int, float], list[Path]] = {}
     for place, method, of_scenes in given:
         measured = []
         for one, path in of_scenes.items():
@@ -105,23 +107,31 @@ def evaluate(
                 tuple(_shared.metrics_of(metric or [])),
             )
             siblings = list(dict.fromkeys([*files, *of_scenes.values()]))
+            scale = encoding.scale_of_map(path, siblings, truth)
             result = measure_map(
                 path,
                 known,
                 under,
                 method=method,
                 place=place,
-                disparity_scale=encoding.scale_of_map(path, siblings, truth),
+                disparity_scale=scale,
                 unknown=encoding.unknown_of_map(path, siblings),
                 remedies=alone[2] if alone else None,
             )
             measured.append(result)
+            if scale is None and (bits := grey_bits(path)):
+                factor = KITTI_SCALE if bits == 16 else float(known.grey_levels or 1)
+                assumed_scales.setdefault((bits, factor), []).append(path)
             if out is not None and (disparity := measured[-1].disparity) is not None:
                 with output_folder(out):
                     write_pictures(
                         out / "pictures" / map_stem(measured[-1]), disparity, known, under
                     )
         results += measured if out is None else add_maps(out, measured)
+    for (bits, factor), paths in assumed_scales.items():
+        names_of_maps = few([str(path) for path in paths], 1)
+        remark = f"{bits}-bit image, read as {factor:g} stored units per pixel of disparity"
+        _shared.tell("note", f"{names_of_maps}: {remark}; --disparity-scale sets another scale")
     if json:
         _shared.print_json([r.record() for r in [*results, *average_rows(results)]])
         return

@@ -175,7 +175,14 @@ def _refuse_odd_numbers(words: Sequence[str]) -> None:
 
 
 class _Command(TyperCommand):
-    """A command, whose help shows its options in groups."""
+    """A command that refuses repeated options, and whose help shows its options in groups."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line."""
+        # The parser changes the list.
+        _, _, options = self.make_parser(ctx).parse_args(args=list(args))
+        _refuse_repeated(options)
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the arguments of the usage line, required ones without braces."""
@@ -200,6 +207,33 @@ class _Command(TyperCommand):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
+
+
+def _refuse_repeated(options: Sequence[Any]) -> None:
+    """Refuse an option with one value that is written several times.
+
+    Otherwise the last value would replace the others without a message.
+
+    Parameters
+    ----------
+    options : sequence of parameters
+        The arguments and options of a command line, in their order.
+
+    Raises
+    ------
+    ParameterError
+        An option with one value is repeated.
+    """
+    for option in options:
+        count = options.count(option)
+        has_one_value = option.param_type_name == "option" and not option.multiple
+        if count < 2 or not has_one_value or option.is_flag:
+            continue
+        remedy = "write it once"
+        if "," in (option.metavar or ""):
+            remedy += ", with commas between several values"
+        message = f"{option.opts[-1]}: is given {count} times, but has one value; {remedy}"
+        raise ParameterError(message)
 
 
 _TYPES = {"str": "NAME", "int": "N", "int range": "N", "float": "NUMBER", "path": "PATH"}

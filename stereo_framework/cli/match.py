@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,9 +12,12 @@ import typer
 
 from stereo_framework.cli import _shared
 from stereo_framework.cli._progress import Progress
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.errors import NOTE, ParameterError, StereoFrameworkError
 
 if TYPE_CHECKING:
+    from stereo_framework.core.scene import Image, Scene
+    from stereo_framework.evaluation import Protocol
+    from stereo_framework.evaluation.sanity import Remedies
     from stereo_framework.script import Setting
     from stereo_framework.user_pair import MatchResult
 
@@ -48,8 +52,10 @@ def match(
     """Compute a disparity map for a stereo pair.
 
     The command writes the disparity map, a picture of it (picture.png), a confidence map,
-    and a status map that explains missing estimates. With a calibration it also writes a
-    depth map and a point cloud.
+    and a status map that explains missing estimates. The confidence is minus the difference
+    between the left and right disparity maps in pixels, so 0 is the best value. With a
+    calibration the command also writes a depth map of all estimates, and a point cloud
+    without the pixels at which both disparity maps differ by more than 1 pixel.
 
     Example: stereo-framework match --example
 
@@ -90,110 +96,286 @@ def match(
     json
         Print a JSON array instead of a summary.
     """
-    from stereo_framework.datasets import load_scene
-    from stereo_framework.evaluation import find_reading_errors
-    from stereo_framework.evaluation.evaluate import statistics_of
     from stereo_framework.script import load
-    from stereo_framework.sweep.identity import code_digest
-    from stereo_framework.user_pair.kernel_warmup import compile_in_second_process
-    from stereo_framework.user_pair.match_result import check_folder
     from stereo_framework.user_pair.matching import DEFAULT
-    from stereo_framework.user_pair.matching import match as match_pair
-    from stereo_framework.user_pair.pairs import check_mask_order, pairs
-    from stereo_framework.user_pair.tile_cache import remove_tiles
 
+    inputs = _inputs(
+        calibration=_calibration(calibration, focal_length, baseline),
+        cameras=cameras,
+        rectify=rectify,
+        stretch=stretch,
+        image_masks=image_masks or [],
+        pixel_ranges=pixel_ranges,
+    )
+    _refuse_missing_images(
+        left, right, is_example=example, has_inputs=bool(disparity_range) or any(inputs.values())
+    )
+    # A plug-in of the script may change the current folder.
+    start = Path.cwd()
+    script = load(method or DEFAULT, overrides=settings or [], plugins=plugin or [])
+    pairs = _example_pair() if example else _pairs(str(left), str(right))
+    _set_ranges(pairs, script.only, disparity_range or [])
+    _set_folders(pairs, out, start)
+    if len(pairs) > 1 and truth is not None:
+        raise ParameterError(f"--truth is that of one pair, and there are {len(pairs)}")
+    encoding = _shared.Encoding(truth_scale=truth_scale, truth_unknown=truth_unknown)
+
+    job = _Job(
+        plugins=script.plugins,
+        is_default=method in (None, DEFAULT),
+        options={**inputs, "method": script.only, "memory": memory},
+        ground_truth=_shared.truth_alone(truth, encoding=encoding),
+    )
+    records = []
+    for pair in pairs:
+        record, matched = _match_or_report(pair, job, is_only_pair=len(pairs) == 1)
+        records.append(record)
+        if matched is not None and not json:
+            _print(matched, record, is_example=example)
+    if json:
+        _shared.print_json(records)
+    return 1 if any(record["error"] for record in records) else 0
+
+
+def _refuse_missing_images(
+    left: str | None, right: str | None, *, is_example: bool, has_inputs: bool
+) -> None:
+    """Refuse a command line without two images, or --example with images or their options."""
+    if is_example and (left is not None or has_inputs):
+        raise ParameterError(
+            "--example brings its own images and their range; leave out what belongs to others"
+        )
+    if not is_example and (left is None or right is None):
+        raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
+
+
+@dataclass
+class _Pair:
+    """A pair of images to match.
+
+    Parameters
+    ----------
+    stem : str
+        Name of the pair.
+    left, right : path or image
+    ends : (float, float) or "auto", optional
+        Search range that the user gives.
+    folder : Path
+        Folder of the results.
+    """
+
+    stem: str
+    left: Path | Image
+    right: Path | Image
+    ends: tuple[float, float] | Literal["auto"] | None = None
+    folder: Path = Path()
+
+
+@dataclass(frozen=True)
+class _Job:
+    """The method and the options with which all pairs are matched.
+
+    Parameters
+    ----------
+    plugins : tuple of str
+        Plug-ins of the script with the method.
+    is_default : bool
+        Whether the method is the default method.
+    options : mapping
+        Arguments of `user_pair.matching.match`.
+    ground_truth : (Scene, Protocol, Remedies), optional
+        The scene of --truth, as `_shared.truth_alone` returns it.
+    """
+
+    plugins: tuple[str, ...]
+    is_default: bool
+    options: Mapping[str, Any]
+    ground_truth: tuple[Scene, Protocol, Remedies] | None
+
+
+def _calibration(
+    file: Path | None, focal_length: float | None, baseline: float | None
+) -> Path | tuple[float, float] | None:
+    """Return the calibration of a command line: a file, or focal length and baseline.
+
+    Raises
+    ------
+    ParameterError
+        One of both numbers is missing, or there are two calibrations.
+    """
     if (focal_length is None) != (baseline is None):
         raise ParameterError(
             "a calibration needs both, the focal length in pixels and the baseline"
         )
-    by_hand = None if focal_length is None or baseline is None else (focal_length, baseline)
-    if calibration is not None and by_hand:
+    if focal_length is None or baseline is None:
+        return file
+    if file is not None:
         raise ParameterError(
             "a calibration was given, and a focal length and a baseline besides; give one or the other"
         )
-    given: dict[str, Any] = {
-        "calibration": calibration or by_hand,
-        "stretch": stretch,
-        "ranges": pixel_ranges,
-    }
-    given |= dict(zip(("left_mask", "right_mask"), image_masks or (), strict=False))
-    given |= {"cameras": _shared.camera_numbers(cameras)}
-    # The word auto was made an absolute path, as are all paths of the command.
-    by_points = list(map(_shared.as_typed, rectify or [])) == ["auto"]
-    given |= {"rectify": "auto" if by_points else rectify or None}
-    if example and (left is not None or disparity_range or any(given.values())):
-        raise ParameterError(
-            "--example brings its own images and their range; leave out what belongs to others"
-        )
-    if not example and (left is None or right is None):
-        raise ParameterError("two images are needed: match LEFT RIGHT; or see 'match --example'")
-    if image_masks and len(image_masks) > 2:
+    return focal_length, baseline
+
+
+def _inputs(
+    *,
+    calibration: Path | tuple[float, float] | None,
+    cameras: str | None,
+    rectify: Sequence[Path] | None,
+    stretch: bool,
+    image_masks: Sequence[Path],
+    pixel_ranges: tuple[Path, Path] | None,
+) -> dict[str, Any]:
+    """Return the options about the images as arguments of `user_pair.matching.match`.
+
+    Raises
+    ------
+    ParameterError
+        There are more than two masks, the masks are exchanged, or the cameras are no pair.
+    """
+    from stereo_framework.user_pair.pairs import check_mask_order
+
+    if len(image_masks) > 2:
         raise ParameterError(
             f"--mask: {len(image_masks)} masks; give that of the left image and, after it, that of the right one"
         )
-    check_mask_order(image_masks or [])
-    # A plug-in of the script may change the current folder.
-    start = Path.cwd()
-    script = load(method or DEFAULT, overrides=settings or [], plugins=plugin or [])
-    options: dict[str, Any] = given | {"method": script.only, "memory": memory}
-    planes = load_scene("synthetic/planes") if example else None
-    found: Mapping[str, Any] = (
-        {"planes": (planes.reference, planes.match)} if planes else pairs(str(left), str(right))
-    )
-    ranges: list[Any] = [_ends(script.only, text) for text in disparity_range or []]
-    if planes and planes.search:
-        ranges = [(planes.search.minimum, planes.search.maximum)]
-    if len(ranges) not in (0, 1, len(found)):
+    check_mask_order(image_masks)
+    # The word auto was made an absolute path, as are all paths of the command.
+    is_auto = [_shared.as_typed(path) for path in rectify or []] == ["auto"]
+    inputs: dict[str, Any] = {
+        "calibration": calibration,
+        "stretch": stretch,
+        "ranges": pixel_ranges,
+        "cameras": _shared.camera_numbers(cameras),
+        "rectify": "auto" if is_auto else rectify or None,
+    }
+    for name, mask in zip(("left_mask", "right_mask"), image_masks, strict=False):
+        inputs[name] = mask
+    return inputs
+
+
+def _example_pair() -> list[_Pair]:
+    """Return the built-in pair with its search range."""
+    from stereo_framework.datasets import load_scene
+
+    planes = load_scene("synthetic/planes")
+    assert planes.search is not None, "the built-in scene has a search range"
+    ends = planes.search.minimum, planes.search.maximum
+    return [_Pair("planes", planes.reference, planes.match, ends)]
+
+
+def _pairs(left: str, right: str) -> list[_Pair]:
+    """Return the pairs of images that two files, folders or patterns stand for."""
+    from stereo_framework.user_pair.pairs import pairs
+
+    return [_Pair(stem, *files) for stem, files in pairs(left, right).items()]
+
+
+def _set_ranges(pairs: Sequence[_Pair], setting: Setting, texts: Sequence[str]) -> None:
+    """Give each pair its search range.
+
+    Parameters
+    ----------
+    pairs : sequence of _Pair
+    setting : Setting
+        The method.
+    texts : sequence of str
+        The values of --disparities.
+
+    Raises
+    ------
+    ParameterError
+        A text is no range that the method can search, or their number is wrong.
+    """
+    ranges = [_ends(setting, text) for text in texts]
+    if not ranges:
+        return
+    if len(ranges) not in (1, len(pairs)):
         raise ParameterError(
-            f"--disparities: {len(ranges)} ranges for {len(found)} pairs; give one, or one for each"
+            f"--disparities: {len(ranges)} ranges for {len(pairs)} pairs; give one, or one for each"
         )
-    many = len(found) > 1
-    if many and truth is not None:
-        raise ParameterError(f"--truth is that of one pair, and there are {len(found)}")
-    encoding = _shared.Encoding(truth_scale=truth_scale, truth_unknown=truth_unknown)
-    alone = _shared.truth_alone(truth, encoding=encoding)
-    records, failed = [], False
-    for i, (stem, (one, other)) in enumerate(found.items()):
-        default = Path("matches" if many else f"{stem}_match")
-        folder = out or _shared.absolute_path(default, start)
-        if many:
-            folder /= stem
-        try:
-            check_folder(folder)
-            parts = folder / "parts" / code_digest(script.plugins)
-            warm = (
-                compile_in_second_process()
-                if method in (None, DEFAULT)
-                else contextlib.nullcontext()
-            )
-            with Progress(1) as progress, warm:
-                span = ranges[i % len(ranges)] if ranges else None
-                matched = match_pair(one, other, span, parts=parts, **options)
-                progress.watch("writing files")
-                written = matched.save(folder)
-                remove_tiles(parts)
-        except StereoFrameworkError as error:
-            if not many:
-                raise
-            failed = True
-            records.append({"pair": stem, "error": str(error)})
-            _shared.tell("error", f"{stem}: {error}")
-            continue
-        records.append(record := _record(stem, matched, folder, written))
-        if alone is not None:
-            scene, protocol, remedies = alone
-            record["statistics"] = statistics_of(matched.disparity, scene, protocol)
-            _shared.tell(
-                "warning",
-                *find_reading_errors(
-                    matched.disparity, scene, matched.search, is_external=False, remedies=remedies
-                ),
-            )
-        if not json:
-            _print(matched, record, is_example=example)
-    if json:
-        _shared.print_json(records)
-    return 1 if failed else 0
+    if len(ranges) == 1:
+        ranges *= len(pairs)
+    for pair, ends in zip(pairs, ranges, strict=True):
+        pair.ends = ends
+
+
+def _set_folders(pairs: Sequence[_Pair], out: Path | None, start: Path) -> None:
+    """Give each pair the folder of its results.
+
+    Parameters
+    ----------
+    pairs : sequence of _Pair
+    out : Path, optional
+        Folder that the user names. Several pairs have folders of their own in it.
+    start : Path
+        Folder in which the command was started.
+    """
+    for pair in pairs:
+        if len(pairs) == 1:
+            pair.folder = out or _shared.absolute_path(Path(f"{pair.stem}_match"), start)
+        else:
+            parent = out or _shared.absolute_path(Path("matches"), start)
+            pair.folder = parent / pair.stem
+
+
+def _match_or_report(
+    pair: _Pair, job: _Job, *, is_only_pair: bool
+) -> tuple[dict[str, Any], MatchResult | None]:
+    """Match a pair, and return its record for --json and its result.
+
+    If one of several pairs fails, its error is printed, and there is no result.
+
+    Raises
+    ------
+    StereoFrameworkError
+        The only pair fails.
+    """
+    try:
+        matched, written = _match_pair(pair, job)
+    except StereoFrameworkError as error:
+        if is_only_pair:
+            raise
+        _shared.tell("error", f"{pair.stem}: {error}")
+        return {"pair": pair.stem, "error": str(error)}, None
+    record = _record(pair.stem, matched, pair.folder, written)
+    if job.ground_truth is not None:
+        record["statistics"] = _statistics(matched, job.ground_truth)
+    return record, matched
+
+
+def _match_pair(pair: _Pair, job: _Job) -> tuple[MatchResult, list[str]]:
+    """Match a pair and write the results; return also the names of the files."""
+    from stereo_framework.sweep.identity import code_digest
+    from stereo_framework.user_pair.kernel_warmup import compile_in_second_process
+    from stereo_framework.user_pair.match_result import check_folder
+    from stereo_framework.user_pair.matching import match as match_pair
+    from stereo_framework.user_pair.tile_cache import remove_tiles
+
+    check_folder(pair.folder)
+    parts = pair.folder / "parts" / code_digest(job.plugins)
+    warmup = compile_in_second_process() if job.is_default else contextlib.nullcontext()
+    with Progress(1) as progress, warmup:
+        matched = match_pair(pair.left, pair.right, pair.ends, parts=parts, **job.options)
+        progress.watch("writing files")
+        written = matched.save(pair.folder)
+        remove_tiles(parts)
+    return matched, written
+
+
+def _statistics(
+    matched: MatchResult, ground_truth: tuple[Scene, Protocol, Remedies]
+) -> dict[str, float]:
+    """Return the error statistics of a map, and print warnings about its reading."""
+    from stereo_framework.evaluation import find_reading_errors
+    from stereo_framework.evaluation.evaluate import statistics_of
+
+    scene, protocol, remedies = ground_truth
+    statistics = statistics_of(matched.disparity, scene, protocol)
+    errors = find_reading_errors(
+        matched.disparity, scene, matched.search, is_external=False, remedies=remedies
+    )
+    _shared.tell("warning", *errors)
+    return statistics
 
 
 def _ends(setting: Setting, text: str) -> tuple[float, float] | Literal["auto"]:
@@ -237,7 +419,8 @@ def _print(matched: MatchResult, record: dict[str, Any], *, is_example: bool) ->
     """Print the summary of a pair: its results, their place and the next step."""
     from stereo_framework.tables.values import show
 
-    _shared.say(*_summary(matched, record), matched.stretched)
+    notes = [remark for remark in matched.warnings if remark.startswith(NOTE)]
+    _shared.say(*_summary(matched, record), matched.stretched, *notes)
     if matched.rectified:
         _shared.say(_rectification(matched))
     if depth := _depth(matched):
@@ -265,11 +448,16 @@ def _summary(matched: MatchResult, record: Mapping[str, Any]) -> list[str]:
     """Return a line about the pair and a line about its disparity map."""
     columns, rows = record["size"]
     search = matched.search
-    levels = f"{search.minimum:g} to {search.maximum:g} pixels in steps of {search.step:g}"
+    ends = f"{search.minimum:g} to {search.maximum:g} pixels"
+    unit = "pixel" if search.step == 1 else "pixels"
+    step = f"{search.step:g} {unit}"
     estimated = 100 * record["estimated"]
     consistent = 100 * record["consistent"]
     return [
-        f"{record['pair']}: {columns}x{rows} pixels, search range {levels} ({matched.origin})",
+        (
+            f"{record['pair']}: {columns}x{rows} pixels, "
+            f"search range {ends} ({matched.origin}), in steps of {step}"
+        ),
         (
             f"method {matched.method}: {estimated:.1f} % of the pixels have a disparity, "
             f"and the left and right disparity maps agree at {consistent:.1f} %; "

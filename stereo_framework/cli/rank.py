@@ -22,7 +22,7 @@ _NAMED = 5
 
 def rank(
     tables: list[Path],
-    columns: str | None = None,
+    columns: Annotated[str | None, typer.Option(metavar="NAME,NAME")] = None,
     lower: list[str] | None = None,
     higher: list[str] | None = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,

@@ -21,9 +21,9 @@ _FORMATS = ("table", "csv", "markdown", "latex")
 def results(
     folder: Path,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE")] = None,
-    sort: Annotated[str | None, typer.Option(metavar="[-]KEY")] = None,
-    columns: str | None = None,
-    group_by: Annotated[str | None, typer.Option(metavar="KEY")] = None,
+    sort: Annotated[str | None, typer.Option(metavar="[-]KEY,KEY")] = None,
+    columns: Annotated[str | None, typer.Option(metavar="NAME,NAME")] = None,
+    group_by: Annotated[str | None, typer.Option(metavar="KEY,KEY")] = None,
     limit: Annotated[int, typer.Option(min=0)] = 200,
     every: Annotated[bool, typer.Option("--all")] = False,
     format: str = "table",
@@ -42,7 +42,7 @@ def results(
     where
         Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.
     sort
-        Sort by statistics or parameters, smallest first; -KEY: largest first.
+        Sort by statistics or parameters, separated by commas, smallest first; -KEY: largest first.
     columns
         Statistics, groups of them (hci) or parameters to show, separated by commas.
     group_by
@@ -116,7 +116,7 @@ def results(
             _shared.say(table.title)
             shown = table.rows_of(range(len(table.rows))[: limit or None])
             _shared.print_table(shown.header, shown.texts(), keys=table.keys, best=shown.best)
-            _shared.say(*table.notes[:-1], _shared.protocol_summary(table.notes[-1]))
+            _shared.say(*table.notes[:-1], _shared.protocol_summary(table.notes[-1], table.header))
             _shared.say_cut(len(shown.rows), len(table.rows), "rows", "--limit 0")
         if json or format == "csv":
             # These formats have no place for what must be known to read the numbers.

@@ -6,15 +6,16 @@ import inspect
 import keyword
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereo_framework.cli import _shared
-from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.former_names import new_or_nearest
-from stereo_framework.core.package_files import library
+from stereo_framework.core.errors import DataError, ParameterError, close_or_listing, nearest
+from stereo_framework.core.former_names import new_name_hint, new_or_nearest
+from stereo_framework.core.package_files import library, short_script_names
 
 if TYPE_CHECKING:
     from stereo_framework.core.stage import Stage
@@ -31,6 +32,8 @@ KINDS = {
     "data_set": "a data set that works; with --plugin {path} --scene {name} stands for the scenes in the folder {name} of a data root",
 }
 """What can be added besides stages, with what to do with the example."""
+_LISTS = ("metrics", "protocols")
+"""Names that stand for lists of other things than stages."""
 _HEADER = ["slot", "its stages get", "and may name", "they return"]
 
 
@@ -46,13 +49,15 @@ def stages(
 
     Example: stereo-framework stages metrics
 
+    Example: stereo-framework stages protocols
+
     Example: stereo-framework stages --new my_cost --slot matching_cost
 
     Parameters
     ----------
     name
         A stage or a protocol to document, or a slot whose stages are listed; metrics:
-        all metrics with their units and sources, and the protocols.
+        all metrics with their units and sources; protocols: all protocols.
     slot
         List only stages of this slot; with --new also metric, chart, reader, protocol,
         paper or data_set.
@@ -69,15 +74,16 @@ def stages(
         _new(slot, new, out)
         return
     _shared.refuse_without_effect("without --new", {"--out": out is not None})
-    is_of_no_slot = name is not None and (
-        name == "metrics" or name in PRESETS or name.startswith("{")
-    )
+    is_of_no_slot = name is not None and (name in _LISTS or name in PRESETS or name.startswith("{"))
     if is_of_no_slot:
         _shared.refuse_without_effect(
             f"with {name}, which is of no slot", {"--slot": slot is not None}
         )
     if name == "metrics":
         _print_metrics()
+        return
+    if name == "protocols":
+        _print_protocols()
         return
     if name is not None and (name in PRESETS or name.startswith("{")):
         _protocol(name)
@@ -87,11 +93,11 @@ def stages(
     known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
     if not known and not slots:
         _refuse_metric(str(name))
-        names = {
-            *(s.name for s in candidates),
-            *((*stage.SLOTS, *PRESETS, "metrics") if slot is None else ()),
-        }
-        remedy = new_or_nearest("command_values", "stages", str(name), names, kind="names")
+        names = {one.name for one in candidates}
+        if slot is not None:
+            remedy = new_or_nearest("command_values", "stages", str(name), names, kind="names")
+        else:
+            remedy = _remedy_for_unknown(str(name), {*names, *stage.SLOTS, *PRESETS, *_LISTS})
         raise ParameterError(f"no stage {name!r}; {remedy}")
     if slots:
         if known:
@@ -103,6 +109,18 @@ def stages(
         _shared.print_table(_HEADER, [slot_row(one) for one in slots])
     else:
         print("\n\n".join(_page(s) for s in known))
+
+
+def _remedy_for_unknown(name: str, names: Collection[str]) -> str:
+    """Return the end of the message about a name that is neither a stage nor a protocol."""
+    if hint := new_name_hint("command_values", "stages", name):
+        return hint
+    if name in short_script_names():
+        return (
+            f"{name} is a built-in method of several stages, which 'run' and 'match --method' take"
+        )
+    listing = "'stereo-framework stages' lists all stages and 'stages protocols' all protocols"
+    return close_or_listing(name, names, listing)
 
 
 def _refuse_metric(name: str) -> None:
@@ -126,12 +144,26 @@ def _refuse_metric(name: str) -> None:
 
 def _print_metrics() -> None:
     from stereo_framework.evaluation.metrics import METRICS
-    from stereo_framework.evaluation.protocols import PRESETS
 
     rows = [[m.name, m.unit, m.better or "-", m.about, m.source] for m in METRICS.values()]
     _shared.print_table(["metric", "unit", "better", "of each", "source"], rows)
+    _shared.say("'stereo-framework stages protocols' lists the protocols")
+
+
+def _print_protocols() -> None:
+    """Print the protocols with their metrics and the errors that count as bad."""
+    from stereo_framework.evaluation.protocols import PRESETS
+
+    rows = []
     for preset in PRESETS.values():
-        _shared.say(str(preset))
+        first_choice = str(preset).partition(": ")[2].partition("; ")[0]
+        bad_pixels = first_choice if "bad_pixels" in preset.metrics else "-"
+        rows.append([preset.name, bad_pixels, ", ".join(preset.metrics)])
+    _shared.print_table(["protocol", "bad pixels", "metrics"], rows)
+    _shared.say(
+        "'stereo-framework stages NAME' lists all choices of a protocol; "
+        "'run' and 'evaluate' take it with --protocol"
+    )
 
 
 def _protocol(name: str) -> None:

@@ -77,10 +77,18 @@ class ResultWarning(DataWarning):
     """A result is doubtful, or what it was made of: exchanged images, a range that is too small, intensities or disparities in another scale."""
 
 
+NOTE = "note: "
+"""Beginning of a remark on a result that is no warning, because the user has to do nothing.
+
+Such remarks are stored together with the warnings of a result.
+"""
+
+
 def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> None:
     """Issue each doubt as a warning at the line that called this package.
 
-    The command line prints warnings as lines, without a place.
+    The command line prints warnings as lines, without a place. Remarks that begin with
+    `NOTE` are not issued.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(
@@ -88,7 +96,8 @@ def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> 
     ):
         frame, level = frame.f_back, level + 1
     for doubt in doubts:
-        warnings.warn(doubt, category, stacklevel=level)
+        if not doubt.startswith(NOTE):
+            warnings.warn(doubt, category, stacklevel=level)
 
 
 class ParameterError(StereoFrameworkError):
@@ -171,6 +180,27 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
     allowed = f"allowed{' ' + kind if kind else ''}: {one_line(', '.join(names), _LINE) or 'none'}"
     close = close_names(name, names)
     return f"{allowed}; did you mean {short(close[0], 80)!r}?" if close else allowed
+
+
+def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
+    """Return the end of an error line that names a close name, and where all names are listed.
+
+    Parameters
+    ----------
+    name : str
+        The name that the user wrote.
+    names : iterable of str
+        The allowed names, which are too many for a message.
+    listing : str
+        Clause about the list of all names.
+
+    Examples
+    --------
+    >>> close_or_listing("boxx", ["box", "census"], "'stereo-framework stages' lists all")
+    "did you mean 'box'? 'stereo-framework stages' lists all"
+    """
+    close = close_names(name, names)
+    return f"did you mean {short(close[0], 80)!r}? {listing}" if close else listing
 
 
 def few(names: Sequence[str], most: int) -> str:

@@ -24,6 +24,7 @@ from stereo_framework.core.errors import (
     DataError,
     ParameterError,
     StereoFrameworkError,
+    close_or_listing,
     describe_exception,
     nearest,
 )
@@ -355,9 +356,9 @@ def by_name(name: str) -> Stage:
             f"{name}: several slots have such a stage; say which: {', '.join(f'{s.slot}.{name}' for s in having)}"
         )
     if not having:
-        raise ParameterError(
-            f"no stage {name!r}; {nearest(name, [one.name for one in stages()], kind='stages')}"
-        )
+        names = [one.name for one in stages()]
+        remedy = close_or_listing(name, names, "'stereo-framework stages' lists all stages")
+        raise ParameterError(f"no stage {name!r}; {remedy}")
     return having[0]
 
 

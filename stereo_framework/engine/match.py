@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.border import fault
 from stereo_framework.core.calls import CallReport
-from stereo_framework.core.errors import StereoFrameworkError, harmless, one_line, source_location
+from stereo_framework.core.errors import (
+    NOTE,
+    StereoFrameworkError,
+    harmless,
+    one_line,
+    source_location,
+)
 from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Disparity, SearchRange
@@ -34,7 +40,7 @@ _PILE = 0.1
 On thirteen real and synthetic pairs a 9x9 window puts at most 4 % there (8 % without a window), with the wrong sign 14 % to 57 %.
 """
 
-_PASSED_ON = "rows are off"
+_PASSED_ON = f"{NOTE}rows are off"
 """How a warning begins that hold of a whole pair if they hold of the parts that a scheme has made of it."""
 
 

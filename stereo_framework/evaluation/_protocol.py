@@ -330,7 +330,12 @@ class Protocol:
             if self.relative_threshold
             else ""
         )
-        return f"bad (percent) = error > {', '.join(map(shortest, self.thresholds))} px{share}"
+        main, *further = map(shortest, self.thresholds)
+        if not further:
+            return f"bad (percent) = error > {main} px{share}"
+        columns = ", ".join(f"bad{threshold}" for threshold in further)
+        others = f"{', '.join(further)} px (columns {columns})"
+        return f"bad (percent) = error > {main} px (columns bad_pixels), {others}{share}"
 
     def _depth_text(self) -> str:
         metric = "the scene's focal length * baseline / (disparity + doffs + mu)"

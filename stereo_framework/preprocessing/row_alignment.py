@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.calls import CallReport, report_call
+from stereo_framework.core.errors import NOTE
 from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.stage import (
     Disparity,
@@ -100,7 +101,7 @@ def row_alignment(
     steep edge looks like a wrong disparity. Windows of
     9x9 pixels around matched ones are moved in both directions until they fit, in images blurred by a pixel and less their means in the window, by Lucas and
     Kanade's method (in both, since the initial map has made up for wrong rows by wrong disparities). A polynomial of second order is fitted to how far they moved down,
-    with Tukey's weights (three deviations, from the median), and all is repeated from there until the field stays. A field above `row_tolerance` is reported as a warning.
+    with Tukey's weights (three deviations, from the median), and all is repeated from there until the field stays. A field above `row_tolerance` is reported as a note.
 
     Examples
     --------
@@ -125,7 +126,9 @@ def row_alignment(
     rows = _rows(field)
     if _mean_square(rows) <= row_tolerance**2:
         return reference, match
-    report_call(CallReport(warning=f"rows are off by up to {np.abs(rows).max():.1f} px: corrected"))
+    offset = np.abs(rows).max()
+    remark = f"rows are off by up to {offset:.1f} px; they were corrected, so no action is needed"
+    report_call(CallReport(warning=NOTE + remark))
     moved = np.empty_like(match)
     channels = match.reshape(*match.shape[:2], -1)
     out = moved.reshape(channels.shape)

@@ -215,7 +215,11 @@ def _is_number(text: str) -> bool:
     )
 
 
-def protocol_line(text: str, width: int, how: str) -> str:
+COVERAGE_LEGEND = "fraction_matched (0 to 1) = share of the pixels with an estimate"
+"""Explanation of a column whose values are no percentages."""
+
+
+def protocol_line(text: str, width: int, how: str, legends: Sequence[str] = ()) -> str:
     """Return a protocol in one line: its name and as many of its choices as fit.
 
     The metrics are left out, because the columns of the table show them.
@@ -228,13 +232,15 @@ def protocol_line(text: str, width: int, how: str) -> str:
         Characters in the line. The first choice is always included.
     how : str
         Command or document that lists all choices.
+    legends : sequence of str
+        Explanations of columns, which follow the first choice.
     """
     name, _, choices = text.partition(": ")
     kept = [choice for choice in choices.split("; ") if not choice.startswith("metrics ")]
     end = f" ({how} lists all choices)"
     # A stored protocol may hold its metrics alone, or a name and choices of any length.
     first, *further = kept or [""]
-    line = f"protocol {short(name, 80)}: {short(first, 300)}"
+    line = "; ".join([f"protocol {short(name, 80)}: {short(first, 300)}", *legends])
     for choice in further:
         if len(f"{line}; {choice}{end}") > width:
             break

@@ -140,7 +140,7 @@ def match(
         pipeline.check_step(method_step)
         searched, sparse, estimated = looked_at(scene)
     search = own_search(setting, searched)
-    origin = "of the calibration"
+    origin = "from the calibration"
     if estimated:
         origin = f"estimated from {sparse.along_rows.size} matched points and a coarse pass"
     elif requested is not None:

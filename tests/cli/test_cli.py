@@ -176,7 +176,11 @@ def test_metrics_and_protocols(cli):
     result = cli("stages", "metrics")
     assert result.exit_code == 0, result.output
     assert "rms_error" in result.stdout
-    assert "eth3d: " in result.stdout
+    assert "'stereo-framework stages protocols' lists the protocols" in result.stdout
+    rows = [line.split("\t") for line in cli("stages", "protocols").stdout.splitlines()]
+    assert ["kitti2015", "bad (percent) = error > 3 px and > 5 % of the truth"] in [
+        row[:2] for row in rows
+    ]
     assert "relative_threshold       0.05" in cli("stages", "kitti2015").stdout
     assert "thresholds               0.5" in cli("stages", "{base: eth3d, threshold: 0.5}").stdout
 
@@ -243,9 +247,14 @@ def test_a_terminal_shows_the_protocol_in_one_line(cli, script, monkeypatch):
         "bad_pixels_nonocc",
         "bad_pixels_textureless",
     ]
+    assert short[-5:-2] == [
+        "protocol taxonomy2002: bad (percent) = error > 1 px; fraction_matched (0 to 1) =",
+        "share of the pixels with an estimate ('stereo-framework stages taxonomy2002'",
+        "lists all choices)",
+    ]
     assert short[-2:] == [
-        "protocol taxonomy2002: bad (percent) = error > 1 px ('stereo-framework stages",
-        "taxonomy2002' lists all choices)",
+        "next step: the option --out DIR stores the results, and 'stereo-framework report",
+        "DIR' then writes an HTML report",
     ]
     whole = cli("stages", "taxonomy2002").stdout
     assert "discont: 9x9 window" in " ".join(whole.split())

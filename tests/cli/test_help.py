@@ -97,6 +97,7 @@ NAMED_OPTIONS = {
         "--truth-scale": ["--truth"],
         "--truth-unknown": ["--truth"],
     },
+    "choose": {"--disparities": ["--calibration"]},
     "run": {"--workers": ["--dask"], "--maps": ["--out"]},
     "evaluate": TRUTH_OPTIONS,
     "compare": TRUTH_OPTIONS,

@@ -33,7 +33,10 @@ def test_two_images(pair, tmp_path):
     result = call("left.png", "right.png", "--method", "ssd", "--disparities", "0:31")
     assert result.exit_code == 0, result.output
     pair_line, method_line, place, next_step = result.stdout.splitlines()
-    assert pair_line == "left: 160x120 pixels, search range 0 to 31 pixels in steps of 1 (given)"
+    assert (
+        pair_line
+        == "left: 160x120 pixels, search range 0 to 31 pixels (given), in steps of 1 pixel"
+    )
     assert re.fullmatch(
         r"method ssd: 100\.0 % of the pixels have a disparity, and the left and right disparity "
         r"maps agree at \d+\.\d %; matching took \d+\.\d\d s",
@@ -68,6 +71,19 @@ def test_depth(pair, tmp_path):
     assert {*record["files"], RECORD} == {path.name for path in (tmp_path / "out").iterdir()}
     assert {"depth.tiff", "points.ply"} <= set(record["files"])
     assert 0 < record["consistent"] < record["estimated"] <= 1
+
+
+def test_corrected_rows_are_printed_as_a_note(pair):
+    rows = pair.match.astype(float)
+    # Each row becomes a mean of two rows, as if the image lay 0.8 rows lower.
+    lower_image = 0.2 * rows[1:] + 0.8 * rows[:-1]
+    write_image("lower.png", np.rint(lower_image).astype(np.uint8))
+    write_image("upper.png", pair.reference[1:])
+    result = call("upper.png", "lower.png", "--method", "fast", "--disparities", "0:31")
+    assert result.exit_code == 0, result.output
+    note = r"note: rows are off by up to 0\.\d px; they were corrected, so no action is needed"
+    assert re.search(f"^{note}$", result.stdout, re.MULTILINE)
+    assert "rows are off" not in result.stderr
 
 
 def test_the_example_needs_nothing(pair, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import test_contract as contract
+import yaml
 from cli_parts import invoke
 from contract_world import world_of
 from small_scenes import cut_scenes
@@ -209,3 +210,23 @@ def test_examples_of_all_else_work(kind, tmp_path, monkeypatch, registry):
         assert (moved.exit_code, "1 of 2 judged lie outside" in moved.stdout) == (1, True), (
             moved.output
         )
+
+
+@pytest.mark.parametrize("slot", ["matching_cost", "matcher", "aggregation"])
+def test_examples_of_whole_steps_refuse_half_steps(slot, tmp_path, monkeypatch, registry):
+    monkeypatch.chdir(tmp_path)
+    call(slot, "mine")
+    script = {
+        "plugins": ["mine.py"],
+        "scenes": ["synthetic/planes"],
+        "search": {"step": 0.5},
+        "matching_cost": "absolute_difference",
+        "optimization": "winner_take_all",
+    }
+    if slot == "matcher":
+        del script["matching_cost"], script["optimization"]
+    script[slot] = "mine"
+    Path("halves.yaml").write_text(yaml.safe_dump(script))
+    result = invoke("run", "halves.yaml")
+    assert result.exit_code == 1
+    assert "whole steps" in result.stderr

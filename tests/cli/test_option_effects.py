@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -294,6 +295,50 @@ def test_images_range_and_time_reach_the_choice(handed):
     np.testing.assert_array_equal(scene.match, planes.match)
 
 
+CAMERAS = "cam0=[400 0 160; 0 400 120; 0 0 1]\ncam1=[400 0 160; 0 400 120; 0 0 1]\n"
+
+
+def test_choose_searches_the_range_of_a_calibration(handed, tmp_path):
+    arguments = handed("stereo_framework.user_pair.method_choice.choose")
+    planes = load_scene("synthetic/planes")
+    write_image("left.png", planes.reference)
+    write_image("right.png", planes.match)
+    Path("cameras.txt").write_text(f"{CAMERAS}doffs=0\nbaseline=100\nndisp=29\n")
+    images = ("choose", "left.png", "right.png")
+    invoke(*images, "--calibration", "cameras.txt")
+    [scene, _] = arguments["positional"]
+    assert (scene.search.minimum, scene.search.maximum) == (0, 28)
+
+    Path("cameras.txt").rename("calib.txt")
+    invoke(*images, "--disparities", "auto")
+    assert arguments["positional"][0].search is None
+    invoke(*images)
+    assert arguments["positional"][0].search.maximum == 28
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--disparities", "0:9"), "--calibration has no effect with --disparities"),
+        ((), "--calibration cameras.txt: the file has no search range"),
+    ],
+)
+def test_choose_refuses_a_calibration_without_effect(tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    planes = load_scene("synthetic/planes")
+    write_image("left.png", planes.reference)
+    write_image("right.png", planes.match)
+    matrix = "[400., 0., 160., 0., 0., 400., 120., 0., 0., 0., 1., 0.]"
+    shifted = "[400., 0., 160., -40., 0., 400., 120., 0., 0., 0., 1., 0.]"
+    lines = ["%YAML:1.0", "---"]
+    for name, data in (("P1", matrix), ("P2", shifted)):
+        lines += [f"{name}: !!opencv-matrix", "   rows: 3", "   cols: 4", "   dt: d"]
+        lines.append(f"   data: {data}")
+    Path("cameras.txt").write_text("\n".join(lines))
+    result = invoke("choose", "left.png", "right.png", "--calibration", "cameras.txt", *options)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
 def test_workers_and_quickness_reach_the_paper(handed):
     arguments = handed("stereo_framework.papers.reproduce.reproduce")
     invoke("reproduce", "taxonomy2002/table4", "--workers", 5, "--quick")
@@ -332,6 +377,18 @@ def test_stages_of_a_slot_and_the_file_of_an_example(desk):
     assert "census" not in listed
     call("stages", "--new", "mine", "--slot", "matching_cost", "--out", "elsewhere.py")
     assert "def mine(" in (desk / "elsewhere.py").read_text()
+
+
+def test_a_scale_that_is_assumed_is_printed():
+    write_image("map256.png", np.rint(256 * (TRUTH + 0.5)).astype(np.uint16))
+    words = ("evaluate", "map256.png", "--truth", "truth.pfm")
+    note = "note: map256.png: 16-bit image, read as 256 stored units per pixel of disparity; "
+    assumed = call(*words)
+    assert note + "--disparity-scale sets another scale\n" in assumed.stderr
+    given = call(*words, "--disparity-scale", 256)
+    assert "note" not in given.stderr
+    assert given.stdout == assumed.stdout
+    assert "note" not in call("evaluate", "map.pfm", "--truth", "truth.pfm").stderr
 
 
 # --- options without an effect ----------------------------------------------------------------------------------------

@@ -182,6 +182,14 @@ def test_warnings_of_two_scenes_and_of_two_kinds_are_told_apart(capsys):
     ]
 
 
+def test_a_remark_that_needs_no_action_is_a_note(capsys):
+    _shared._tell_problems([warned("note: rows were corrected", "careful")])
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: s m: careful",
+        "note: s m: rows were corrected",
+    ]
+
+
 @pytest.mark.parametrize(
     ("printed", "count", "line"),
     [(1, 2, "the first 1 of 2 rows; --all shows all\n"), (2, 2, ""), (0, 0, "")],
@@ -217,6 +225,8 @@ def test_rows_and_averages_are_cut_apart(capsys, limit, rows, averages):
     if averages < 5:
         expected.append(f"the first {averages} of 5 averages; --limit 0 shows all")
     assert cuts == expected
+    remark = "the averages are those of all 10 results, not only of the shown rows"
+    assert (remark in lines) == (rows < 10)
 
 
 # --- exit statuses --------------------------------------------------------------------

@@ -91,9 +91,9 @@ def test_times_from_100_seconds_are_minutes_and_from_100_minutes_hours(seconds, 
 def test_the_time_left_of_a_loop_follows_from_its_rounds(clock, done, count, seconds, text):
     progress = Progress(1)
     progress.watch("synthetic/planes: diffusion")
-    progress._loop(progress._home, 0, count, "iteration")
+    progress._note_round(progress._home_thread, 0, count, "iteration")
     clock.seconds += seconds
-    progress._loop(progress._home, done, count, "iteration")
+    progress._note_round(progress._home_thread, done, count, "iteration")
     assert progress.left == text
     assert progress.doing == f"stage diffusion, iteration {done + 1} of {count}"
 
@@ -101,20 +101,20 @@ def test_the_time_left_of_a_loop_follows_from_its_rounds(clock, done, count, sec
 def test_two_loops_within_each_other_are_shown_with_the_time_of_the_outer_one(clock):
     progress = Progress(1)
     progress.watch("synthetic/planes: graph_cut")
-    progress._loop(progress._home, 0, 4, "cycle")
+    progress._note_round(progress._home_thread, 0, 4, "cycle")
     clock.seconds += 6
-    progress._loop(progress._home, 2, 4, "cycle")
-    progress._loop(progress._home, 5, 9, "move")
+    progress._note_round(progress._home_thread, 2, 4, "cycle")
+    progress._note_round(progress._home_thread, 5, 9, "move")
     assert progress.doing == "stage graph_cut, cycle 3 of 4, move 6 of 9"
     assert progress.left == "about 6 s left"
-    progress._loop(progress._home, 4, 4, "cycle")
+    progress._note_round(progress._home_thread, 4, 4, "cycle")
     assert progress.doing == "stage graph_cut, move 6 of 9"
 
 
 def test_kernels_are_counted_once_each(clock, capsys):
     progress = Progress(1)
     for kernel in ("box", "", "median", "", "box"):
-        progress._compiling(kernel)
+        progress._note_kernel(kernel)
     assert progress.doing == "compiling function 2"
     assert capsys.readouterr().err == f"{_progress.COMPILING}\n"
 
@@ -129,7 +129,7 @@ def lines_of(progress, capsys):
         return next(is_over)
 
     progress._ended = types.SimpleNamespace(wait=wait)
-    progress._tell()
+    progress._print_lines()
     assert intervals == [5.0, 5.0]
     return capsys.readouterr().err.splitlines()
 
@@ -153,9 +153,9 @@ def test_a_line_of_a_single_result_has_its_stage_and_the_time_so_far(clock, caps
     progress = Progress(1)
     assert lines_of(progress, capsys) == []
     progress.watch("synthetic/planes: diffusion")
-    progress._loop(progress._home, 0, 4, "iteration")
+    progress._note_round(progress._home_thread, 0, 4, "iteration")
     clock.seconds += 80
-    progress._loop(progress._home, 1, 4, "iteration")
+    progress._note_round(progress._home_thread, 1, 4, "iteration")
     assert lines_of(progress, capsys) == [
         "stage diffusion, iteration 2 of 4, about 4 min left, 80 s so far"
     ]
@@ -187,7 +187,7 @@ def test_a_bar_of_several_results_counts_them(clock):
     progress = Progress(40)
     assert bar_of(progress) == ("", 0, 40, "0/40 0:00")
     progress.watch("planes: box")
-    progress._loop(progress._home, 3, 9, "strip")
+    progress._note_round(progress._home_thread, 3, 9, "strip")
     clock.seconds += 125
     progress.count += 5
     assert bar_of(progress) == (
@@ -198,14 +198,29 @@ def test_a_bar_of_several_results_counts_them(clock):
     )
 
 
+def test_a_bar_shows_whole_minutes_instead_of_60_seconds(clock):
+    progress = Progress(40)
+    progress.watch("planes: box")
+    clock.seconds += 59.7
+    assert bar_of(progress)[3] == "0/40 1:00"
+
+
+def test_a_loop_of_another_thread_replaces_a_loop_with_the_same_noun(clock):
+    progress = Progress(1)
+    progress.watch("boundary2007")
+    progress._note_round(progress._home_thread, 1, 3, "strip")
+    progress._note_round(progress._home_thread + 1, 4, 9, "strip")
+    assert progress.doing == "boundary2007, strip 5 of 9"
+
+
 def test_a_bar_of_a_single_result_shows_the_rounds_of_its_outer_loop(clock):
     progress = Progress(1)
     progress.watch("planes: box")
     assert bar_of(progress) == ("stage box", 0, None, "0:00")
-    progress._loop(progress._home, 0, 9, "strip")
+    progress._note_round(progress._home_thread, 0, 9, "strip")
     clock.seconds += 6
-    progress._loop(progress._home, 3, 9, "strip")
-    progress._loop(progress._home, 1, 2, "pass")
+    progress._note_round(progress._home_thread, 3, 9, "strip")
+    progress._note_round(progress._home_thread, 1, 2, "pass")
     assert bar_of(progress) == (
         "stage box, strip 4 of 9, pass 2 of 2",
         3,

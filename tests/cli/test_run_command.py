@@ -49,6 +49,40 @@ def test_run_out_and_results(pictures, cli, script, small_scenes, tmp_path):
     assert [r["axes"]["aggregation.box.size"] for r in listed] == [9, 1, 5]
 
 
+def test_run_sorts_its_table(cli, script, small_scenes):
+    sweep = SCRIPT | {"sweep": {"grid": {"aggregation.box.size": [9, 1, 5]}}}
+    column = "bad_pixels_nonocc"
+    words = ("run", script(sweep), "--metric", column)
+    rows = [line.split("\t") for line in cli(*words, "--sort", f"-{column}").stdout.splitlines()]
+    place = rows[0].index(column)
+    errors = [float(row[place]) for row in rows[1:4]]
+    assert errors == sorted(errors, reverse=True)
+    assert len(set(errors)) == 3
+
+    unsorted = cli(*words, "--sort", "bad_pixel")
+    assert unsorted.exit_code == 0
+    assert "--sort bad_pixel: the results are not sorted: 'bad_pixel': no result has it" in (
+        unsorted.stderr
+    )
+    sizes = [line.split("\t")[2] for line in unsorted.stdout.splitlines()[1:4]]
+    assert sizes == ["9", "1", "5"]
+
+
+def test_run_shows_what_set_changed_and_the_next_step(cli, small_scenes, tmp_path):
+    words = ("run", "ssd", "--scene", "synthetic/planes", "--set", "matching_cost=census")
+    lines = cli(*words).stdout.splitlines()
+    assert lines[-2:] == [
+        "changed with --set: matching_cost=census",
+        (
+            "next step: the option --out DIR stores the results, and "
+            "'stereo-framework report DIR' then writes an HTML report"
+        ),
+    ]
+    stored = cli(*words, "--out", tmp_path / "out").stdout
+    assert "changed with --set: matching_cost=census" in stored
+    assert "changed with" not in cli(*words[:4]).stdout
+
+
 def test_ranges_as_people_write_them():
     assert {disparities(text) for text in ("0:64", "0..64", "0-64", "64")} == {(0, 64)}
     assert [disparities(text) for text in ("-8:-1.5", " 2 : 9 ", "-4--1")] == [

@@ -125,7 +125,8 @@ def test_methods_by_name():
         [absolute_difference, box, load("ssd").pipeline.in_slot("optimization"), "median"]
     )
     with pytest.raises(
-        ParameterError, match="no stage 'winner_takes_all'; .* did you mean 'winner_take_all'"
+        ParameterError,
+        match="no stage 'winner_takes_all'; did you mean 'winner_take_all'. .* lists all",
     ):
         Pipeline(["census", "winner_takes_all"])
     with pytest.raises(

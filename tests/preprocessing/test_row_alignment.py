@@ -1,6 +1,7 @@
 """Windows and sampled rows against slow versions, warps that come back, and pairs that stay as they are."""
 
 import importlib
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.ndimage import map_coordinates
 
 from stereo_framework import Pipeline, SearchRange, load_scene
 from stereo_framework.core.border import in_one_form
+from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import View
 from stereo_framework.core.volume import Status
@@ -251,7 +253,9 @@ def test_the_warning_gives_the_largest_row_difference_without_its_sign(monkeypat
     image, search = np.zeros((9, 12), np.uint8), SearchRange(0, 3)
     first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
     row_alignment(image, image, search, {"first": first})
-    assert [report.warning for report in reports] == ["rows are off by up to 0.8 px: corrected"]
+    assert [report.warning for report in reports] == [
+        "note: rows are off by up to 0.8 px; they were corrected, so no action is needed"
+    ]
 
 
 @pytest.mark.parametrize(("windows", "offset"), [(300, 0.5), (299, 0.0)])
@@ -285,15 +289,20 @@ def test_only_matched_pixels_measure_rows(monkeypatch, status):
 
 
 @pytest.mark.compiled
-def test_people_are_warned():
+def test_corrected_rows_are_a_note_and_no_warning():
     scene = load_scene("synthetic/planes")
     match, _ = warped(scene.match, np.array([0.8, 0, 0, 0, 0, 0]))
     method = Pipeline(
         [row_alignment, absolute_difference, winner_take_all],
         {"first": load("initial_map").pipeline},
     )
-    result = method(Pair(scene.reference, match, scene.search))
-    assert result.warnings[-1] == "rows are off by up to 0.8 px: corrected"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResultWarning)
+        result = method(Pair(scene.reference, match, scene.search))
+    assert (
+        result.warnings[-1]
+        == "note: rows are off by up to 0.8 px; they were corrected, so no action is needed"
+    )
     assert result.seconds["preprocessing.row_alignment"] > 0
     assert not any("rows" in warning for warning in method(scene).warnings)
 
@@ -321,6 +330,6 @@ def test_parts_of_a_pair_warn_of_the_whole(scheme):
     found = load({"include": "fast", "scheme": [scheme]}).only.pipeline(
         Pair(scene.reference, match, scene.search)
     )
-    assert any(warning.startswith("rows are off by up to 0.8 px") for warning in found.warnings), (
-        found.warnings
-    )
+    assert any(
+        warning.startswith("note: rows are off by up to 0.8 px") for warning in found.warnings
+    ), found.warnings

@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import gaussian_filter, median_filter, uniform_filter
 
 from stereo_framework import PositiveInt, Smoothness, stage
-from stereo_framework.core.errors import ScriptError
+from stereo_framework.core.errors import ResultWarning, ScriptError
 from stereo_framework.core.stage import stages
 from stereo_framework.engine.step import step
 from stereo_framework.matching_cost import census
@@ -144,10 +144,23 @@ def test_a_halo_that_is_wrong_only_where_colours_are_alike_is_refused(registry):
     assert "its halo is 0 rows" in halo_fault(step(mine))
 
 
-def test_a_stage_that_cannot_run_on_random_views_is_not_refused(registry):
+def test_a_stage_that_cannot_run_on_random_views_is_not_refused_but_reported(registry):
     @stage("aggregation", source="a test", halo=lambda: 0)
     def mine(volume):
         """Refuse small images."""
         raise ValueError("the image is too small")
 
-    assert halo_fault(step(mine)) == ""
+    expected = r"the halo of the aggregation stage mine was not checked, .*the image is too small"
+    with pytest.warns(ResultWarning, match=expected):
+        assert halo_fault(step(mine)) == ""
+
+
+def test_a_halo_of_a_filter_that_spreads_missing_estimates_is_refused(registry):
+    @stage("refinement", source="a test", halo=lambda: 0)
+    def mine(disparity):
+        """Average over columns; a missing estimate anywhere leaves nothing."""
+        if np.isnan(disparity).any():
+            return np.full_like(disparity, np.nan)
+        return uniform_filter(disparity, (3, 1))
+
+    assert "its halo is 0 rows" in halo_fault(step(mine))

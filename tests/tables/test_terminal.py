@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stereo_framework import evaluate, load_scene
 from stereo_framework.evaluation import resolve
-from stereo_framework.tables.terminal import laid_out, protocol_line, tabbed
+from stereo_framework.tables.terminal import COVERAGE_LEGEND, laid_out, protocol_line, tabbed
 
 HEADER = [
     "scene",
@@ -147,6 +148,22 @@ def test_a_protocol_in_one_line(width, choices):
     # What is measured, the columns say.
     assert line.count(";") == choices - 1
     assert "metrics" not in line
+
+
+def test_the_line_of_a_protocol_names_the_columns_of_thresholds_and_explains_others():
+    line = protocol_line(str(resolve("middlebury-v3")), 0, "--protocol", [COVERAGE_LEGEND])
+    assert line == (
+        "protocol middlebury-v3: bad (percent) = error > 2 px (columns bad_pixels), "
+        "0.5, 1, 4 px (columns bad0.5, bad1, bad4); "
+        "fraction_matched (0 to 1) = share of the pixels with an estimate "
+        "(--protocol lists all choices)"
+    )
+
+
+def test_columns_of_thresholds_are_statistics_of_the_protocol():
+    scene = load_scene("synthetic/planes")
+    statistics = evaluate(scene.truth, scene, "middlebury-v3")
+    assert {"bad_pixels_all", "bad0.5_all", "bad1_all", "bad4_all"} <= statistics.keys()
 
 
 @pytest.mark.parametrize(("terminal", "is_bold"), [("xterm", True), ("dumb", False)])

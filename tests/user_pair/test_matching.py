@@ -107,7 +107,7 @@ def test_files_and_ranges(known, tmp_path):
         found = stereo_framework.match(
             tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd"
         )
-    assert (found.search.maximum, found.origin, found.name) == (32, "of the calibration", "l")
+    assert (found.search.maximum, found.origin, found.name) == (32, "from the calibration", "l")
     assert {"sparse matches", "squared_difference"} <= {one.rpartition(": ")[2] for one in doing}
     assert found.depth().shape == (144, 192)
     estimated = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
@@ -116,7 +116,7 @@ def test_files_and_ranges(known, tmp_path):
     # A calib.txt beside the left image is found.
     calibration.rename(tmp_path / "calib.txt")
     beside = stereo_framework.match(tmp_path / "l.png", tmp_path / "r.png", method="ssd")
-    assert (beside.search.maximum, beside.origin) == (32, "of the calibration")
+    assert (beside.search.maximum, beside.origin) == (32, "from the calibration")
     # Whoever asks for an estimate gets one.
     auto = stereo_framework.match(
         tmp_path / "l.png",
