@@ -29,6 +29,7 @@ with no fewer scenes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 from pandas import Series, concat
 from scipy.stats import beta, binomtest, norm
@@ -77,7 +78,7 @@ class PairedComparison:
     difference_format: str = "{:.1f} points"
     remark: str = ""
 
-    @property
+    @cached_property
     def differences(self) -> Series:
         """The paired differences by scene; negative ones are for the sentence."""
         pairs = concat([self.errors, self.other_errors], axis=1, join="inner").dropna()
@@ -93,12 +94,12 @@ class PairedComparison:
         """Whether there are enough scenes for a significant result."""
         return self.scene_count >= FEWEST_SCENES
 
-    @property
+    @cached_property
     def for_count(self) -> int:
         """Number of scenes that are for the sentence."""
         return int((self.differences < 0).sum())
 
-    @property
+    @cached_property
     def against_count(self) -> int:
         """Number of scenes that are against the sentence."""
         return int((self.differences > 0).sum())
@@ -165,6 +166,7 @@ class PairedComparison:
         return f"{text}, detectable {self.difference_format.format(difference)}"
 
 
+@cache
 def sign_test(for_count: int, against_count: int) -> float:
     """Return the p value of a two-sided sign test; 1 if all scenes are equal."""
     unequal_count = for_count + against_count
