@@ -223,7 +223,9 @@ def with_outcomes(text: str, outcomes: dict[str, Any]) -> str:
 
 def sentence_of_run(commit: str) -> str:
     """Return the sentence of the page about the run that wrote its tables."""
-    return f"- One run wrote all tables, settings and verdicts of this page, at commit `{commit[:8]}`."
+    return (
+        f"- One run wrote all tables, settings and verdicts of this page, at commit `{commit[:8]}`."
+    )
 
 
 def settings_text(table: Table) -> str:
