@@ -198,8 +198,14 @@ def _cells(counts: Mapping[str, Any]) -> list[str]:
 
 
 def _share(counts: Mapping[str, int]) -> str:
-    """Return how many of the judged sentences of a kind hold, as "hold / judged"."""
-    return f"{counts['hold']} / {counts['hold'] + counts['fail']}"
+    """Return how many of the judged sentences of a kind hold, as "hold / judged".
+
+    Sentences that are not decided are counted after it.
+    """
+    share = f"{counts['hold']} / {counts['hold'] + counts['fail']}"
+    # Runs before the verdict "not decided" existed have no such number.
+    undecided = counts.get("undecided", 0)
+    return f"{share}; {undecided} not decided" if undecided else share
 
 
 def replaced_rules(counts: Counts) -> str:

@@ -4,7 +4,8 @@
     python scripts/photographs_page.py --sentences
 
 The study takes up to two hours. Results that are in DIR already are not computed again.
-Errors, settings and seconds of all methods by scene go to ``docs/counts/photographs.json``.
+Errors, settings and seconds of all methods by scene go to ``docs/counts/photographs.json``,
+and the digests of the tables to ``docs/counts/photographs_tables.json``.
 
 With ``--sentences`` nothing is run: only the sentence about the ends of the grids is written
 again, from the tables of the page and the scripts in configs/photographs.
@@ -17,13 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from counts import start_of_run, write_counts
+from counts import current_commit, start_of_run, write_counts
 from page_tables import block, with_block
 from pandas import DataFrame
+from record_pages import digest_of_table
 
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.page.page import Statement
 from stereo_framework.papers import find_paper
+from stereo_framework.papers.claim import AGAINST, OPEN
 from stereo_framework.papers.reproduce import reproduce
 from stereo_framework.script import load
 from stereo_framework.tables.formats import to_text
@@ -32,105 +35,166 @@ from stereo_framework.tables.tables import Table
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "photographs.md"
+COMMAND = "python scripts/photographs_page.py"
 MOST = 2
-"""Number of cases that an answer shows; the command writes all into a table of statements."""
-
-SIGNIFICANT = 0.05
-"""Largest p value with which a sign test decides a case."""
+"""Number of cases for a sentence that an answer shows; the command writes all of them."""
 
 SWEPT = ("costs", "aggregation", "optimizers")
-"""Tables with a column of the settings that were chosen for most scenes."""
+"""Tables whose grids the page compares with the chosen settings."""
+
+END_GROUPS = ("photographs", "roads")
+"""Columns of the tables of settings in which settings at an end of their grid are named."""
 
 
 @dataclass(frozen=True)
 class GridEnd:
-    """A method whose most frequent setting on photographs is at an end of its grid."""
+    """A method whose most frequent setting in a group is at an end of its grid."""
 
     method: str
     parameters: str
     """Names and values of the parameters at this end, as text."""
+    group: str
     is_largest: bool
 
 
 def answer(statement: Statement) -> str:
-    """Return a sentence, its verdict, and the figures that decide, failed cases first."""
-    sentence = statement.text
-    if statement.source:
-        sentence = f"{statement.text} (2002, {statement.source})"
-    cases = [_marked_case(case) for case in statement.figures.split("; ")]
-    shown = "; ".join(cases[:MOST])
-    hidden = len(cases) - MOST
+    """Return a sentence, its verdict and its cases as a list with lists.
+
+    All cases that speak against the sentence or that are not decided have a line each. Of
+    the others a few follow the verdict.
+    """
+    sentence = _as_quoted(statement)
+    cases = statement.figures.split("; ")
+    marked = [_marked_case(case) for case in cases if case.startswith((AGAINST, OPEN))]
+    supporting = [case for case in cases if not case.startswith((AGAINST, OPEN))]
+    shown = "; ".join(supporting[:MOST])
+    hidden = len(supporting) - MOST
     remainder = f"; {hidden} more of the kind" if hidden > 0 else ""
-    return f"- {sentence.rstrip('.')}: **{statement.verdict}**. {shown}{remainder}."
+    count = "1 comparison" if len(cases) == 1 else f"{len(cases)} comparisons"
+    lines = [f"- {sentence}: **{statement.verdict}** ({count})."]
+    if supporting:
+        lines.append(f"  - For it: {shown}{remainder}.")
+    lines += [f"  - {case}." for case in marked]
+    lines += [f"  - {note}" for note in statement.notes if note.startswith("Earlier rule")]
+    return "\n".join(lines)
+
+
+def _as_quoted(statement: Statement) -> str:
+    """Return a sentence with its source, and with its tested parts in bold."""
+    text = statement.text
+    for part in statement.tested_parts:
+        text = text.replace(part, f"**{part}**", 1)
+    if statement.source:
+        return f"{text} (2002, {statement.source})"
+    return text.rstrip(".")
 
 
 def _marked_case(case: str) -> str:
-    """Mark a failed case: against the sentence, or not decided by its sign test."""
-    if not case.startswith("not met: "):
-        return case
-    chance = re.search(r"p = ([\d.e-]+)$", case)
-    undecided = chance is not None and float(chance[1]) >= SIGNIFICANT
-    mark = "**not significant:**" if undecided else "**against it:**"
-    return f"{mark} {case.removeprefix('NOT ')}"
+    """Mark a case that is against the sentence or that is not decided."""
+    if case.startswith(AGAINST):
+        return f"**Against it:** {case.removeprefix(AGAINST)}"
+    return f"**Not decided:** {case.removeprefix(OPEN)}"
 
 
-def chosen_settings(text: str) -> dict[str, dict[str, str]]:
-    """Return each table's settings that were chosen for most photographs, by method."""
-    settings: dict[str, dict[str, str]] = {}
+def chosen_settings(text: str) -> dict[str, dict[tuple[str, str], str]]:
+    """Return each table's most frequent settings by method and group."""
+    settings: dict[str, dict[tuple[str, str], str]] = {}
     for name in SWEPT:
         settings[name] = {}
-        for line in block(text, name).splitlines():
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            if line.startswith("| ") and cells[0] not in ("method", "---"):
-                settings[name][cells[0].removesuffix("\\*")] = cells[-1]
+        lines = block(text, f"{name}_settings").splitlines()
+        rows = [_cells_of_line(line) for line in lines if line.startswith("| ")]
+        header = rows[0]
+        for row in rows[2:]:
+            method = row[0].removesuffix("\\*")
+            for group, cell in zip(header[1:], row[1:], strict=True):
+                # A cell gives settings with their numbers of scenes, as in "size 9 (7); size 15 (3)".
+                most_frequent = cell.partition(";")[0]
+                settings[name][method, group] = re.sub(r" \(\d+\)$", "", most_frequent)
     return settings
 
 
+def _cells_of_line(line: str) -> list[str]:
+    """Return the cells of a row of a table in Markdown."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
 def grids(name: str) -> dict[str, dict[str, list[float]]]:
-    """Return the swept values of a script in configs/photographs by method and parameter."""
+    """Return the swept numbers of a script in configs/photographs by method and parameter.
+
+    Parameters whose values are no numbers have no ends, and are left out.
+    """
     values: dict[str, dict[str, list[float]]] = {}
     for setting in load(f"photographs/{name}").settings:
         parameters = values.setdefault(setting.method, {})
         for address, value in setting.axes.items():
-            parameters.setdefault(address, []).append(float(value))
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                parameters.setdefault(address, []).append(float(value))
     return values
 
 
 def grid_ends(text: str) -> list[GridEnd]:
-    """Return the methods whose most frequent setting is at an end of their grid."""
+    """Return the methods whose most frequent setting in a group is at an end of their grid."""
     ends = []
     for name, settings in chosen_settings(text).items():
         grid_of_method = grids(name)
-        for method, setting in settings.items():
-            if setting != "-":
-                ends += _ends_of_method(method, setting, grid_of_method[method])
+        for (method, group), setting in settings.items():
+            if group in END_GROUPS and setting != "-":
+                ends += _ends_of_method(method, group, setting, grid_of_method[method])
     return ends
 
 
-def _ends_of_method(method: str, setting: str, grid: dict[str, list[float]]) -> list[GridEnd]:
+def _ends_of_method(
+    method: str, group: str, setting: str, grid: dict[str, list[float]]
+) -> list[GridEnd]:
+    """Return the ends of the grid that a setting of a method lies at, if any."""
     largest = []
     smallest = []
     for assignment in setting.split(", "):
         parameter, _, number = assignment.rpartition(" ")
-        [values] = [values for address, values in grid.items() if address.endswith(f".{parameter}")]
+        of_parameter = [
+            values for address, values in grid.items() if address.endswith(f".{parameter}")
+        ]
+        if not of_parameter:
+            # The values of this parameter are no numbers.
+            continue
+        [values] = of_parameter
+        if min(values) == max(values):
+            continue
         if float(number) == max(values):
             largest.append(assignment)
         if float(number) == min(values):
             smallest.append(assignment)
-    ends = [GridEnd(method, ", ".join(largest), is_largest=True)] if largest else []
+    ends = []
+    if largest:
+        ends.append(GridEnd(method, ", ".join(largest), group, is_largest=True))
     if smallest:
-        ends.append(GridEnd(method, ", ".join(smallest), is_largest=False))
+        ends.append(GridEnd(method, ", ".join(smallest), group, is_largest=False))
     return ends
 
 
 def sentence_of_ends(text: str) -> str:
     """Return the sentence of the page about the ends of the grids."""
     ends = grid_ends(text)
-    largest = ", ".join(f"`{end.method}` ({end.parameters})" for end in ends if end.is_largest)
-    smallest = ", ".join(f"`{end.method}` ({end.parameters})" for end in ends if not end.is_largest)
-    return (
-        "- These methods have the setting that is chosen for most photographs at an end of their grid, "
-        f"and values beyond it were not tried. At the largest value: {largest}. At the smallest value: {smallest}."
+    if not ends:
+        return "- No method has its most frequent setting on photographs or roads at an end of its grid."
+    sentences = [
+        "- These methods have their most frequent setting on photographs or roads at an end of their grid, and values beyond it were not tried."
+    ]
+    for is_largest, place in ((True, "At the largest value"), (False, "At the smallest value")):
+        listed = _listed_ends([end for end in ends if end.is_largest is is_largest])
+        if listed:
+            sentences.append(f"{place}: {listed}.")
+    return " ".join(sentences)
+
+
+def _listed_ends(ends: list[GridEnd]) -> str:
+    """Return methods with their parameters at an end and the groups, as text."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for end in ends:
+        groups.setdefault((end.method, end.parameters), []).append(end.group)
+    return ", ".join(
+        f"`{method}` ({parameters}; {' and '.join(names)})"
+        for (method, parameters), names in groups.items()
     )
 
 
@@ -138,7 +202,9 @@ def study_counts(outcomes: dict[str, Any]) -> dict[str, Any]:
     """Return errors, settings and seconds of the study's tables by method and scene."""
     tables: dict[str, Any] = {}
     for name, outcome in outcomes.items():
-        conditions = outcome.data.get("lights") or {"": outcome.data.get("found")}
+        conditions = outcome.data.get("lights")
+        if conditions is None:
+            conditions = {"": outcome.data.get("errors", outcome.data.get("textured_rms"))}
         for condition, frame in conditions.items():
             if isinstance(frame, DataFrame):
                 tables[" ".join([name, condition]).strip()] = frame.to_dict(orient="records")
@@ -146,13 +212,38 @@ def study_counts(outcomes: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_outcomes(text: str, outcomes: dict[str, Any]) -> str:
-    """Return the page with the tables and answers of a run."""
+    """Return the page with the tables, settings and answers of a run."""
     for name, outcome in outcomes.items():
-        table = next(shown for shown in outcome.blocks if isinstance(shown, Table))
-        rows = to_text(Table(table.header, table.texts()), "markdown").strip()
+        table, settings = [shown for shown in outcome.blocks if isinstance(shown, Table)]
         answers = "\n".join(answer(statement) for statement in outcome.statements)
-        text = with_block(text, name, f"{rows}\n\n{answers}")
+        text = with_block(text, name, f"{_markdown(table)}\n\n{answers}")
+        text = with_block(text, f"{name}_settings", settings_text(settings))
     return text
+
+
+def sentence_of_run(commit: str) -> str:
+    """Return the sentence of the page about the run that wrote its tables."""
+    return (
+        f"- One run wrote all tables, settings and verdicts of this page, at commit `{commit[:8]}`."
+    )
+
+
+def settings_text(table: Table) -> str:
+    """Return the settings of a table: how they were chosen, and which were chosen."""
+    explanation = f"Settings: {' '.join(table.notes)}"
+    return f"{explanation}\n\n{_markdown(table)}" if table.rows else explanation
+
+
+def _markdown(table: Table) -> str:
+    """Return the rows of a table, without title and notes."""
+    return to_text(Table(table.header, table.texts()), "markdown").strip()
+
+
+def write_digests(text: str, outcomes: dict[str, Any]) -> None:
+    """Store the digests of the tables that a run has written, with its commit."""
+    commit = current_commit()
+    tables = {name: {"commit": commit, "sha256": digest_of_table(text, name)} for name in outcomes}
+    write_counts("photographs_tables", COMMAND, {"tables": tables})
 
 
 def main() -> None:
@@ -170,12 +261,11 @@ def main() -> None:
         start = start_of_run()
         load_plugin(str(ROOT / "benchmarks" / "photographs.py"))
         study = reproduce(find_paper("photographs"), arguments.out, data=arguments.data)
-        write_counts(
-            "photographs",
-            "python scripts/photographs_page.py",
-            {**start, "tables": study_counts(study.outcomes)},
-        )
+        counts = {**start, "tables": study_counts(study.outcomes)}
+        write_counts("photographs", COMMAND, counts)
         text = with_outcomes(text, study.outcomes)
+        text = with_block(text, "measured", sentence_of_run(start["commit"]))
+        write_digests(text, study.outcomes)
         _copy_pictures(arguments.out / "figures")
     PAGE.write_text(with_block(text, "grid_ends", sentence_of_ends(text)), encoding="utf-8")
 

@@ -178,6 +178,13 @@ def tables_of_study() -> dict[str, dict[str, str]]:
     }
 
 
+def record_tables_of_study() -> None:
+    """Store the digests of the study's tables, unless a run of the study has written them."""
+    if "recorded" in read_counts("photographs_tables"):
+        content = {"recorded": NOTE, "tables": tables_of_study()}
+        write_counts("photographs_tables", COMMAND, content)
+
+
 def record(name: str, page: str, value: Callable[[str], dict[str, Any]]) -> None:
     """Store entries that a page shows, with the oldest commit that has all of them.
 
@@ -219,7 +226,7 @@ def main() -> None:
     record("results_times", "docs/results.md", result_times)
     record("method_choice", "docs/notes/method_choice.md", lambda text: {"choices": choices(text)})
     record_seeds()
-    write_counts("photographs_tables", COMMAND, {"recorded": NOTE, "tables": tables_of_study()})
+    record_tables_of_study()
     write_counts("sentences", COMMAND, {"recorded": NOTE, "sentences": sentences()})
 
 

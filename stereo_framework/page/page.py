@@ -105,6 +105,10 @@ class Statement:
         Of what it was asked, such as "judged on our runs".
     notes : tuple of str
         The rule, what our own numbers say, an earlier rule and its verdict, why it does not hold.
+    undecided : bool
+        Whether there are numbers, but too few to decide; `holds` is None then.
+    tested_parts : tuple of str
+        Words of the text to which the verdict belongs; empty = all of them.
     """
 
     text: str
@@ -113,11 +117,26 @@ class Statement:
     source: str = ""
     asked: str = ""
     notes: tuple[str, ...] = ()
+    undecided: bool = False
+    tested_parts: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
         """The verdict in words."""
-        return "no verdict" if self.holds is None else "holds" if self.holds else "does not hold"
+        if self.undecided:
+            return "not decided"
+        if self.holds is None:
+            return "no verdict"
+        return "holds" if self.holds else "does not hold"
+
+    @property
+    def html_text(self) -> Markup:
+        """The text as HTML, with its tested parts marked."""
+        html = str(escape(self.text))
+        for part in self.tested_parts:
+            escaped_part = str(escape(part))
+            html = html.replace(escaped_part, f"<mark>{escaped_part}</mark>", 1)
+        return Markup(html)
 
 
 @dataclass(frozen=True)

@@ -15,24 +15,66 @@ rule and a kind:
 The key ``before`` of a sentence lists earlier rules. Today's rule replaced them after
 their verdicts were known. The page shows these verdicts too.
 
+The key ``tested_parts`` of a sentence lists the words that the rule tests, if it does not
+test all. The page marks these words, and the verdict belongs to them only.
+
 The function that judges a sentence is in the paper's package. It has the name of the
 sentence, or the name under the key ``judge``. Its first arguments are data that the item
 of the sentence returned; an argument has the name of its datum. The parameters under the
-key ``with`` are passed by keyword. The function returns cases. The sentence holds if all
-cases hold.
+key ``with`` are passed by keyword. The function returns cases, and `verdict` combines
+them: the sentence holds if all cases hold, it does not hold if a case speaks against it,
+and otherwise it is not decided. A case that depends on a significance test speaks against
+the sentence only if its difference is significant; `sign_tests.cases_of_sign_tests`
+returns such cases.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from pandas import Series
 
 from stereo_framework.page.page import Statement
 
-Cases = Iterable[tuple[str, bool]]
-"""Pairs of the figures of a case, as text, and whether the sentence holds in this case."""
+Cases = Iterable[tuple[str, bool | None]]
+"""Pairs of the figures of a case, as text, and whether the sentence holds in this case.
+
+None means that the figures do not decide: they have no significant difference.
+"""
+
+
+class Verdict(StrEnum):
+    """The verdicts on a sentence. The first three are those of sentences that are judged."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    NOT_DECIDED = "not decided"
+    UNDETERMINED = "depends on unprinted details"
+    NONE = "no verdict"
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the sentence holds; None if it is neither true nor false."""
+        if self is Verdict.HOLDS:
+            return True
+        if self is Verdict.FAILS:
+            return False
+        return None
+
+
+class Decision(NamedTuple):
+    """The verdict of the cases of a sentence, and the figures of these cases."""
+
+    verdict: Verdict
+    figures: str
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the sentence holds; None if it is neither true nor false."""
+        return self.verdict.holds
+
 
 KINDS = {
     "runs": "judged on our runs",
@@ -126,7 +168,11 @@ class Claim:
         The reason why the sentence is not judged, or why the function is not called with
         our own results.
     judged_part : str
-        The part of the sentence that the rule judges, if the rule is narrower.
+        A description of the part that the rule judges, if the rule is narrower than the
+        sentence.
+    tested_parts : sequence of str
+        The words of the sentence that the rule tests, if the rule is narrower than the
+        sentence. The page marks them.
     before : sequence of EarlierRule
         The replaced rules, the oldest first.
     why : str
@@ -143,8 +189,18 @@ class Claim:
     judge: Callable[..., Cases] | None = None
     reason: str = ""
     judged_part: str = ""
+    tested_parts: Sequence[str] = ()
     before: Sequence[EarlierRule] = ()
     why: str = ""
+
+    def __post_init__(self) -> None:
+        for part in self.tested_parts:
+            if part not in self.says:
+                message = (
+                    f"{self.name}: the tested part {part!r} does not occur in the sentence; "
+                    "copy its words from the sentence"
+                )
+                raise ValueError(message)
 
     def is_of(self, item: str) -> bool:
         """Return whether the sentence is judged on the data of an item."""
@@ -172,13 +228,13 @@ class Claim:
             The reason why some of the data are None or left out.
         """
         if self.judge is None:
-            return Judgement(self, None, self.reason)
+            return Judgement(self, Verdict.NONE, self.reason)
 
         names = self.of or _data_names(self.judge)
         arguments = [data.get(name) for name in names]
         arguments_of_ours = [ours.get(name) for name in names]
         if any(value is None for value in arguments):
-            return Judgement(self, None, absent)
+            return Judgement(self, Verdict.NONE, absent)
         if isinstance(arguments[0], Alternatives):
             return self._judgement_on_alternatives(arguments[0])
 
@@ -186,29 +242,36 @@ class Claim:
         if self.reason:
             note_on_ours = f"Not asked of our own results: {self.reason}."
         elif all(value is not None for value in arguments_of_ours):
-            holds, figures = verdict(self.judge(*arguments_of_ours))
-            note_on_ours = f"Asked of our own results, it {_OUR_VERDICTS[holds]}: {figures}."
+            decision = verdict(self.judge(*arguments_of_ours))
+            predicate = _PREDICATES[decision.verdict]
+            note_on_ours = f"Asked of our own results, it {predicate}: {decision.figures}."
         return Judgement(self, *verdict(self.judge(*arguments)), note_on_ours)
 
     def _judgement_on_alternatives(self, alternatives: Alternatives) -> "Judgement":
         """Judge the sentence on each alternative; there is no verdict if they differ."""
         assert self.judge is not None
-        verdicts = {
+        decisions = {
             value: verdict(self.judge(data)) for value, data in alternatives.data_by_value.items()
         }
-        if len({holds for holds, _ in verdicts.values()}) == 1:
-            return Judgement(self, *next(iter(verdicts.values())))
+        if len({decision.verdict for decision in decisions.values()}) == 1:
+            return Judgement(self, *next(iter(decisions.values())))
         values_that_hold = "; ".join(
-            value for value, (holds, _) in verdicts.items() if holds is True
+            value for value, decision in decisions.items() if decision.holds is True
         )
         values_that_fail = "; ".join(
-            value for value, (holds, _) in verdicts.items() if holds is False
+            value for value, decision in decisions.items() if decision.holds is False
         )
         reason = f"{alternatives.setting} not specified: it holds with {values_that_hold}, and does not with {values_that_fail}"
-        return Judgement(self, None, reason, undetermined=True)
+        return Judgement(self, Verdict.UNDETERMINED, reason)
 
 
-_OUR_VERDICTS = {None: "cannot be told", True: "holds", False: "does not hold"}
+_PREDICATES = {
+    Verdict.HOLDS: "holds",
+    Verdict.FAILS: "does not hold",
+    Verdict.NOT_DECIDED: "is not decided",
+    Verdict.NONE: "cannot be told",
+}
+"""The verdicts as predicates of the note on our own results."""
 
 
 def _data_names(judge: Callable[..., Cases]) -> list[str]:
@@ -227,21 +290,28 @@ class Judgement:
     ----------
     claim : Claim
         The sentence.
-    holds : bool or None
-        The verdict; None = no verdict.
+    verdict : Verdict
+        The verdict.
     figures : str
         The figures on which the verdict depends. If there is no verdict, this is the reason.
     note_on_ours : str
         A sentence about the verdict on our own results; empty if there is none.
-    undetermined : bool
-        Whether there is no verdict because `Alternatives` have different verdicts.
     """
 
     claim: Claim
-    holds: bool | None
+    verdict: Verdict
     figures: str
     note_on_ours: str = ""
-    undetermined: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the sentence holds; None if it is neither true nor false."""
+        return self.verdict.holds
+
+    @property
+    def undetermined(self) -> bool:
+        """Whether there is no verdict because `Alternatives` have different verdicts."""
+        return self.verdict is Verdict.UNDETERMINED
 
     @property
     def kind(self) -> str:
@@ -260,6 +330,9 @@ class Judgement:
             notes.insert(0, f"Rule: {claim.rule}.")
         if claim.judged_part:
             notes.insert(0, f"Judged: only {claim.judged_part}.")
+        if claim.tested_parts:
+            quoted_parts = " and ".join(f"“{part}”" for part in claim.tested_parts)
+            notes.insert(0, f"Tested: only {quoted_parts}.")
         if self.holds is False and claim.why:
             notes.append(f"What we know of why not: {claim.why}.")
         return Statement(
@@ -269,19 +342,53 @@ class Judgement:
             claim.section,
             KINDS[self.kind],
             tuple(filter(None, notes)),
+            undecided=self.verdict is Verdict.NOT_DECIDED,
+            tested_parts=tuple(claim.tested_parts),
         )
 
 
-def verdict(cases: Cases) -> tuple[bool | None, str]:
-    """Return whether all cases hold, and the figures of all cases, those that fail first.
+def verdict(cases: Cases) -> Decision:
+    """Decide a sentence by its cases; this rule is the only one of the package.
 
-    Without cases the verdict is None.
+    A sentence holds if all of its cases hold. It does not hold if at least one case speaks
+    against it. Otherwise, at least one case does not decide, and the sentence is not
+    decided. Without cases there is no verdict.
+
+    Parameters
+    ----------
+    cases : Cases
+        The cases of the sentence. A case that depends on a significance test is False only
+        if its difference is significantly against the sentence, with the correction for the
+        number of tests that `sign_tests.cases_of_sign_tests` makes. If its difference is
+        not significant, the case is None.
+
+    Returns
+    -------
+    Decision
+        The verdict and the figures of all cases: first those against the sentence, then
+        those that do not decide, then those that hold.
     """
-    sorted_cases = sorted(cases, key=lambda case: case[1])
-    if not sorted_cases:
-        return None, "no data"
-    texts = [figures if holds else f"not met: {figures}" for figures, holds in sorted_cases]
-    return all(holds for _, holds in sorted_cases), "; ".join(texts) or "no data"
+    groups: dict[bool | None, list[str]] = {False: [], None: [], True: []}
+    for figures, holds in cases:
+        groups[None if holds is None else bool(holds)].append(figures)
+
+    texts = [f"{AGAINST}{figures}" for figures in groups[False]]
+    texts += [f"{OPEN}{figures}" for figures in groups[None]]
+    texts += groups[True]
+    if groups[False]:
+        return Decision(Verdict.FAILS, "; ".join(texts))
+    if groups[None]:
+        return Decision(Verdict.NOT_DECIDED, "; ".join(texts))
+    if groups[True]:
+        return Decision(Verdict.HOLDS, "; ".join(texts))
+    return Decision(Verdict.NONE, "no data")
+
+
+AGAINST = "not met: "
+"""The text before the figures of a case that speaks against the sentence."""
+
+OPEN = "not decided: "
+"""The text before the figures of a case that does not decide."""
 
 
 def listed_numbers(values: Mapping[str, float] | Series, unit: str = "", form: str = ".2f") -> str:
@@ -338,12 +445,11 @@ def tally(
 
 
 def failures_first(statements: Iterable[Statement]) -> list[Statement]:
-    """Sort statements: failures first, then those that hold, then those without verdict.
+    """Sort statements: failures, undecided ones, those that hold, those without verdict.
 
     Sentences that are judged on scenes of ours come after the sentences of the paper. Our
     own checks come last.
     """
     last_groups = {KINDS["our scenes"]: 1, KINDS["own"]: 2}
-    return sorted(
-        statements, key=lambda s: (last_groups.get(s.asked, 0), s.holds is None, s.holds is True)
-    )
+    order: list[str] = [Verdict.FAILS, Verdict.NOT_DECIDED, Verdict.HOLDS, Verdict.NONE]
+    return sorted(statements, key=lambda s: (last_groups.get(s.asked, 0), order.index(s.verdict)))

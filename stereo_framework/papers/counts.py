@@ -9,16 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from stereo_framework import __version__
-from stereo_framework.papers.claim import KINDS, Claim, Judgement
+from stereo_framework.papers.claim import KINDS, Claim, Judgement, Verdict
 from stereo_framework.papers.comparison import Comparison
 
-HOLDS, FAILS, UNDETERMINED, NO_VERDICT = (
-    "holds",
-    "does not hold",
-    "depends on unprinted details",
-    "no verdict",
-)
-"""The verdicts on a sentence, each combined from the judgements of all its items."""
+DECIDING_ORDER = (Verdict.FAILS, Verdict.UNDETERMINED, Verdict.NOT_DECIDED, Verdict.HOLDS)
+"""The verdicts of single items in the order in which they decide about a sentence."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +61,8 @@ class SentenceCounts:
         Sentences that do not hold.
     undetermined : int
         Sentences whose verdict depends on a setting that the paper does not print.
+    undecided : int
+        Sentences that are not decided, because differences are not significant.
     no_verdict : int
         Sentences that are not judged, or whose data are missing.
     """
@@ -74,6 +71,7 @@ class SentenceCounts:
     hold: int = 0
     fail: int = 0
     undetermined: int = 0
+    undecided: int = 0
     no_verdict: int = 0
 
     @property
@@ -99,15 +97,13 @@ def count_numbers(comparisons: Sequence[Comparison]) -> NumberCounts:
     )
 
 
-def verdict_of(judgements: Sequence[Judgement]) -> str:
+def verdict_of(judgements: Sequence[Judgement]) -> Verdict:
     """Combine judgements of a sentence into a verdict; one failure decides."""
-    if any(judgement.holds is False for judgement in judgements):
-        return FAILS
-    if any(judgement.undetermined for judgement in judgements):
-        return UNDETERMINED
-    if any(judgement.holds for judgement in judgements):
-        return HOLDS
-    return NO_VERDICT
+    verdicts = {judgement.verdict for judgement in judgements}
+    for verdict in DECIDING_ORDER:
+        if verdict in verdicts:
+            return verdict
+    return Verdict.NONE
 
 
 def by_sentence(judgements: Iterable[Judgement]) -> dict[str, list[Judgement]]:
@@ -123,16 +119,17 @@ def count_sentences(judgements: Iterable[Judgement]) -> dict[str, SentenceCounts
 
     A sentence counts once, even if two items judge it.
     """
-    verdicts: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    verdicts: dict[str, list[Verdict]] = {kind: [] for kind in KINDS}
     for group in by_sentence(judgements).values():
         verdicts[group[0].claim.kind].append(verdict_of(group))
     return {
         kind: SentenceCounts(
             asked=len(of_kind),
-            hold=of_kind.count(HOLDS),
-            fail=of_kind.count(FAILS),
-            undetermined=of_kind.count(UNDETERMINED),
-            no_verdict=of_kind.count(NO_VERDICT),
+            hold=of_kind.count(Verdict.HOLDS),
+            fail=of_kind.count(Verdict.FAILS),
+            undetermined=of_kind.count(Verdict.UNDETERMINED),
+            undecided=of_kind.count(Verdict.NOT_DECIDED),
+            no_verdict=of_kind.count(Verdict.NONE),
         )
         for kind, of_kind in verdicts.items()
     }

@@ -121,6 +121,8 @@ def _total_of_kind(kind: str, counts: SentenceCounts) -> str:
     text = f"{subject}: {counts.fail} of {asked} do not hold, {counts.hold} hold"
     if counts.undetermined > 0 and kind not in OF_THE_PAPER:
         text += f", {counts.undetermined} depend on details that the paper does not print"
+    if counts.undecided > 0:
+        text += f", {counts.undecided} are not decided"
     if counts.no_verdict > 0:
         text += f", {counts.no_verdict} were not asked"
     return f"{text}."
@@ -334,6 +336,9 @@ def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts
     undetermined = sum(counts.undetermined for counts in by_kind.values())
     if undetermined > 0:
         yield f"Without a verdict, because it depends on details that the paper does not print: {_counted(undetermined, 'sentence')}."
+    undecided = sum(counts.undecided for counts in by_kind.values())
+    if undecided > 0:
+        yield f"Not decided, because differences are not significant: {_counted(undecided, 'sentence')}."
     replaced = count_replaced(group[0].claim for group in by_sentence(done.judgements).values())
     if replaced["sentences"] > 0:
         yield (

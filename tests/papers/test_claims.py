@@ -6,13 +6,21 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from failing_photographs import PAPER as PHOTOGRAPHS
 
 from stereo_framework.page.page import Picture, Text
 from stereo_framework.papers import NAMES, find_paper
-from stereo_framework.papers.claim import KINDS, Claim, EarlierRule, failures_first, verdict
+from stereo_framework.papers.claim import (
+    KINDS,
+    Claim,
+    EarlierRule,
+    Verdict,
+    failures_first,
+    verdict,
+)
 from stereo_framework.papers.comparison import Comparison, raw_table
 from stereo_framework.papers.paper import Item, Outcome, Paper
 from stereo_framework.papers.reproduce import reproduce
@@ -33,7 +41,21 @@ def test_both_sides_of_every_rule(paper, name):
         assert examples
         for data in examples:
             found = verdict(judge(*(data if isinstance(data, tuple) else (data,))))
-            assert found[0] is expected, found
+            assert found.holds is expected, found
+
+
+def undecided(paper):
+    return getattr(importlib.import_module(f"failing_{paper}"), "UNDECIDED", {})
+
+
+@pytest.mark.parametrize(
+    ("paper", "name"), [(paper, name) for paper in ALL for name in undecided(paper)]
+)
+def test_differences_that_are_not_significant_decide_nothing(paper, name):
+    judge = ALL[paper].claims[name].judge
+    for data in undecided(paper)[name]:
+        decision = verdict(judge(*(data if isinstance(data, tuple) else (data,))))
+        assert decision.verdict is Verdict.NOT_DECIDED, decision
 
 
 @pytest.mark.parametrize("paper", ALL)
@@ -221,13 +243,79 @@ def test_data_are_named_as_the_judge_names_them():
 
 
 def test_cases_that_do_not_hold_come_first():
-    assert verdict([("a 1", True), ("b 2", False)]) == (False, "not met: b 2; a 1")
-    assert verdict([("a 1", True)]) == (True, "a 1")
-    assert verdict([]) == (None, "no data")
+    assert verdict([("a 1", True), ("b 2", False)]) == (Verdict.FAILS, "not met: b 2; a 1")
+    assert verdict([("a 1", True)]) == (Verdict.HOLDS, "a 1")
+    assert verdict([]) == (Verdict.NONE, "no data")
+
+
+@pytest.mark.parametrize(
+    ("cases", "expected"),
+    [
+        ([True, True], Verdict.HOLDS),
+        ([True, None], Verdict.NOT_DECIDED),
+        ([None, None], Verdict.NOT_DECIDED),
+        ([True, None, False], Verdict.FAILS),
+        ([False], Verdict.FAILS),
+    ],
+)
+def test_one_case_against_a_sentence_decides_and_an_open_case_leaves_it_open(cases, expected):
+    decision = verdict((f"case {i}", holds) for i, holds in enumerate(cases))
+    assert decision.verdict is expected
+    assert decision.figures.count("not decided: ") == cases.count(None)
+    assert decision.figures.count("not met: ") == cases.count(False)
+
+
+def test_a_case_of_numpy_is_a_case():
+    assert verdict([("a", np.bool_(False))]).verdict is Verdict.FAILS
+    assert verdict([("a", np.bool_(True))]).verdict is Verdict.HOLDS
+
+
+def _open(value):
+    yield f"{value}", None
+
+
+OPEN = _claim("open", "It stays below one.", "section 3", judge=_open)
+
+
+def test_undecided_sentences_are_counted_apart_and_are_no_failures(tmp_path):
+    statement = asked(OPEN, 1)
+    assert (statement.verdict, statement.holds) == ("not decided", None)
+    assert statement.figures == "not decided: 1"
+    item = Item("item", "Figure 1", lambda context: Outcome([], data={"open": 1, "said": 0}))
+    claims = {"open": OPEN, "said": SAID}
+    done = reproduce(Paper("made", "A paper", "run", "Why.", "No.", (item,), claims), tmp_path)
+    assert done.status == 0
+    assert "Sentences judged on our runs: 0 of 2 do not hold, 1 hold, 1 are not decided." in (
+        done.totals
+    )
+    counts = json.loads((tmp_path / "counts.json").read_text())
+    assert counts["sentences"]["runs"]["undecided"] == 1
+    assert counts["claims"]["open"]["verdict"] == "not decided"
+    page = done.page.read_text()
+    assert "Not decided, because differences are not significant: 1 sentence." in page
+    assert "<strong>not decided</strong> “It stays below one.”" in page
+
+
+def test_our_own_results_may_be_undecided_too():
+    printed = replace(PRINTED, judge=_open)
+    note = printed.stated({"printed": 0}, {"printed": 3}).notes[1]
+    assert note == "Asked of our own results, it is not decided: not decided: 3."
+
+
+def test_the_tested_part_of_a_sentence_is_marked(tmp_path):
+    part = replace(SAID, says="It is <flat> & stays below one.", tested_parts=["<flat> & stays"])
+    assert part.stated({"said": 0}, {}).notes[0] == "Tested: only “<flat> & stays”."
+    item = Item("item", "Figure 1", lambda context: Outcome([], data={"said": 0}))
+    done = reproduce(
+        Paper("made", "A paper", "run", "Why.", "No.", (item,), {"said": part}), tmp_path
+    )
+    assert "“It is <mark>&lt;flat&gt; &amp; stays</mark> below one.”" in done.page.read_text()
+    with pytest.raises(ValueError, match="said: the tested part 'above' does not occur"):
+        replace(SAID, tested_parts=["above"])
 
 
 def test_order_of_verdicts():
-    order = [asked(CHECK, 2), asked(SAID, None), asked(SAID, 0), asked(SAID, 2)]
+    order = [asked(CHECK, 2), asked(SAID, None), asked(SAID, 0), asked(OPEN, 0), asked(SAID, 2)]
     assert failures_first(order) == order[::-1]
 
 

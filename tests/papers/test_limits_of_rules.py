@@ -96,7 +96,7 @@ def _two(*rows):
     ],
 )
 def test_limits_of_hci2015(judge, data, expected):
-    assert verdict(judge(*data))[0] is expected
+    assert verdict(judge(*data)).holds is expected
 
 
 def _supports(methods):
@@ -165,7 +165,7 @@ SUPPORT_CASES = [
 @pytest.mark.parametrize(("judge", "methods", "expected"), SUPPORT_CASES)
 def test_limits_of_supports(monkeypatch, judge, methods, expected):
     monkeypatch.setattr(taxonomy2002, "_supports", lambda results: results)
-    assert verdict(judge(_supports(methods)))[0] is expected
+    assert verdict(judge(_supports(methods))).holds is expected
 
 
 TRUNCATIONS = [1, 2, 5, 10, 20, 50, np.inf]
@@ -212,7 +212,7 @@ def test_limits_of_truncation_curves(monkeypatch, judge, rows, expected):
     monkeypatch.setattr(
         taxonomy2002, "curves", lambda results, **levels: taxonomy2002.only(results, **levels)
     )
-    assert verdict(judge(_curves(rows)))[0] is expected
+    assert verdict(judge(_curves(rows))).holds is expected
 
 
 @pytest.mark.parametrize(("shifted", "expected"), [(11.0, True), (11.01, False)])
@@ -223,7 +223,7 @@ def test_errors_that_are_a_tenth_higher_are_comparable(monkeypatch, shifted, exp
     ours = _curves([("nonocc", [20] * 6 + [shifted])])
     others = _curves([("nonocc", [20, 20, 20, 20, 10, 20, 20])])
     assert 1.1 * 10 == 11
-    assert verdict(taxonomy2002.comparable(ours, others))[0] is expected
+    assert verdict(taxonomy2002.comparable(ours, others)).holds is expected
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_windows_of_both_sizes_have_a_rank_correlation_of_seven_tenths(
         return Series(results, index, dtype=float)
 
     monkeypatch.setattr(taxonomy2002, "errors", errors)
-    assert verdict(taxonomy2002.window_21([1, 2, 3, 4, 5], large))[0] is expected
+    assert verdict(taxonomy2002.window_21([1, 2, 3, 4, 5], large)).holds is expected
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_windows_of_both_sizes_have_a_rank_correlation_of_seven_tenths(
     ],
 )
 def test_limits_of_optimizers(judge, data, expected):
-    assert verdict(judge(*data))[0] is expected
+    assert verdict(judge(*data)).holds is expected
 
 
 def test_equal_numbers_share_the_better_rank():
@@ -334,7 +334,7 @@ def test_best_weights_lie_within_both_ends(monkeypatch, weight, expected):
     monkeypatch.setattr(optimizers2002, "errors", lambda results, *keys: results)
     results = _weights([("gc", weight, 0, 2.0), ("gc", 1000, 0, 3.0)])
     statement = optimizers2002.weights_between(results, scene="venus", low=20, high=50)
-    assert verdict(statement)[0] is expected
+    assert verdict(statement).holds is expected
 
 
 def test_of_equal_errors_the_lower_weight_is_the_best(monkeypatch):
@@ -351,7 +351,7 @@ def test_graph_cuts_are_better_than_each_other_method(monkeypatch, errors, expec
     monkeypatch.setattr(optimizers2002, "errors", lambda results, *keys: results)
     results = _weights([(method, 20, 0, error) for method, error in errors.items()])
     statement = optimizers2002.graph_cuts_first(results, regions=["nonocc"])
-    assert verdict(statement)[0] is expected
+    assert verdict(statement).holds is expected
 
 
 @pytest.mark.parametrize(("highest", "expected"), [(3.9, True), (4, False)])
@@ -366,15 +366,15 @@ def test_occlusion_costs_change_errors_by_less_than_a_factor_of_two(monkeypatch,
             ),
         ),
     )
-    assert verdict(optimizers2002.occlusion_cost([]))[0] is expected
+    assert verdict(optimizers2002.occlusion_cost([])).holds is expected
 
 
 def test_changes_of_the_prediction_error_are_averaged_as_ratios(monkeypatch):
     # The errors become 10 % larger and 2 % smaller: +4 %. The error sums grow by 9.9 %.
     both = DataFrame({False: [100.0, 1.0], True: [110.0, 0.98]})
     monkeypatch.setattr(optimizers2002, "_pairs", lambda *arguments: iter([("venus", both)]))
-    holds, text = verdict(optimizers2002.fit_predicts_alike([]))
-    assert (holds, text) == (True, "venus: +4.0 %")
+    decision = verdict(optimizers2002.fit_predicts_alike([]))
+    assert (decision.holds, decision.figures) == (True, "venus: +4.0 %")
 
 
 def test_shared_errors_have_their_median():
@@ -396,7 +396,7 @@ def _half_below(beginning):
 @pytest.mark.parametrize(("beginning", "expected"), [(0.375, False), (0.37, True)])
 def test_a_curve_is_lower_over_more_than_half_of_the_rates(beginning, expected):
     # Both curves end at 1 - SR, so that they are equal from the sparsity rate 0.875 on.
-    assert verdict(boundary2007.dp_before_gc_on_stripes(_half_below(beginning)))[0] is expected
+    assert verdict(boundary2007.dp_before_gc_on_stripes(_half_below(beginning))).holds is expected
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_a_curve_is_lower_over_more_than_half_of_the_rates(beginning, expected):
     ],
 )
 def test_limits_of_false_positives(rates, expected):
-    assert verdict(boundary2007.occlusion_not_found(rates, 100))[0] is expected
+    assert verdict(boundary2007.occlusion_not_found(rates, 100)).holds is expected
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_graph_cuts_have_two_and_a_half_to_ten_times_the_error_rate(monkeypatch,
     monkeypatch.setattr(np, "log", lambda values: values)
     monkeypatch.setattr(np, "exp", lambda values: values)
     monkeypatch.setattr(boundary2007, "_ratio", lambda *arguments: [ratio])
-    assert verdict(boundary2007.gc_behind_dp(None))[0] is expected
+    assert verdict(boundary2007.gc_behind_dp(None)).holds is expected
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def test_graph_cuts_have_two_and_a_half_to_ten_times_the_error_rate(monkeypatch,
 )
 def test_half_of_the_error_rate_is_a_median(monkeypatch, ratios, expected):
     monkeypatch.setattr(boundary2007, "_ratio", lambda *arguments: ratios)
-    assert verdict(boundary2007.sdm_halves(None))[0] is expected
+    assert verdict(boundary2007.sdm_halves(None)).holds is expected
 
 
 def test_medians_of_methods_are_compared_on_stripes():
@@ -453,7 +453,7 @@ def test_two_changes_between_methods_are_an_alternation(monkeypatch, order, expe
         boundary2007.Point(i / 10, 0.5 - i / 10, name) for i, name in enumerate(order.split())
     ]
     monkeypatch.setattr(boundary2007, "_mean_boundary", lambda boundary: points)
-    assert verdict(boundary2007.sdm_and_csm_alternate(None))[0] is expected
+    assert verdict(boundary2007.sdm_and_csm_alternate(None)).holds is expected
 
 
 def _patch_match(worse, factor):
@@ -493,7 +493,7 @@ def _patch_match(worse, factor):
     ],
 )
 def test_limits_of_other_papers(judge, data, expected):
-    assert verdict(judge(*data))[0] is expected
+    assert verdict(judge(*data)).holds is expected
 
 
 def test_both_costs_differ_by_the_mean_over_truncation_values(monkeypatch):
@@ -520,7 +520,7 @@ def test_all_graph_cuts_have_the_lowest_energy_at_a_weight(energies, expected):
         result("venus", {}, {}, method=method, energy=energy, parameters=parameters)
         for method, energy in (("gc", energies[0]), ("gc", energies[1]), ("sa", 6))
     ]
-    assert verdict(optimizers2002.lowest_energy(results))[0] is expected
+    assert verdict(optimizers2002.lowest_energy(results)).holds is expected
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(1 - 1e-9, True), (0.999, False)])
@@ -528,7 +528,7 @@ def test_a_map_counts_as_empty_though_its_rate_is_rounded(monkeypatch, rate, exp
     points = [boundary2007.Point(0.4, 0.1), boundary2007.Point(rate, 0)]
     monkeypatch.setattr(boundary2007, "_of", lambda boundary, scene, name: points)
     monkeypatch.setattr(boundary2007, "bp_is_a_point", lambda boundary: [])
-    assert verdict(boundary2007.density_varies(None))[0] is expected
+    assert verdict(boundary2007.density_varies(None)).holds is expected
 
 
 def test_a_preference_is_the_share_by_which_the_larger_error_exceeds_the_smaller_one():

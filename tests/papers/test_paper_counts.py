@@ -130,6 +130,7 @@ def test_a_run_writes_the_counts_of_its_sentences(counts):
         "hold": 0,
         "fail": 1,
         "undetermined": 1,
+        "undecided": 0,
         "no_verdict": 1,
     }
     assert counts["sentences"]["printed"] == {
@@ -137,6 +138,7 @@ def test_a_run_writes_the_counts_of_its_sentences(counts):
         "hold": 1,
         "fail": 0,
         "undetermined": 0,
+        "undecided": 0,
         "no_verdict": 0,
     }
     assert counts["sentences"]["not judged"] == {
@@ -144,6 +146,7 @@ def test_a_run_writes_the_counts_of_its_sentences(counts):
         "hold": 0,
         "fail": 0,
         "undetermined": 0,
+        "undecided": 0,
         "no_verdict": 1,
     }
     assert counts["replaced_rules"] == {
@@ -193,7 +196,7 @@ def _number(row, column, published, ours, *, met=True):
 TRIALS = {"0.036", "0.325", "0.236"}
 """The figures of docs/papers.md that come from no whole run: those of trials with boundary2007."""
 
-NONE = dict.fromkeys(("asked", "hold", "fail", "undetermined", "no_verdict"), 0)
+NONE = dict.fromkeys(("asked", "hold", "fail", "undetermined", "undecided", "no_verdict"), 0)
 
 
 def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apart(
@@ -205,7 +208,7 @@ def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apar
         "sentences": {
             "runs": {**NONE, "asked": 17, "hold": 3, "fail": 4, "undetermined": 10},
             "our scenes": {**NONE, "asked": 9, "hold": 2, "fail": 5, "undetermined": 2},
-            "printed": NONE,
+            "printed": {**NONE, "asked": 3, "hold": 2, "undecided": 1},
             "not judged": {**NONE, "asked": 1, "no_verdict": 1},
             "own": NONE,
         },
@@ -213,7 +216,7 @@ def test_the_row_of_a_paper_keeps_undetermined_sentences_and_scenes_of_ours_apar
     }
     table = paper_counts.table_of_papers({"boundary2007": run}).splitlines()
     assert (
-        "| `boundary2007` | none is judged | 3 / 7 | 10 | 1 | 2 / 7; 2 depend on unprinted details | 0 / 0 | 8 / 4 | 0 / 0 |"
+        "| `boundary2007` | none is judged | 3 / 7 | 10 | 1 | 2 / 7; 2 depend on unprinted details | 2 / 2; 1 not decided | 8 / 4 | 0 / 0 |"
         in table
     )
     assert "| `hci2015` | - | - | - | - | - | - | - | - |" in table

@@ -11,7 +11,7 @@ from made_results import result
 from stereo_framework import load_scene
 from stereo_framework.evaluation.prediction import forward_prediction
 from stereo_framework.papers import find_paper
-from stereo_framework.papers.claim import verdict
+from stereo_framework.papers.claim import Verdict, verdict
 from stereo_framework.papers.comparison import published_table, raw_table
 from stereo_framework.papers.paper import Context
 from stereo_framework.papers.reproduce import reproduce
@@ -38,26 +38,26 @@ OF_RESULTS = {
 )
 def test_sentences_without_results_have_no_verdict(name):
     if name not in ("occlusion_cost", "printed_parameters"):
-        assert verdict(CLAIMS[name].judge(*([] for _ in OF_RESULTS[name])))[0] is None
+        assert verdict(CLAIMS[name].judge(*([] for _ in OF_RESULTS[name]))).holds is None
 
 
 def test_one_scene_says_nothing_of_how_scenes_differ():
     one = [r for r in PLAIN if r.scene.endswith("tsukuba")]
-    assert verdict(CLAIMS["best_varies"].judge(one))[0] is None
+    assert verdict(CLAIMS["best_varies"].judge(one)).holds is None
     one = [r for r in weights() if r.scene.endswith("tsukuba")]
-    assert verdict(CLAIMS["weights_vary"].judge(one))[0] is None
-    assert verdict(CLAIMS["no_clear_ranking"].judge(one))[0] is None
+    assert verdict(CLAIMS["weights_vary"].judge(one)).holds is None
+    assert verdict(CLAIMS["no_clear_ranking"].judge(one)).holds is None
 
 
 def test_a_scene_where_a_run_failed_is_left_out():
     broken = curves(changed_at(10, scene="venus", cost="squared_difference"))
-    assert verdict(CLAIMS["costs_alike"].judge(broken))[0] is False
+    assert verdict(CLAIMS["costs_alike"].judge(broken)).holds is False
     kept = [
         r
         for r in broken
         if not (r.scene.endswith("venus") and r.parameters[claims.KEYS["truncation"]] == 5)
     ]
-    assert verdict(CLAIMS["costs_alike"].judge(kept))[0] is True
+    assert verdict(CLAIMS["costs_alike"].judge(kept)).holds is True
 
 
 def test_which_settings_of_the_scan_lines_are_asked():
@@ -165,11 +165,11 @@ def test_what_the_tolerance_of_graph_cuts_lets_through():
     assert verdict(
         judge(published, {"sawtooth_textureless": [0.2, 0.3], "map_nonocc": [0.31, 0.4]})
     ) == (
-        False,
+        Verdict.FAILS,
         "not met: sawtooth_textureless: printed 0.06, ours 0.20 to 0.30; map_nonocc: printed 0.31, ours 0.31 to 0.40",
     )
     # A single order lies between nothing.
-    assert verdict(judge(published, {"map_nonocc": [0.31]}))[0] is None
+    assert verdict(judge(published, {"map_nonocc": [0.31]})).holds is None
 
 
 def test_one_order_of_moves_is_not_judged():

@@ -1,0 +1,268 @@
+"""Decide a sentence by sign tests on the scenes of paired comparisons.
+
+A sentence such as "A has fewer errors than B and C" needs several comparisons: one for
+each pair of methods on each group of scenes. Every comparison has a two-sided sign
+test, which leaves out scenes with equal errors. The rule has two error rates, both for
+one sentence and under the assumption that the scenes are independent:
+
+- The sentence holds only if every comparison is significantly for it at the 5 % level.
+  This is an intersection-union test. A sentence that is false in at least one
+  comparison passes the test of this comparison with a probability of at most 5 %.
+  Therefore it is found to hold with a probability of at most 5 %, and no correction is
+  needed.
+- The sentence does not hold if at least one comparison is significantly against it
+  after Holm's correction for the number of comparisons. If no comparison is truly
+  against the sentence, it is found not to hold with a probability of at most 5 %.
+  Holm's procedure needs no assumption about the dependence of the tests.
+- Otherwise the sentence is not decided.
+
+As the tests are two-sided, each of the two rates is at most 2.5 % in fact.
+
+A comparison that is not significant is never against a sentence. The text of such a
+comparison gives the smallest differences that its scenes could have shown.
+
+The sign test needs no assumption about the distribution of the differences. An exact
+signed-rank or permutation test has more power for symmetric differences, but its
+smallest p value is the same, 2 / 2**n for n scenes. So it reaches a corrected level
+with no fewer scenes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from pandas import Series, concat
+from scipy.stats import beta, binomtest, norm
+
+from stereo_framework.papers.claim import Cases
+
+LEVEL = 0.05
+"""The level of the tests, for each direction of a sentence."""
+
+POWER = 0.8
+"""The probability with which a detectable difference is found significant."""
+
+FEWEST_SCENES = 6
+"""The smallest number of scenes whose sign test can be significant: 2 / 2**6 < 0.05."""
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """Errors of two methods on the same scenes.
+
+    Parameters
+    ----------
+    name : str
+        Name of the comparison: the methods and the group of scenes.
+    errors : Series
+        Errors by scene of the method that has fewer errors if the sentence is true.
+    other_errors : Series
+        Errors of the other method. Scenes that only one method has are left out.
+    tolerance : float
+        Share of its errors that the first method may lose and still be accepted. With
+        0.05, a scene is for the sentence if 95 % of the errors of the first method are
+        fewer than those of the other method.
+    mean_format : str
+        Format of a mean error, with its unit.
+    difference_format : str
+        Format of a difference of errors, with its unit.
+    remark : str
+        Text that follows the figures; empty = no text.
+    """
+
+    name: str
+    errors: Series
+    other_errors: Series
+    tolerance: float = 0.0
+    mean_format: str = "{:.1f} %"
+    difference_format: str = "{:.1f} points"
+    remark: str = ""
+
+    @cached_property
+    def differences(self) -> Series:
+        """The paired differences by scene; negative ones are for the sentence."""
+        pairs = concat([self.errors, self.other_errors], axis=1, join="inner").dropna()
+        return (1 - self.tolerance) * pairs.iloc[:, 0] - pairs.iloc[:, 1]
+
+    @property
+    def scene_count(self) -> int:
+        """Number of scenes that both methods have."""
+        return len(self.differences)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there are enough scenes for a significant result."""
+        return self.scene_count >= FEWEST_SCENES
+
+    @cached_property
+    def for_count(self) -> int:
+        """Number of scenes that are for the sentence."""
+        return int((self.differences < 0).sum())
+
+    @cached_property
+    def against_count(self) -> int:
+        """Number of scenes that are against the sentence."""
+        return int((self.differences > 0).sum())
+
+    @property
+    def p_value(self) -> float:
+        """The p value of the two-sided sign test; 1 if the test is not possible."""
+        if not self.is_possible:
+            return 1.0
+        return sign_test(self.for_count, self.against_count)
+
+    @property
+    def p_value_against(self) -> float:
+        """The p value if most scenes are against the sentence; otherwise 1."""
+        return self.p_value if self.against_count > self.for_count else 1.0
+
+    @property
+    def is_significantly_for(self) -> bool:
+        """Whether significantly more scenes are for the sentence than against it."""
+        return self.for_count > self.against_count and self.p_value < LEVEL
+
+    @property
+    def figures(self) -> str:
+        """The means, the number of scenes for the sentence, and the p value."""
+        if not self.is_possible:
+            scenes = _scenes(self.scene_count)
+            return f"{self.name}: {scenes}, and a sign test needs at least {FEWEST_SCENES}"
+        common = self.differences.index
+        mean, other_mean = self.errors[common].mean(), self.other_errors[common].mean()
+        means = f"{self.mean_format.format(mean)} and {self.mean_format.format(other_mean)}"
+        counts = f"{self.word} on {self.for_count} of {self.scene_count}"
+        equal_count = self.scene_count - self.for_count - self.against_count
+        if equal_count > 0:
+            counts += f" and equal on {equal_count}"
+        return f"{self.name}: {means}, {counts}, p = {self.p_value:.2g}{self.remark}"
+
+    @property
+    def word(self) -> str:
+        """The word for scenes that are for the sentence."""
+        return f"within {100 * self.tolerance:g} %" if self.tolerance > 0 else "fewer"
+
+    def detectable(self, test_count: int) -> str:
+        """Describe the smallest differences that the scenes could have shown.
+
+        Parameters
+        ----------
+        test_count : int
+            Number of comparisons of the sentence, for which a difference against the
+            sentence is corrected.
+        """
+        level_against = LEVEL / test_count
+        return f"needed for it {self._needed(LEVEL)}, against it {self._needed(level_against)}"
+
+    def _needed(self, level: float) -> str:
+        """Describe the number of scenes and the mean difference that a level needs."""
+        unequal_count = self.for_count + self.against_count
+        needed = least_significant(unequal_count, level)
+        if needed is None:
+            return f"more than {_scenes(unequal_count)} with a difference"
+        text = f"{needed} of {unequal_count}"
+        difference = detectable_difference(self.differences, level)
+        if difference is None:
+            return text
+        return f"{text}, detectable {self.difference_format.format(difference)}"
+
+
+@cache
+def sign_test(for_count: int, against_count: int) -> float:
+    """Return the p value of a two-sided sign test; 1 if all scenes are equal."""
+    unequal_count = for_count + against_count
+    if unequal_count == 0:
+        return 1.0
+    return float(binomtest(for_count, unequal_count).pvalue)
+
+
+def least_significant(scene_count: int, level: float = LEVEL) -> int | None:
+    """Return on how many scenes a method must be better to pass a two-sided sign test.
+
+    Returns
+    -------
+    int or None
+        None if not even all scenes suffice.
+    """
+    for count in range(scene_count // 2 + 1, scene_count + 1):
+        if sign_test(count, scene_count - count) < level:
+            return count
+    return None
+
+
+def detectable_difference(differences: Series, level: float = LEVEL) -> float | None:
+    """Return the smallest mean difference that a sign test of this size would detect.
+
+    This is the mean of normally distributed differences, with the observed standard
+    deviation, for which the test is significant with a probability of `POWER`.
+
+    Parameters
+    ----------
+    differences : Series
+        The observed paired differences. Only their number and their standard deviation
+        are used.
+    level : float
+        Level of the two-sided test.
+
+    Returns
+    -------
+    float or None
+        None if no result of so many scenes is significant at the level.
+
+    Notes
+    -----
+    The test needs c of n scenes on one side. If a scene lies on this side with the
+    probability q, then P(at least c of n) = I_q(c, n - c + 1), the regularized
+    incomplete beta function. Its inverse gives q. The mean difference is the standard
+    deviation times the normal quantile of q.
+    """
+    scene_count = len(differences)
+    needed = least_significant(scene_count, level)
+    if needed is None:
+        return None
+    probability = beta.ppf(POWER, needed, scene_count - needed + 1)
+    return float(differences.std(ddof=1) * norm.ppf(probability))
+
+
+def holm_adjusted(p_values: Sequence[float]) -> list[float]:
+    """Return p values after Holm's correction for their number, in the same order."""
+    count = len(p_values)
+    order = sorted(range(count), key=lambda index: p_values[index])
+    adjusted = [1.0] * count
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, (count - rank) * p_values[index])
+        adjusted[index] = min(1.0, largest)
+    return adjusted
+
+
+def cases_of_sign_tests(comparisons: Sequence[PairedComparison]) -> Cases:
+    """Yield a case for each comparison: for the sentence, against it or not decided.
+
+    The module's docstring states the rule and its error rates.
+
+    Parameters
+    ----------
+    comparisons : sequence of PairedComparison
+        All comparisons of the sentence. Their number is that of the correction. It
+        includes comparisons that are not possible because scenes are missing.
+    """
+    adjusted = holm_adjusted([comparison.p_value_against for comparison in comparisons])
+    for comparison, p_value in zip(comparisons, adjusted, strict=True):
+        if comparison.is_significantly_for:
+            yield comparison.figures, True
+        elif p_value < LEVEL:
+            yield f"{comparison.figures}{_corrected(p_value, len(comparisons))}", False
+        elif comparison.is_possible:
+            detectable = comparison.detectable(len(comparisons))
+            yield f"{comparison.figures} ({detectable})", None
+        else:
+            yield comparison.figures, None
+
+
+def _corrected(p_value: float, test_count: int) -> str:
+    """Return the corrected p value as text; empty for a single test."""
+    return f", corrected for {test_count} tests {p_value:.2g}" if test_count > 1 else ""
+
+
+def _scenes(count: int) -> str:
+    return "1 scene" if count == 1 else f"{count} scenes"
