@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +31,11 @@ class _Tree(NamedTuple):
 
 @stage("aggregation", source="Yang 2012", memory=1)
 def minimum_spanning_tree(
-    volume: CostVolume, reference: Image, *, sigma: Annotated[Positive, Unit("grey levels")] = 25.5
+    volume: CostVolume,
+    reference: Image,
+    *,
+    sigma: Annotated[Positive, Unit("grey levels")] = 25.5,
+    median_size: Annotated[Literal[1, 3, 5], Unit("pixels")] = 1,
 ) -> CostVolume:
     """Weighted mean of the costs of all pixels, level by level, with weights that fall along the minimum spanning tree of the reference image.
 
@@ -43,6 +48,10 @@ def minimum_spanning_tree(
     sigma : float
         Sum of the differences along the tree, in grey levels, at which a weight falls
         to 1/e: the paper's sigma.
+    median_size : {1, 3, 5}
+        Width and height of the median filter that smooths each channel of the image
+        before the tree is built, in pixels. The program of the paper's author has 3.
+        1: the image is not smoothed.
 
     Returns
     -------
@@ -54,7 +63,7 @@ def minimum_spanning_tree(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        `sigma` is not above 0.
+        `sigma` is not above 0, or `median_size` is none of these sizes.
 
     Notes
     -----
@@ -71,7 +80,7 @@ def minimum_spanning_tree(
     >>> minimum_spanning_tree(CostVolume(costs, SearchRange(0, 1), 9.0), image).costs[0, :, 0].round(2)
     array([3.03, 3.03, 3.03, 4.97, 4.97, 4.97], dtype=float32)
     """
-    tree = _tree(reference)
+    tree = _tree(reference, median_size)
     weights = np.exp(-tree.differences.astype(np.float64) / sigma)
     rows, columns, levels = volume.costs.shape
     given, costs = (
@@ -95,9 +104,13 @@ def minimum_spanning_tree(
 
 
 @per_image
-def _tree(image: Image) -> _Tree:
+def _tree(image: Image, median_size: int) -> _Tree:
+    """Build the tree of an image that is smoothed first."""
     rows, columns = image.shape[:2]
-    pixels = np.ascontiguousarray(image, np.float32).reshape(rows, columns, -1)
+    pixels = np.ascontiguousarray(image, np.float32)
+    if median_size > 1:
+        pixels = cv2.medianBlur(pixels, median_size)
+    pixels = pixels.reshape(rows, columns, -1)
     # To the right and down; what would leave the image is infinitely far.
     differences = np.full((rows, columns, 2), np.float32(np.inf))
     differences[:, :-1, 0] = np.abs(np.diff(pixels, axis=1)).max(axis=2)

@@ -23,6 +23,7 @@ from stereo_framework.optimization._messages import (
 )
 from stereo_framework.optimization._raster import sequential
 from stereo_framework.optimization._smoothness import no_smoothness, required_smoothness
+from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
 
 SCHEDULES: dict[str, Callable[[Passing], object]] = {
     "accelerated": accelerated,
@@ -44,6 +45,7 @@ def belief_propagation(
     schedule: Literal["accelerated", "sequential", "synchronous"] = "accelerated",
     iterations: PositiveInt = 50,
     damping: Annotated[float, Ge(0), Lt(1)] = 0.1,
+    min_decrease: MinDecrease = None,
 ) -> Labeling:
     """Levels of low energy, found by neighbours that tell each other, again and again, what every level would cost them at least.
 
@@ -58,10 +60,16 @@ def belief_propagation(
         sends to the right and down, row by row, then each to the left and up, from the last pixel to the first. synchronous: all pixels
         send to all neighbours at the same time, so that news travel by one pixel an iteration.
     iterations : int
-        How often every pixel sends to each of its neighbours.
+        How often every pixel sends to each of its neighbours; with
+        `min_decrease`, at most.
     damping : float
         Share of the old message that stays in a new one, at least 0 and below 1: larger values are slower and calm oscillations, which
         the synchronous schedule rarely does without.
+    min_decrease : float or None
+        Share of the energy by which ten iterations must lower the lowest energy so far.
+        If they lower it by no more than this share, the iterations end. A typical value
+        is 0.001. The rule is applied after every tenth iteration from the twentieth on.
+        null: all iterations are made.
 
     Returns
     -------
@@ -72,7 +80,8 @@ def belief_propagation(
     Raises
     ------
     ParameterError
-        There is no smoothness term, or one that does not fit the volume, or `damping` is out of its range.
+        There is no smoothness term, or one that does not fit the volume, or `damping`
+        or `min_decrease` is out of its range.
 
     Notes
     -----
@@ -118,6 +127,8 @@ def belief_propagation(
             4 * costs.size,
         )
         trace.append((working_time() - start, energy.of(labels)))
+        if lowers_too_little([point[1] for point in trace], min_decrease):
+            break
     # The same sums as the decisions'.
     beliefs, from_right, from_above, from_below = messages
     beliefs += from_right

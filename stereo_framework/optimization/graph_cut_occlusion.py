@@ -22,6 +22,7 @@ from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
+from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
 
 RIGHT, DOWN = 1, 2
 """Bits of `flat` masks: the edge to the right, the one to the lower neighbour."""
@@ -59,6 +60,7 @@ def graph_cut_occlusion(
     order: Literal["random", "fixed"] = "random",
     iterations: PositiveInt = 100,
     seed: NonNegativeInt = 0,
+    min_decrease: MinDecrease = None,
 ) -> Labeling:
     """The matches, each pixel of either image in one or in none, that no expansion of a disparity improves, each by one minimum cut.
 
@@ -86,6 +88,10 @@ def graph_cut_occlusion(
         Most cycles. One cycle expands every level once; the last one needed improves nothing more.
     seed : int
         Of the random order; the same seed gives the same labels.
+    min_decrease : float or None
+        Share of the objective by which a cycle must lower it. If a cycle lowers it by
+        no more than this share, the cycles end. A typical value is 0.001. null: the
+        cycles end when one does not lower the objective.
 
     Returns
     -------
@@ -145,6 +151,8 @@ def graph_cut_occlusion(
                 moves.expand(level)
         trace.append((working_time() - start, energy.of(moves.labels)))
         objective = moves.objective()
+        if lowers_too_little([lowest, objective], min_decrease, period=1):
+            break
     labels = moves.labels.copy()
     return Labeling(labels, volume.chosen(labels), trace=tuple(trace), objective=objective)
 

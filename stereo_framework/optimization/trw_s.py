@@ -18,6 +18,7 @@ from stereo_framework.optimization._smoothness import (
     no_smoothness,
     required_smoothness,
 )
+from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
 
 
 @stage(
@@ -27,7 +28,11 @@ from stereo_framework.optimization._smoothness import (
     check_parameters=no_smoothness,
 )
 def trw_s(
-    volume: CostVolume, smoothness: Smoothness | None = None, *, iterations: PositiveInt = 50
+    volume: CostVolume,
+    smoothness: Smoothness | None = None,
+    *,
+    iterations: PositiveInt = 50,
+    min_decrease: MinDecrease = None,
 ) -> Labeling:
     """Levels of low energy, and a bound that no labelling's energy lies below, by messages along the rows and columns.
 
@@ -38,7 +43,13 @@ def trw_s(
     smoothness : Smoothness
         What it costs that neighbours differ.
     iterations : int
-        In each the messages run from the first pixel to the last and back.
+        In each the messages run from the first pixel to the last and back. With
+        `min_decrease` this is the highest number of iterations.
+    min_decrease : float or None
+        Share of the energy by which ten iterations must lower the lowest energy so far.
+        If they lower it by no more than this share, the iterations end. A typical value
+        is 0.001. The rule is applied after every tenth iteration from the twentieth on.
+        null: all iterations are made.
 
     Returns
     -------
@@ -49,7 +60,8 @@ def trw_s(
     Raises
     ------
     ParameterError
-        There is no smoothness term, or one with negative weights or penalties.
+        There is no smoothness term, or one with negative weights or penalties, or
+        `min_decrease` is out of its range.
 
     Notes
     -----
@@ -104,6 +116,8 @@ def trw_s(
         bound = max(bound, now)
         if trace[-1][1] < lowest:
             best, lowest = labels.copy(), trace[-1][1]
+        if lowers_too_little([point[1] for point in trace], min_decrease):
+            break
     # Rounding may lift the bound a little above the energy of the best labelling.
     return Labeling(best, volume.chosen(best), trace=tuple(trace), lower_bound=min(bound, lowest))
 

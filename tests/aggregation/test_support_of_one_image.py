@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import filled, image_pairs, in_threads, searches, shapes
+from scipy.ndimage import median_filter
 
 from stereo_framework import CostVolume, SearchRange
 from stereo_framework.aggregation import guided_filter, minimum_spanning_tree
@@ -93,3 +94,19 @@ def test_levels_beyond_those_that_walk_at_a_time(threads):
     np.testing.assert_allclose(
         result, naive_support.minimum_spanning_tree(costs, image, sigma=25.5), rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("size", [3, 5])
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_the_tree_is_that_of_the_smoothed_image(channels, size):
+    rng = np.random.default_rng(2)
+    image = rng.integers(0, 256, (9, 12, *channels), np.uint8)
+    volume = CostVolume(rng.random((9, 12, 3), np.float32), SearchRange(0, 2), 1.0)
+    windows = (size, size) + (1,) * len(channels)
+    smooth = median_filter(image.astype(np.float32), windows, mode="nearest")
+    expected = minimum_spanning_tree(volume, smooth).costs
+
+    result = minimum_spanning_tree(volume, image, median_size=size).costs
+
+    np.testing.assert_array_equal(result, expected)
+    assert (result != minimum_spanning_tree(volume, image).costs).any()
