@@ -48,16 +48,16 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
     if image.ndim == 2:
         return image
     if conversion == "mean":
-        return image.mean(axis=2, dtype=np.float32)
+        mean: Image = image.mean(axis=2, dtype=np.float32)
+        return mean
     if image.dtype == np.uint8:
         # Sums of whole thousandths are exact, so that equal lumas stay equal.
-        thousandths = sum(
-            thousandth * image[..., channel].astype(np.int32)
-            for channel, thousandth in enumerate(_LUMA_THOUSANDTHS)
-        )
+        thousandths = image.astype(np.int32) @ np.array(_LUMA_THOUSANDTHS, np.int32)
         if conversion == "rounded_luma":
-            return ((thousandths + 500) // 1000).astype(np.uint8)
-        return (thousandths / np.float64(1000)).astype(np.float32)
+            rounded: Image = ((thousandths + 500) // 1000).astype(np.uint8)
+            return rounded
+        luma: Image = (thousandths / 1000).astype(np.float32)
+        return luma
     red, green, blue = (
         np.float32(thousandth / 1000) * image[..., channel]
         for channel, thousandth in enumerate(_LUMA_THOUSANDTHS)

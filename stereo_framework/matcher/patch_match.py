@@ -198,8 +198,9 @@ def _pixels(image: Image, grey_conversion: GreyConversion) -> NDArray[np.float32
     colours = np.broadcast_to(image.reshape(*image.shape[:2], -1), (*image.shape[:2], 3)).astype(
         np.float32
     )
-    grey = np.pad(grey_values(colours, grey_conversion), ((0, 0), (1, 1)), mode="edge")
-    return np.dstack([colours, (grey[:, 2:] - grey[:, :-2]) / 2])
+    grey = grey_values(colours, grey_conversion)
+    padded: NDArray[np.float32] = np.pad(grey, ((0, 0), (1, 1)), mode="edge")
+    return np.dstack([colours, (padded[:, 2:] - padded[:, :-2]) / 2])
 
 
 def _bordered(pixels: NDArray[np.float32], valid: Mask) -> NDArray[np.uint64]:
