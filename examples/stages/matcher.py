@@ -18,7 +18,8 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : SearchRange
-        The disparities to try, `search.disparities`, in pixels; x_match = x_reference - search.direction * d. Here the steps are whole pixels.
+        The disparities to try, `search.disparities`, in pixels; x_match = x_reference -
+        search.direction * d. Here the steps are whole pixels.
     window : int
         Side of the square windows in pixels.
 
@@ -36,7 +37,8 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
     rows, columns = one.shape[:2]
     lowest = np.full((rows, columns), np.inf, np.float32)
     disparity = np.full((rows, columns), np.nan, np.float32)
-    # Steps below a pixel are refused by search.columns, because the images are not sampled between pixels.
+    # search.columns gives the columns that are visible in both images. It refuses steps
+    # below a pixel, because the images are not sampled between pixels.
     spans = search.columns(columns)
     for d, (seen, match_columns) in zip(search.disparities, spans, strict=True):
         if seen.start == seen.stop:

@@ -22,7 +22,8 @@ def slope_difference(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     search : SearchRange
-        The disparity of each level is `search.disparities[level]`, in pixels. Here the steps are whole pixels.
+        The disparity of each level is `search.disparities[level]`, in pixels. Here the
+        steps are whole pixels.
     truncation : float
         Largest cost, in grey levels a pixel.
 
@@ -39,7 +40,8 @@ def slope_difference(
     # Cells that lie out of view in the match image hold a finite cost, neither worst nor best.
     outside_cost = truncation / 2
     costs = np.full((*reference.shape[:2], search.levels), outside_cost, np.float32)
-    # The columns that are visible in both images. Steps below a pixel are refused here, because the images are not sampled between pixels.
+    # search.columns gives the columns that are visible in both images. It refuses steps
+    # below a pixel, because the images are not sampled between pixels.
     for level, (columns, match_columns) in enumerate(search.columns(reference.shape[1])):
         difference = np.abs(one[:, columns] - other[:, match_columns])
         costs[:, columns, level] = np.minimum(difference, truncation)

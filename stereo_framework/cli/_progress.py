@@ -1,7 +1,8 @@
 """Progress of long work, and interrupts, on the error stream of a command.
 
-`Progress` shows what a command computes: as a bar on a terminal, and otherwise as a line
-every few seconds. `interruptible` and `continuable` end a command after Ctrl-C or SIGTERM.
+`Progress` shows what a command computes: as a bar on a terminal, and otherwise as a
+line every few seconds. `interruptible` and `continuable` end a command after Ctrl-C or
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Loop:
     start: float
 
     def time_left(self) -> str:
-        """Return the time that the rest of the rounds takes; empty before the first is done."""
+        """Return the time left; empty before the first round is done."""
         if not self.done:
             return ""
         seconds_per_round = (time.monotonic() - self.start) / self.done
@@ -74,7 +75,8 @@ class Progress(contextlib.ExitStack):
     """Display of the progress of a command, within a ``with`` block.
 
     The display shows the number of results, the speed, and the time left. It also shows
-    the stage that is computed, the rounds of its loops, and whether kernels are compiled.
+    the stage that is computed, the rounds of its loops, and whether kernels are
+    compiled.
 
     Parameters
     ----------
@@ -92,8 +94,9 @@ class Progress(contextlib.ExitStack):
         self.count = 0
         self._start: _Start | None = None
 
-        # The thread that made this object may let other threads compute. Each thread has a
-        # description of its work, and its running loops by the noun for one round.
+        # The thread that made this object may let other threads compute. Each thread
+        # has a description of its work, and its running loops by the noun for one
+        # round.
         self._home_thread = threading.get_ident()
         self._latest_thread = self._home_thread
         self._work: dict[int, str] = {}
@@ -115,7 +118,7 @@ class Progress(contextlib.ExitStack):
             self._start_bar(self._console)
         return self
 
-    # --- events ---------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------
 
     def watch(self, doing: str) -> None:
         """Note the work that the calling thread begins.
@@ -126,8 +129,8 @@ class Progress(contextlib.ExitStack):
         Parameters
         ----------
         doing : str
-            Name of a scene and of a stage, such as ``"planes: box"``, or a description of
-            other work, such as ``"writing files"``.
+            Name of a scene and of a stage, such as ``"planes: box"``, or a description
+            of other work, such as ``"writing files"``.
         """
         if self._start is None:
             self._start = _Start(time.monotonic(), self.count)
@@ -152,10 +155,11 @@ class Progress(contextlib.ExitStack):
         thread : int
             Number of the thread that runs the loop.
         done, count : int
-            Number of rounds that are done, and of all rounds. The loop is over if they are
-            equal.
+            Number of rounds that are done, and of all rounds. The loop is over if they
+            are equal.
         noun : str
-            Singular noun for a round. The running loops of a thread have different nouns.
+            Singular noun for a round. The running loops of a thread have different
+            nouns.
         """
         loops = self._loops.setdefault(thread, {})
         if done == count:
@@ -174,7 +178,7 @@ class Progress(contextlib.ExitStack):
             self._print(COMPILING)
         self._compiled_kernels.add(kernel)
 
-    # --- texts ----------------------------------------------------------------------------
+    # --- texts ------------------------------------------------------------------------
 
     def rate(self) -> str:
         """Return the speed and the time left; empty before a result is computed."""
@@ -211,9 +215,9 @@ class Progress(contextlib.ExitStack):
     def _running_loops(self) -> dict[str, _Loop]:
         """Return the loops that are shown, by their nouns, the outermost one first.
 
-        Loops of the home thread may wait for other threads. Therefore they come first, and
-        the loops of the thread of the latest event follow. If both threads have a loop with
-        the same noun, the display shows the loop of the latest event only.
+        Loops of the home thread may wait for other threads. Therefore they come first,
+        and the loops of the thread of the latest event follow. If both threads have a
+        loop with the same noun, the display shows the loop of the latest event only.
         """
         home_loops = self._loops.get(self._home_thread, {})
         latest_loops = self._loops.get(self._latest_thread, {})
@@ -227,7 +231,7 @@ class Progress(contextlib.ExitStack):
         """Return the seconds since the clock was started."""
         return 0.0 if self._start is None else time.monotonic() - self._start.time
 
-    # --- display --------------------------------------------------------------------------
+    # --- display ----------------------------------------------------------------------
 
     def _print(self, line: str) -> None:
         """Print a line above the bar, or between the lines of progress."""
@@ -276,7 +280,8 @@ class Progress(contextlib.ExitStack):
         except RuntimeError:
             # If the system starts no thread, the work goes on without these lines.
             return
-        # The thread ends before the results are printed, so no line follows between them.
+        # The thread ends before the results are printed, so no line follows between
+        # them.
         self.callback(thread.join)
         self.callback(self._ended.set)
 
@@ -347,14 +352,14 @@ def _clock(seconds: float) -> str:
     return f"{minutes}:{rest:02}"
 
 
-# --- interrupts ---------------------------------------------------------------------------
+# --- interrupts -----------------------------------------------------------------------
 
 
 def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
     """Return the word and the exit status for an interrupt.
 
-    An interrupt is Ctrl-C (SIGINT) or SIGTERM. The system and batch queues send SIGTERM to
-    end a program.
+    An interrupt is Ctrl-C (SIGINT) or SIGTERM. The system and batch queues send SIGTERM
+    to end a program.
 
     Parameters
     ----------
@@ -377,9 +382,9 @@ def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
 def interruptible(first_words: str = "") -> Iterator[Callable[[], None]]:
     """Raise KeyboardInterrupt for SIGINT and SIGTERM within the block.
 
-    Python drops an exception that is raised while it clears weak references, as libraries
-    do all the time. Therefore the block gets a function that raises KeyboardInterrupt again
-    if there was an interrupt.
+    Python drops an exception that is raised while it clears weak references, as
+    libraries do all the time. Therefore the block gets a function that raises
+    KeyboardInterrupt again if there was an interrupt.
 
     Parameters
     ----------
@@ -416,8 +421,8 @@ def interruptible(first_words: str = "") -> Iterator[Callable[[], None]]:
 def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[Callable[..., None]]:
     """Show the progress of the block, and end the program after an interrupt.
 
-    The block gets a function that adds a number of finished results, by default 1, to the
-    progress. After an interrupt, a message gives the number of finished results and
+    The block gets a function that adds a number of finished results, by default 1, to
+    the progress. After an interrupt, a message gives the number of finished results and
     explains how to continue.
 
     Parameters

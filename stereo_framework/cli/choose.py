@@ -46,16 +46,19 @@ def choose(
     right
         The match image, seen from the right.
     disparity_range
-        Search range in pixels, both ends included, or auto to estimate it. Default: the range in --calibration or in a calib.txt next to the image, otherwise auto.
+        Search range in pixels, both ends included, or auto to estimate it. Default: the
+        range in --calibration or in a calib.txt next to the image, otherwise auto.
     calibration
-        Calibration of the rectified pair, in the formats of the command match. Only its search range is used, so it must have one (ndisp of Middlebury).
+        Calibration of the rectified pair, in the formats of the command match. Only its
+        search range is used, so it must have one (ndisp of Middlebury).
     scene
         A known scene instead of two images; its truth is not looked at.
     methods
         Built-in scripts or files, separated by commas, that are compared with the
         default method; default: the methods of truth_free/candidates.
     time
-        Time after which no further method is started. The default method and one other method always run, a method that runs is not stopped, and the comparison
+        Time after which no further method is started. The default method and one other
+        method always run, a method that runs is not stopped, and the comparison
         follows. Therefore the command takes longer than this time.
     stretch
         Spread intensities over 0..255, both images alike.
@@ -136,7 +139,7 @@ def _scene_of_images(left: Path, right: Path, ends: str | None, calibration: Pat
 
 
 def _write(choice: MethodChoice, folder: Path) -> None:
-    """Write the script and the map of the chosen method, and the picture of all maps."""
+    """Write the script and map of the chosen method, and the picture of all maps."""
     import yaml
 
     from stereo_framework.figures.disparity_figures import write_comparison

@@ -175,7 +175,7 @@ def _refuse_odd_numbers(words: Sequence[str]) -> None:
 
 
 class _Command(TyperCommand):
-    """A command that refuses repeated options, and whose help shows its options in groups."""
+    """A command that refuses repeated options and shows its options in groups."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of a command line."""

@@ -52,10 +52,11 @@ def match(
     """Compute a disparity map for a stereo pair.
 
     The command writes the disparity map, a picture of it (picture.png), a confidence map,
-    and a status map that explains missing estimates. The confidence is minus the difference
-    between the left and right disparity maps in pixels, so 0 is the best value. With a
-    calibration the command also writes a depth map of all estimates, and a point cloud
-    without the pixels at which both disparity maps differ by more than 1 pixel.
+    and a status map that explains missing estimates. The confidence is minus the
+    difference between the left and right disparity maps in pixels, so 0 is the best
+    value. With a calibration the command also writes a depth map of all estimates, and
+    a point cloud without the pixels at which both disparity maps differ by more than 1
+    pixel.
 
     Example: stereo-framework match --example
 
@@ -140,7 +141,7 @@ def match(
 def _refuse_missing_images(
     left: str | None, right: str | None, *, is_example: bool, has_inputs: bool
 ) -> None:
-    """Refuse a command line without two images, or --example with images or their options."""
+    """Refuse a command line without two images, and --example with images."""
     if is_example and (left is not None or has_inputs):
         raise ParameterError(
             "--example brings its own images and their range; leave out what belongs to others"
@@ -230,7 +231,8 @@ def _inputs(
     Raises
     ------
     ParameterError
-        There are more than two masks, the masks are exchanged, or the cameras are no pair.
+        There are more than two masks, the masks are exchanged, or the cameras are no
+        pair.
     """
     from stereo_framework.user_pair.pairs import check_mask_order
 

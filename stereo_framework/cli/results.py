@@ -42,7 +42,8 @@ def results(
     where
         Keep results with this scene, method, protocol, parameter or statistic; also != < <= > >= (in quotes); repeatable.
     sort
-        Sort by statistics or parameters, separated by commas, smallest first; -KEY: largest first.
+        Sort by statistics or parameters, separated by commas, smallest first; -KEY:
+        largest first.
     columns
         Statistics, groups of them (hci) or parameters to show, separated by commas.
     group_by

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stereo_framework.sweep.tasks import Task
 
 _MOST_ROWS = 200
-"""Number of stored results of a protocol that are printed at most; 'results' shows all."""
+"""Maximum number of stored results that are printed; 'results' shows all."""
 
 
 def run(
@@ -63,7 +63,8 @@ def run(
     report
         Write an HTML report, as the command 'report' does.
     sort
-        Sort the results by statistics or parameters, separated by commas, smallest first; -KEY: largest first. Default: the order of the scripts and of the sweep.
+        Sort the results by statistics or parameters, separated by commas, smallest
+        first; -KEY: largest first. Default: the order of the scripts and of the sweep.
     """
     _refuse_missing_folder(out, has_report=report, has_maps=bool(maps))
     overrides = [*(settings or []), *_evaluation_overrides(protocol, metric)]
@@ -125,7 +126,8 @@ def _load(
     """Return the scripts of a command line and their tasks."""
     from stereo_framework.sweep.script_run import load_tasks
 
-    # A plug-in of one script must not move the folder from which the scenes of the next one start.
+    # A plug-in of one script must not move the folder from which the scenes of the next
+    # one start.
     start = Path.cwd()
     scripts: list[Script] = []
     tasks: list[Task] = []
@@ -141,7 +143,7 @@ def _load(
 def _compute(
     scripts: Sequence[Script], tasks: Sequence[Task], *, out: Path | None, **options: Any
 ) -> list[Result]:
-    """Return the results of all tasks in their order, and write pictures of stored maps.
+    """Return the results of all tasks in order, and write pictures of stored maps.
 
     Parameters
     ----------
@@ -266,7 +268,7 @@ def _print_next_step(out: Path | None) -> None:
 def _report_failures(
     results: Sequence[Result], printed: Sequence[Result], out: Path | None, *, traceback: bool
 ) -> int:
-    """Print the number of errors that the table does not show; return the exit status."""
+    """Print the number of errors that the table lacks; return the exit status."""
     failed = [result for result in results if result.error]
     count = len(failed) - len([result for result in printed if result.error])
     if count:

@@ -112,7 +112,7 @@ def stages(
 
 
 def _remedy_for_unknown(name: str, names: Collection[str]) -> str:
-    """Return the end of the message about a name that is neither a stage nor a protocol."""
+    """Return the end of the message about a name that does not exist."""
     if hint := new_name_hint("command_values", "stages", name):
         return hint
     if name in short_script_names():

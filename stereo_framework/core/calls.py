@@ -29,7 +29,8 @@ class CallReport:
         What the other program wrote for people.
     warning : str
         What the stage noticed of the pair and people should know. The report of a stage that warns is of nothing else: its own time counts.
-        A text that begins with `core.errors.NOTE` is printed as a note, because the user has to do nothing.
+        A text that begins with `core.errors.NOTE` is printed as a note, because the
+        user has to do nothing.
     """
 
     seconds: float | None = None

@@ -78,9 +78,10 @@ class ResultWarning(DataWarning):
 
 
 NOTE = "note: "
-"""Beginning of a remark on a result that is no warning, because the user has to do nothing.
+"""Beginning of a remark on a result that is no warning.
 
-Such remarks are stored together with the warnings of a result.
+The user has to do nothing. Such remarks are stored together with the warnings of a
+result.
 """
 
 
@@ -183,7 +184,7 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
 
 
 def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
-    """Return the end of an error line that names a close name, and where all names are listed.
+    """Return the end of an error line with a close name and the list of all names.
 
     Parameters
     ----------
@@ -196,8 +197,8 @@ def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
 
     Examples
     --------
-    >>> close_or_listing("boxx", ["box", "census"], "'stereo-framework stages' lists all")
-    "did you mean 'box'? 'stereo-framework stages' lists all"
+    >>> close_or_listing("boxx", ["box", "census"], "'stages' lists all stages")
+    "did you mean 'box'? 'stages' lists all stages"
     """
     close = close_names(name, names)
     return f"did you mean {short(close[0], 80)!r}? {listing}" if close else listing

@@ -334,8 +334,9 @@ class Protocol:
         if not further:
             return f"bad (percent) = error > {main} px{share}"
         columns = ", ".join(f"bad{threshold}" for threshold in further)
-        others = f"{', '.join(further)} px (columns {columns})"
-        return f"bad (percent) = error > {main} px (columns bad_pixels), {others}{share}"
+        main_text = f"error > {main} px (columns bad_pixels)"
+        further_text = f"{', '.join(further)} px (columns {columns})"
+        return f"bad (percent) = {main_text}, {further_text}{share}"
 
     def _depth_text(self) -> str:
         metric = "the scene's focal length * baseline / (disparity + doffs + mu)"

@@ -50,8 +50,8 @@ def gradient_difference(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
     search : SearchRange
-        Disparities to try, in pixels. Calls in Python also take the ends, and the step if it
-        is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
+        Disparities to try, in pixels. Calls in Python also take the ends, and the step
+        if it is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
     alpha : float
         Share of the difference of gradients in the cost, 0..1; the rest is the share of
         the difference of colours. The paper's symbol.

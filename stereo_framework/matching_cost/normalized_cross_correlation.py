@@ -45,8 +45,8 @@ def normalized_cross_correlation(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255, rounded to 1/4096 grey level.
     search : SearchRange
-        Disparities to try, in pixels. Calls in Python also take the ends, and the step if it
-        is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
+        Disparities to try, in pixels. Calls in Python also take the ends, and the step
+        if it is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
     size : int
         Width and height of the windows in pixels. An even window reaches one pixel further right and down: the upper left of the four pixels in its middle is the centre.
     form : {"moravec", "standard"}

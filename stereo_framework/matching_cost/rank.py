@@ -45,8 +45,8 @@ def rank(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Colour is turned into grey.
     search : SearchRange
-        Disparities to try, in pixels. Calls in Python also take the ends, and the step if it
-        is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
+        Disparities to try, in pixels. Calls in Python also take the ends, and the step
+        if it is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
     width, height : int
         Of the windows in pixels.
     grey_conversion : {"luma", "rounded_luma", "mean"}

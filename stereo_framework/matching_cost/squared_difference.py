@@ -26,8 +26,8 @@ def squared_difference(
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255. Integer images follow integer rules; float32 is never truncated to integers.
     search : SearchRange
-        Disparities to try, in pixels. Calls in Python also take the ends, and the step if it
-        is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
+        Disparities to try, in pixels. Calls in Python also take the ends, and the step
+        if it is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
     truncation : float, optional
         Largest cost in grey levels: its square bounds the sum of squares over the channels; null = none.
     birchfield_tomasi : bool or "symmetric"

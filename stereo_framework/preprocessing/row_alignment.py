@@ -101,7 +101,8 @@ def row_alignment(
     steep edge looks like a wrong disparity. Windows of
     9x9 pixels around matched ones are moved in both directions until they fit, in images blurred by a pixel and less their means in the window, by Lucas and
     Kanade's method (in both, since the initial map has made up for wrong rows by wrong disparities). A polynomial of second order is fitted to how far they moved down,
-    with Tukey's weights (three deviations, from the median), and all is repeated from there until the field stays. A field above `row_tolerance` is reported as a note.
+    with Tukey's weights (three deviations, from the median), and all is repeated from
+    there until the field stays. A field above `row_tolerance` is reported as a note.
 
     Examples
     --------

@@ -92,9 +92,11 @@ def _try_halo(function: Callable[..., Any], step: Step) -> str:
             )
     if not compared:
         place = source_location(function)
+        stage_name = f"{step.stage.slot} stage {step.stage.name}"
         _warn_once(
-            f"{place}: the halo of the {step.stage.slot} stage {step.stage.name} was not checked, because the stage raises "
-            f"an error on small random images ({reason}); if results change when you leave out halo=, the halo is too small"
+            f"{place}: the halo of the {stage_name} was not checked, because "
+            f"the stage raises an error on small random images ({reason}); "
+            "if results change when you leave out halo=, the halo is too small"
         )
     return ""
 
@@ -159,7 +161,7 @@ def _random_views(halo: int, *, integer: bool) -> Iterator[View]:
     """Yield views with images of high and low contrast, and with volumes of several types.
 
     Some windows grow until colours differ. Images of low contrast let them grow far.
-    Filters of OpenCV spread missing estimates, so one view has none.
+    Filters of OpenCV spread missing estimates, so one view is complete.
     """
     dtypes = (np.float32, np.uint8, np.uint16) if integer else (np.float32,)
     for dtype in dtypes:

@@ -236,11 +236,13 @@ def protocol_line(text: str, width: int, how: str, legends: Sequence[str] = ()) 
         Explanations of columns, which follow the first choice.
     """
     name, _, choices = text.partition(": ")
-    kept = [choice for choice in choices.split("; ") if not choice.startswith("metrics ")]
+    all_choices = choices.split("; ")
+    kept = [choice for choice in all_choices if not choice.startswith("metrics ")]
     end = f" ({how} lists all choices)"
     # A stored protocol may hold its metrics alone, or a name and choices of any length.
     first, *further = kept or [""]
-    line = "; ".join([f"protocol {short(name, 80)}: {short(first, 300)}", *legends])
+    beginning = f"protocol {short(name, 80)}: {short(first, 300)}"
+    line = "; ".join([beginning, *legends])
     for choice in further:
         if len(f"{line}; {choice}{end}") > width:
             break

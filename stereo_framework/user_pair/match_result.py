@@ -196,12 +196,14 @@ class MatchResult:
             - ``disparity.pfm``, in pixels.
             - ``disparity.png``, 16 bits, 256 grey levels a pixel, 0 = no estimate. A disparity less than a pixel below 0 becomes 0; if another one does not
               fit, the file is left out.
-            - ``confidence.pfm``, from minus the width of the search range (worst) to 0 (best), in pixels, and ``confidence_NAME.pfm`` for each further
-              measure of the method.
+            - ``confidence.pfm``, in pixels, from minus the width of the search range
+              (worst) to 0 (best), and ``confidence_NAME.pfm`` for each further measure
+              of the method.
             - ``status.png``: grey 255 matched, 192 filled, 128 mismatched, 64 occluded, 0 invalid.
             - ``picture.png``.
             - If the reference image is a GeoTIFF: ``disparity.tiff``, float32.
-            - With a calibration: ``depth.tiff`` with all estimates, and ``points.ply`` without those about which the views disagree by more than a pixel.
+            - With a calibration: ``depth.tiff`` with all estimates, and ``points.ply``
+              without those about which the views disagree by more than a pixel.
             - If the pair was rectified: ``left_rectified.png`` and ``right_rectified.png``, transparent where no camera saw anything, or, for images of more
               than 8 bits, ``.tiff`` files of floats with NaN there; and their calibration, ``rectified.yml``.
 
