@@ -519,16 +519,20 @@ def _sub_pixel_tables(
     shares_text = ", ".join(f"{100 * mean(of):.0f} % ({group})" for group, of in shares.items())
     note = (
         "RMS disparity errors in the mean of the scenes, of the same pixels for all methods. "
-        "Textured: the textured, non-occluded pixels at which all methods have an estimate; these "
-        f"are {shares_text} of the textured, non-occluded pixels. Right to a pixel: the pixels at "
-        "which all methods are off by no more than a pixel. Locking: the share of these pixels "
-        "whose fraction of a pixel would have to move to another sixteenth for the fractions to "
-        "be distributed as those of the ground truth. * was made on these scenes."
+        "Textured: the textured, non-occluded pixels at which all methods have an estimate. Right "
+        "to a pixel: the pixels at which all methods are off by no more than a pixel. Locking: the "
+        "share of these pixels whose fraction of a pixel would have to move to another sixteenth "
+        "for the fractions to be distributed as those of the ground truth. * was made on these "
+        "scenes."
     )
     table = plain_table("Between the levels", header, rows, forms, note, lower=header)
     criterion = "the RMS error of textured, non-occluded pixels with an estimate"
-    note_on_grid = _note_on_grid("sub_pixel", errors, criterion)
-    return [table, settings_table("Settings: between the levels", _by_group(errors), note_on_grid)]
+    settings_note = (
+        f"{_note_on_grid('sub_pixel', errors, criterion)} All methods have an estimate at "
+        f"{shares_text} of the textured, non-occluded pixels."
+    )
+    settings = settings_table("Settings: between the levels", _by_group(errors), settings_note)
+    return [table, settings]
 
 
 def _pictures_of_fractions(
