@@ -1,9 +1,9 @@
 """The questions of 2002, asked of photographs and roads.
 
-``stereo-framework reproduce photographs --plugin benchmarks/photographs.py [--quick]`` runs
-six experiments on the scripts of ``configs/photographs``. It writes tables of errors by
-group of scenes, with the settings of each method chosen on the other scenes of the group,
-charts, and verdicts on sentences. The sentences and their rules stand in
+``stereo-framework reproduce photographs --plugin benchmarks/photographs.py [--quick]``
+runs six experiments on the scripts of ``configs/photographs``. It writes tables of
+errors by group of scenes, with the settings of each method chosen on the other scenes
+of the group, charts, and verdicts on sentences. The sentences and their rules stand in
 ``photographs.yaml``. The results are in ``docs/photographs.md``.
 
 A sentence is decided by sign tests on the scenes of `DECIDING_GROUPS`, as
@@ -59,7 +59,8 @@ class Group:
     region : str
         The pixels that count, a region of the protocol.
     threshold : int
-        Pixels; larger errors are bad. This threshold decides about sentences and settings.
+        Pixels; larger errors are bad. This threshold decides about sentences and
+        settings.
     """
 
     folder: str
@@ -82,13 +83,13 @@ GROUPS = {
 }
 """The groups of scenes.
 
-KITTI has no mask of the non-occluded pixels, so all its pixels with ground truth count. Its
-threshold is that of its benchmark: at 1 pixel the errors depend more on the calibration of
-its cameras than on the method.
+KITTI has no mask of the non-occluded pixels, so all its pixels with ground truth count.
+Its threshold is that of its benchmark: at 1 pixel the errors depend more on the
+calibration of its cameras than on the method.
 """
 
 ROADS_AT_1_PX = "roads, 1 px"
-"""The column of errors that decide nothing: roads at the threshold of the other groups."""
+"""The column of roads at the threshold of the other groups, which decides nothing."""
 
 DECIDING_GROUPS = ("photographs", "roads")
 """The groups with enough scenes for a sign test."""
@@ -103,7 +104,7 @@ methods of this experiment differ by a few tenths of a pixel. So roads are shown
 COLUMNS = ("group", "method", "scene", "setting", "error", "error_at_1_px", "seconds")
 
 ALLOWED_LOSS = 0.05
-"""Share of its error that half pixels may lose against quarter pixels and be adequate."""
+"""Share of their error by which half pixels may be worse than quarter pixels."""
 
 TEXTURED_PROTOCOL = {"base": "taxonomy2002", "name": "textured", "border": 0}
 """The protocol that defines textured pixels as the paper of 2002 does."""
@@ -112,7 +113,7 @@ PIXELS = {"mean_format": "{:.3f} px", "difference_format": "{:.3f} px"}
 """The formats of RMS errors."""
 
 _MADE_ON_THESE_SCENES = ("fine", "fast", "planes", "half_planes", "plane_paths", "ad_field")
-"""Beginnings of the names of methods that were made with these scenes in view: a star."""
+"""Beginnings of the names of methods that were made on these scenes: a star."""
 
 _RADIOMETRIC_CHANGE = "preprocessing.radiometric_change."
 """Beginning of the axes that change an image and are no settings of a method."""
@@ -123,12 +124,14 @@ _UNCHANGED = {"exposure": 1, "gamma": 1, "vignetting": 0, "noise": 0}
 _AS_IT_IS = "as it is"
 _NO_SCENES = "no scene is there"
 _NOTE = (
-    "Percent of bad pixels in the mean of the scenes. Pixels are bad if their disparity is off by more than 1 pixel, on roads by more than 3 pixels. "
-    "On roads all pixels with ground truth count, otherwise non-occluded pixels. * was made on these scenes."
+    "Percent of bad pixels in the mean of the scenes. Pixels are bad if their disparity is off by "
+    "more than 1 pixel, on roads by more than 3 pixels. On roads all pixels with ground truth "
+    "count, otherwise non-occluded pixels. * was made on these scenes."
 )
 _HOW_CHOSEN = (
-    "For each scene, the setting is chosen that has the lowest mean error on the other scenes of its group; the scene itself takes no part. "
-    "The number in brackets is the number of scenes with this setting."
+    "For each scene, the setting is chosen that has the lowest mean error on the other scenes of "
+    "its group; the scene itself takes no part. The number in brackets is the number of scenes "
+    "with this setting."
 )
 _HISTOGRAM_METHODS = ("truth", "equiangular", "parabola", "half_parabola", "planes")
 """The curves of the histograms of fractions; whole levels have one fraction only."""
@@ -143,7 +146,7 @@ _LINE_HEIGHT = 0.21
 """Height of the line of a method in a panel of dots, in inches."""
 
 
-# --- Errors, with settings that are chosen on other scenes ------------------------------------
+# --- Errors, with settings that are chosen on other scenes ----------------------------
 
 
 def group_of(scene: str) -> str | None:
@@ -162,17 +165,17 @@ def errors_with_chosen_settings(
     Parameters
     ----------
     results : sequence of Result
-        Results of one condition: the results of a method on a scene may differ only in the
-        setting that is to be chosen.
+        Results of one condition: the results of a method on a scene may differ only in
+        the setting that is to be chosen.
     region : str, optional
         The pixels that count; default: those of the group.
 
     Returns
     -------
     DataFrame
-        A row for each scene and method. ``error`` is the percentage of bad pixels at the
-        threshold of the group, ``error_at_1_px`` that at 1 pixel, and ``seconds`` the time
-        of matching. ``setting`` is a text.
+        A row for each scene and method. ``error`` is the percentage of bad pixels at
+        the threshold of the group, ``error_at_1_px`` that at 1 pixel, and ``seconds``
+        the time of matching. ``setting`` is a text.
     """
     rows = []
     for result in results:
@@ -194,10 +197,11 @@ def errors_with_chosen_settings(
 
 
 def choose_settings(errors: DataFrame) -> DataFrame:
-    """Keep the rows with the setting of lowest mean error on the other scenes of the group.
+    """Keep the rows with the setting of lowest mean error on other scenes of the group.
 
-    The column ``error`` decides. On a single scene, the first setting of the grid is kept.
-    A setting that failed on one of the other scenes is chosen only if all settings did.
+    The column ``error`` decides. On a single scene, the first setting of the grid is
+    kept. A setting that failed on one of the other scenes is chosen only if all
+    settings did.
     """
     chosen_rows = [errors.iloc[:0]]
     for _, rows in errors.groupby(["group", "method"], sort=False):
@@ -221,7 +225,8 @@ def _best_setting(errors: DataFrame) -> str:
 def setting_of(result: Result) -> str:
     """Return the swept parameters of a result as text.
 
-    If two parameters have the same name, the names of their stages are part of the text.
+    If two parameters have the same name, the names of their stages are part of the
+    text.
     """
     values = {
         address: value
@@ -250,7 +255,7 @@ def mean_errors(errors: DataFrame, column: str = "error") -> DataFrame:
 
 
 def _columns_of_errors(errors: DataFrame) -> DataFrame:
-    """Return the mean errors with the errors of roads at 1 pixel next to those of roads."""
+    """Return the mean errors, those of roads at both of their thresholds."""
     means = mean_errors(errors)
     if "roads" in means:
         at_1_px = mean_errors(errors, "error_at_1_px")["roads"]
@@ -284,7 +289,7 @@ def settings_table(title: str, errors: Mapping[str, DataFrame], note: str) -> Ta
 
 
 def _chosen_settings(errors: DataFrame, method: str) -> str:
-    """Return the settings of a method with their numbers of scenes, the most frequent first."""
+    """Return the settings of a method by number of scenes, the most frequent first."""
     settings = errors[errors["method"] == method]["setting"]
     counts = settings[settings != ""].value_counts(sort=True)
     return "; ".join(f"{setting} ({count})" for setting, count in counts.items()) or "-"
@@ -296,18 +301,24 @@ def _by_group(errors: DataFrame) -> dict[str, DataFrame]:
 
 
 def _note_on_grid(name: str, errors: DataFrame, criterion: str) -> str:
-    """Return the sentence on the grid of a script and on the error that chooses from it."""
+    """Return the sentence on the grid of a script and its criterion."""
     place = f"configs/photographs/{name}.yaml"
     if errors["setting"].any():
-        return f"The error is {criterion}. The grids, and the values of all other parameters, stand in {place}."
-    return f"Nothing was chosen: the methods have the fixed values in {place} and in the scripts that it includes."
+        return (
+            f"The error is {criterion}. The grids, and the values of all other parameters, "
+            f"stand in {place}."
+        )
+    return (
+        f"Nothing was chosen: the methods have the fixed values in {place} and in the scripts "
+        "that it includes."
+    )
 
 
 def _starred(method: Any) -> str:
     return f"{method}*" if method.startswith(_MADE_ON_THESE_SCENES) else str(method)
 
 
-# --- Experiments ------------------------------------------------------------------------------
+# --- Experiments ----------------------------------------------------------------------
 
 _BAD_PIXELS = "the percentage of pixels off by more than 1 pixel, on roads by more than 3 pixels"
 
@@ -332,8 +343,8 @@ def light(context: Context) -> Outcome:
         rows.append([_starred(method), *(column[method] for column in means.values()), art])
     header = ["cost and what follows", *lights, "ArtL alone"]
     note = (
-        f"{_NOTE} One image was changed: by a factor, an exponent, the share that corners lose, or grey levels of noise. "
-        "The images of ArtL were lit differently."
+        f"{_NOTE} One image was changed: by a factor, an exponent, the share that corners lose, "
+        "or grey levels of noise. The images of ArtL were lit differently."
     )
     table = plain_table("Errors on photographs by change", header, rows, ".1f", note, lower=header)
     note_on_grid = _note_on_grid("costs", lights[_AS_IT_IS], _BAD_PIXELS)
@@ -358,14 +369,16 @@ class SubPixelErrors:
     Parameters
     ----------
     textured_rms : dict of str to float
-        RMS errors by method, in pixels, of the textured, non-occluded pixels at which all
-        methods have an estimate.
+        RMS errors by method, in pixels, of the textured, non-occluded pixels at which
+        all methods have an estimate.
     close_rms : dict of str to float
         RMS errors of the pixels at which all methods are off by no more than a pixel.
     textured_share : float
-        Share of the textured, non-occluded pixels at which all methods have an estimate.
+        Share of the textured, non-occluded pixels at which all methods have an
+        estimate.
     fractions : dict of str to ndarray
-        Fractions of the disparities of the pixels of `close_rms`, by method and for "truth".
+        Fractions of the disparities of the pixels of `close_rms`, by method and for
+        "truth".
     """
 
     textured_rms: dict[str, float]
@@ -454,9 +467,10 @@ def sub_pixel(context: Context) -> Outcome:
 
 
 def _chosen_maps(context: Context) -> dict[str, dict[str, Result]]:
-    """Return the results of the sub-pixel methods, with chosen settings, by scene and method.
+    """Return sub-pixel results with chosen settings, by scene and method.
 
-    A setting is chosen by the RMS error of textured, non-occluded pixels with an estimate.
+    A setting is chosen by the RMS error of textured, non-occluded pixels with an
+    estimate.
     """
     rows = []
     result_of: dict[tuple[str, str, str], Result] = {}
@@ -504,15 +518,21 @@ def _sub_pixel_tables(
     forms = ["", *[".3f"] * (2 * len(textured.columns)), *[".0f"] * len(locking_groups)]
     shares_text = ", ".join(f"{100 * mean(of):.0f} % ({group})" for group, of in shares.items())
     note = (
-        "RMS disparity errors in the mean of the scenes, of the same pixels for all methods. Textured: the textured, non-occluded pixels at which all methods have an "
-        f"estimate; these are {shares_text} of the textured, non-occluded pixels. Right to a pixel: the pixels at which all methods are off by no more than a pixel. "
-        "Locking: the share of these pixels whose fraction of a pixel would have to move to another sixteenth for the fractions to be distributed as those of the ground truth. "
-        "* was made on these scenes."
+        "RMS disparity errors in the mean of the scenes, of the same pixels for all methods. "
+        "Textured: the textured, non-occluded pixels at which all methods have an estimate. Right "
+        "to a pixel: the pixels at which all methods are off by no more than a pixel. Locking: the "
+        "share of these pixels whose fraction of a pixel would have to move to another sixteenth "
+        "for the fractions to be distributed as those of the ground truth. * was made on these "
+        "scenes."
     )
     table = plain_table("Between the levels", header, rows, forms, note, lower=header)
     criterion = "the RMS error of textured, non-occluded pixels with an estimate"
-    note_on_grid = _note_on_grid("sub_pixel", errors, criterion)
-    return [table, settings_table("Settings: between the levels", _by_group(errors), note_on_grid)]
+    settings_note = (
+        f"{_note_on_grid('sub_pixel', errors, criterion)} All methods have an estimate at "
+        f"{shares_text} of the textured, non-occluded pixels."
+    )
+    settings = settings_table("Settings: between the levels", _by_group(errors), settings_note)
+    return [table, settings]
 
 
 def _pictures_of_fractions(
@@ -534,15 +554,15 @@ def _pictures_of_fractions(
 def fraction_of(disparity: NDArray) -> NDArray[np.float32]:
     """Return the fractions of disparities above whole pixels.
 
-    Bins are centred on multiples of their width. Therefore a fraction that belongs to the
-    bin of 0 may be a little below 0.
+    Bins are centred on multiples of their width. Therefore a fraction that belongs to
+    the bin of 0 may be a little below 0.
     """
     whole = np.floor(disparity + 0.5 / _BINS)
     return np.asarray(disparity - whole, np.float32)
 
 
 def locking_percentage(fractions: Sequence[NDArray], true_fractions: Sequence[NDArray]) -> float:
-    """Return the percentage of fractions that lie in other bins than those of the truth.
+    """Return the percentage of fractions in other bins than those of the truth.
 
     The percentages of the scenes are averaged.
     """
@@ -662,7 +682,7 @@ def _draw_dots(axes: Any, line: int, values: Sequence[float]) -> None:
         axes.plot(sum(values) / len(values), line, "o", markersize=5, color="#0072b2")
 
 
-# --- Judges of the sentences, by the names in ``photographs.yaml`` ------------------------------
+# --- Judges of the sentences, by the names in ``photographs.yaml`` --------------------
 
 
 def comparisons_of(
@@ -699,7 +719,7 @@ def comparisons_of(
 
 
 def _fewer_errors(methods: Sequence[str], others: Sequence[str]) -> Callable[[DataFrame], Cases]:
-    """Return the judge of whether each method has fewer errors than each of the others."""
+    """Return the judge of whether methods have fewer errors than other methods."""
 
     def judge(errors: DataFrame) -> Cases:
         comparisons: list[PairedComparison] = []
@@ -712,7 +732,7 @@ def _fewer_errors(methods: Sequence[str], others: Sequence[str]) -> Callable[[Da
 
 
 def _lower_rms(pairs: Sequence[tuple[str, str]], tolerance: float = 0.0) -> Callable[..., Cases]:
-    """Return the judge of whether the first method of each pair has the lower RMS error."""
+    """Return the judge of whether the first of two methods has the lower RMS error."""
 
     def judge(rms: DataFrame) -> Cases:
         comparisons: list[PairedComparison] = []

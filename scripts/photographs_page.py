@@ -4,8 +4,9 @@
     python scripts/photographs_page.py --sentences
 
 The study takes up to two hours. Results that are in DIR already are not computed again.
-Errors, settings and seconds of all methods by scene go to ``docs/counts/photographs.json``,
-and the digests of the tables to ``docs/counts/photographs_tables.json``.
+Errors, settings and seconds of all methods by scene go to
+``docs/counts/photographs.json``, and the digests of the tables to
+``docs/counts/photographs_tables.json``.
 
 With ``--sentences`` nothing is run: only the sentence about the ends of the grids is written
 again, from the tables of the page and the scripts in configs/photographs.
@@ -37,13 +38,13 @@ DOCS = ROOT / "docs"
 PAGE = DOCS / "photographs.md"
 COMMAND = "python scripts/photographs_page.py"
 MOST = 2
-"""Number of cases for a sentence that an answer shows; the command writes all of them."""
+"""Number of cases for a sentence that an answer shows; the command writes all."""
 
 SWEPT = ("costs", "aggregation", "optimizers")
 """Tables whose grids the page compares with the chosen settings."""
 
 END_GROUPS = ("photographs", "roads")
-"""Columns of the tables of settings in which settings at an end of their grid are named."""
+"""Groups of scenes whose settings at an end of their grid are named."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class GridEnd:
 def answer(statement: Statement) -> str:
     """Return a sentence, its verdict and its cases as a list with lists.
 
-    All cases that speak against the sentence or that are not decided have a line each. Of
-    the others a few follow the verdict.
+    All cases that speak against the sentence or that are not decided have a line each.
+    Of the others a few follow the verdict.
     """
     sentence = _as_quoted(statement)
     cases = statement.figures.split("; ")
@@ -107,7 +108,7 @@ def chosen_settings(text: str) -> dict[str, dict[tuple[str, str], str]]:
         for row in rows[2:]:
             method = row[0].removesuffix("\\*")
             for group, cell in zip(header[1:], row[1:], strict=True):
-                # A cell gives settings with their numbers of scenes, as in "size 9 (7); size 15 (3)".
+                # A cell has settings with numbers of scenes: "size 9 (7); size 15 (3)".
                 most_frequent = cell.partition(";")[0]
                 settings[name][method, group] = re.sub(r" \(\d+\)$", "", most_frequent)
     return settings
@@ -119,7 +120,7 @@ def _cells_of_line(line: str) -> list[str]:
 
 
 def grids(name: str) -> dict[str, dict[str, list[float]]]:
-    """Return the swept numbers of a script in configs/photographs by method and parameter.
+    """Return the swept numbers of a script by method and parameter.
 
     Parameters whose values are no numbers have no ends, and are left out.
     """
@@ -133,7 +134,7 @@ def grids(name: str) -> dict[str, dict[str, list[float]]]:
 
 
 def grid_ends(text: str) -> list[GridEnd]:
-    """Return the methods whose most frequent setting in a group is at an end of their grid."""
+    """Return the methods whose most frequent setting is at an end of their grid."""
     ends = []
     for name, settings in chosen_settings(text).items():
         grid_of_method = grids(name)

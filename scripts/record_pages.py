@@ -179,7 +179,7 @@ def tables_of_study() -> dict[str, dict[str, str]]:
 
 
 def record_tables_of_study() -> None:
-    """Store the digests of the study's tables, unless a run of the study has written them."""
+    """Store the digests of the study's tables, unless a run has written them."""
     if "recorded" in read_counts("photographs_tables"):
         content = {"recorded": NOTE, "tables": tables_of_study()}
         write_counts("photographs_tables", COMMAND, content)

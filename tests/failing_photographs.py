@@ -1,4 +1,4 @@
-"""The study of photographs, and errors with which each of its sentences holds, does not hold and is not decided."""
+"""The study of photographs, and errors on each side of the rules of its sentences."""
 
 from pathlib import Path
 
@@ -16,12 +16,12 @@ SCENES = {"photographs": 10, "roads": 8}
 
 
 def _errors_by_scene(value, count, worse):
-    """Return a value that grows from scene to scene, and 100 on the first `worse` scenes."""
+    """Return values that grow from scene to scene, after 100 on the first scenes."""
     return [100.0 if i < worse else float(value + i) for i in range(count)]
 
 
 def planted_errors(worse=0, **values):
-    """Return errors of methods; on the first `worse` scenes the first method has more than all others."""
+    """Return errors of methods; the first method has the most on the first scenes."""
     first = next(iter(values))
     rows = []
     for group, count in SCENES.items():
@@ -56,7 +56,7 @@ def _costs(**changes):
 
 
 def _sides(ours, others):
-    """Return errors with which all of ours are ahead, and with which one method is not."""
+    """Return errors with which ours are ahead, one method is not, and two are equal."""
     values = dict.fromkeys(ours.split(), 1) | dict.fromkeys(others.split(), 2)
     worse = dict.fromkeys(ours.split(), 3) | dict.fromkeys(others.split(), 0)
     holding = [planted_errors(**values)]
@@ -88,7 +88,7 @@ _RULES = {
         [_lights(ad_field_paths=10), _lights(ad_bilateral_paths=10)],
         [_lights(ad_field_paths=9), _lights(ad_bilateral_paths=9)],
     ),
-    # 95 % of the errors of half pixels are compared, which grow by one from scene to scene.
+    # The rule compares 95 % of the errors of half pixels.
     "half_pixels_adequate": (
         [planted_errors(half_parabola=95, quarter_parabola=91)],
         [planted_errors(half_parabola=95, quarter_parabola=85)],

@@ -417,7 +417,8 @@ CLAIMS = (
     ),
     Claim(
         "docs/photographs.md",
-        r"off by more than (\d+) pixel of the image as it is matched, on roads by more than (\d+) pixels",
+        r"off by more than (\d+) pixel of the image as it is matched, "
+        r"on roads by more than (\d+) pixels",
         thresholds_of_study,
     ),
     Claim(
@@ -846,7 +847,8 @@ def test_digests_that_a_run_has_written_are_not_recorded_again(monkeypatch):
 
 def test_marks_of_comparisons_agree_with_their_p_values():
     marked = re.findall(
-        r"\*\*(Against it|Not decided|against it|not significant):\*\* [^;\n]*?p = ([\d.e-]+?)(?=[;, ]|\.?\n)",
+        r"\*\*(Against it|Not decided|against it|not significant):\*\* "
+        r"[^;\n]*?p = ([\d.e-]+?)(?=[;, ]|\.?\n)",
         photographs_text(),
     )
     assert len(marked) > 10
@@ -863,7 +865,8 @@ def test_figures_of_answers_equal_the_tables_of_the_study():
     for table in ("costs", "aggregation", "optimizers", "sub_pixel", "post_processing", "methods"):
         answers = page_tables.block(photographs_text(), table)
         cases = re.findall(
-            r"(\w+) and (\w+), (photographs|roads): ([\d.]+) (?:%|px) and ([\d.]+) (?:%|px), (?:fewer|within)",
+            r"(\w+) and (\w+), (photographs|roads): "
+            r"([\d.]+) (?:%|px) and ([\d.]+) (?:%|px), (?:fewer|within)",
             answers,
         )
         for method, other, group, error, other_error in cases:

@@ -131,7 +131,7 @@ class Statement:
 
     @property
     def html_text(self) -> Markup:
-        """The text as HTML, with its tested parts marked."""
+        """Return the text as HTML, with its tested parts marked."""
         html = str(escape(self.text))
         for part in self.tested_parts:
             escaped_part = str(escape(part))

@@ -15,17 +15,17 @@ rule and a kind:
 The key ``before`` of a sentence lists earlier rules. Today's rule replaced them after
 their verdicts were known. The page shows these verdicts too.
 
-The key ``tested_parts`` of a sentence lists the words that the rule tests, if it does not
-test all. The page marks these words, and the verdict belongs to them only.
+The key ``tested_parts`` of a sentence lists the words that the rule tests, if it does
+not test all. The page marks these words, and the verdict belongs to them only.
 
 The function that judges a sentence is in the paper's package. It has the name of the
-sentence, or the name under the key ``judge``. Its first arguments are data that the item
-of the sentence returned; an argument has the name of its datum. The parameters under the
-key ``with`` are passed by keyword. The function returns cases, and `verdict` combines
-them: the sentence holds if all cases hold, it does not hold if a case speaks against it,
-and otherwise it is not decided. A case that depends on a significance test speaks against
-the sentence only if its difference is significant; `sign_tests.cases_of_sign_tests`
-returns such cases.
+sentence, or the name under the key ``judge``. Its first arguments are data that the
+item of the sentence returned; an argument has the name of its datum. The parameters
+under the key ``with`` are passed by keyword. The function returns cases, and `verdict`
+combines them: the sentence holds if all cases hold, it does not hold if a case speaks
+against it, and otherwise it is not decided. A case that depends on a significance test
+speaks against the sentence only if its difference is significant;
+`sign_tests.cases_of_sign_tests` returns such cases.
 """
 
 import inspect
@@ -46,7 +46,7 @@ None means that the figures do not decide: they have no significant difference.
 
 
 class Verdict(StrEnum):
-    """The verdicts on a sentence. The first three are those of sentences that are judged."""
+    """The verdicts on a sentence; a sentence that is judged has one of the first three."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -56,7 +56,7 @@ class Verdict(StrEnum):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the sentence holds; None if it is neither true nor false."""
+        """Return whether the sentence holds; None if it is neither true nor false."""
         if self is Verdict.HOLDS:
             return True
         if self is Verdict.FAILS:
@@ -72,7 +72,7 @@ class Decision(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the sentence holds; None if it is neither true nor false."""
+        """Return whether the sentence holds; None if it is neither true nor false."""
         return self.verdict.holds
 
 
@@ -305,12 +305,12 @@ class Judgement:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the sentence holds; None if it is neither true nor false."""
+        """Return whether the sentence holds; None if it is neither true nor false."""
         return self.verdict.holds
 
     @property
     def undetermined(self) -> bool:
-        """Whether there is no verdict because `Alternatives` have different verdicts."""
+        """Return whether `Alternatives` have different verdicts."""
         return self.verdict is Verdict.UNDETERMINED
 
     @property
@@ -350,23 +350,23 @@ class Judgement:
 def verdict(cases: Cases) -> Decision:
     """Decide a sentence by its cases; this rule is the only one of the package.
 
-    A sentence holds if all of its cases hold. It does not hold if at least one case speaks
-    against it. Otherwise, at least one case does not decide, and the sentence is not
-    decided. Without cases there is no verdict.
+    A sentence holds if all of its cases hold. It does not hold if at least one case
+    speaks against it. Otherwise, at least one case does not decide, and the sentence is
+    not decided. Without cases there is no verdict.
 
     Parameters
     ----------
     cases : Cases
-        The cases of the sentence. A case that depends on a significance test is False only
-        if its difference is significantly against the sentence, with the correction for the
-        number of tests that `sign_tests.cases_of_sign_tests` makes. If its difference is
-        not significant, the case is None.
+        The cases of the sentence. A case that depends on a significance test is False
+        only if its difference is significantly against the sentence, with the
+        correction for the number of tests that `sign_tests.cases_of_sign_tests` makes.
+        If its difference is not significant, the case is None.
 
     Returns
     -------
     Decision
-        The verdict and the figures of all cases: first those against the sentence, then
-        those that do not decide, then those that hold.
+        The verdict and the figures of all cases. Cases against the sentence come first,
+        cases that do not decide second, and cases that hold last.
     """
     groups: dict[bool | None, list[str]] = {False: [], None: [], True: []}
     for figures, holds in cases:
@@ -445,7 +445,7 @@ def tally(
 
 
 def failures_first(statements: Iterable[Statement]) -> list[Statement]:
-    """Sort statements: failures, undecided ones, those that hold, those without verdict.
+    """Sort statements by verdict: failing, undecided, holding, without verdict.
 
     Sentences that are judged on scenes of ours come after the sentences of the paper. Our
     own checks come last.

@@ -338,7 +338,8 @@ def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts
         yield f"Without a verdict, because it depends on details that the paper does not print: {_counted(undetermined, 'sentence')}."
     undecided = sum(counts.undecided for counts in by_kind.values())
     if undecided > 0:
-        yield f"Not decided, because differences are not significant: {_counted(undecided, 'sentence')}."
+        sentences = _counted(undecided, "sentence")
+        yield f"Not decided, because differences are not significant or scenes are too few: {sentences}."
     replaced = count_replaced(group[0].claim for group in by_sentence(done.judgements).values())
     if replaced["sentences"] > 0:
         yield (

@@ -80,50 +80,50 @@ class PairedComparison:
 
     @cached_property
     def differences(self) -> Series:
-        """The paired differences by scene; negative ones are for the sentence."""
+        """Return the differences by scene; negative ones are for the sentence."""
         pairs = concat([self.errors, self.other_errors], axis=1, join="inner").dropna()
         return (1 - self.tolerance) * pairs.iloc[:, 0] - pairs.iloc[:, 1]
 
     @property
     def scene_count(self) -> int:
-        """Number of scenes that both methods have."""
+        """Return the number of scenes that both methods have."""
         return len(self.differences)
 
     @property
     def is_possible(self) -> bool:
-        """Whether there are enough scenes for a significant result."""
+        """Return whether there are enough scenes for a significant result."""
         return self.scene_count >= FEWEST_SCENES
 
     @cached_property
     def for_count(self) -> int:
-        """Number of scenes that are for the sentence."""
+        """Return the number of scenes that are for the sentence."""
         return int((self.differences < 0).sum())
 
     @cached_property
     def against_count(self) -> int:
-        """Number of scenes that are against the sentence."""
+        """Return the number of scenes that are against the sentence."""
         return int((self.differences > 0).sum())
 
     @property
     def p_value(self) -> float:
-        """The p value of the two-sided sign test; 1 if the test is not possible."""
+        """Return the p value of the sign test; 1 if there are too few scenes."""
         if not self.is_possible:
             return 1.0
         return sign_test(self.for_count, self.against_count)
 
     @property
     def p_value_against(self) -> float:
-        """The p value if most scenes are against the sentence; otherwise 1."""
+        """Return the p value if most scenes are against the sentence; otherwise 1."""
         return self.p_value if self.against_count > self.for_count else 1.0
 
     @property
     def is_significantly_for(self) -> bool:
-        """Whether significantly more scenes are for the sentence than against it."""
+        """Return whether significantly more scenes are for than against it."""
         return self.for_count > self.against_count and self.p_value < LEVEL
 
     @property
     def figures(self) -> str:
-        """The means, the number of scenes for the sentence, and the p value."""
+        """Return the means, the number of scenes for the sentence, and the p value."""
         if not self.is_possible:
             scenes = _scenes(self.scene_count)
             return f"{self.name}: {scenes}, and a sign test needs at least {FEWEST_SCENES}"
@@ -138,7 +138,7 @@ class PairedComparison:
 
     @property
     def word(self) -> str:
-        """The word for scenes that are for the sentence."""
+        """Return the word for scenes that are for the sentence."""
         return f"within {100 * self.tolerance:g} %" if self.tolerance > 0 else "fewer"
 
     def detectable(self, test_count: int) -> str:
@@ -206,7 +206,7 @@ def detectable_difference(differences: Series, level: float = LEVEL) -> float | 
     Returns
     -------
     float or None
-        None if no result of so many scenes is significant at the level.
+        None if no result of these scenes is significant at the level.
 
     Notes
     -----
@@ -265,4 +265,5 @@ def _corrected(p_value: float, test_count: int) -> str:
 
 
 def _scenes(count: int) -> str:
+    """Return a number of scenes as text."""
     return "1 scene" if count == 1 else f"{count} scenes"

@@ -292,7 +292,10 @@ def test_undecided_sentences_are_counted_apart_and_are_no_failures(tmp_path):
     assert counts["sentences"]["runs"]["undecided"] == 1
     assert counts["claims"]["open"]["verdict"] == "not decided"
     page = done.page.read_text()
-    assert "Not decided, because differences are not significant: 1 sentence." in page
+    assert (
+        "Not decided, because differences are not significant or scenes are too few: 1 sentence."
+        in page
+    )
     assert "<strong>not decided</strong> “It stays below one.”" in page
 
 

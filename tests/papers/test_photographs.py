@@ -31,8 +31,8 @@ def _results(errors, group="photographs", method="m"):
 def test_parameters_are_never_chosen_on_the_scene_itself():
     # On each scene the other size is best; on the other two the sum decides.
     errors = {5: {"a": 1.0, "b": 9.0, "c": 9.5}, 9: {"a": 8.0, "b": 2.0, "c": 3.0}}
-    chosen = study.errors_with_chosen_settings(_results(errors)).set_index("scene")
-    assert chosen[["error", "setting"]].T.to_dict("list") == {
+    rows = study.errors_with_chosen_settings(_results(errors)).set_index("scene")
+    assert rows[["error", "setting"]].T.to_dict("list") == {
         "a": [8.0, "size 9"],  # 5 has 18.5 on b and c, 9 has 5
         "b": [9.0, "size 5"],  # 10.5 against 11
         "c": [9.5, "size 5"],  # 10 against 10
@@ -47,9 +47,9 @@ def test_settings_of_roads_are_chosen_by_errors_above_3_pixels():
     # Size 5 is best above 1 pixel, size 9 above 3 pixels.
     results = [road(scene, 5, 10.0, 4.0) for scene in "ab"]
     results += [road(scene, 9, 20.0, 2.0) for scene in "ab"]
-    chosen = study.errors_with_chosen_settings(results)
+    rows = study.errors_with_chosen_settings(results)
     columns = ["group", "setting", "error", "error_at_1_px"]
-    assert chosen[columns].to_numpy().tolist() == [["roads", "size 9", 2.0, 20.0]] * 2
+    assert rows[columns].to_numpy().tolist() == [["roads", "size 9", 2.0, 20.0]] * 2
 
 
 def test_of_roads_all_pixels_count():
@@ -70,8 +70,8 @@ def test_a_setting_that_failed_on_another_scene_is_not_chosen():
     results = _results(errors)
     # Size 5 has no result on c, so its sum over the other scenes would be the lowest.
     results = [r for r in results if not (r.scene.endswith("c") and r.axes["box.size"] == 5)]
-    chosen = study.errors_with_chosen_settings(results).set_index("scene")["setting"]
-    assert chosen.to_dict() == {"a": "size 9", "b": "size 9"}
+    rows = study.errors_with_chosen_settings(results).set_index("scene")["setting"]
+    assert rows.to_dict() == {"a": "size 9", "b": "size 9"}
 
 
 def _verdict_on(errors):
@@ -158,15 +158,15 @@ def test_rms_errors_are_those_of_the_same_textured_pixels_for_all_methods():
 def test_the_settings_stand_in_a_table_with_their_numbers_of_scenes():
     errors = {5: {"a": 1.0, "b": 9.0, "c": 9.5}, 9: {"a": 8.0, "b": 2.0, "c": 3.0}}
     fixed = [result("middlebury-v3/trainingQ/a", {}, {"bad_pixels_nonocc": 1.0}, method="fixed")]
-    chosen = study.errors_with_chosen_settings([*_results(errors), *fixed])
-    note = study._note_on_grid("costs", chosen, study._BAD_PIXELS)
-    table = study.settings_table("Settings", {"photographs": chosen}, note)
+    rows = study.errors_with_chosen_settings([*_results(errors), *fixed])
+    note = study._note_on_grid("costs", rows, study._BAD_PIXELS)
+    table = study.settings_table("Settings", {"photographs": rows}, note)
     assert table.texts() == [["m", "size 5 (2); size 9 (1)"]]
     [text] = table.notes
     assert "lowest mean error on the other scenes of its group" in text
     assert "stand in configs/photographs/costs.yaml" in text
     assert "Without a grid: fixed." in text
-    note = study._note_on_grid("methods", chosen[chosen["setting"] == ""], study._BAD_PIXELS)
+    note = study._note_on_grid("methods", rows[rows["setting"] == ""], study._BAD_PIXELS)
     assert note.startswith("Nothing was chosen")
 
 

@@ -21,7 +21,7 @@ from stereo_framework.papers.sign_tests import (
 
 
 def comparison(fewer, more, equal=0, name="a and b, group"):
-    """Return a comparison with so many scenes for, against and without a difference."""
+    """Return a comparison with scenes for it, against it and without a difference."""
     differences = [-1.0] * fewer + [1.0] * more + [0.0] * equal
     other = Series(10.0, index=[f"scene{i}" for i in range(len(differences))])
     return PairedComparison(name, other + differences, other)
@@ -96,8 +96,8 @@ def test_a_failure_needs_a_correction_for_the_number_of_tests_and_a_success_does
     # Eight roads reach 0.0078, which is enough for six tests and not for seven.
     roads = comparison(0, 8)
     for count, expected in ((5, Verdict.FAILS), (6, Verdict.NOT_DECIDED)):
-        others = [comparison(8, 0)] * count
-        assert verdict(cases_of_sign_tests([roads, *others])).verdict is expected
+        supporting_roads = [comparison(8, 0)] * count
+        assert verdict(cases_of_sign_tests([roads, *supporting_roads])).verdict is expected
 
 
 def test_a_corrected_p_value_stands_beside_the_number_of_tests():
@@ -152,7 +152,7 @@ def test_a_tolerance_allows_a_share_of_errors(share, expected):
 
 @pytest.mark.parametrize("test_count", [1, 4])
 def test_error_rates_are_at_most_5_percent(test_count):
-    """The rates of both wrong verdicts, if no method is better than another."""
+    """Count both wrong verdicts if no method is better than another."""
     rng = np.random.default_rng(0)
     repetitions = 200
     comparison_of_count = [comparison(count, 10 - count) for count in range(11)]

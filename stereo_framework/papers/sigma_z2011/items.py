@@ -187,10 +187,10 @@ def views_alike(tsukuba: DataFrame) -> Cases:
 
 
 def ranks_differ(ranks: Mapping[str, Series], best: Mapping[str, Series]) -> Cases:
-    """Yield the rank correlation of the two measures, and whether their sets A* differ.
+    """Yield the rank correlation of two measures, and whether their sets A* differ.
 
-    A correlation that is not significant decides nothing: it shows neither that the ranks
-    are alike nor that they differ.
+    A correlation that is not significant decides nothing, because it shows neither that
+    the ranks agree nor that they differ.
     """
     from scipy.stats import spearmanr
 
@@ -201,10 +201,9 @@ def ranks_differ(ranks: Mapping[str, Series], best: Mapping[str, Series]) -> Cas
         holds = False
     elif negative.pvalue <= 0.05:
         holds = True
-    yield (
-        f"rank correlation {positive.statistic:.2f}, p = {positive.pvalue:.3f}, {len(ranks['SZE'])} methods",
-        holds,
-    )
+    count = len(ranks["SZE"])
+    correlation = f"rank correlation {positive.statistic:.2f}, p = {positive.pvalue:.3f}"
+    yield f"{correlation}, {count} methods", holds
     yield f"A* {sum(best['SZE'])} and {sum(best['BMP'])}", list(best["SZE"]) != list(best["BMP"])
 
 
