@@ -339,7 +339,8 @@ def _limits_of_verdicts(done: Reproduction, by_kind: Mapping[str, SentenceCounts
     undecided = sum(counts.undecided for counts in by_kind.values())
     if undecided > 0:
         sentences = _counted(undecided, "sentence")
-        yield f"Not decided, because differences are not significant or scenes are too few: {sentences}."
+        reason = "because differences are not significant or scenes are too few"
+        yield f"Not decided, {reason}: {sentences}."
     replaced = count_replaced(group[0].claim for group in by_sentence(done.judgements).values())
     if replaced["sentences"] > 0:
         yield (
