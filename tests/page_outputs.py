@@ -417,7 +417,7 @@ def _comparable(line):
     line = _TIME.sub("<time>", line)
     line = _QUANTITY.sub("<number> ", line)
     line = _FOLDER.sub("<folder>/", line)
-    # Some machines lack a folder that others have, such as the folder of fetched data sets.
+    # Some machines lack the folder of fetched data sets.
     line = re.sub(r"(<folder>/[^\s,;]*) \(no such folder\)", r"\1", line)
     line = re.sub(r"([─━])\1+", r"\1\1", line)
     return re.sub(r"(?<=\S) {2,}", "  ", line)

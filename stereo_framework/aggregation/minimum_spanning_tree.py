@@ -63,7 +63,7 @@ def minimum_spanning_tree(
     DataError
         An image that does not fit the volume, or is neither uint8 nor float32.
     ParameterError
-        `sigma` is not above 0, or `median_size` is none of these sizes.
+        `sigma` is not above 0, or `median_size` is another number.
 
     Notes
     -----

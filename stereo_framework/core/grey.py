@@ -58,8 +58,7 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
             return rounded
         luma: Image = (thousandths / 1000).astype(np.float32)
         return luma
-    red, green, blue = (
-        np.float32(thousandth / 1000) * image[..., channel]
-        for channel, thousandth in enumerate(_LUMA_THOUSANDTHS)
-    )
+    red = np.float32(0.299) * image[..., 0]
+    green = np.float32(0.587) * image[..., 1]
+    blue = np.float32(0.114) * image[..., 2]
     return red + green + blue

@@ -108,17 +108,14 @@ def gradient_difference(
 
     def run(start: int, stop: int) -> None:
         cubic = interpolation == "cubic"
+        match_rows = match[start:stop]
+        samples = samples_of(match_rows, search.denominator, cubic)
         slopes = _slopes(reference[start:stop], grey_conversion, 1, cubic)
-        match_slopes = _slopes(match[start:stop], grey_conversion, search.denominator, cubic)
+        match_slopes = _slopes(match_rows, grey_conversion, search.denominator, cubic)
+        lines, slope_lines = arranged(samples, view), arranged(match_slopes, view)
+        rows_of_costs = costs[start:stop]
         _kernel(
-            left[start:stop],
-            arranged(samples_of(match[start:stop], search.denominator, cubic), view),
-            slopes,
-            arranged(match_slopes, view),
-            view,
-            terms,
-            outside_cost,
-            costs[start:stop],
+            left[start:stop], lines, slopes, slope_lines, view, terms, outside_cost, rows_of_costs
         )
 
     over_bands(run, rows, costs.size)
@@ -130,8 +127,8 @@ def _slopes(
 ) -> NDArray[np.float32]:
     """Return the gradient along the row at each sample, times the number of channels.
 
-    It is the difference of the grey values a pixel after and before the sample, or at the end
-    of the row, over their distance in pixels.
+    It is the difference of the grey values a pixel after and before the sample, or at
+    the end of the row, over their distance in pixels.
     """
     if grey_conversion == "mean" or image.ndim == 2:
         grey = samples_of(image, denominator, cubic).sum(axis=1)

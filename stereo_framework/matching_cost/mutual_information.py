@@ -91,10 +91,7 @@ def mutual_information(
     True
     """
     view = one_of("mutual_information.initial", auxiliary, initial)
-    left, right = (
-        np.clip(np.rint(grey_values(image, grey_conversion)), 0, 255).astype(np.float32)
-        for image in (reference, match)
-    )
+    left, right = (_whole_grey_values(image, grey_conversion) for image in (reference, match))
     matched = np.where(view.status == Status.MATCHED, view.disparity, np.float32(np.nan))
     table = cost_table(left, right, search.direction, matched, sigma)
     outside_cost = _WORST / 2
@@ -104,6 +101,12 @@ def mutual_information(
         sampled, inside = _moved(right, search.direction * float(disparity))
         costs[:, inside, level] = table[codes[:, inside], sampled[:, inside].astype(np.intp)]
     return CostVolume(costs, search, outside_cost)
+
+
+def _whole_grey_values(image: Image, grey_conversion: GreyConversion) -> NDArray[np.float32]:
+    """Return the grey values of an image, rounded to the 256 grey levels of the histograms."""
+    rounded: NDArray[np.float32] = np.rint(grey_values(image, grey_conversion))
+    return np.clip(rounded, 0, 255).astype(np.float32)
 
 
 def _moved(

@@ -157,8 +157,8 @@ def test_grey_values_of_colours_are_rounded_to_the_nearest_level(grey_conversion
         assert colour.min() >= 0
         assert colour.max() <= 255
         colours.append(colour.astype(np.uint8))
-    found = _costs_of(*colours, disparity, grey_conversion=grey_conversion)
-    np.testing.assert_array_equal(found, expected)
+    costs = _costs_of(*colours, disparity, grey_conversion=grey_conversion)
+    np.testing.assert_array_equal(costs, expected)
 
 
 def test_grey_values_are_rounded_to_the_nearest_level():
