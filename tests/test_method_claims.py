@@ -8,6 +8,7 @@ the methods' pages measure again.
 import inspect
 import json
 import re
+import statistics
 from pathlib import Path
 from statistics import mean
 
@@ -698,6 +699,45 @@ def test_absolute_differences_fail_where_exposures_differ(data):
         shares += [result.statistics["bad_pixels_all"] for result in results]
     sentence = "with absolute differences N and N % of the pixels of Adirondack and N and N % of those of ArtL are wrong (`sad_window`, `sad_sgm`)."
     assert_printed("docs/confidence.md", sentence, *shares)
+
+
+def mean_of_bad_pixels(script, data, *overrides):
+    """Return the percentage of non-occluded bad pixels in the mean of Middlebury v2."""
+    scenes = [f"middlebury-v2/{scene}" for scene in SCENES]
+    results = run(script, scenes=scenes, data=data, maps=False, overrides=overrides)
+    return statistics.mean(result.statistics["bad_pixels_nonocc"] for result in results)
+
+
+@pytest.mark.slow
+def test_gradients_of_the_cost_filter_are_compared_with_the_program_of_its_authors(data):
+    page = "docs/methods/cost_filter.md"
+    sentence = "(above 1 pixel), with the mean of the channels N %."
+    assert_printed(page, sentence, mean_of_bad_pixels("cost_filter", data))
+
+    # A gradient of twice the size is cut at half the size and has twice the weight.
+    weight = 0.11
+    gradient_weight = 2 * 0.89
+    alpha = gradient_weight / (weight + gradient_weight)
+    overrides = [f"matching_cost.alpha={alpha}", "matching_cost.gradient_truncation=1"]
+    not_halved = mean_of_bad_pixels("cost_filter", data, *overrides)
+    assert_printed(page, "With gradients that are not halved the script has N %.", not_halved)
+
+
+@pytest.mark.slow
+def test_the_median_filter_before_the_tree_is_compared(data):
+    script = {
+        "matching_cost": {"use": "gradient_difference", "alpha": 0.89},
+        "aggregation": ["minimum_spanning_tree"],
+        "optimization": "winner_take_all",
+    }
+    smooth = mean_of_bad_pixels(script, data, "aggregation.minimum_spanning_tree.median_size=3")
+    assert_printed(
+        "docs/methods/README.md",
+        "with the paper's sigma, N, the tree has N % non-occluded bad pixels with the filter and N % without it",
+        25.5,
+        smooth,
+        mean_of_bad_pixels(script, data),
+    )
 
 
 # --- departures -------------------------------------------------------------------------------------------------------
