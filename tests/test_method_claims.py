@@ -712,6 +712,9 @@ def mean_of_bad_pixels(script, data, *overrides):
 def test_gradients_of_the_cost_filter_are_compared_with_the_program_of_its_authors(data):
     page = "docs/methods/cost_filter.md"
     sentence = "(above 1 pixel), with the mean of the channels N %."
+    mean_of_channels = mean_of_bad_pixels("cost_filter", data, "matching_cost.grey_conversion=mean")
+    assert_printed(page, sentence, mean_of_channels)
+    sentence = "The script has N % non-occluded bad pixels"
     assert_printed(page, sentence, mean_of_bad_pixels("cost_filter", data))
 
     # A gradient of twice the size is cut at half the size and has twice the weight.
@@ -733,7 +736,8 @@ def test_the_median_filter_before_the_tree_is_compared(data):
     smooth = mean_of_bad_pixels(script, data, "aggregation.minimum_spanning_tree.median_size=3")
     assert_printed(
         "docs/methods/README.md",
-        "with the paper's sigma, N, the tree has N % non-occluded bad pixels with the filter and N % without it",
+        "with the paper's sigma, N, the tree has N % non-occluded bad pixels with the filter "
+        "and N % without it",
         25.5,
         smooth,
         mean_of_bad_pixels(script, data),
