@@ -112,7 +112,13 @@ def _ends_of_method(method: str, setting: str, grid: dict[str, list[float]]) -> 
     smallest = []
     for assignment in setting.split(", "):
         parameter, _, number = assignment.rpartition(" ")
-        [values] = [values for address, values in grid.items() if address.endswith(f".{parameter}")]
+        swept_values = [
+            values for address, values in grid.items() if address.endswith(f".{parameter}")
+        ]
+        if not swept_values:
+            # The page shows a run with an earlier script, which swept this parameter.
+            continue
+        [values] = swept_values
         if float(number) == max(values):
             largest.append(assignment)
         if float(number) == min(values):
@@ -128,10 +134,19 @@ def sentence_of_ends(text: str) -> str:
     ends = grid_ends(text)
     largest = ", ".join(f"`{end.method}` ({end.parameters})" for end in ends if end.is_largest)
     smallest = ", ".join(f"`{end.method}` ({end.parameters})" for end in ends if not end.is_largest)
-    return (
+    if not ends:
+        return (
+            "- No method has the setting that is chosen for most photographs at an end of its grid."
+        )
+    sentence = (
         "- These methods have the setting that is chosen for most photographs at an end of their grid, "
-        f"and values beyond it were not tried. At the largest value: {largest}. At the smallest value: {smallest}."
+        "and values beyond it were not tried."
     )
+    if largest:
+        sentence += f" At the largest value: {largest}."
+    if smallest:
+        sentence += f" At the smallest value: {smallest}."
+    return sentence
 
 
 def study_counts(outcomes: dict[str, Any]) -> dict[str, Any]:

@@ -687,6 +687,25 @@ def test_a_setting_at_the_end_of_its_grid_is_named():
     assert "census_paths" not in photographs_page.sentence_of_ends(photographs_text())
 
 
+@pytest.mark.parametrize(
+    ("sides", "sentence"),
+    [
+        ((), "- No method has the setting that is chosen for most photographs at an end of its"),
+        ((True,), "were not tried. At the largest value: `box` (size 9)."),
+        ((False,), "were not tried. At the smallest value: `box` (size 9)."),
+    ],
+)
+def test_the_sentence_about_grids_names_only_ends_that_occur(monkeypatch, sides, sentence):
+    ends = [photographs_page.GridEnd("box", "size 9", is_largest=side) for side in sides]
+    monkeypatch.setattr(photographs_page, "grid_ends", lambda text: ends)
+    assert sentence in photographs_page.sentence_of_ends("")
+
+
+def test_a_parameter_that_the_script_no_longer_sweeps_is_at_no_end():
+    ends = photographs_page._ends_of_method("box", "size 9, rate 2", {"box.size": [5, 9, 15]})
+    assert ends == []
+
+
 @pytest.mark.parametrize("name", read_counts("photographs_tables")["tables"])
 def test_tables_of_the_study_are_those_of_their_commit(name):
     recorded = read_counts("photographs_tables")["tables"][name]
