@@ -19,6 +19,7 @@ from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.page.page import Statement
 from stereo_framework.papers.paper import Outcome
 from stereo_framework.papers.sign_tests import FEWEST_SCENES, LEVEL, POWER
+from stereo_framework.optimization._stopping import PERIOD
 from stereo_framework.script import load
 from stereo_framework.tables.tables import Table
 
@@ -248,32 +249,28 @@ def parameters_of_setting(setting: object) -> dict[str, object]:
 
 def fixed_parameters() -> Sequence[str]:
     """Return the fixed parameters of the study that its page names."""
-    window = parameters_of("costs", "ad_truncated_window")["absolute_difference.truncation"]
-    paths = parameters_of("costs", "ad_truncated_paths")["absolute_difference.truncation"]
-    assert window == paths
-    study = parameters_of("aggregation", "support_weights")["support_weights.gamma_c"]
-    built_in = parameters_of_setting(load("support_weights").only)["support_weights.gamma_c"]
-    views = {
-        "study": parameters_of("aggregation", "cross_based")["cross_based.views"],
-        "built_in": parameters_of_setting(load("ad_census").only)["cross_based.views"],
-    }
+    size = parameters_of("aggregation", "support_weights")["support_weights.size"]
+    study = parameters_of("aggregation", "cross_based")["cross_based.views"]
+    built_in = parameters_of_setting(load("ad_census").only)["cross_based.views"]
+    assert study == built_in
     words = {"both": "both views", "reference": "the reference view"}
-    return [
-        f"{window:g}",
-        f"{study:g}",
-        f"{built_in:g}",
-        words[views["study"]],
-        words[views["built_in"]],
-    ]
+    return [f"{size:g}", f"{size:g}", words[study]]
 
 
-def iterations() -> Sequence[str]:
-    """Return the iterations of the study's optimizers."""
-    expansion = parameters_of("optimizers", "expansion")["graph_cut.iterations"]
-    trees = parameters_of("optimizers", "trw_s")["trw_s.iterations"]
-    messages = parameters_of("optimizers", "belief_propagation")["belief_propagation.iterations"]
-    assert trees == messages
-    return [f"{expansion:g}", f"{trees:g}"]
+def stopping_rule() -> Sequence[str]:
+    """Return the percentage and the iterations at which the study's optimizers stop."""
+    stages = {
+        "expansion": "graph_cut",
+        "trw_s": "trw_s",
+        "belief_propagation": "belief_propagation",
+        "icm": "icm",
+    }
+    rules = set()
+    for method, stage in stages.items():
+        parameters = parameters_of("optimizers", method)
+        rules.add((parameters[f"{stage}.min_decrease"], parameters[f"{stage}.iterations"]))
+    [(share, iterations)] = rules
+    return [word_of(PERIOD), word_of(1), f"{100 * share:g}", f"{iterations:g}"]
 
 
 def threshold_of_kitti() -> Sequence[str]:
@@ -454,16 +451,15 @@ CLAIMS = (
     Claim("docs/photographs.md", r"ground truth of all (\w+) pairs", lambda: [study_groups()[1]]),
     Claim(
         "docs/photographs.md",
-        r"cuts differences at (\d+) in all comparisons.* has a `gamma_c` of (\d+), "
-        r"where the built-in script `support_weights` has (\d+)\. "
-        r"`cross_based` takes regions from ([\w ]+), "
-        r"where the built-in script `ad_census` takes those of ([\w ]+)\.",
+        r"`support_weights` has windows of (\d+)x(\d+) pixels and a grid of `gamma_c`\. "
+        r"`cross_based` takes regions from ([\w ]+), as the built-in script `ad_census` does",
         fixed_parameters,
     ),
     Claim(
         "docs/photographs.md",
-        r"`expansion` makes (\d+) cycle, `trw_s` and `belief_propagation` make (\d+) iterations",
-        iterations,
+        r"stop when (\w+) iterations, or (\w+) cycle of `expansion`, lower the energy "
+        r"by no more than (\d\.\d) %, and after (\d+) iterations at the latest",
+        stopping_rule,
     ),
     Claim(
         "docs/photographs.md",
@@ -522,7 +518,6 @@ PLAIN_NUMBERS = (
         "are not eight independent cases",
         "the pairs that the sentence counts before",
     ),
-    PlainNumber("docs/photographs.md", "Experiment 1 of 2002", "the name of an experiment"),
     PlainNumber("docs/photographs.md", "the picture of section 6", "a section of the page"),
     PlainNumber(
         "docs/photographs.md", "are those of 2002, with their section", "the year of a paper"
@@ -770,6 +765,25 @@ def test_values_that_are_no_numbers_and_single_values_have_no_ends(monkeypatch):
     setting = "views both, size 5, weight 3"
     [end] = photographs_page._ends_of_method("m", "roads", setting, grid)
     assert (end.parameters, end.is_largest) == ("size 5", False)
+
+
+@pytest.mark.parametrize(
+    ("sides", "sentence"),
+    [
+        ((), "- No method has the setting that is chosen for most photographs at an end of its"),
+        ((True,), "were not tried. At the largest value: `box` (size 9)."),
+        ((False,), "were not tried. At the smallest value: `box` (size 9)."),
+    ],
+)
+def test_the_sentence_about_grids_names_only_ends_that_occur(monkeypatch, sides, sentence):
+    ends = [photographs_page.GridEnd("box", "size 9", is_largest=side) for side in sides]
+    monkeypatch.setattr(photographs_page, "grid_ends", lambda text: ends)
+    assert sentence in photographs_page.sentence_of_ends("")
+
+
+def test_a_parameter_that_the_script_no_longer_sweeps_is_at_no_end():
+    ends = photographs_page._ends_of_method("box", "size 9, rate 2", {"box.size": [5, 9, 15]})
+    assert ends == []
 
 
 @pytest.mark.parametrize("name", read_counts("photographs_tables")["tables"])
