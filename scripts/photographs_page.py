@@ -156,7 +156,7 @@ def _ends_of_method(
             values for address, values in grid.items() if address.endswith(f".{parameter}")
         ]
         if not of_parameter:
-            # The values of this parameter are no numbers.
+            # The values are no numbers, or an earlier script swept this parameter.
             continue
         [values] = of_parameter
         if min(values) == max(values):

@@ -16,10 +16,10 @@ from counts import FOLDER, QUIET_LOAD, read_counts, refuse_busy_machine
 from scipy.stats import binomtest
 
 from stereo_framework.evaluation.protocols import resolve
+from stereo_framework.optimization._stopping import PERIOD
 from stereo_framework.page.page import Statement
 from stereo_framework.papers.paper import Outcome
 from stereo_framework.papers.sign_tests import FEWEST_SCENES, LEVEL, POWER
-from stereo_framework.optimization._stopping import PERIOD
 from stereo_framework.script import load
 from stereo_framework.tables.tables import Table
 
@@ -770,19 +770,20 @@ def test_values_that_are_no_numbers_and_single_values_have_no_ends(monkeypatch):
 @pytest.mark.parametrize(
     ("sides", "sentence"),
     [
-        ((), "- No method has the setting that is chosen for most photographs at an end of its"),
-        ((True,), "were not tried. At the largest value: `box` (size 9)."),
-        ((False,), "were not tried. At the smallest value: `box` (size 9)."),
+        ((), "- No method has its most frequent setting on photographs or roads at an end of its"),
+        ((True,), "were not tried. At the largest value: `box` (size 9; roads)."),
+        ((False,), "were not tried. At the smallest value: `box` (size 9; roads)."),
     ],
 )
 def test_the_sentence_about_grids_names_only_ends_that_occur(monkeypatch, sides, sentence):
-    ends = [photographs_page.GridEnd("box", "size 9", is_largest=side) for side in sides]
+    ends = [photographs_page.GridEnd("box", "size 9", "roads", is_largest=side) for side in sides]
     monkeypatch.setattr(photographs_page, "grid_ends", lambda text: ends)
     assert sentence in photographs_page.sentence_of_ends("")
 
 
 def test_a_parameter_that_the_script_no_longer_sweeps_is_at_no_end():
-    ends = photographs_page._ends_of_method("box", "size 9, rate 2", {"box.size": [5, 9, 15]})
+    grid = {"box.size": [5.0, 9.0, 15.0]}
+    ends = photographs_page._ends_of_method("box", "roads", "size 9, rate 2", grid)
     assert ends == []
 
 

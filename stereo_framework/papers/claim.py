@@ -255,13 +255,15 @@ class Claim:
         }
         if len({decision.verdict for decision in decisions.values()}) == 1:
             return Judgement(self, *next(iter(decisions.values())))
-        values_that_hold = "; ".join(
-            value for value, decision in decisions.items() if decision.holds is True
+        values_by_predicate: dict[str, list[str]] = {}
+        for value, decision in decisions.items():
+            predicate = _PREDICATES[decision.verdict]
+            values_by_predicate.setdefault(predicate, []).append(value)
+        results = ", and ".join(
+            f"it {predicate} with {'; '.join(values)}"
+            for predicate, values in values_by_predicate.items()
         )
-        values_that_fail = "; ".join(
-            value for value, decision in decisions.items() if decision.holds is False
-        )
-        reason = f"{alternatives.setting} not specified: it holds with {values_that_hold}, and does not with {values_that_fail}"
+        reason = f"{alternatives.setting} not specified: {results}"
         return Judgement(self, Verdict.UNDETERMINED, reason)
 
 

@@ -119,7 +119,7 @@ def test_a_sentence_that_turns_on_a_cost_is_not_judged():
     assert (told.holds, told.asked) == (None, "not judged")
     assert told.figures == (
         "cost not specified: it holds with GC: squared differences (as run), BP: absolute differences (as run); GC: squared differences (as run), "
-        "BP: squared differences, and does not with GC: absolute differences, BP: absolute differences (as run); GC: absolute differences, BP: squared differences"
+        "BP: squared differences, and it does not hold with GC: absolute differences, BP: absolute differences (as run); GC: absolute differences, BP: squared differences"
     )
     # What says the same with all costs keeps its verdict, that of our own cost.
     assert CLAIMS["csm_on_stripes"].stated(data, {}).holds is True
