@@ -179,10 +179,13 @@ def tables_of_study() -> dict[str, dict[str, str]]:
 
 
 def record_tables_of_study() -> None:
-    """Store the digests of the study's tables, unless a run has written them."""
-    if "recorded" in read_counts("photographs_tables"):
-        content = {"recorded": NOTE, "tables": tables_of_study()}
-        write_counts("photographs_tables", COMMAND, content)
+    """Store the digests of the study's tables, except those that a run has written."""
+    stored = read_counts("photographs_tables")
+    if "recorded" not in stored:
+        return
+    written = {name: table for name, table in stored["tables"].items() if "command" in table}
+    content = {"recorded": NOTE, "tables": {**tables_of_study(), **written}}
+    write_counts("photographs_tables", COMMAND, content)
 
 
 def record(name: str, page: str, value: Callable[[str], dict[str, Any]]) -> None:

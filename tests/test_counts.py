@@ -846,10 +846,29 @@ def test_a_run_writes_tables_settings_and_digests(monkeypatch, tmp_path):
     assert block.startswith("Settings: How.\n\n| method | photographs |")
     assert "| census_paths | p1 20, p2 80 (10) |" in block
     assert page_tables.block(text, "methods_settings") == "Settings: Nothing was chosen."
-    stored = {}
-    monkeypatch.setattr(photographs_page, "write_counts", lambda *counts: stored.update(counts[2]))
-    photographs_page.write_digests(text, outcomes)
-    assert stored["tables"]["costs"]["sha256"] == record_pages.digest_of_table(text, "costs")
+    before = read_counts("photographs_tables")
+    content = photographs_page.tables_after_run(text, outcomes, before, "0123456789abcdef")
+    digest = record_pages.digest_of_table(text, "costs")
+    assert content["tables"]["costs"]["sha256"] == digest
+    assert content["tables"]["light"] == before["tables"]["light"]
+    # Tables that no run has written keep the note that they were recorded.
+    assert content["recorded"] == before["recorded"]
+    sentence = photographs_page.sentence_of_runs(content["tables"])
+    assert "table `costs`, with its settings and verdicts, was written at commit `01234567`." in (
+        sentence
+    )
+    assert "The tables and verdicts of `light`, `aggregation`" in sentence
+    everything = dict.fromkeys(before["tables"], Outcome([table, settings]))
+    text = photographs_page.with_outcomes(photographs_text(), everything)
+    content = photographs_page.tables_after_run(text, everything, before, "0123456789abcdef")
+    assert "recorded" not in content
+    assert "earlier rules" not in photographs_page.sentence_of_runs(content["tables"])
+
+
+def test_the_page_names_the_tables_that_were_measured_with_earlier_rules():
+    tables = read_counts("photographs_tables")["tables"]
+    sentence = photographs_page.sentence_of_runs(tables)
+    assert page_tables.block(photographs_text(), "measured") == sentence
 
 
 def test_digests_that_a_run_has_written_are_not_recorded_again(monkeypatch):
