@@ -677,8 +677,8 @@ def test_the_sentence_about_grids_is_generated_from_tables_and_scripts():
 
 
 def test_a_setting_at_the_end_of_its_grid_is_named():
-    text = photographs_text().replace("| 0.16 | p1 20, p2 80 |", "| 0.16 | p1 40, p2 160 |", 1)
-    assert "`census_paths` (p1 40, p2 160)" in photographs_page.sentence_of_ends(text)
+    text = photographs_text().replace("| 0.16 | p1 20, p2 80 |", "| 0.16 | p1 80, p2 320 |", 1)
+    assert "`census_paths` (p1 80, p2 320)" in photographs_page.sentence_of_ends(text)
     assert "census_paths" not in photographs_page.sentence_of_ends(photographs_text())
 
 
