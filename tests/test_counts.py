@@ -739,10 +739,10 @@ def test_a_setting_at_the_end_of_its_grid_is_named():
     settings = page_tables.block(text, "costs_settings")
     assert "census_paths" not in photographs_page.sentence_of_ends(text)
     assert "| census_paths | p1 20, p2 80" in settings
-    at_the_end = settings.replace("| census_paths | p1 20, p2 80", "| census_paths | p1 40, p2 160")
+    at_the_end = settings.replace("| census_paths | p1 20, p2 80", "| census_paths | p1 80, p2 320")
     changed = page_tables.with_block(text, "costs_settings", at_the_end)
     sentence = photographs_page.sentence_of_ends(changed)
-    assert "`census_paths` (p1 40, p2 160; photographs" in sentence
+    assert "`census_paths` (p1 80, p2 320; photographs" in sentence
 
 
 def test_ends_of_grids_are_named_for_photographs_and_roads():
@@ -750,13 +750,13 @@ def test_ends_of_grids_are_named_for_photographs_and_roads():
         "| method | photographs | roads | 2002 |",
         "| --- | --- | --- | --- |",
         "| census_window | size 21 (6); size 15 (4) | size 21 (8) | size 5 (4) |",
-        "| rank_window | size 15 (6); size 21 (4) | size 5 (8) | size 21 (4) |",
+        "| rank_window | size 15 (6); size 21 (4) | size 9 (8) | size 21 (4) |",
         "| ad_field_window\\* | - | size 9 (8) | - |",
     ]
     text = page_tables.with_block(photographs_text(), "costs_settings", "\n".join(rows))
     sentence = photographs_page.sentence_of_ends(text)
     assert "`census_window` (size 21; photographs and roads)" in sentence
-    assert "`rank_window` (size 5; roads)" in sentence
+    assert "`rank_window` (size 9; roads)" in sentence
     assert "ad_field" not in sentence
 
 
