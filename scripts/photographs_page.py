@@ -156,8 +156,9 @@ def _ends_of_method(
         of_parameter = [
             values for address, values in grid.items() if address.endswith(f".{parameter}")
         ]
-        if not of_parameter:
-            # The values are no numbers, or an earlier script swept this parameter.
+        if len(of_parameter) != 1:
+            # The values are no numbers, or the setting is one of an earlier script, which
+            # swept another parameter or a single one of this name.
             continue
         [values] = of_parameter
         if min(values) == max(values):
