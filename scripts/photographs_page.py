@@ -3,11 +3,11 @@
     python scripts/photographs_page.py [ITEM ...] [--data DIR] [--out DIR]
     python scripts/photographs_page.py --sentences
 
-An ITEM is a section of the page, such as ``costs`` or ``optimizers``; without ITEM, all are
-run. The study takes hours. Each section is written as soon as its runs are done, and results
-that are in DIR already are not computed again. Errors, settings and seconds of all methods by
-scene go to ``docs/counts/photographs.json``, and the digests of the tables to
-``docs/counts/photographs_tables.json``.
+An ITEM is a section of the page, such as ``costs`` or ``optimizers``; without ITEM, all
+are run. The study takes hours. Each section is written as soon as its runs are done.
+Results that are in DIR already are not computed again. Errors, settings and seconds of
+all methods by scene go to ``docs/counts/photographs.json``, and the digests of the
+tables to ``docs/counts/photographs_tables.json``.
 
 With ``--sentences`` nothing is run: only the sentence about the ends of the grids is written
 again, from the tables of the page and the scripts in configs/photographs.
@@ -157,8 +157,8 @@ def _ends_of_method(
             values for address, values in grid.items() if address.endswith(f".{parameter}")
         ]
         if len(of_parameter) != 1:
-            # The values are no numbers, or the setting is one of an earlier script, which
-            # swept another parameter or a single one of this name.
+            # The values are no numbers, or the setting belongs to an earlier script,
+            # which swept another parameter, or only one parameter of this name.
             continue
         [values] = of_parameter
         if min(values) == max(values):
@@ -230,17 +230,17 @@ EARLIER_RULES = (
     "not decided, grey values are means of the channels, optimizers stop after one cycle or ten "
     "iterations, and some grids are smaller, so that more of the chosen settings lie at an end."
 )
-"""What is different in tables that no run has written since the rules of the page changed."""
+"""The rules and settings of tables that were measured before these rules."""
 
 
 def sentence_of_runs(tables: dict[str, dict[str, str]]) -> str:
-    """Return the sentence of the page about the commits at which its tables were written.
+    """Return the sentence of the page about the commits of its tables.
 
     Parameters
     ----------
     tables : dict
-        The tables of ``docs/counts/photographs_tables.json``. Those that a run has written
-        have a command.
+        The tables of ``docs/counts/photographs_tables.json``. A table has a command if
+        a run has written it.
     """
     written = {name: table["commit"] for name, table in tables.items() if "command" in table}
     sentences = [
@@ -267,7 +267,7 @@ def _markdown(table: Table) -> str:
 def tables_after_run(
     text: str, outcomes: dict[str, Any], stored: dict[str, Any], commit: str
 ) -> dict[str, Any]:
-    """Return the stored digests of all tables, with those of a run replaced.
+    """Return the digests of all tables, with new digests of the tables of a run.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def main() -> None:
 
 
 def _write_section(name: str, outcomes: dict[str, Any], start: dict[str, Any]) -> None:
-    """Write the section of an item, and store its figures and the digest of its table."""
+    """Write the section of an item, its figures, and the digest of its table."""
     add_counts("photographs", f"{COMMAND} {name}", name, {**start, **study_counts(outcomes)})
     text = with_outcomes(PAGE.read_text(encoding="utf-8"), outcomes)
     content = tables_after_run(text, outcomes, read_counts("photographs_tables"), start["commit"])

@@ -179,7 +179,7 @@ def tables_of_study() -> dict[str, dict[str, str]]:
 
 
 def record_tables_of_study() -> None:
-    """Store the digests of the study's tables, except those that a run has written."""
+    """Store the digests of the study's tables, unless a run has written the table."""
     stored = read_counts("photographs_tables")
     if "recorded" not in stored:
         return

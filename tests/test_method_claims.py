@@ -831,7 +831,10 @@ def test_departures_of_stages_without_a_page_stand_in_the_index():
             "docs/methods/cost_filter.md",
             "they were not compared with the parameters that the paper prints",
         ),
-        ("docs/methods/README.md", "the image is not smoothed before the tree is built"),
+        (
+            "docs/methods/README.md",
+            "the program smooths it by a median filter of 3x3 pixels before the tree is built",
+        ),
         (
             "docs/methods/README.md",
             "take the place of the measurement model of Scharstein & Szeliski 1998",
