@@ -237,7 +237,7 @@ def test_pages_of_made_results(monkeypatch, tmp_path):
     assert "| fine\\* |" in methods_table
     assert "| roads | roads, 1 px |" in methods_table
     settings = (tmp_path / "tables" / "costs_1.md").read_text()
-    assert "| census_window | size 5 (6) | size 5 (6) |" in settings
+    assert "| ad_census_window | size 5 (6) | size 5 (6) |" in settings
     assert not (tmp_path / "tables" / "methods_1.md").exists()
 
 
