@@ -153,8 +153,9 @@ def _ends_of_method(
     smallest = []
     for assignment in setting.split(", "):
         parameter, _, number = assignment.rpartition(" ")
+        # Of two parameters of one name, the setting also has the name of the stage.
         of_parameter = [
-            values for address, values in grid.items() if address.endswith(f".{parameter}")
+            values for address, values in grid.items() if f".{address}".endswith(f".{parameter}")
         ]
         if len(of_parameter) != 1:
             # The values are no numbers, or the setting belongs to an earlier script,

@@ -781,6 +781,14 @@ def test_the_sentence_about_grids_names_only_ends_that_occur(monkeypatch, sides,
     assert sentence in photographs_page.sentence_of_ends("")
 
 
+def test_two_parameters_of_one_name_are_told_apart():
+    grid = {"matching_cost.size": [3.0, 5.0, 9.0], "aggregation.box.size": [5.0, 9.0, 15.0]}
+    setting = "matching_cost.size 9, box.size 9"
+    [end] = photographs_page._ends_of_method("m", "roads", setting, grid)
+    assert end == photographs_page.GridEnd("m", "matching_cost.size 9", "roads", is_largest=True)
+    assert photographs_page._ends_of_method("m", "roads", "size 9", grid) == []
+
+
 def test_a_parameter_that_the_script_no_longer_sweeps_is_at_no_end():
     grid = {"box.size": [5.0, 9.0, 15.0]}
     ends = photographs_page._ends_of_method("box", "roads", "size 9, rate 2", grid)
