@@ -1,22 +1,27 @@
-"""The questions of 2002, asked of photographs and roads.
+"""The questions of Scharstein and Szeliski (2002), asked of photographs and roads.
 
 ``stereo-framework reproduce photographs --plugin benchmarks/photographs.py [--quick]``
-runs six experiments on the scripts of ``configs/photographs``. It writes tables of
-errors by group of scenes, with the settings of each method chosen on the other scenes
-of the group, charts, and verdicts on sentences. The sentences and their rules stand in
-``photographs.yaml``. The results are in ``docs/photographs.md``.
+runs the experiments that ``photographs.yaml`` lists, with the scripts of
+``configs/photographs``. It writes tables of errors by group of scenes, charts, and
+verdicts on sentences. The settings of a method on a scene are chosen on the other
+scenes of its group. ``photographs.yaml`` contains the sentences and their rules. The
+results are in ``docs/photographs.md``.
 
-A sentence is decided by sign tests on the scenes of `DECIDING_GROUPS`, as
-`stereo_framework.papers.sign_tests` describes: it holds only if all comparisons are
-significantly for it, it does not hold only if a comparison is significantly against it
-after Holm's correction, and otherwise it is not decided.
+The sign tests of `stereo_framework.papers.sign_tests` on the scenes of
+`DECIDING_GROUPS` give the verdict on a sentence:
+
+- It holds if all comparisons are significantly for it.
+- It does not hold if at least one comparison is significantly against it after Holm's
+  correction.
+- Otherwise it is not decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -28,6 +33,7 @@ from pandas import DataFrame, Series, concat
 
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scene
+from stereo_framework.evaluation import Protocol
 from stereo_framework.evaluation.disparity_error import rms_error
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.evaluation.regions import region_masks
@@ -71,7 +77,7 @@ class Group:
         """Return the name of the statistic of bad pixels; default: the group's own."""
         counted_region = region or self.region
         limit = threshold or self.threshold
-        # The first threshold of the protocol is 1, and it is the one without a number.
+        # The statistic of the first threshold, 1 pixel, has no number in its name.
         return f"bad_pixels_{counted_region}" if limit == 1 else f"bad{limit}_{counted_region}"
 
 
@@ -83,9 +89,10 @@ GROUPS = {
 }
 """The groups of scenes.
 
-KITTI has no mask of the non-occluded pixels, so all its pixels with ground truth count.
-Its threshold is that of its benchmark: at 1 pixel the errors depend more on the
-calibration of its cameras than on the method.
+The framework reads no mask of the non-occluded pixels of KITTI, so all pixels of KITTI
+with ground truth count. Its threshold is that of its benchmark: at 1 pixel the errors
+depend more on the calibration of its cameras than on the method, as
+``docs/notes/chain.md`` measures.
 """
 
 ROADS_AT_1_PX = "roads, 1 px"
@@ -93,6 +100,12 @@ ROADS_AT_1_PX = "roads, 1 px"
 
 DECIDING_GROUPS = ("photographs", "roads")
 """The groups with enough scenes for a sign test."""
+
+GROUPS_WITH_FINE_TRUTH = DECIDING_GROUPS
+"""The groups whose ground truth has fine fractions of a pixel, for pixel locking.
+
+The ground truth of the other groups has steps of whole pixels or of eighths.
+"""
 
 SUB_PIXEL_GROUPS = ("photographs",)
 """The groups that decide about errors below a pixel.
@@ -104,16 +117,22 @@ methods of this experiment differ by a few tenths of a pixel. So roads are shown
 COLUMNS = ("group", "method", "scene", "setting", "error", "error_at_1_px", "seconds")
 
 ALLOWED_LOSS = 0.05
-"""Share of their error by which half pixels may be worse than quarter pixels."""
+"""Half pixels are adequate if their error is larger by at most this share.
+
+Their error is compared with the error of quarter pixels.
+"""
 
 TEXTURED_PROTOCOL = {"base": "taxonomy2002", "name": "textured", "border": 0}
 """The protocol that defines textured pixels as the paper of 2002 does."""
 
-PIXELS = {"mean_format": "{:.3f} px", "difference_format": "{:.3f} px"}
-"""The formats of RMS errors."""
+RMS_FORMATS = {"mean_format": "{:.3f} px", "difference_format": "{:.3f} px"}
+"""Arguments of `PairedComparison` that print RMS errors in pixels."""
 
 _MADE_ON_THESE_SCENES = ("fine", "fast", "planes", "half_planes", "plane_paths", "ad_field")
-"""Beginnings of the names of methods that were made on these scenes: a star."""
+"""Beginnings of the names of methods that were developed or tuned on these scenes.
+
+Tables mark these methods with a star.
+"""
 
 _RADIOMETRIC_CHANGE = "preprocessing.radiometric_change."
 """Beginning of the axes that change an image and are no settings of a method."""
@@ -123,11 +142,16 @@ _UNCHANGED = {"exposure": 1, "gamma": 1, "vignetting": 0, "noise": 0}
 
 _AS_IT_IS = "as it is"
 _NO_SCENES = "no scene is there"
-_NOTE = (
+_STAR = "* was made on these scenes."
+_DEFINITION_OF_BAD = (
     "Percent of bad pixels in the mean of the scenes. Pixels are bad if their disparity is off by "
-    "more than 1 pixel, on roads by more than 3 pixels. On roads all pixels with ground truth "
-    "count, otherwise non-occluded pixels. * was made on these scenes."
+    "more than 1 pixel, on roads by more than 3 pixels."
 )
+_NOTE = (
+    f"{_DEFINITION_OF_BAD} On roads all pixels with ground truth count, otherwise non-occluded "
+    f"pixels. {_STAR}"
+)
+_NOTE_ON_ALL_PIXELS = f"{_DEFINITION_OF_BAD} All pixels with ground truth count. {_STAR}"
 _HOW_CHOSEN = (
     "For each scene, the setting is chosen that has the lowest mean error on the other scenes of "
     "its group; the scene itself takes no part. The number in brackets is the number of scenes "
@@ -160,7 +184,7 @@ def group_of(scene: str) -> str | None:
 def errors_with_chosen_settings(
     results: Sequence[Result], *, region: str | None = None
 ) -> DataFrame:
-    """Return the errors of each method on each scene, with the setting of other scenes.
+    """Return the errors of each method, with the setting that is best on other scenes.
 
     Parameters
     ----------
@@ -180,7 +204,8 @@ def errors_with_chosen_settings(
     rows = []
     for result in results:
         group_name = group_of(result.scene)
-        if group_name is None or result.error is not None:
+        is_failed = result.error is not None
+        if group_name is None or is_failed:
             continue
         group = GROUPS[group_name]
         row = (
@@ -200,10 +225,11 @@ def choose_settings(errors: DataFrame) -> DataFrame:
     """Keep the rows with the setting of lowest mean error on other scenes of the group.
 
     The column ``error`` decides. On a single scene, the first setting of the grid is
-    kept. A setting that failed on one of the other scenes is chosen only if all
-    settings did.
+    kept. A setting that failed on one of the other scenes is chosen only if every
+    setting failed on at least one of them; then it is the first of the grid. A scene on
+    which the chosen setting failed has no row.
     """
-    chosen_rows = [errors.iloc[:0]]
+    chosen_rows = []
     for _, rows in errors.groupby(["group", "method"], sort=False):
         table = rows.pivot(index="setting", columns="scene", values="error")
         # The order of the grid decides between settings of equal errors.
@@ -211,7 +237,7 @@ def choose_settings(errors: DataFrame) -> DataFrame:
         best_settings = {scene: _best_setting(table.drop(columns=scene)) for scene in table}
         chosen_rows.append(rows[rows["setting"] == rows["scene"].map(best_settings)])
     non_empty = [rows for rows in chosen_rows if len(rows)]
-    return concat(non_empty) if non_empty else errors.iloc[:0]
+    return concat(non_empty) if non_empty else errors
 
 
 def _best_setting(errors: DataFrame) -> str:
@@ -233,10 +259,11 @@ def setting_of(result: Result) -> str:
         for address, value in result.axes.items()
         if not address.startswith(_RADIOMETRIC_CHANGE)
     }
-    ends = [address.rpartition(".")[2] for address in values]
+    names = [address.rpartition(".")[2] for address in values]
     texts = []
-    for address, end, value in zip(values, ends, values.values(), strict=True):
-        name = end if ends.count(end) == 1 else ".".join(address.split(".")[-2:])
+    for name, (address, value) in zip(names, values.items(), strict=True):
+        if names.count(name) > 1:
+            name = ".".join(address.split(".")[-2:])
         number = f"{value:g}" if isinstance(value, float) else str(value)
         texts.append(f"{name} {number}")
     return ", ".join(texts)
@@ -277,18 +304,20 @@ def settings_table(title: str, errors: Mapping[str, DataFrame], note: str) -> Ta
     """
     methods = list(dict.fromkeys(name for rows in errors.values() for name in rows["method"]))
     rows = []
+    fixed_methods = []
     for method in methods:
-        cells = [_chosen_settings(column, method) for column in errors.values()]
+        cells = [_settings_cell(column, method) for column in errors.values()]
         if any(cell != "-" for cell in cells):
             rows.append([_starred(method), *cells])
-    fixed_methods = [name for name in methods if _starred(name) not in [row[0] for row in rows]]
+        else:
+            fixed_methods.append(method)
     notes = [_HOW_CHOSEN, note] if rows else [note]
     if rows and fixed_methods:
         notes.append(f"Without a grid: {', '.join(fixed_methods)}.")
     return plain_table(title, ["method", *errors], rows, ".1f", " ".join(notes))
 
 
-def _chosen_settings(errors: DataFrame, method: str) -> str:
+def _settings_cell(errors: DataFrame, method: str) -> str:
     """Return the settings of a method by number of scenes, the most frequent first."""
     settings = errors[errors["method"] == method]["setting"]
     counts = settings[settings != ""].value_counts(sort=True)
@@ -296,7 +325,7 @@ def _chosen_settings(errors: DataFrame, method: str) -> str:
 
 
 def _by_group(errors: DataFrame) -> dict[str, DataFrame]:
-    """Divide errors by group, in the order of the groups."""
+    """Divide errors by group, in the order in which the groups occur."""
     return {str(group): rows for group, rows in errors.groupby("group", sort=False)}
 
 
@@ -314,7 +343,8 @@ def _note_on_grid(name: str, errors: DataFrame, criterion: str) -> str:
     )
 
 
-def _starred(method: Any) -> str:
+def _starred(method: str) -> str:
+    """Return the name of a method, with a star if it was made on these scenes."""
     return f"{method}*" if method.startswith(_MADE_ON_THESE_SCENES) else str(method)
 
 
@@ -339,8 +369,9 @@ def light(context: Context) -> Outcome:
     means = {name: mean_errors(errors)["photographs"] for name, errors in lights.items()}
     rows = []
     for method in means[_AS_IT_IS].index:
-        art = errors_of(lights[_AS_IT_IS], "photographs", method).get("ArtL")
-        rows.append([_starred(method), *(column[method] for column in means.values()), art])
+        error_on_artl = errors_of(lights[_AS_IT_IS], "photographs", method).get("ArtL")
+        errors_by_light = [column[method] for column in means.values()]
+        rows.append([_starred(method), *errors_by_light, error_on_artl])
     header = ["cost and what follows", *lights, "ArtL alone"]
     note = (
         f"{_NOTE} One image was changed: by a factor, an exponent, the share that corners lose, "
@@ -353,7 +384,10 @@ def light(context: Context) -> Outcome:
 
 
 def light_of(result: Result) -> str:
-    """Return the radiometric change of a result as text."""
+    """Return the radiometric change of a result as text, such as "exposure .6".
+
+    The judges below use these texts as keys.
+    """
     changes = []
     for name, unchanged in _UNCHANGED.items():
         value = result.axes.get(f"{_RADIOMETRIC_CHANGE}{name}", unchanged)
@@ -362,9 +396,13 @@ def light_of(result: Result) -> str:
     return ", ".join(changes) or _AS_IT_IS
 
 
+Fractions = dict[tuple[str, str], dict[str, NDArray[np.float32]]]
+"""Fractions of disparities by group and method, or "truth", and then by scene."""
+
+
 @dataclass(frozen=True)
 class SubPixelErrors:
-    """Errors of the disparity maps of all methods on a scene, each on the same pixels.
+    """Errors of the disparity maps of a scene, on the same pixels for all methods.
 
     Parameters
     ----------
@@ -390,18 +428,25 @@ class SubPixelErrors:
 def textured_mask(scene: Scene) -> NDArray[np.bool_]:
     """Return the textured, non-occluded pixels, as the paper of 2002 defines them.
 
-    Where a data set has its own mask of non-occluded pixels, this mask applies too.
+    The region of the scene's group applies too. On roads it is all pixels.
     """
     mask = region_masks(scene, resolve(TEXTURED_PROTOCOL))["textured"]
     return mask & _counted_mask(scene)
 
 
 def _counted_mask(scene: Scene) -> NDArray[np.bool_]:
-    """Return the pixels of a scene that count in the tables of bad pixels."""
-    [protocol] = load("photographs/sub_pixel").protocols
+    """Return the pixels that count for the group of a scene."""
+    protocol = _protocol_of_sub_pixel()
     group = group_of(scene.name)
     assert group is not None
     return region_masks(scene, protocol)[GROUPS[group].region]
+
+
+@cache
+def _protocol_of_sub_pixel() -> Protocol:
+    """Return the protocol of the script, which is read once."""
+    [protocol] = load("photographs/sub_pixel").protocols
+    return protocol
 
 
 def sub_pixel_errors(
@@ -434,7 +479,7 @@ def sub_pixel(context: Context) -> Outcome:
         return Outcome([], absent=_NO_SCENES)
 
     rows = []
-    fractions: dict[tuple[str, str], list[NDArray[np.float32]]] = {}
+    fractions: Fractions = {}
     shares: dict[str, list[float]] = {}
     for scene_name, results in chosen.items():
         group = group_of(scene_name)
@@ -444,7 +489,7 @@ def sub_pixel(context: Context) -> Outcome:
         measured = sub_pixel_errors(scene, disparities)
         shares.setdefault(group, []).append(measured.textured_share)
         for method, values in measured.fractions.items():
-            fractions.setdefault((group, method), []).append(values)
+            fractions.setdefault((group, method), {})[scene_name] = values
         for method, result in results.items():
             row = (
                 group,
@@ -495,20 +540,16 @@ def _chosen_maps(context: Context) -> dict[str, dict[str, Result]]:
 
 def _sub_pixel_tables(
     errors: DataFrame,
-    fractions: Mapping[tuple[str, str], Sequence[NDArray[np.float32]]],
+    fractions: Fractions,
     shares: Mapping[str, Sequence[float]],
 ) -> list[Table]:
     """Return the table of RMS errors and locking, and the table of settings."""
     textured = mean_errors(errors)
     close = mean_errors(errors, "close_error")
-    # The ground truth of the other groups has steps of whole pixels or of eighths.
-    locking_groups = [group for group in DECIDING_GROUPS if group in textured]
+    locking_groups = [group for group in GROUPS_WITH_FINE_TRUTH if group in textured]
     rows = []
     for method in textured.index:
-        locking = [
-            locking_percentage(fractions[group, method], fractions[group, "truth"])
-            for group in locking_groups
-        ]
+        locking = [_locking_of_group(fractions, group, method) for group in locking_groups]
         rows.append([_starred(method), *textured.loc[method], *close.loc[method], *locking])
 
     header = ["method"]
@@ -522,8 +563,7 @@ def _sub_pixel_tables(
         "Textured: the textured, non-occluded pixels at which all methods have an estimate. Right "
         "to a pixel: the pixels at which all methods are off by no more than a pixel. Locking: the "
         "share of these pixels whose fraction of a pixel would have to move to another sixteenth "
-        "for the fractions to be distributed as those of the ground truth. * was made on these "
-        "scenes."
+        f"for the fractions to be distributed as those of the ground truth. {_STAR}"
     )
     table = plain_table("Between the levels", header, rows, forms, note, lower=header)
     criterion = "the RMS error of textured, non-occluded pixels with an estimate"
@@ -535,16 +575,14 @@ def _sub_pixel_tables(
     return [table, settings]
 
 
-def _pictures_of_fractions(
-    fractions: Mapping[tuple[str, str], Sequence[NDArray[np.float32]]],
-) -> list[Picture]:
+def _pictures_of_fractions(fractions: Fractions) -> list[Picture]:
     """Return the histograms of the fractions of disparities, if a group has them."""
     panels: dict[str, dict[str, NDArray]] = {}
-    for group in DECIDING_GROUPS:
+    for group in GROUPS_WITH_FINE_TRUTH:
         for method in _HISTOGRAM_METHODS:
             if (group, method) in fractions:
                 panel = panels.setdefault(f"{group}: fraction of disparity (px)", {})
-                panel[method] = np.concatenate(fractions[group, method])
+                panel[method] = np.concatenate(list(fractions[group, method].values()))
     if not panels:
         return []
     figure = distributions_figure(panels, 1 / _BINS, title="Fractions of disparities")
@@ -561,16 +599,35 @@ def fraction_of(disparity: NDArray) -> NDArray[np.float32]:
     return np.asarray(disparity - whole, np.float32)
 
 
-def locking_percentage(fractions: Sequence[NDArray], true_fractions: Sequence[NDArray]) -> float:
-    """Return the percentage of fractions in other bins than those of the truth.
+def locking_percentage(
+    fractions: Mapping[str, NDArray], true_fractions: Mapping[str, NDArray]
+) -> float:
+    """Return the percentage of pixel locking, in the mean of the scenes.
 
-    The percentages of the scenes are averaged.
+    Pixel locking means that estimates gather at certain fractions of a pixel. The
+    percentage is that of the fractions that would have to move to another bin for their
+    histogram to equal that of the ground truth: half the sum of the absolute
+    differences between both histograms.
+
+    Parameters
+    ----------
+    fractions, true_fractions : mapping of str to ndarray
+        The fractions of a method and of the ground truth, by scene. Scenes without a
+        map of the method are left out.
     """
     percentages = []
-    for of_map, of_truth in zip(fractions, true_fractions, strict=False):
+    for scene, of_map in fractions.items():
+        of_truth = true_fractions[scene]
         distance = np.abs(_shares_of_bins(of_map) - _shares_of_bins(of_truth)).sum()
-        percentages.append(50 * float(distance))
+        percentages.append(100 * float(distance) / 2)
     return mean(percentages)
+
+
+def _locking_of_group(fractions: Fractions, group: str, method: str) -> float:
+    """Return the pixel locking of a method; NaN if it has no map of the group."""
+    if (group, method) not in fractions:
+        return float("nan")
+    return locking_percentage(fractions[group, method], fractions[group, "truth"])
 
 
 def _shares_of_bins(fractions: NDArray) -> NDArray:
@@ -582,7 +639,9 @@ def _shares_of_bins(fractions: NDArray) -> NDArray:
 def methods(context: Context) -> Outcome:
     """Compare whole methods, and draw their errors over their times."""
     outcome = _compared("methods", "whole methods", context)
-    errors = outcome.data.get("errors", DataFrame(columns=COLUMNS))
+    if "errors" not in outcome.data:
+        return outcome
+    errors = outcome.data["errors"]
     deciding = errors[errors["group"].isin(DECIDING_GROUPS)]
     panels = []
     for column, (group, rows) in enumerate(_by_group(deciding).items()):
@@ -595,14 +654,24 @@ def methods(context: Context) -> Outcome:
     if not panels:
         return outcome
 
-    names = {curve.series: str(*curve.series) for panel in panels for curve in panel.curves}
+    names = {curve.series: curve.series[0] for panel in panels for curve in panel.curves}
     figure = curves_figure(panels, names, x_scale="log", title="Errors over time")
     picture = drawn("methods_time", figure, "errors over time")
     return replace(outcome, blocks=[*outcome.blocks, picture])
 
 
-def _compared(name: str, title: str, context: Context, *, region: str | None = None) -> Outcome:
-    """Return the tables and the chart of a script, with a row for each method."""
+def _compared(
+    name: str,
+    title: str,
+    context: Context,
+    *,
+    region: str | None = None,
+    note: str = _NOTE,
+) -> Outcome:
+    """Return the tables and the chart of a script.
+
+    They have a row for each method with a result on the first group, best first.
+    """
     errors = errors_with_chosen_settings(context.run(name), region=region)
     if not len(errors):
         return Outcome([], absent=_NO_SCENES)
@@ -619,17 +688,17 @@ def _compared(name: str, title: str, context: Context, *, region: str | None = N
     forms = ["", *[".1f"] * len(means.columns), ".2g"]
     header = ["method", *shown]
     table = plain_table(
-        f"Errors: {title}", header, shown.itertuples(), forms, _NOTE, lower=header[1:]
+        f"Errors: {title}", header, shown.itertuples(), forms, note, lower=header[1:]
     )
     note_on_grid = _note_on_grid(name, errors, _BAD_PIXELS)
     settings = settings_table(f"Settings: {title}", _by_group(errors), note_on_grid)
-    values = {
+    errors_by_method = {
         group: {
             _starred(method): errors_of(errors, group, method).tolist() for method in means.index
         }
         for group in errors["group"].unique()
     }
-    figure = ranked_dots_figure(values, "bad pixels (%)", title.capitalize())
+    figure = ranked_dots_figure(errors_by_method, "bad pixels (%)", title.capitalize())
     blocks = [table, settings, drawn(name, figure, title)]
     return Outcome(blocks, data={"errors": errors}, absent=_NO_SCENES)
 
@@ -638,7 +707,11 @@ costs = partial(_compared, "costs", "matching costs")
 aggregation = partial(_compared, "aggregation", "aggregation of one cost")
 optimizers = partial(_compared, "optimizers", "optimization of one cost")
 post_processing = partial(
-    _compared, "post_processing", "steps left out, all pixels counted", region="all"
+    _compared,
+    "post_processing",
+    "steps left out, all pixels counted",
+    region="all",
+    note=_NOTE_ON_ALL_PIXELS,
 )
 
 
@@ -718,21 +791,32 @@ def comparisons_of(
         )
 
 
-def _fewer_errors(methods: Sequence[str], others: Sequence[str]) -> Callable[[DataFrame], Cases]:
+def _cases_of_pairs(errors: DataFrame, pairs: Iterable[tuple[str, str]]) -> Cases:
+    """Judge whether the first method of each pair has fewer errors than the second."""
+    comparisons: list[PairedComparison] = []
+    for method, other in pairs:
+        comparisons += comparisons_of(errors, method, other)
+    return cases_of_sign_tests(comparisons)
+
+
+def _judge_of_fewer_errors(
+    methods: Sequence[str], others: Sequence[str]
+) -> Callable[[DataFrame], Cases]:
     """Return the judge of whether methods have fewer errors than other methods."""
-
-    def judge(errors: DataFrame) -> Cases:
-        comparisons: list[PairedComparison] = []
-        for method in methods:
-            for other in others:
-                comparisons += comparisons_of(errors, method, other)
-        return cases_of_sign_tests(comparisons)
-
-    return judge
+    return lambda errors: _cases_of_pairs(errors, product(methods, others))
 
 
-def _lower_rms(pairs: Sequence[tuple[str, str]], tolerance: float = 0.0) -> Callable[..., Cases]:
-    """Return the judge of whether the first of two methods has the lower RMS error."""
+def _judge_of_lower_rms(
+    pairs: Sequence[tuple[str, str]], tolerance: float = 0.0
+) -> Callable[..., Cases]:
+    """Return the judge of whether the first of each pair has the lower RMS error.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str)
+    tolerance : float
+        See `PairedComparison`.
+    """
 
     def judge(rms: DataFrame) -> Cases:
         comparisons: list[PairedComparison] = []
@@ -744,7 +828,7 @@ def _lower_rms(pairs: Sequence[tuple[str, str]], tolerance: float = 0.0) -> Call
                 groups=SUB_PIXEL_GROUPS,
                 tolerance=tolerance,
                 remark=_remark_on_roads(rms, method, other),
-                **PIXELS,
+                **RMS_FORMATS,
             )
         return cases_of_sign_tests(comparisons)
 
@@ -753,18 +837,16 @@ def _lower_rms(pairs: Sequence[tuple[str, str]], tolerance: float = 0.0) -> Call
 
 def _remark_on_roads(rms: DataFrame, method: str, other: str) -> str:
     """Return the figures of roads, which do not decide about errors below a pixel."""
-    [comparison] = comparisons_of(rms, method, other, groups=["roads"], **PIXELS)
-    if not comparison.is_possible:
+    [comparison] = comparisons_of(rms, method, other, groups=["roads"], **RMS_FORMATS)
+    if not comparison.has_enough_scenes:
         return ""
     figures = comparison.figures.removeprefix(f"{comparison.name}: ")
     return f" (roads, which do not count here: {figures})"
 
 
 def census_instead_of_differences(errors: DataFrame) -> Cases:
-    comparisons: list[PairedComparison] = []
-    for next_step in ("window", "paths"):
-        comparisons += comparisons_of(errors, f"census_{next_step}", f"ad_truncated_{next_step}")
-    return cases_of_sign_tests(comparisons)
+    pairs = [(f"census_{step}", f"ad_truncated_{step}") for step in ("window", "paths")]
+    return _cases_of_pairs(errors, pairs)
 
 
 def _in_light(
@@ -777,6 +859,7 @@ def _in_light(
 
 def census_in_changed_light(lights: Mapping[str, DataFrame]) -> Cases:
     comparisons: list[PairedComparison] = []
+    # Images whose light is not changed are one of the conditions.
     for light in lights:
         comparisons += _in_light(lights, light, "census_paths", "ad_truncated_paths")
     return cases_of_sign_tests(comparisons)
@@ -796,33 +879,37 @@ def light_before_differences(lights: Mapping[str, DataFrame]) -> Cases:
 
 
 def every_step_helps(errors: DataFrame) -> Cases:
-    comparisons: list[PairedComparison] = []
-    names = errors["method"].unique()
+    pairs = []
+    names = sorted(errors["method"].unique())
     for method in ("sgm", "fine"):
-        for without_step in sorted(name for name in names if name.startswith(f"{method}_no_")):
-            comparisons += comparisons_of(errors, method, without_step)
-    return cases_of_sign_tests(comparisons)
+        pairs += [(method, name) for name in names if name.startswith(f"{method}_no_")]
+    return _cases_of_pairs(errors, pairs)
 
 
-shiftable_best = _fewer_errors(["shiftable"], ["box", "binomial", "diffusion", "membrane"])
-weights_instead_of_windows = _fewer_errors(["guided_filter", "support_weights"], ["shiftable"])
-graph_cuts_best = _fewer_errors(["expansion"], ["dynamic_programming", "scanline"])
-two_dimensions_best = _fewer_errors(
+shiftable_best = _judge_of_fewer_errors(["shiftable"], ["box", "binomial", "diffusion", "membrane"])
+weights_instead_of_windows = _judge_of_fewer_errors(
+    ["guided_filter", "support_weights"], ["shiftable"]
+)
+graph_cuts_best = _judge_of_fewer_errors(["expansion"], ["dynamic_programming", "scanline"])
+two_dimensions_best = _judge_of_fewer_errors(
     ["belief_propagation", "trw_s", "expansion"],
     ["winner_take_all", "dynamic_programming", "scanline"],
 )
-paths_instead_of_graph_cuts = _fewer_errors(["semi_global_8"], ["expansion"])
-planes_instead_of_levels = _fewer_errors(
+paths_instead_of_graph_cuts = _judge_of_fewer_errors(["semi_global_8"], ["expansion"])
+planes_instead_of_levels = _judge_of_fewer_errors(
     ["plane_paths"], ["belief_propagation", "trw_s", "expansion", "semi_global_8"]
 )
-fit_always_helps = _lower_rms(
+fit_always_helps = _judge_of_lower_rms(
     [("parabola", "whole"), ("equiangular", "whole"), ("half_parabola", "half_levels")]
 )
-half_pixels_adequate = _lower_rms([("half_parabola", "quarter_parabola")], ALLOWED_LOSS)
-planes_nearest = _lower_rms([("planes", "half_parabola")])
-shiftable_good_choice = _fewer_errors(["ssd"], ["census", "sgm", "bm"])
-global_ahead = _fewer_errors(["sgm"], ["ssd", "dp", "so"])
+half_pixels_adequate = _judge_of_lower_rms(
+    [("half_parabola", "quarter_parabola")], tolerance=ALLOWED_LOSS
+)
+planes_nearest = _judge_of_lower_rms([("planes", "half_parabola")])
+shiftable_good_choice = _judge_of_fewer_errors(["ssd"], ["census", "sgm", "bm"])
+global_ahead = _judge_of_fewer_errors(["sgm"], ["ssd", "dp", "so"])
 
+# The YAML file names the experiments and judges above; `paper_of` finds them here.
 add_paper(
     paper_of(
         "photographs",

@@ -1,11 +1,11 @@
-"""Run the study of photographs and write docs/photographs.md's tables, answers and pictures.
+"""Run the study of photographs, and write its results to docs/photographs.md.
 
-    python scripts/photographs_page.py [ITEM ...] [--data DIR] [--out DIR]
+    python scripts/photographs_page.py [ITEM ...] [--data DATA] [--out OUT]
     python scripts/photographs_page.py --sentences
 
 An ITEM is a section of the page, such as ``costs`` or ``optimizers``; without ITEM, all
-are run. The study takes hours. Each section is written as soon as its runs are done.
-Results that are in DIR already are not computed again. Errors, settings and seconds of
+are run. Each section is written as soon as its runs are done, since the study takes
+hours. Results that are in OUT already are not computed again. Errors, settings and seconds of
 all methods by scene go to ``docs/counts/photographs.json``, and the digests of the
 tables to ``docs/counts/photographs_tables.json``.
 
@@ -38,19 +38,22 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "photographs.md"
 COMMAND = "python scripts/photographs_page.py"
-MOST = 2
-"""Number of cases for a sentence that an answer shows; the command writes all."""
+MOST_SUPPORTING_CASES = 2
+"""Number of cases that support a sentence and that an answer shows at most.
 
-SWEPT = ("costs", "aggregation", "optimizers")
-"""Tables whose grids the page compares with the chosen settings."""
+``stereo-framework reproduce`` writes all cases.
+"""
+
+SECTIONS_WITH_GRIDS = ("costs", "aggregation", "optimizers")
+"""Sections whose chosen settings are compared with the ends of their grids."""
 
 END_GROUPS = ("photographs", "roads")
-"""Groups of scenes whose settings at an end of their grid are named."""
+"""Groups of scenes whose settings at an end of a grid are named: those that decide."""
 
 
 @dataclass(frozen=True)
 class GridEnd:
-    """A method whose most frequent setting in a group is at an end of its grid."""
+    """The most frequent setting of a method in a group, at an end of its grid."""
 
     method: str
     parameters: str
@@ -60,17 +63,18 @@ class GridEnd:
 
 
 def answer(statement: Statement) -> str:
-    """Return a sentence, its verdict and its cases as a list with lists.
+    """Return a sentence, its verdict and its cases as a nested list in Markdown.
 
-    All cases that speak against the sentence or that are not decided have a line each.
-    Of the others a few follow the verdict.
+    A case is one comparison. Each case that speaks against the sentence, or that is not
+    decided, has a line. Of the cases that support it, one line shows the first.
     """
-    sentence = _as_quoted(statement)
+    sentence = _with_source(statement)
+    # The figures of a statement are its cases, joined with this separator.
     cases = statement.figures.split("; ")
     marked = [_marked_case(case) for case in cases if case.startswith((AGAINST, OPEN))]
     supporting = [case for case in cases if not case.startswith((AGAINST, OPEN))]
-    shown = "; ".join(supporting[:MOST])
-    hidden = len(supporting) - MOST
+    shown = "; ".join(supporting[:MOST_SUPPORTING_CASES])
+    hidden = len(supporting) - MOST_SUPPORTING_CASES
     remainder = f"; {hidden} more of the kind" if hidden > 0 else ""
     count = "1 comparison" if len(cases) == 1 else f"{len(cases)} comparisons"
     lines = [f"- {sentence}: **{statement.verdict}** ({count})."]
@@ -81,8 +85,11 @@ def answer(statement: Statement) -> str:
     return "\n".join(lines)
 
 
-def _as_quoted(statement: Statement) -> str:
-    """Return a sentence with its source, and with its tested parts in bold."""
+def _with_source(statement: Statement) -> str:
+    """Return a sentence with its source, and with its tested parts in bold.
+
+    A sentence without source loses its period, because a verdict follows.
+    """
     text = statement.text
     for part in statement.tested_parts:
         text = text.replace(part, f"**{part}**", 1)
@@ -101,7 +108,7 @@ def _marked_case(case: str) -> str:
 def chosen_settings(text: str) -> dict[str, dict[tuple[str, str], str]]:
     """Return each table's most frequent settings by method and group."""
     settings: dict[str, dict[tuple[str, str], str]] = {}
-    for name in SWEPT:
+    for name in SECTIONS_WITH_GRIDS:
         settings[name] = {}
         lines = block(text, f"{name}_settings").splitlines()
         rows = [_cells_of_line(line) for line in lines if line.startswith("| ")]
@@ -158,8 +165,8 @@ def _ends_of_method(
             values for address, values in grid.items() if f".{address}".endswith(f".{parameter}")
         ]
         if len(of_parameter) != 1:
-            # The values are no numbers, or the setting belongs to an earlier script,
-            # which swept another parameter, or only one parameter of this name.
+            # No grid of numbers fits, or several do. Then the values are not numbers,
+            # or the page is older than the script, which swept other parameters.
             continue
         [values] = of_parameter
         if min(values) == max(values):
@@ -185,7 +192,7 @@ def sentence_of_ends(text: str) -> str:
         "- These methods have their most frequent setting on photographs or roads at an end of their grid, and values beyond it were not tried."
     ]
     for is_largest, place in ((True, "At the largest value"), (False, "At the smallest value")):
-        listed = _listed_ends([end for end in ends if end.is_largest is is_largest])
+        listed = _listed_ends([end for end in ends if end.is_largest == is_largest])
         if listed:
             sentences.append(f"{place}: {listed}.")
     return " ".join(sentences)
@@ -216,7 +223,10 @@ def study_counts(outcomes: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_outcomes(text: str, outcomes: dict[str, Any]) -> str:
-    """Return the page with the tables, settings and answers of a run."""
+    """Return the page with the tables, settings and answers of a run.
+
+    An outcome has two tables: its errors, and then its settings.
+    """
     for name, outcome in outcomes.items():
         table, settings = [shown for shown in outcome.blocks if isinstance(shown, Table)]
         answers = "\n".join(answer(statement) for statement in outcome.statements)
@@ -231,7 +241,7 @@ EARLIER_RULES = (
     "not decided, grey values are means of the channels, optimizers stop after one cycle or ten "
     "iterations, and some grids are smaller, so that more of the chosen settings lie at an end."
 )
-"""The rules and settings of tables that were measured before these rules."""
+"""The end of a sentence: how tables differ that this script has not written yet."""
 
 
 def sentence_of_runs(tables: dict[str, dict[str, str]]) -> str:
@@ -292,7 +302,7 @@ def tables_after_run(
 
 
 def main() -> None:
-    """Write the page."""
+    """Run the items, write their sections, and write the sentence on ends of grids."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("items", nargs="*", metavar="ITEM", help="section; default: all")
     parser.add_argument("--data", type=Path)
@@ -315,9 +325,9 @@ def main() -> None:
 
 
 def _write_section(name: str, outcomes: dict[str, Any], start: dict[str, Any]) -> None:
-    """Write the section of an item, its figures, and the digest of its table."""
-    add_counts("photographs", f"{COMMAND} {name}", name, {**start, **study_counts(outcomes)})
+    """Write the section of an item, its errors, and the digest of its table."""
     text = with_outcomes(PAGE.read_text(encoding="utf-8"), outcomes)
+    add_counts("photographs", f"{COMMAND} {name}", name, {**start, **study_counts(outcomes)})
     content = tables_after_run(text, outcomes, read_counts("photographs_tables"), start["commit"])
     write_counts("photographs_tables", COMMAND, content)
     text = with_block(text, "measured", sentence_of_runs(content["tables"]))

@@ -1,4 +1,4 @@
-"""Progress of long work, and interrupts, on the error stream of a command.
+"""Show the progress of long work on the error stream, and handle interrupts.
 
 `Progress` shows what a command computes: as a bar on a terminal, and otherwise as a
 line every few seconds. `interruptible` and `continuable` end a command after Ctrl-C or
@@ -37,14 +37,14 @@ class _Loop:
 
     Parameters
     ----------
-    done, count : int
+    done, total : int
         Number of rounds that are done, and of all rounds.
     start : float
         Time at which the loop began, as `time.monotonic` gives it.
     """
 
     done: int
-    count: int
+    total: int
     start: float
 
     def time_left(self) -> str:
@@ -52,7 +52,7 @@ class _Loop:
         if not self.done:
             return ""
         seconds_per_round = (time.monotonic() - self.start) / self.done
-        return f"about {_duration(seconds_per_round * (self.count - self.done))} left"
+        return f"about {_duration(seconds_per_round * (self.total - self.done))} left"
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,9 @@ class Progress(contextlib.ExitStack):
     Parameters
     ----------
     total : int
-        Number of results that the command computes. The caller adds finished results to
-        the attribute ``count``.
+        Number of all results, also of an earlier run. The caller adds finished
+        results to the attribute ``count``, and sets it to the number of earlier results
+        before the work begins.
     things : str
         Plural noun for the results.
     """
@@ -94,9 +95,9 @@ class Progress(contextlib.ExitStack):
         self.count = 0
         self._start: _Start | None = None
 
-        # The thread that made this object may let other threads compute. Each thread
-        # has a description of its work, and its running loops by the noun for one
-        # round.
+        # The thread that made this object may let other threads compute. `_work` has a
+        # description of the present work of each thread. `_loops` has the running loops
+        # of each thread, by the noun for one round.
         self._home_thread = threading.get_ident()
         self._latest_thread = self._home_thread
         self._work: dict[int, str] = {}
@@ -108,6 +109,7 @@ class Progress(contextlib.ExitStack):
         self._ended = threading.Event()
 
     def __enter__(self) -> Progress:
+        # The base class ends these registrations when the block ends.
         self.enter_context(compiling_announced_to(self._note_kernel))
         self.enter_context(announced_to(self.watch))
         self.enter_context(rounds_counted_by(self._note_round))
@@ -115,7 +117,7 @@ class Progress(contextlib.ExitStack):
         if self._console is None:
             self._start_lines()
         else:
-            self._start_bar(self._console)
+            self._start_bar()
         return self
 
     # --- events -----------------------------------------------------------------------
@@ -129,8 +131,8 @@ class Progress(contextlib.ExitStack):
         Parameters
         ----------
         doing : str
-            Name of a scene and of a stage, such as ``"planes: box"``, or a description
-            of other work, such as ``"writing files"``.
+            Name of a scene and of a stage, such as ``"Teddy: census"``, or a
+            description of other work, such as ``"writing files"``.
         """
         if self._start is None:
             self._start = _Start(time.monotonic(), self.count)
@@ -147,14 +149,14 @@ class Progress(contextlib.ExitStack):
         # A single result has a single scene, so the name of the scene adds nothing.
         return f"stage {stage}"
 
-    def _note_round(self, thread: int, done: int, count: int, noun: str) -> None:
-        """Note how many rounds of a loop are done.
+    def _note_round(self, thread: int, done: int, total: int, noun: str) -> None:
+        """Note how many rounds of a loop are done; the first call has ``done`` 0.
 
         Parameters
         ----------
         thread : int
             Number of the thread that runs the loop.
-        done, count : int
+        done, total : int
             Number of rounds that are done, and of all rounds. The loop is over if they
             are equal.
         noun : str
@@ -162,11 +164,11 @@ class Progress(contextlib.ExitStack):
             nouns.
         """
         loops = self._loops.setdefault(thread, {})
-        if done == count:
+        if done == total:
             loops.pop(noun, None)
             return
         start = loops[noun].start if noun in loops else time.monotonic()
-        loops[noun] = _Loop(done, count, start)
+        loops[noun] = _Loop(done, total, start)
         self._latest_thread = thread
 
     def _note_kernel(self, kernel: str) -> None:
@@ -184,8 +186,7 @@ class Progress(contextlib.ExitStack):
         """Return the speed and the time left; empty before a result is computed."""
         if self._start is None or self.count <= self._start.count:
             return ""
-        seconds = time.monotonic() - self._start.time
-        speed = (self.count - self._start.count) / seconds
+        speed = (self.count - self._start.count) / self._seconds()
         if speed >= 1:
             speed_text = f"{speed:.3g} {self.things}/s"
         else:
@@ -200,7 +201,7 @@ class Progress(contextlib.ExitStack):
         home_work = self._work.get(self._home_thread, "")
         parts = [self._work.get(self._latest_thread) or home_work]
         for noun, loop in self._running_loops().items():
-            parts.append(f"{noun} {loop.done + 1} of {loop.count}")
+            parts.append(f"{noun} {loop.done + 1} of {loop.total}")
         if self._kernel:
             # The names of the kernels are private, so they are counted instead.
             parts.append(f"compiling function {len(self._compiled_kernels)}")
@@ -216,8 +217,9 @@ class Progress(contextlib.ExitStack):
         """Return the loops that are shown, by their nouns, the outermost one first.
 
         Loops of the home thread may wait for other threads. Therefore they come first,
-        and the loops of the thread of the latest event follow. If both threads have a
-        loop with the same noun, the display shows the loop of the latest event only.
+        in the order in which they began, and the loops of the thread of the latest
+        event follow. If both threads have a loop with the same noun, the loop of the
+        latest event takes the place of the loop of the home thread.
         """
         home_loops = self._loops.get(self._home_thread, {})
         latest_loops = self._loops.get(self._latest_thread, {})
@@ -240,17 +242,17 @@ class Progress(contextlib.ExitStack):
         else:
             self._console.print(line)
 
-    def _start_bar(self, console: Any) -> None:
+    def _start_bar(self) -> None:
         """Draw the bar at the bottom of the terminal until the work ends."""
         from rich.live import Live
 
-        bar = Live(get_renderable=self._bar, console=console, transient=True)
-        self.callback(bar.stop)
-        # If the system starts no thread, the bar does not move, and the work goes on.
+        live = Live(get_renderable=self._bar_line, console=self._console, transient=True)
+        self.callback(live.stop)
+        # If no thread can be started, the bar does not move, and the work goes on.
         with contextlib.suppress(RuntimeError):
-            bar.start()
+            live.start()
 
-    def _bar(self) -> Any:
+    def _bar_line(self) -> Any:
         """Return the present work, the bar, and the time, as a terminal shows them."""
         from rich.columns import Columns
         from rich.progress_bar import ProgressBar
@@ -259,17 +261,17 @@ class Progress(contextlib.ExitStack):
         loop = self._outermost_loop()
         counted = ""
         if self.total > 1:
-            done, end = self.count, self.total
+            done, total = self.count, self.total
             counted = f"{self.count}/{self.total}"
         elif loop is not None:
-            done, end = loop.done, loop.count
+            done, total = loop.done, loop.total
         else:
             # A bar without an end moves to and fro.
-            done, end = self.count, None
+            done, total = self.count, None
 
-        time_left = self.rate() or self.left
-        words = f"{counted} {_clock(self._seconds())} {time_left}"
-        bar = ProgressBar(end, done, width=40, pulse=end is None)
+        speed_text = self.rate() or self.left
+        words = f"{counted} {_clock(self._seconds())} {speed_text}"
+        bar = ProgressBar(total, done, width=40, pulse=total is None)
         return Columns([Text(self.doing), bar, Text(words.strip())])
 
     def _start_lines(self) -> None:
@@ -278,10 +280,10 @@ class Progress(contextlib.ExitStack):
         try:
             thread.start()
         except RuntimeError:
-            # If the system starts no thread, the work goes on without these lines.
+            # If no thread can be started, the work goes on without these lines.
             return
-        # The thread ends before the results are printed, so no line follows between
-        # them.
+        # The thread ends before the results are printed, so that no line of progress
+        # appears between them. Callbacks run in reverse order: the event comes first.
         self.callback(thread.join)
         self.callback(self._ended.set)
 
@@ -356,7 +358,7 @@ def _clock(seconds: float) -> str:
 
 
 def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
-    """Return the word and the exit status for an interrupt.
+    """Return the word for an interrupt in a message, and the exit status.
 
     An interrupt is Ctrl-C (SIGINT) or SIGTERM. The system and batch queues send SIGTERM
     to end a program.
@@ -382,9 +384,11 @@ def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
 def interruptible(first_words: str = "") -> Iterator[Callable[[], None]]:
     """Raise KeyboardInterrupt for SIGINT and SIGTERM within the block.
 
-    Python drops an exception that is raised while it clears weak references, as
-    libraries do all the time. Therefore the block gets a function that raises
-    KeyboardInterrupt again if there was an interrupt.
+    Python ignores an exception that a signal handler raises in a callback of a weak
+    reference, and libraries run many such callbacks. Therefore the block gets a
+    function that raises KeyboardInterrupt again if there was an interrupt. In another
+    thread than the main one, signals are left as they are, and the function does
+    nothing.
 
     Parameters
     ----------
@@ -407,6 +411,7 @@ def interruptible(first_words: str = "") -> Iterator[Callable[[], None]]:
     if threading.current_thread() is not threading.main_thread():
         yield check
         return
+    # signal.signal sets a handler and returns the former one.
     former_handlers = {
         number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
     }
@@ -429,30 +434,31 @@ def continuable(progress: Progress, things: str, out: Path | None) -> Iterator[C
     ----------
     progress : Progress
     things : str
-        Plural noun for the results.
-    out : Path, optional
-        Folder in which the results are stored.
+        Plural noun for the stored results. ``progress.things`` is the noun for the
+        computations.
+    out : Path or None
+        Folder in which the results are stored; None: they are not stored.
     """
-
-    def count(more: int = 1) -> None:
-        progress.count += more
-        check()
-
+    message = (
+        f"interrupt received: no more {progress.things} begin, and those in progress "
+        "end first, which may take a minute"
+    )
+    if out is not None:
+        message += f"; finished {things} are kept"
     try:
-        words = (
-            f"interrupt received: no more {progress.things} begin, and those in progress "
-            "end first, which may take a minute"
-        )
-        if out is not None:
-            words += f"; finished {things} are kept"
-        with progress, interruptible(words) as check:
-            yield count
-    except KeyboardInterrupt as error:
+        with progress, interruptible(message) as check:
+
+            def add_finished(number: int = 1) -> None:
+                progress.count += number
+                check()
+
+            yield add_finished
+    except KeyboardInterrupt as interrupt:
         if out is None:
             hint = f"nothing was stored; --out DIR keeps {things}"
         else:
             hint = as_typed(f"the same command continues from {out}")
-        word, status = ending(error)
+        word, status = ending(interrupt)
         finished = f"{progress.count} of {progress.total} {things}"
         print(f"{word} after {finished}; {hint}", file=sys.stderr)
         sys.exit(status)

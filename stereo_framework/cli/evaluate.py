@@ -97,7 +97,7 @@ def evaluate(
     changes = {} if threshold is None else {"thresholds": threshold}
     base = alone[1] if alone else None if spec is None else resolve(spec)
     results: list[Result] = []
-    assumed_scales: dict[tuple[int, float], list[Path]] = {}
+    assumed_scales: dict[tuple[int, float | None], list[Path]] = {}
     for place, method, of_scenes in given:
         measured = []
         for one, path in of_scenes.items():
@@ -120,7 +120,8 @@ def evaluate(
             )
             measured.append(result)
             if scale is None and (bits := grey_bits(path)):
-                factor = KITTI_SCALE if bits == 16 else float(known.grey_levels or 1)
+                # These are the scales that `read_map` assumes.
+                factor = KITTI_SCALE if bits == 16 else known.grey_levels
                 assumed_scales.setdefault((bits, factor), []).append(path)
             if out is not None and (disparity := measured[-1].disparity) is not None:
                 with output_folder(out):

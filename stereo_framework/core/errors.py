@@ -184,7 +184,7 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
 
 
 def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
-    """Return the end of an error line with a close name and the list of all names.
+    """Return the end of an error line: a close name, and where all names are listed.
 
     Parameters
     ----------

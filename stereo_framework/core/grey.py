@@ -16,8 +16,6 @@ GreyConversion = Literal["luma", "rounded_luma", "mean"]
 - ``"mean"``: the mean of R, G and B, not rounded.
 """
 
-_LUMA_THOUSANDTHS = (299, 587, 114)
-
 
 def grey_values(image: Image, conversion: GreyConversion) -> Image:
     """Convert a colour image to grey; return a grey image as it is.
@@ -51,14 +49,16 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
         mean: Image = image.mean(axis=2, dtype=np.float32)
         return mean
     if image.dtype == np.uint8:
+        red, green, blue = np.moveaxis(image.astype(np.int32), 2, 0)
         # Sums of whole thousandths are exact, so that equal lumas stay equal.
-        thousandths = image.astype(np.int32) @ np.array(_LUMA_THOUSANDTHS, np.int32)
+        thousandths = 299 * red + 587 * green + 114 * blue
         if conversion == "rounded_luma":
             rounded: Image = ((thousandths + 500) // 1000).astype(np.uint8)
             return rounded
         luma: Image = (thousandths / 1000).astype(np.float32)
         return luma
-    red = np.float32(0.299) * image[..., 0]
-    green = np.float32(0.587) * image[..., 1]
-    blue = np.float32(0.114) * image[..., 2]
-    return red + green + blue
+    red, green, blue = np.moveaxis(image, 2, 0)
+    float_luma: Image = (
+        np.float32(0.299) * red + np.float32(0.587) * green + np.float32(0.114) * blue
+    )
+    return float_luma

@@ -75,7 +75,7 @@ def patch_match(
         left and right is continued. null: no check and no filling.
     grey_conversion : {"luma", "rounded_luma", "mean"}
         Conversion of colours to the grey values of the gradient, as in `census`. Here,
-        "rounded_luma" is not rounded either.
+        "rounded_luma" is the same as "luma".
     seed : int
         Seed of all random numbers; the same seed gives the same maps on any number of threads.
 
@@ -98,9 +98,10 @@ def patch_match(
     iteration) and by the pixels of the other view that meet them, and are changed at random by less and less: by half the range and more than a tenth
     of a pixel.
 
-    What the paper leaves open: a gradient is half the difference of the grey values of
-    the two neighbours in the row. Beyond the other image its outermost pixels repeat, but a pixel that is compared with them costs at least half of the maximum; one that is
-    compared with a masked pixel costs the maximum.
+    The paper leaves some choices open. A gradient is half the difference of the grey
+    values of the two neighbours in the row. Beyond the other image its outermost pixels
+    repeat, but a pixel that is compared with them costs at least half of the maximum. A
+    pixel that is compared with a masked pixel costs the maximum.
 
     Departures: pixels of a window that weigh less than 0.001 are left out; normals start within 45 degrees of the viewing direction, and planes that slope by
     more than 0.9 along the row are not tried. The weighted median at the end is left to the refinement of that name.

@@ -97,7 +97,7 @@ def _strings(
 ) -> Strings:
     if grey_conversion != "mean":
         image = grey_values(image, grey_conversion)
-    # Sums of the channels are compared instead of means. They need at most this type.
+    # Sums of the channels have the same order as their means, and fit into this type.
     grey_type = np.int16 if image.dtype == np.uint8 else np.float32
     sums = samples_of(image, denominator, cubic).sum(axis=1).astype(grey_type)
     above, aside = height // 2, width // 2 * denominator

@@ -80,8 +80,12 @@ def census(
     -----
     Zabih & Woodfill 1994, section 3.2, who define it for grey images; Spangenberg, Langner & Rojas 2013 for the centre-symmetric form. Bits are
     set where the pixel, or the first of two in reading order, is strictly darker. Beyond the borders of an image its outermost pixels
-    repeat, for each image by itself. Between pixels the match image is sampled as by `absolute_difference`, channel by channel if grey is the mean, and from grey
-    values otherwise; the window around such a position consists of the samples at whole pixels' distance from it.
+    repeat, for each image by itself.
+
+    Between pixels the match image is sampled as by `absolute_difference`. For
+    `grey_conversion` "mean", each channel is sampled and the samples are averaged;
+    otherwise the grey values are sampled. The window around a position between pixels
+    consists of the samples whose distance from it is a whole number of pixels.
 
     Examples
     --------

@@ -110,8 +110,12 @@ def gradient_difference(
         cubic = interpolation == "cubic"
         match_rows = match[start:stop]
         samples = samples_of(match_rows, search.denominator, cubic)
-        slopes = _slopes(reference[start:stop], grey_conversion, 1, cubic)
-        match_slopes = _slopes(match_rows, grey_conversion, search.denominator, cubic)
+        reference_rows = reference[start:stop]
+        reference_samples = samples_of(reference_rows, 1, cubic)
+        grey_reference = _grey_samples(reference_rows, reference_samples, grey_conversion, 1, cubic)
+        grey_match = _grey_samples(match_rows, samples, grey_conversion, search.denominator, cubic)
+        slopes = _slopes(grey_reference, 1)
+        match_slopes = _slopes(grey_match, search.denominator)
         lines, slope_lines = arranged(samples, view), arranged(match_slopes, view)
         rows_of_costs = costs[start:stop]
         _kernel(
@@ -122,20 +126,44 @@ def gradient_difference(
     return CostVolume(costs, search, float(outside_cost))
 
 
-def _slopes(
-    image: Image, grey_conversion: GreyConversion, denominator: int, cubic: bool
+def _grey_samples(
+    image: Image,
+    samples: NDArray[np.float32],
+    grey_conversion: GreyConversion,
+    denominator: int,
+    cubic: bool,
 ) -> NDArray[np.float32]:
-    """Return the gradient along the row at each sample, times the number of channels.
+    """Return the grey values of samples, times the number of channels.
+
+    Parameters
+    ----------
+    image : ndarray, (rows, columns) or (rows, columns, 3)
+    samples : ndarray, float32, (rows, channels, positions)
+        The samples of the image. The mean is that of their channels. The luma is
+        computed before the image is sampled, as for `census`.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+    denominator : int
+        Positions are 1/denominator pixels apart.
+    cubic : bool
+        Whether the samples between pixels lie on the cubic spline or on straight lines.
+
+    Returns
+    -------
+    ndarray, float32, (rows, positions)
+    """
+    if grey_conversion == "mean" or image.ndim == 2:
+        return samples.sum(axis=1)
+    grey_image = grey_values(image, grey_conversion)
+    luma_samples = samples_of(grey_image, denominator, cubic)[:, 0]
+    return np.float32(image.shape[2]) * luma_samples
+
+
+def _slopes(grey: NDArray[np.float32], denominator: int) -> NDArray[np.float32]:
+    """Return the gradient along the row at each sample.
 
     It is the difference of the grey values a pixel after and before the sample, or at
     the end of the row, over their distance in pixels.
     """
-    if grey_conversion == "mean" or image.ndim == 2:
-        grey = samples_of(image, denominator, cubic).sum(axis=1)
-    else:
-        channels = np.float32(image.shape[2])
-        grey_image = grey_values(image, grey_conversion)
-        grey = channels * samples_of(grey_image, denominator, cubic)[:, 0]
     at, last = np.arange(grey.shape[1]), grey.shape[1] - 1
     before, after = np.maximum(at - denominator, 0), np.minimum(at + denominator, last)
     return (grey[:, after] - grey[:, before]) * (

@@ -55,9 +55,9 @@ def _reached(shape: tuple[int, ...], steps: int) -> NDArray[np.uint8]:
 
 
 def by_gradient(
-    reference: Image, steps: int, p1: float, p2: float, grey_conversion: GreyConversion = "luma"
+    reference: Image, steps: int, p1: float, p2: float, grey_conversion: GreyConversion
 ) -> Penalties:
-    """Hirschmueller 2008: changes by more than a level cost p2 over the difference of the intensities, in whole grey levels, but not less than p1.
+    """Hirschmueller 2008: changes by more than a level cost p2 over the difference of the grey values, in whole grey levels, but not less than p1.
 
     Where both penalties are whole numbers, so are the prices.
     """

@@ -53,13 +53,14 @@ def semi_global(
     p2 : float
         Penalty of any larger change, in units of the matching cost; not below `p1`.
     penalties : {"constant", "gradient", "edges"}
-        "gradient": `p2` is divided by the difference of the grey values of both pixels of the reference image, in whole grey
-        levels, but never below `p1`; where `p1` and `p2` are whole numbers, the quotient is rounded to one. "edges": both penalties fall to a quarter
-        where the reference or the match image has an edge between both pixels, and to a tenth where both images have one.
+        "gradient": `p2` is divided by the difference of the grey values of both pixels
+        of the reference image, in whole grey levels, but never falls below `p1`. Where
+        `p1` and `p2` are whole numbers, the quotient is rounded to one. "edges": both
+        penalties fall to a quarter where the reference or the match image has an edge
+        between both pixels, and to a tenth where both images have one.
     edge_threshold : float
         Two pixels have an edge between them when their intensities differ by this much in some channel, in grey levels; for "edges" alone. Out
         of view the match image has no edge; between two pixels it has those of the nearer.
-
     grey_conversion : {"luma", "rounded_luma", "mean"}
         Conversion of colours to the grey values of "gradient", as in `census`.
 

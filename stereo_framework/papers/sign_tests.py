@@ -1,9 +1,9 @@
-"""Decide a sentence by sign tests on the scenes of paired comparisons.
+"""Decide whether a sentence of a paper holds, by sign tests on scenes.
 
 A sentence such as "A has fewer errors than B and C" needs several comparisons: one for
 each pair of methods on each group of scenes. Every comparison has a two-sided sign
-test, which leaves out scenes with equal errors. The rule has two error rates, both for
-one sentence and under the assumption that the scenes are independent:
+test, which leaves out scenes with equal errors. A decision can be wrong in two ways.
+Their probabilities are those for one sentence and independent scenes:
 
 - The sentence holds only if every comparison is significantly for it at the 5 % level.
   This is an intersection-union test. A sentence that is false in at least one
@@ -16,15 +16,16 @@ one sentence and under the assumption that the scenes are independent:
   Holm's procedure needs no assumption about the dependence of the tests.
 - Otherwise the sentence is not decided.
 
-As the tests are two-sided, each of the two rates is at most 2.5 % in fact.
+The levels above are two-sided. A wrong decision needs a significant result in one
+direction, so its probability is at most half the level, 2.5 %.
 
 A comparison that is not significant is never against a sentence. The text of such a
 comparison gives the smallest differences that its scenes could have shown.
 
 The sign test needs no assumption about the distribution of the differences. An exact
 signed-rank or permutation test has more power for symmetric differences, but its
-smallest p value is the same, 2 / 2**n for n scenes. So it reaches a corrected level
-with no fewer scenes.
+smallest p value is the same, 2 / 2**n for n scenes. Therefore it needs at least as many
+scenes to reach a corrected level.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ from scipy.stats import beta, binomtest, norm
 from stereo_framework.papers.claim import Cases
 
 LEVEL = 0.05
-"""The level of the tests, for each direction of a sentence."""
+"""The level of the tests, for a sentence and, after correction, against it."""
 
 POWER = 0.8
 """The probability with which a detectable difference is found significant."""
@@ -55,19 +56,20 @@ class PairedComparison:
     name : str
         Name of the comparison: the methods and the group of scenes.
     errors : Series
-        Errors by scene of the method that has fewer errors if the sentence is true.
+        Errors by scene of the first method, which the sentence favours.
     other_errors : Series
         Errors of the other method. Scenes that only one method has are left out.
     tolerance : float
-        Share of its errors that the first method may lose and still be accepted. With
-        0.05, a scene is for the sentence if 95 % of the errors of the first method are
-        fewer than those of the other method.
+        The errors of the first method are multiplied by 1 - tolerance before they are
+        compared. With 0.05, a scene is for the sentence if 95 % of the errors of the
+        first method are fewer than the errors of the other method.
     mean_format : str
         Format of a mean error, with its unit.
     difference_format : str
         Format of a difference of errors, with its unit.
     remark : str
-        Text that follows the figures; empty = no text.
+        Text that follows the p value, with its own separator; empty = no text. It is
+        left out if there are too few scenes.
     """
 
     name: str
@@ -80,7 +82,10 @@ class PairedComparison:
 
     @cached_property
     def differences(self) -> Series:
-        """Return the differences by scene; negative ones are for the sentence."""
+        """Return (1 - tolerance) * errors - other_errors by scene.
+
+        Negative values are for the sentence.
+        """
         pairs = concat([self.errors, self.other_errors], axis=1, join="inner").dropna()
         return (1 - self.tolerance) * pairs.iloc[:, 0] - pairs.iloc[:, 1]
 
@@ -90,8 +95,8 @@ class PairedComparison:
         return len(self.differences)
 
     @property
-    def is_possible(self) -> bool:
-        """Return whether there are enough scenes for a significant result."""
+    def has_enough_scenes(self) -> bool:
+        """Return whether the scenes suffice for significance if no errors are equal."""
         return self.scene_count >= FEWEST_SCENES
 
     @cached_property
@@ -105,65 +110,73 @@ class PairedComparison:
         return int((self.differences > 0).sum())
 
     @property
+    def unequal_count(self) -> int:
+        """Return the number of scenes with different errors."""
+        return self.for_count + self.against_count
+
+    @property
     def p_value(self) -> float:
         """Return the p value of the sign test; 1 if there are too few scenes."""
-        if not self.is_possible:
+        if not self.has_enough_scenes:
             return 1.0
         return sign_test(self.for_count, self.against_count)
 
     @property
     def p_value_against(self) -> float:
-        """Return the p value if most scenes are against the sentence; otherwise 1."""
+        """Return the p value if most unequal scenes are against it; otherwise 1."""
         return self.p_value if self.against_count > self.for_count else 1.0
 
     @property
     def is_significantly_for(self) -> bool:
-        """Return whether significantly more scenes are for than against it."""
+        """Return whether most unequal scenes are for it, and significantly many."""
         return self.for_count > self.against_count and self.p_value < LEVEL
 
     @property
     def figures(self) -> str:
-        """Return the means, the number of scenes for the sentence, and the p value."""
-        if not self.is_possible:
-            scenes = _scenes(self.scene_count)
+        """Return a line of text: the means, the scenes for the sentence, and p."""
+        if not self.has_enough_scenes:
+            scenes = _scenes_text(self.scene_count)
             return f"{self.name}: {scenes}, and a sign test needs at least {FEWEST_SCENES}"
         common = self.differences.index
         mean, other_mean = self.errors[common].mean(), self.other_errors[common].mean()
         means = f"{self.mean_format.format(mean)} and {self.mean_format.format(other_mean)}"
-        counts = f"{self.word} on {self.for_count} of {self.scene_count}"
-        equal_count = self.scene_count - self.for_count - self.against_count
+        counts = f"{self.relation_text} on {self.for_count} of {self.scene_count}"
+        equal_count = self.scene_count - self.unequal_count
         if equal_count > 0:
             counts += f" and equal on {equal_count}"
         return f"{self.name}: {means}, {counts}, p = {self.p_value:.2g}{self.remark}"
 
     @property
-    def word(self) -> str:
-        """Return the word for scenes that are for the sentence."""
+    def relation_text(self) -> str:
+        """Return the text about scenes that are for the sentence.
+
+        "within 5 %" means that 95 % of the errors of the first method are fewer.
+        """
         return f"within {100 * self.tolerance:g} %" if self.tolerance > 0 else "fewer"
 
-    def detectable(self, test_count: int) -> str:
+    def needed_text(self, test_count: int) -> str:
         """Describe the smallest differences that the scenes could have shown.
 
         Parameters
         ----------
         test_count : int
-            Number of comparisons of the sentence, for which a difference against the
-            sentence is corrected.
+            Number of comparisons of the sentence. `LEVEL / test_count` is the strictest
+            level of Holm's correction.
         """
-        level_against = LEVEL / test_count
-        return f"needed for it {self._needed(LEVEL)}, against it {self._needed(level_against)}"
+        for_sentence = self._needed_text_at(LEVEL)
+        against_sentence = self._needed_text_at(LEVEL / test_count)
+        return f"needed for it {for_sentence}, against it {against_sentence}"
 
-    def _needed(self, level: float) -> str:
+    def _needed_text_at(self, level: float) -> str:
         """Describe the number of scenes and the mean difference that a level needs."""
-        unequal_count = self.for_count + self.against_count
-        needed = least_significant(unequal_count, level)
-        if needed is None:
-            return f"more than {_scenes(unequal_count)} with a difference"
-        text = f"{needed} of {unequal_count}"
+        needed_count = scenes_needed(self.unequal_count, level)
+        if needed_count is None:
+            return f"more than {_scenes_text(self.unequal_count)} with a difference"
+        # Normally distributed differences are never equal, so all scenes count here.
         difference = detectable_difference(self.differences, level)
-        if difference is None:
-            return text
-        return f"{text}, detectable {self.difference_format.format(difference)}"
+        assert difference is not None, "all scenes suffice if the unequal ones do"
+        detectable = self.difference_format.format(difference)
+        return f"{needed_count} of {self.unequal_count}, detectable {detectable}"
 
 
 @cache
@@ -175,22 +188,29 @@ def sign_test(for_count: int, against_count: int) -> float:
     return float(binomtest(for_count, unequal_count).pvalue)
 
 
-def least_significant(scene_count: int, level: float = LEVEL) -> int | None:
+def scenes_needed(unequal_count: int, level: float = LEVEL) -> int | None:
     """Return on how many scenes a method must be better to pass a two-sided sign test.
+
+    Parameters
+    ----------
+    unequal_count : int
+        Number of scenes with different errors.
+    level : float
+        Level of the test.
 
     Returns
     -------
     int or None
         None if not even all scenes suffice.
     """
-    for count in range(scene_count // 2 + 1, scene_count + 1):
-        if sign_test(count, scene_count - count) < level:
+    for count in range(unequal_count // 2 + 1, unequal_count + 1):
+        if sign_test(count, unequal_count - count) < level:
             return count
     return None
 
 
 def detectable_difference(differences: Series, level: float = LEVEL) -> float | None:
-    """Return the smallest mean difference that a sign test of this size would detect.
+    """Return the smallest mean difference that a sign test on so many scenes detects.
 
     This is the mean of normally distributed differences, with the observed standard
     deviation, for which the test is significant with a probability of `POWER`.
@@ -216,54 +236,58 @@ def detectable_difference(differences: Series, level: float = LEVEL) -> float | 
     deviation times the normal quantile of q.
     """
     scene_count = len(differences)
-    needed = least_significant(scene_count, level)
-    if needed is None:
+    needed_count = scenes_needed(scene_count, level)
+    if needed_count is None:
         return None
-    probability = beta.ppf(POWER, needed, scene_count - needed + 1)
+    probability = beta.ppf(POWER, needed_count, scene_count - needed_count + 1)
     return float(differences.std(ddof=1) * norm.ppf(probability))
 
 
-def holm_adjusted(p_values: Sequence[float]) -> list[float]:
+def holm_corrected(p_values: Sequence[float]) -> list[float]:
     """Return p values after Holm's correction for their number, in the same order."""
     count = len(p_values)
     order = sorted(range(count), key=lambda index: p_values[index])
-    adjusted = [1.0] * count
+    corrected = [1.0] * count
+    # The corrected values have the same order as the p values.
     largest = 0.0
     for rank, index in enumerate(order):
         largest = max(largest, (count - rank) * p_values[index])
-        adjusted[index] = min(1.0, largest)
-    return adjusted
+        corrected[index] = min(1.0, largest)
+    return corrected
 
 
 def cases_of_sign_tests(comparisons: Sequence[PairedComparison]) -> Cases:
-    """Yield a case for each comparison: for the sentence, against it or not decided.
+    """Yield a case for each comparison: its text, and whether it is for the sentence.
 
-    The module's docstring states the rule and its error rates.
+    True is for the sentence, False is against it, and None decides nothing.
+    `claim.verdict` combines the cases. The docstring of the module states the rule and
+    the probabilities of a wrong decision.
 
     Parameters
     ----------
     comparisons : sequence of PairedComparison
-        All comparisons of the sentence. Their number is that of the correction. It
-        includes comparisons that are not possible because scenes are missing.
+        All comparisons of the sentence. Holm's correction uses their number, which
+        includes comparisons without enough scenes.
     """
-    adjusted = holm_adjusted([comparison.p_value_against for comparison in comparisons])
-    for comparison, p_value in zip(comparisons, adjusted, strict=True):
+    test_count = len(comparisons)
+    corrected = holm_corrected([comparison.p_value_against for comparison in comparisons])
+    for comparison, corrected_p_against in zip(comparisons, corrected, strict=True):
         if comparison.is_significantly_for:
             yield comparison.figures, True
-        elif p_value < LEVEL:
-            yield f"{comparison.figures}{_corrected(p_value, len(comparisons))}", False
-        elif comparison.is_possible:
-            detectable = comparison.detectable(len(comparisons))
-            yield f"{comparison.figures} ({detectable})", None
+        elif corrected_p_against < LEVEL:
+            correction = _correction_text(corrected_p_against, test_count)
+            yield f"{comparison.figures}{correction}", False
+        elif comparison.has_enough_scenes:
+            yield f"{comparison.figures} ({comparison.needed_text(test_count)})", None
         else:
             yield comparison.figures, None
 
 
-def _corrected(p_value: float, test_count: int) -> str:
+def _correction_text(p_value: float, test_count: int) -> str:
     """Return the corrected p value as text; empty for a single test."""
     return f", corrected for {test_count} tests {p_value:.2g}" if test_count > 1 else ""
 
 
-def _scenes(count: int) -> str:
+def _scenes_text(count: int) -> str:
     """Return a number of scenes as text."""
     return "1 scene" if count == 1 else f"{count} scenes"

@@ -146,7 +146,7 @@ def _field(
     match: Image,
     direction: int,
     disparity: Disparity,
-    grey_conversion: GreyConversion = "luma",
+    grey_conversion: GreyConversion,
 ) -> Field:
     """How many rows lower the match image shows what the reference image shows; without enough windows 0."""
     import cv2

@@ -179,7 +179,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch, capsys, 
 
 def bar_of(progress):
     """Return the words of the bar, how much of it is done, its end, and the words after it."""
-    doing, bar, words = progress._bar().renderables
+    doing, bar, words = progress._bar_line().renderables
     return doing.plain, bar.completed, bar.total, words.plain
 
 

@@ -90,7 +90,7 @@ def test_fault_with_which_no_test_can_run_is_not_found(project):
 
 def test_tests_that_hang_are_stopped(project, monkeypatch):
     monkeypatch.setattr(run, "LIMIT_SECONDS", 0.2)
-    outcome = outcome_of(make_fault())
+    outcome = outcome_of(make_fault(new="__import__('time').sleep(60)"))
     assert outcome == "HANGS: the tests did not end within 0.2 s"
 
 

@@ -241,6 +241,6 @@ def test_closed_cells_stay_closed_in_quarters_too():
     ],
 )
 def test_penalties_are_rounded_quotients_where_both_are_whole(p1, p2, expected):
-    penalties = by_gradient(np.zeros((3, 4), np.uint8), 1, p1, p2)
+    penalties = by_gradient(np.zeros((3, 4), np.uint8), 1, p1, p2, "luma")
     assert penalties.prices[[1, 4, 8, 7], 1].tolist() == expected
     assert (penalties.prices[1:, 0] == p1).all()

@@ -75,7 +75,7 @@ def test_a_setting_that_failed_on_another_scene_is_not_chosen():
 
 
 def _verdict_on(errors):
-    return verdict(study._fewer_errors(["a"], ["b"])(errors))
+    return verdict(study._judge_of_fewer_errors(["a"], ["b"])(errors))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_missing_groups_and_few_scenes_leave_a_sentence_undecided():
 
 
 def test_errors_below_a_pixel_are_decided_by_photographs_alone():
-    judge = study._lower_rms([("a", "b")])
+    judge = study._judge_of_lower_rms([("a", "b")])
     errors = planted_errors(a=1, b=2)
     roads = errors["group"] == "roads"
     errors.loc[roads & (errors["method"] == "a"), "error"] = 50.0
@@ -172,12 +172,15 @@ def test_the_settings_stand_in_a_table_with_their_numbers_of_scenes():
 
 def test_locking_is_what_must_move():
     truth = np.arange(1600, dtype=np.float32) / 1600
-    moved = study.locking_percentage([study.fraction_of(truth + 7)], [study.fraction_of(truth)])
+    moved = study.locking_percentage(
+        {"a": study.fraction_of(truth + 7)}, {"a": study.fraction_of(truth)}
+    )
     assert moved == pytest.approx(0, abs=1)  # of float32, at the ends of bins
     # All in one of sixteen bins: fifteen sixteenths must leave it.
-    assert study.locking_percentage([np.zeros(50, np.float32)], [truth]) == pytest.approx(
-        100 * 15 / 16, abs=0.1
-    )
+    locked = {"b": np.zeros(50, np.float32)}
+    # The scene "a" has no map of the method, and its ground truth does not count.
+    truths = {"a": np.full(50, 0.5, np.float32), "b": truth}
+    assert study.locking_percentage(locked, truths) == pytest.approx(100 * 15 / 16, abs=0.1)
 
 
 def test_the_name_of_a_light():

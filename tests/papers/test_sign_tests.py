@@ -14,8 +14,8 @@ from stereo_framework.papers.sign_tests import (
     PairedComparison,
     cases_of_sign_tests,
     detectable_difference,
-    holm_adjusted,
-    least_significant,
+    holm_corrected,
+    scenes_needed,
     sign_test,
 )
 
@@ -37,12 +37,12 @@ def test_the_p_value_is_that_of_the_binomial_distribution(fewer, more, p_value):
 
 
 def test_the_fewest_scenes_are_those_that_can_be_significant():
-    assert least_significant(FEWEST_SCENES) == FEWEST_SCENES
-    assert least_significant(FEWEST_SCENES - 1) is None
-    assert [least_significant(n) for n in (8, 9, 10)] == [8, 8, 9]
+    assert scenes_needed(FEWEST_SCENES) == FEWEST_SCENES
+    assert scenes_needed(FEWEST_SCENES - 1) is None
+    assert [scenes_needed(n) for n in (8, 9, 10)] == [8, 8, 9]
     # With a correction for 18 tests ten scenes must agree, and eight are too few.
-    assert least_significant(10, LEVEL / 18) == 10
-    assert least_significant(8, LEVEL / 18) is None
+    assert scenes_needed(10, LEVEL / 18) == 10
+    assert scenes_needed(8, LEVEL / 18) is None
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_tests_that_scenes_are_missing_for_count_in_the_correction():
     assert verdict(cases_of_sign_tests([comparison(0, 10), *missing])).verdict is Verdict.FAILS
 
 
-def test_holm_adjusted_values():
-    assert holm_adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm_adjusted([0.5, 0.9]) == pytest.approx([1.0, 1.0])
-    assert holm_adjusted([]) == []
+def test_holm_corrected_values():
+    assert holm_corrected([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm_corrected([0.5, 0.9]) == pytest.approx([1.0, 1.0])
+    assert holm_corrected([]) == []
 
 
 def test_open_comparisons_name_what_their_scenes_could_have_shown():
@@ -133,7 +133,7 @@ def test_the_detectable_difference_is_detected_in_four_of_five_cases(scene_count
     differences = Series(np.linspace(-1, 3, scene_count))
     difference = detectable_difference(differences, level)
     probability = norm.cdf(difference / differences.std())
-    needed = least_significant(scene_count, level)
+    needed = scenes_needed(scene_count, level)
     assert binom.sf(needed - 1, scene_count, probability) == pytest.approx(0.8)
 
 

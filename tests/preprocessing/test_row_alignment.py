@@ -198,6 +198,7 @@ def test_warps_come_back(seed):
         pair.match,
         1,
         np.where(first.status == Status.MATCHED, first.disparity, np.float32(np.nan)),
+        "luma",
     )
     rows, columns = lower.shape
     y, x = np.mgrid[:rows, :columns]
@@ -269,7 +270,7 @@ def test_three_hundred_windows_are_enough_for_a_field(monkeypatch, windows, offs
 
     monkeypatch.setattr(module, "_measure", measure)
     image = np.zeros((20, 30), np.uint8)
-    field = _field(image, image, 1, np.zeros(image.shape, np.float32))
+    field = _field(image, image, 1, np.zeros(image.shape, np.float32), "luma")
     assert field[0] == pytest.approx(offset, abs=0.01)
 
 

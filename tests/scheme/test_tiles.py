@@ -567,7 +567,7 @@ def test_chance_matches_are_counted_in_pixels_of_the_reduced_tile():
 def test_tile_borders_are_no_worse_than_the_whole(data):
     """Errors along the borders alone: within half a point of the whole's own there, which is 21 of 4,296 pixels."""
     scene = load_scene("teddy", data=data)
-    # The mean of the channels leaves more noise than the luma, so that seams show more.
+    # With the mean of the channels, tiles without overlap have visible seams here.
     method = load("sgm", overrides=["matching_cost.grey_conversion=mean"]).pipeline
     whole, match = method(scene).disparity, tiled(method, tile_size=150)(scene).disparity
     rows, columns = scene.reference.shape[:2]
