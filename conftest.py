@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stereo_framework.core import stage
+from stereo_framework.core import registration
 from stereo_framework.core.registry import Registry
 
 
@@ -15,8 +15,9 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     Examples in docstrings register some, too, and other tests list all of them.
     """
-    stage.stages()  # The first call registers the built-in stages.
-    monkeypatch.setattr(stage, "_BY_FUNCTION", dict(stage._BY_FUNCTION))
+    registration.stages()  # The first call registers the built-in stages.
+    functions = dict(registration._STAGE_OF_FUNCTION)
+    monkeypatch.setattr(registration, "_STAGE_OF_FUNCTION", functions)
     contents = {id(one): (dict(one.data), dict(one._origins)) for one in Registry.every}
     modules = set(sys.modules)
     yield

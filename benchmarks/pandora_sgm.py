@@ -17,8 +17,8 @@ import cv2
 import numpy as np
 
 from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Disparity, Image, SearchRange
-from stereo_framework.core.stage import stage
 from stereo_framework.io import write_image
 
 PIPELINE = {

@@ -13,8 +13,9 @@ import cv2
 import numpy as np
 
 from stereo_framework import load_scene
+from stereo_framework.core.auxiliary_maps import intensity_differences
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.core.view import View, differences
+from stereo_framework.core.view import DisparityMap
 from stereo_framework.preprocessing import radiometric_field, row_alignment
 from stereo_framework.preprocessing.row_alignment import _field, _terms
 from stereo_framework.script import load
@@ -113,11 +114,11 @@ def matched(script: str | dict[str, Any], scene: Scene, *overrides: str) -> Disp
     return found
 
 
-def initial_map(scene: Scene) -> dict[str, View]:
+def initial_map(scene: Scene) -> dict[str, DisparityMap]:
     """The initial map that rows and light are learnt from."""
     assert scene.search is not None, "all of these scenes have a range"
     match = load("initial_map").only.pipeline(scene)
-    return {"first": View(match.disparity, match.status, scene.search)}
+    return {"first": DisparityMap(match.disparity, match.status, scene.search)}
 
 
 def rows(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
@@ -157,14 +158,14 @@ def light(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
     initial = initial_map(scene)
     assert scene.search is not None, "all of these scenes have a range"
     pair = row_alignment(scene.reference, scene.match, scene.search, initial)
-    seen = View(
+    seen = DisparityMap(
         np.nan_to_num(scene.truth, posinf=np.nan),
         np.zeros(scene.truth.shape, np.uint8),
         scene.search,
     )
     panels, means = [], []
     for images in (pair, radiometric_field(*pair, scene.search, initial)):
-        known, apart = differences(*images, scene.search, seen)
+        known, apart = intensity_differences(*images, scene.search, seen)
         unlike = np.where(known & (scene.mask("nonocc")), apart.mean(axis=2), np.nan)[place]
         panels.append(coloured(unlike, (-30, 30), cv2.COLORMAP_TWILIGHT_SHIFTED))
         means.append(np.nanmedian(np.abs(unlike)))

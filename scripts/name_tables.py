@@ -19,8 +19,9 @@ from page_tables import with_block
 
 from stereo_framework.core import former_names
 from stereo_framework.core.docstrings import parameter_texts
+from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
-from stereo_framework.core.stage import Stage, stages
+from stereo_framework.core.stage import Stage
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/names.md"
@@ -45,6 +46,7 @@ SECTIONS = {
     "script_names": "Scripts of the package",
     "data_arguments": "Data arguments of plug-ins",
     "module_names": "Python names",
+    "moved_names": "Python names in other modules",
     "attributes": "Attributes",
     "arguments": "Arguments of Python functions",
 }

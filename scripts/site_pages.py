@@ -16,18 +16,27 @@ from stereo_framework.cli.stages import slot_row
 from stereo_framework.core.docstrings import parameter_texts
 from stereo_framework.core.package_files import library
 from stereo_framework.core.parameters import describe, spelled
-from stereo_framework.core.stage import SLOTS, Stage, stages
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.stage import Stage
 from stereo_framework.script import load, schema
 
 ROOMS = {
     "Stages": [*SLOTS],
     "Measuring": ["evaluation", "evaluation.hci", "evaluation.roc"],
-    "Data": ["core.scene", "core.search", "core.pair", "core.volume", "datasets", "io"],
+    "Data": [
+        "core.scene",
+        "core.search",
+        "core.pair",
+        "core.volume",
+        "core.estimate",
+        "datasets",
+        "io",
+    ],
     "Running": [
         "user_pair",
         "engine.pipeline",
-        "engine.step",
-        "engine.match",
+        "core.step",
         "script",
         "sweep",
         "tables.results",
@@ -40,7 +49,15 @@ ROOMS = {
         "figures.chart",
         "tables.ranking",
     ],
-    "Writing stages": ["core.stage", "core.parameters", "core.view", "core.calls", "core.errors"],
+    "Writing stages": [
+        "stages",
+        "core.registration",
+        "core.stage",
+        "core.parameters",
+        "core.view",
+        "core.call_context",
+        "core.errors",
+    ],
 }
 """Modules whose public names are documented, each on a page of its own."""
 

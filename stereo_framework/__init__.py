@@ -11,6 +11,7 @@ __version__ = "1.0.0"
 
 _NAMES = {
     "core.errors": ["StereoFrameworkError"],
+    "core.estimate": ["Estimate"],
     "core.pair": ["Pair"],
     "core.parameters": [
         "Fraction01",
@@ -21,12 +22,11 @@ _NAMES = {
         "Unit",
     ],
     "core.scene": ["Scene", "SearchRange"],
-    "core.stage": ["stage"],
+    "core.registration": ["stage"],
+    "core.step": ["Step", "step"],
     "core.volume": ["CostVolume", "Energy", "Labeling", "Smoothness", "Status"],
     "datasets": ["dataset", "load_pair", "load_scene", "pair_scene"],
-    "engine.match": ["Estimate"],
     "engine.pipeline": ["Pipeline"],
-    "engine.step": ["Step", "step"],
     "evaluation": ["evaluate"],
     "evaluation.user_metrics": ["metric"],
     "evaluation.protocols": ["protocol"],
@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from stereo_framework import scheme as scheme
     from stereo_framework import smoothness as smoothness
     from stereo_framework.core.errors import StereoFrameworkError
+    from stereo_framework.core.estimate import Estimate
     from stereo_framework.core.pair import Pair
     from stereo_framework.core.parameters import (
         Fraction01,
@@ -124,14 +125,13 @@ if TYPE_CHECKING:
         PositiveInt,
         Unit,
     )
+    from stereo_framework.core.registration import stage
     from stereo_framework.core.scene import Scene, SearchRange
-    from stereo_framework.core.stage import stage
+    from stereo_framework.core.step import Step, step
     from stereo_framework.core.threads import threads
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
     from stereo_framework.datasets import dataset, load_pair, load_scene, pair_scene
-    from stereo_framework.engine.match import Estimate
     from stereo_framework.engine.pipeline import Pipeline
-    from stereo_framework.engine.step import Step, step
     from stereo_framework.evaluation.evaluate import evaluate
     from stereo_framework.evaluation.protocols import protocol
     from stereo_framework.evaluation.user_metrics import metric

@@ -18,7 +18,7 @@ from stereo_framework import (
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Frame
-from stereo_framework.core.view import View
+from stereo_framework.core.view import DisparityMap, View, Volumes
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -64,7 +64,7 @@ def world_of(kind):
         "corrected": (reference, match),
         "mask": None,
         "scene": scene,
-        "auxiliary": {"other method": _view(matcher(scene, keep_volume=True))},
+        "auxiliary": {"other method": _view(matcher(scene)).disparity_map},
         "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
         "pair": pair,
         "solve": Pipeline([absolute_difference, winner_take_all]),
@@ -77,10 +77,8 @@ def world_of(kind):
 def _view(match):
     """What stages see of a match."""
     return View(
-        match.disparity,
-        match.status,
-        match.search,
-        volumes={"volume": match.volume, "raw": match.volume},
+        disparity_map=DisparityMap(match.disparity, match.status, match.search),
+        volumes=Volumes(current=match.volume, raw=match.volume),
     )
 
 
@@ -99,7 +97,7 @@ def arrays(value, name=""):
             yield from arrays(item, f"{name}[{i}]")
 
 
-PARTS = View | SearchMask | CostVolume | Labeling | Estimate | Smoothness
+PARTS = View | DisparityMap | Volumes | SearchMask | CostVolume | Labeling | Estimate | Smoothness
 
 
 def rebuilt(value, change, special):

@@ -16,7 +16,7 @@ SIZES = {**WINDOW, "name": "sizes"} | {
 }
 
 FAILS = '''
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 @stage("refinement", source="a test")
 def fails(disparity, volume, *, size: int = 0):

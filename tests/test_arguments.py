@@ -13,7 +13,7 @@ from nonsense import CALLS, COLUMNS, LEFT, MAP, MASK, NONSENSE, RIGHT, ROWS
 import stereo_framework as sf
 from stereo_framework import io
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning
-from stereo_framework.engine.step import blame
+from stereo_framework.core.step import blame
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import median

@@ -6,7 +6,7 @@ from yaml_cases import cases_in
 
 from stereo_framework import CostVolume, SearchRange, step
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import find
+from stereo_framework.core.registration import find
 
 REFUSED = cases_in("refused_values.yaml", __file__)
 

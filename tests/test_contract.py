@@ -24,11 +24,12 @@ from networks import write_network
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import Estimate, SearchRange, step
-from stereo_framework.core.calls import keeping
+from stereo_framework.core.call_context import storing_results
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import SLOTS, stages
-from stereo_framework.core.view import Views
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.view import BothSides
 from stereo_framework.core.volume import INTEGERS, SearchMask
 from stereo_framework.io import write_disparity
 from stereo_framework.matching_cost import squared_difference
@@ -175,7 +176,7 @@ def test_keeps_shape_and_type_and_leaves_its_inputs_unchanged(stage, kind, world
         assert_status(result.status, shape)
         assert result.search == world["search"]
     else:
-        for view in result if isinstance(result, Views) else [result]:
+        for view in result if isinstance(result, BothSides) else [result]:
             disparity, *others = view if isinstance(view, tuple) else [view]
             assert_map(disparity, shape)
             for status in others[:1]:
@@ -504,7 +505,7 @@ def test_what_is_computed_of_an_image_serves_both_views_and_other_settings(name,
     }
     if "match" in bound.stage.data:
         exchanged |= {"reference": world["match"], "match": world["reference"]}
-    with keeping(found):
+    with storing_results(found):
         for given in (world, exchanged):
             bound({key: given[key] for key in bound.stage.data})
             assert len(found) == kept

@@ -11,7 +11,7 @@ import pytest
 from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.search import SearchRange
-from stereo_framework.engine.match import warnings as warnings_of_match
+from stereo_framework.engine.estimates import warnings as warnings_of_match
 from stereo_framework.evaluation import find_reading_errors
 from stereo_framework.io import locked, read_disparity, read_image, write_image, write_pfm
 from stereo_framework.io.calibration import read_stereo_calibration

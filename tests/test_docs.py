@@ -34,7 +34,7 @@ from stereo_framework import load_scene
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
 from stereo_framework.core.plugins import load_plugin
-from stereo_framework.core.stage import SLOTS
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.script import load, schema
 from stereo_framework.tables.values import word

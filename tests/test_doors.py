@@ -166,7 +166,7 @@ print(CliRunner().invoke(app, {run}).stdout)
 
 
 def test_the_metric_and_the_reader_themselves(place):
-    from stereo_framework.core.stage import load_plugin
+    from stereo_framework.core.plugins import load_plugin
 
     load_plugin("plugin.py")
     scene = sf.load_scene("mine/one")

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import stereo_framework as sf
 from stereo_framework.cli.main import app
 from stereo_framework.cli.stages import KINDS
 from stereo_framework.core import former_names, package_files
-from stereo_framework.core import stage as registered
+from stereo_framework.core import registration as registered
 from stereo_framework.core.errors import (
     DataError,
     ParameterError,
@@ -23,8 +24,8 @@ from stereo_framework.core.errors import (
 )
 from stereo_framework.core.parameters import parameters_of
 from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.step import FACTORS
 from stereo_framework.datasets.scene_schema import TruthEntry
-from stereo_framework.engine.step import FACTORS
 from stereo_framework.evaluation import Protocol, resolve, user_metrics
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import METRICS
@@ -193,6 +194,17 @@ def module_name_errors(place, former, new):
     yield str(error.value), f"cannot import name {former!r} from {place!r}; {clause(new)}"
 
 
+def moved_name_errors(place, former, new):
+    hint = f"import it from {new!r}"
+    with pytest.raises(AttributeError) as error:
+        getattr(importlib.import_module(place), former)
+    yield str(error.value), f"module {place!r} has no attribute {former!r}; {hint}"
+    with pytest.raises(ImportError) as error:
+        exec(f"from {place} import {former}", {})
+    yield str(error.value), f"cannot import name {former!r} from {place!r}; {hint}"
+    exec(f"from {new} import {former}", {})
+
+
 def attribute_errors(place, former, new):
     kind = getattr(importlib.import_module(CLASSES[place]), place)
     empty = () if not issubclass(kind, tuple) else (None,) * len(kind._fields)
@@ -241,6 +253,7 @@ ERRORS = {
     "script_names": script_name_errors,
     "data_arguments": data_argument_errors,
     "module_names": module_name_errors,
+    "moved_names": moved_name_errors,
     "attributes": attribute_errors,
     "arguments": argument_errors,
 }
@@ -313,6 +326,7 @@ NAMES = {
     "script_names": lambda place: package_files.script_names(),
     "data_arguments": data_argument_names,
     "module_names": module_name_names,
+    "moved_names": lambda place: sys.modules,
     "attributes": attribute_names,
     "arguments": argument_names,
 }

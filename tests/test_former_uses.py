@@ -12,8 +12,8 @@ import yaml
 
 from stereo_framework.cli.main import app
 from stereo_framework.core import former_names
+from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
-from stereo_framework.core.stage import stages
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("stereo_framework", "configs", "docs", "tests", "benchmarks", "examples", "scripts")

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from stereo_framework import run
-from stereo_framework.core.stage import stages
+from stereo_framework.core.registration import stages
 from stereo_framework.preprocessing import row_alignment
 from stereo_framework.script import load
 

@@ -13,7 +13,8 @@ from cli_parts import invoke
 
 from stereo_framework import run
 from stereo_framework.core.parameters import spelled
-from stereo_framework.core.stage import SLOTS, stages
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.script import load
 from stereo_framework.tables.results import stored
 

@@ -20,7 +20,7 @@ from stereo_framework.core.parameters import (
     parameter_faults,
     with_defaults,
 )
-from stereo_framework.core.stage import of, stage
+from stereo_framework.core.registration import of, stage
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
 

@@ -15,8 +15,8 @@ from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.errors import ParameterError, ScriptError
 from stereo_framework.core.package_files import library
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.registration import stages
 from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.core.stage import stages
 from stereo_framework.io import write_disparity
 from stereo_framework.script import load
 

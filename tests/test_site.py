@@ -16,7 +16,8 @@ import site_pages
 
 from stereo_framework.cli import main
 from stereo_framework.core.package_files import library
-from stereo_framework.core.stage import SLOTS, stages
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.script import schema
 
 pytestmark = pytest.mark.docs

@@ -12,7 +12,8 @@ from stereo_framework import StereoFrameworkError, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.parameters import Positive
-from stereo_framework.core.stage import find, load_plugin, of, stage, stages
+from stereo_framework.core.plugins import load_plugin
+from stereo_framework.core.registration import find, of, stage, stages
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
@@ -191,7 +192,7 @@ def test_step_pickles():
 # --- plug-ins ---------------------------------------------------------------------------------------------------------
 
 PLUGIN = """
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 @stage("aggregation", source="a test")
 def from_a_plugin(volume, *, strength: float = 1.0):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, stage
+from stereo_framework.core.parameters import NonNegativeInt, Positive, PositiveInt
+from stereo_framework.core.registration import stage
 from stereo_framework.matching_cost import absolute_difference
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from stereo_framework import NonNegative, PositiveInt, Unit, stage
-from stereo_framework.core.stage import ParameterError
+from stereo_framework.stages import ParameterError
 
 
 @stage("aggregation", source="Zhang, Lu & Lafruit 2009, section III", halo=lambda size: size // 2)

@@ -8,19 +8,19 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stereo_framework.core.stage import (
+from stereo_framework.core.volume import Costs, CostVolume
+from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import (
     Fraction01,
     NonNegative,
     Positive,
     PositiveInt,
     Unit,
-    in_one_form,
+    kernel_array,
     stage,
 )
-from stereo_framework.core.volume import Costs, CostVolume
-from stereo_framework.kernels.counting import counted
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 
 _SMALLEST = np.float32(1e-16)
 """Probabilities below are raised to this, so that no cost grows beyond 37 nepers."""
@@ -93,7 +93,7 @@ def bayesian_diffusion(
     factor, weight = np.float32(cost_factor), np.float32(mu)
     taps, floor, norm = _prior(volume.costs.shape[2], sigma_p, epsilon_p)
     # Inside, the columns stand fastest: sums over a pixel's levels, too few to fill vector registers, become sums of whole rows.
-    data = in_one_form(volume.costs.transpose(0, 2, 1))
+    data = kernel_array(volume.costs.transpose(0, 2, 1))
     # S of the previous and of the present step; the last step writes E itself.
     present, following = np.zeros_like(data), np.empty_like(data)
 
@@ -102,7 +102,7 @@ def bayesian_diffusion(
 
     if partial is not None:
         # The energies after some steps are all that the next one depends on: as costs without any support they give theirs.
-        energies = in_one_form(partial.costs.transpose(0, 2, 1))
+        energies = kernel_array(partial.costs.transpose(0, 2, 1))
         _kernel(
             energies, present, 0, np.float32(1), np.float32(0), taps, floor, norm, False, following
         )

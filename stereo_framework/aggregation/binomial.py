@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.core.stage import CostVolume, PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.stages import CostVolume, PositiveInt, Unit, stage
 
 
 @stage(

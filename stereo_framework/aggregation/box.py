@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.stages import PositiveInt, Unit, stage
 
 
 @stage(

@@ -10,20 +10,13 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from stereo_framework.core.scene import read_only
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import (
-    Image,
-    Positive,
-    PositiveInt,
-    Unit,
-    per_image,
-    read_only,
-    stage,
-)
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.arms import LONGEST, Arms, arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Image, Positive, PositiveInt, Unit, per_image, stage
 
 arms_of = per_image(arms)
 
@@ -172,7 +165,7 @@ def cross_based(
     once: Any = np.empty((0, 0, 0), np.uint16)
     if mask is not None:
         once = np.ones(shape, np.uint16)
-        mask.close(CostVolume(once, search, 0.0), 0)
+        mask.exclude(CostVolume(once, search, 0.0), 0)
     # A number of this size rounds what is added to it to 2^-30 of the power of two above `largest`, so that rows computed in pieces are rounded alike.
     largest = abs(volume.outside_cost)
     if largest > _HONEST:
@@ -215,7 +208,7 @@ def cross_based(
         costs = result
     aggregated = replace(volume, costs=result)
     if mask is not None:
-        mask.close(aggregated, volume.outside_cost)
+        mask.exclude(aggregated, volume.outside_cost)
     return aggregated
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stereo_framework.aggregation.membrane_diffusion import diverges, membrane_diffusion
-from stereo_framework.core.stage import CostVolume, Positive, PositiveInt, stage
+from stereo_framework.stages import CostVolume, Positive, PositiveInt, stage
 
 
 @stage(

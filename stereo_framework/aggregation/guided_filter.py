@@ -11,10 +11,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Image, Positive, PositiveInt, Unit, per_image, stage
 
 Floats = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from stereo_framework.aggregation._iterate import iterate
-from stereo_framework.core.stage import NonNegative, Positive, PositiveInt, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.stages import NonNegative, Positive, PositiveInt, stage
 
 
 def diverges(rate: float, beta: float = 0.0) -> str | None:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import PositiveInt, Unit, stage
 
 _PART = 24576
 """Samples of a row in which minima are taken at a time: two such lines fit the second cache."""

@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Positive, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.segments import first_of
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Image, Positive, Unit, per_image, stage
 
 Places = NDArray[np.int32]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, per_image, stage
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Image, Positive, PositiveInt, Unit, per_image, stage
 
 _TO_XYZ = np.array(
     [
@@ -112,7 +112,7 @@ def support_weights(
     weights = np.empty((0, 0, 0), np.float32)
     if mask is not None:
         weights = np.ones_like(volume.costs)
-        mask.close(CostVolume(weights, search, 0.0), 0)
+        mask.exclude(CostVolume(weights, search, 0.0), 0)
     costs = np.empty_like(volume.costs)
     falls = np.float32(1 / gamma_c), np.float32(1 / gamma_p)
 
@@ -132,7 +132,7 @@ def support_weights(
     over_rows(run, rows, (2 * (size // 2) + 1) ** 2 * costs.size)
     aggregated = replace(volume, costs=costs)
     if mask is not None:
-        mask.close(aggregated, volume.outside_cost)
+        mask.exclude(aggregated, volume.outside_cost)
     return aggregated
 
 

@@ -309,7 +309,7 @@ def _exits(command: Callable[..., int | None]) -> Callable[..., None]:
                         "--plugin and --no-plugins contradict each other; give one"
                     )
                 if everywhere["plugin"] and "plugin" not in own:
-                    from stereo_framework.core.stage import load_plugin
+                    from stereo_framework.core.plugins import load_plugin
 
                     for name in everywhere["plugin"]:
                         load_plugin(name)
@@ -331,7 +331,7 @@ def _exits(command: Callable[..., int | None]) -> Callable[..., None]:
         except Exception as error:
             stage = getattr(error, "raised_by", None)
             if stage is not None and not stage.is_built_in:
-                from stereo_framework.engine.step import blame
+                from stereo_framework.core.step import blame
 
                 status = _exit_status_after_error(blame(error), wanted, 2)
             elif (message := numba_message(error)) is not None:

@@ -66,7 +66,8 @@ def stages(
     out
         The file to write; default: NAME.py here.
     """
-    from stereo_framework.core import stage
+    from stereo_framework.core.registration import stages as registered_stages
+    from stereo_framework.core.slots import SLOTS
     from stereo_framework.evaluation.protocols import PRESETS
 
     if new is not None:
@@ -88,8 +89,8 @@ def stages(
     if name is not None and (name in PRESETS or name.startswith("{")):
         _protocol(name)
         return
-    candidates = stage.stages(slot)
-    slots = [one for one in stage.SLOTS if name in (None, one) and slot in (None, one)]
+    candidates = registered_stages(slot)
+    slots = [one for one in SLOTS if name in (None, one) and slot in (None, one)]
     known = [s for s in candidates if name in (None, s.name, f"{s.slot}.{s.name}", s.slot)]
     if not known and not slots:
         _refuse_metric(str(name))
@@ -97,7 +98,7 @@ def stages(
         if slot is not None:
             remedy = new_or_nearest("command_values", "stages", str(name), names, kind="names")
         else:
-            remedy = _remedy_for_unknown(str(name), {*names, *stage.SLOTS, *PRESETS, *_LISTS})
+            remedy = _remedy_for_unknown(str(name), {*names, *SLOTS, *PRESETS, *_LISTS})
         raise ParameterError(f"no stage {name!r}; {remedy}")
     if slots:
         if known:
@@ -182,7 +183,7 @@ def _protocol(name: str) -> None:
 
 def slot_row(name: str) -> list[str]:
     """What there is to say of a slot: its name and kind, what its stages get, may name and return."""
-    from stereo_framework.core.stage import SLOTS
+    from stereo_framework.core.slots import SLOTS
 
     slot = SLOTS[name]
     kinds = (
@@ -222,22 +223,23 @@ def _page(stage: Stage) -> str:
 
 def _new(slot: str | None, name: str, out: Path | None) -> None:
     """Write a complete example of a slot's stages, or of another kind of what can be added, under a name of one's own."""
-    from stereo_framework.core import stage
+    from stereo_framework.core.registration import stages as registered_stages
+    from stereo_framework.core.slots import SLOTS
     from stereo_framework.io import write_bytes
 
     if slot is None:
         raise ParameterError(
-            f"--new {name}: say of which slot: --slot SLOT; {nearest('', [*stage.SLOTS, *KINDS], kind='slots')}"
+            f"--new {name}: say of which slot: --slot SLOT; {nearest('', [*SLOTS, *KINDS], kind='slots')}"
         )
-    if slot not in stage.SLOTS and slot not in KINDS:
-        slots = [*stage.SLOTS, *KINDS]
+    if slot not in SLOTS and slot not in KINDS:
+        slots = [*SLOTS, *KINDS]
         remedy = new_or_nearest("command_values", "stages --slot", slot, slots, kind="slots")
         raise ParameterError(f"--slot: no slot {slot!r}; {remedy}")
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ParameterError(
             f"--new: {name!r} is no name of a function; take letters, digits and underscores"
         )
-    if slot in stage.SLOTS and name in {known.name for known in stage.stages(slot)}:
+    if slot in SLOTS and name in {known.name for known in registered_stages(slot)}:
         raise ParameterError(
             f"--new: there is a stage {name!r} of {slot} already; choose another name"
         )
@@ -249,7 +251,7 @@ def _new(slot: str | None, name: str, out: Path | None) -> None:
         print(f"{path}: {KINDS[slot].format(path=path, name=name)}")
         return
     write_bytes(path, example(slot, name).encode())
-    entry = name if not stage.SLOTS[slot].many else f"[{name}]"
+    entry = name if not SLOTS[slot].many else f"[{name}]"
     print(
         f"{path}: a stage of {slot} that works; in a script: plugins: [{path}] and {slot}: {entry}"
     )

@@ -208,7 +208,7 @@ class Costs:
                 part = replace(self.volume, costs=costs[top:bottom].astype(self.none.dtype))
                 if mask is not None:
                     with threads(1):
-                        mask.rows(top, bottom).close(part, self.none)
+                        mask.rows(top, bottom).exclude(part, self.none)
                 call(part.costs, top, bottom)
 
         over_rows(run, costs.shape[0], costs.size)

@@ -8,7 +8,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import (
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.kernels.window_statistics import extended
+from stereo_framework.stages import (
     ConfidenceMap,
     Disparity,
     Image,
@@ -17,9 +20,6 @@ from stereo_framework.core.stage import (
     Unit,
     stage,
 )
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
-from stereo_framework.kernels.window_statistics import extended
 
 
 @stage("confidence", source="Manduchi & Tomasi 1999; Hu & Mordohai 2012 (DTS)")

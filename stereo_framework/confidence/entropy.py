@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stereo_framework.confidence._costs import Costs
-from stereo_framework.core.stage import ConfidenceMap, CostVolume, Disparity, SearchMask, stage
+from stereo_framework.stages import ConfidenceMap, CostVolume, Disparity, SearchMask, stage
 
 
 @stage("confidence", source="Hu & Mordohai 2012 (NEM)", integer=True)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.package_files import package_yaml
-from stereo_framework.core.stage import ConfidenceMap, Disparity, ParameterError, stage
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.stages import ConfidenceMap, Disparity, ParameterError, stage
 
 _STEPS = 2**16
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.core.stage import ConfidenceMap, Disparity, SearchRange, View, stage
 from stereo_framework.kernels.left_right import apart
+from stereo_framework.stages import ConfidenceMap, Disparity, SearchRange, View, stage
 
 
 @stage("confidence", source="Hu & Mordohai 2012, section 3 (LRC); Egnal & Wildes 2002")
@@ -33,9 +33,10 @@ def left_right_consistency(disparity: Disparity, other: View, search: SearchRang
 
     Examples
     --------
+    >>> from stereo_framework.stages import DisparityMap
     >>> import numpy as np
     >>> left, right = np.float32([[0, 0, 1, 1]]), np.float32([[0, 1, 0.5, 0]])
-    >>> other = View(right, np.zeros((1, 4), np.uint8), SearchRange(0, 2, direction=-1))
+    >>> other = DisparityMap(right, np.zeros((1, 4), np.uint8), SearchRange(0, 2, direction=-1))
     >>> left_right_consistency(left, other, SearchRange(0, 2)).tolist()
     [[0.0, -1.0, 0.0, -0.5]]
     """

@@ -180,7 +180,7 @@ def raise_missing_attribute(module: str, name: str) -> NoReturn:
     """
     hint = ""
     if not name.startswith("__"):
-        hint = new_name_hint("module_names", module, name)
+        hint = new_name_hint("module_names", module, name) or _new_module_hint(module, name)
     if hint and _is_import_statement():
         message = f"cannot import name {name!r} from {module!r}; {hint}"
         raise ImportError(message, name=module)
@@ -188,6 +188,12 @@ def raise_missing_attribute(module: str, name: str) -> NoReturn:
     if hint:
         message = f"{message}; {hint}"
     raise AttributeError(message)
+
+
+def _new_module_hint(module: str, name: str) -> str:
+    """Return the clause that gives the new module of a name; empty for other names."""
+    new_module = new_name("moved_names", module, name)
+    return "" if new_module is None else f"import it from {new_module!r}"
 
 
 def _is_import_statement() -> bool:

@@ -1,7 +1,8 @@
-"""Pair: one matching problem, two images and where to search."""
+"""One matching problem: two images, a search range and a mask."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -13,14 +14,14 @@ from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked, checked_fields
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.parameters import Checked, Positive, brief
-from stereo_framework.core.scene import Image, Scene, SearchRange, intensities
+from stereo_framework.core.scene import Image, Mask, Scene, SearchRange, intensities
 from stereo_framework.core.volume import SearchMask
 
 BlockSize = Annotated[int, Ge(1), Le(limits.WINDOW)]
 """Annotation of the width of a block in pixels."""
 
 LARGEST_INTENSITY = 1e6
-"""Largest magnitude of an intensity. Products of squared sums stay finite in float32."""
+"""Largest magnitude of an intensity, for which squared sums are finite in float32."""
 
 
 def intensity_fault(image: NDArray) -> str:
@@ -58,22 +59,26 @@ def intensity_fault(image: NDArray) -> str:
 @brief
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two rectified images, the disparities that are tried and, where not all take part, the mask.
+    """Two rectified images, the disparities that are tried, and a mask.
 
     Parameters
     ----------
-    reference, match : ndarray, uint8, uint16 or float, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255, finite, of one size; those of 16 bits are divided by 257.
+    reference, match : ndarray, uint8, uint16 or float, (rows, columns) or (rows,
+    columns, 3)
+        Images of one size, with finite intensities from 0 to 255. Intensities of 16
+        bits are divided by 257.
     search : SearchRange or (float, float)
+        Search range, or its smallest and largest disparity in pixels.
     mask : SearchMask, optional
+        Pixels and disparities that take part. Default: all of them.
     scene : Scene, optional
-        Where the pair comes from, for matchers that name it.
+        Scene of the pair, for matchers that read its files.
 
     Raises
     ------
     DataError
-        Images of different sizes, intensities that are not finite or far outside 0..255, or a
-        mask of another size.
+        The images have different sizes, intensities are not finite or far outside
+        0..255, or the mask has another size.
     """
 
     reference: Image
@@ -84,52 +89,69 @@ class Pair:
 
     def __post_init__(self) -> None:
         if any(isinstance(image, np.ma.MaskedArray) for image in (self.reference, self.match)):
-            raise DataError(
-                "a pair of masked arrays; Scene.from_images takes them, or SearchMask(valid=..., match_valid=...) holds their masks"
+            message = (
+                "a pair of masked arrays; Scene.from_images takes them, or "
+                "SearchMask(valid=..., match_valid=...) holds their masks"
             )
+            raise DataError(message)
         for name in ("reference", "match"):
             image = intensities(getattr(self, name))
             if fault := intensity_fault(image):
                 raise DataError(f"pair: the {name} image has {fault}")
             object.__setattr__(self, name, image)
-        if self.reference.shape != self.match.shape:
+        self._check_equal_forms()
+
+    def _check_equal_forms(self) -> None:
+        """Refuse images of different sizes or types, and a mask of another size."""
+        reference, match = self.reference, self.match
+        if reference.shape != match.shape:
             raise DataError(
-                f"a pair of images of different sizes: {self.reference.shape} and {self.match.shape}"
+                f"a pair of images of different sizes: {reference.shape} and {match.shape}"
             )
-        if self.reference.dtype != self.match.dtype:
+        if reference.dtype != match.dtype:
             raise DataError(
-                f"a pair of images of different types: {self.reference.dtype} and {self.match.dtype}"
+                f"a pair of images of different types: {reference.dtype} and {match.dtype}"
             )
-        if self.mask is not None:
-            for array in (a for a in vars(self.mask).values() if a is not None):
-                if array.shape != self.shape:
-                    raise DataError(f"a mask of {array.shape} for images of {self.shape}")
+        if self.mask is None:
+            return
+        for array in vars(self.mask).values():
+            if array is not None and array.shape != self.shape:
+                raise DataError(f"a mask of {array.shape} for images of {self.shape}")
 
     @staticmethod
     @checked()
     def of(scene: Scene, search: SearchRange | None = None) -> Pair:
-        """The frame pair of a scene.
+        """Return the pair of a scene.
 
         Parameters
         ----------
         scene : Scene
         search : SearchRange, optional
-            Instead of the scene's own; its direction is taken from the scene.
+            Search range that replaces the one of the scene. Its direction is taken from
+            the scene.
 
         Raises
         ------
         DataError
-            There is no search range, an image is missing, or they differ in size.
+            There is no search range, an image is missing, or the images have different
+            sizes.
         """
         search = search or scene.search
         if search is None:
-            raise DataError(
-                f"scene {scene.name}: no search range; give one (search: {{minimum: 0, maximum: 64}}, in a script or with --set)"
+            message = (
+                f"scene {scene.name}: no search range; give one "
+                "(search: {minimum: 0, maximum: 64}, in a script or with --set)"
             )
-        a, b = scene.reference_index, scene.match_index
+            raise DataError(message)
         reference, match = scene.reference, scene.match
-        maps = scene.valid(a), scene.valid(b), *scene.range(a, b), *scene.range(b, a)
-        mask = None if all(one is None for one in maps) else SearchMask(*maps)
+        first, second = scene.reference_index, scene.match_index
+        valid = scene.valid(first)
+        match_valid = scene.valid(second)
+        low, high = scene.range(first, second)
+        match_low, match_high = scene.range(second, first)
+        maps = (valid, match_valid, low, high, match_low, match_high)
+        has_mask = any(array is not None for array in maps)
+        mask = SearchMask(*maps) if has_mask else None
         return Pair(reference, match, replace(search, direction=scene.direction), mask, scene)
 
     @property
@@ -138,29 +160,35 @@ class Pair:
         rows, columns = self.reference.shape[:2]
         return rows, columns
 
+    @functools.cached_property
+    def invalid(self) -> Mask | None:
+        """Pixels of which the mask excludes all cells; None without a mask."""
+        if self.mask is None:
+            return None
+        return self.mask.invalid(self.search, self.shape)
+
     def exchanged(self) -> Pair:
-        """The same pair seen from the match image. Its scene has a name of its own, so that no map from outside is taken for one of it."""
-        scene = self.scene and self.scene.pair(
-            self.scene.match_index, self.scene.reference_index, self.search
-        )
-        scene = scene and replace(scene, name=f"{scene.name} (other view)")
-        mask = self.mask and self.mask.exchanged(self.search)
-        return Pair(
-            self.match,
-            self.reference,
-            replace(self.search, direction=-self.search.direction),
-            mask,
-            scene,
-        )
+        """Return the pair with the match image as reference image.
+
+        Its scene has another name, so that no map that was stored for the scene is
+        taken for a map of the other image.
+        """
+        scene = self.scene
+        if scene is not None:
+            scene = scene.pair(scene.match_index, scene.reference_index, self.search)
+            scene = replace(scene, name=f"{scene.name} (other view)")
+        mask = None if self.mask is None else self.mask.exchanged(self.search)
+        search = replace(self.search, direction=-self.search.direction)
+        return Pair(self.match, self.reference, search, mask, scene)
 
     @checked()
     def rows(self, top: int, bottom: int) -> Pair:
-        """The rows `top` to `bottom` - 1 alone."""
+        """Return the rows `top` to `bottom` - 1 of the pair."""
         return replace(
             self,
             reference=self.reference[top:bottom],
             match=self.match[top:bottom],
-            mask=self.mask and self.mask.rows(top, bottom),
+            mask=None if self.mask is None else self.mask.rows(top, bottom),
             scene=None,
         )
 
@@ -168,25 +196,26 @@ class Pair:
     def reduced(self, reduction: BlockSize, step: Positive | None = None) -> Pair:
         """Return the pair `reduction` times smaller in both directions.
 
-        Each pixel of the smaller images is the mean of a block of pixels; the last blocks
-        are filled up with copies of the border's pixels.
+        Each pixel of the smaller images is the mean of a block of pixels. Blocks that
+        extend beyond the image are filled up with copies of the pixels at its border.
 
         Parameters
         ----------
         reduction : int
-            Number by which the rows and columns are divided. It is also the width and height
-            of a block, in pixels.
+            Number by which the rows and columns are divided. It is also the width and
+            height of a block, in pixels.
         step : float, optional
-            Distance of the levels of the smaller pair, in its pixels. Default: the step of
-            this pair, so that the smaller pair has about `reduction` times fewer levels.
+            Distance of the levels of the smaller pair, in its pixels. Default: the step
+            of this pair, so that the smaller pair has about `reduction` times fewer
+            levels.
 
         Returns
         -------
         Pair
-            Its search range contains the reduced range and lies on multiples of the step. A
-            block is valid if one of its pixels is valid. The range of a block contains the
-            ranges of all its pixels and lies on levels too; if a pixel has no limit, its
-            block has none.
+            The search range contains the reduced range, and its ends are multiples of
+            the step. A block is valid if one of its pixels is valid. The range of a
+            block contains the ranges of all its pixels, and its ends are levels. If a
+            pixel has no limit, its block has none.
 
         Raises
         ------
@@ -226,24 +255,36 @@ class Pair:
 
 
 def _blocks(array: NDArray, reduction: int) -> NDArray:
-    """Blocks of pixels, ``(rows, reduction, columns, reduction[, channels])``; beyond the border its pixels repeat."""
-    rows, columns = (-(-n // reduction) * reduction for n in array.shape[:2])
-    around = (
-        (0, rows - array.shape[0]),
-        (0, columns - array.shape[1]),
-        *((0, 0) for _ in array.shape[2:]),
-    )
-    return np.pad(array, around, mode="edge").reshape(
-        rows // reduction, reduction, columns // reduction, reduction, *array.shape[2:]
-    )
+    """Divide an array into square blocks of pixels.
+
+    Returns
+    -------
+    ndarray, (rows, reduction, columns, reduction[, channels])
+        Rows and columns of blocks. Beyond the border of the array its pixels repeat.
+    """
+    rows, columns = array.shape[:2]
+    block_rows = -(-rows // reduction)
+    block_columns = -(-columns // reduction)
+    rows_below = block_rows * reduction - rows
+    columns_to_the_right = block_columns * reduction - columns
+    no_channels = [(0, 0)] * (array.ndim - 2)
+    padding = [(0, rows_below), (0, columns_to_the_right), *no_channels]
+    padded = np.pad(array, padding, mode="edge")
+    shape = (block_rows, reduction, block_columns, reduction, *array.shape[2:])
+    return padded.reshape(shape)
 
 
 def shrunk(image: Image, reduction: int) -> Image:
-    """An image `reduction` times smaller: means of blocks, of which the last ones are filled up with the border's pixels."""
+    """Return an image `reduction` times smaller, whose pixels are means of blocks.
+
+    Blocks that extend beyond the image are filled up with copies of the pixels at its
+    border.
+    """
     blocks = _blocks(image, reduction)
     if image.dtype != np.uint8:
         return blocks.mean(axis=(1, 3), dtype=np.float32)
-    # Sums of bytes are exact in any order, and NumPy adds whole slices several times faster.
+    # Sums of bytes are exact in any order, and NumPy adds whole slices several times
+    # faster than it computes means along short axes.
     total = np.zeros(blocks[:, 0, :, 0].shape, np.float32)
     for y, x in np.ndindex(reduction, reduction):
         total += blocks[:, y, :, x]

@@ -1,112 +1,80 @@
-"""Stages: how a function becomes one, and what its signature says.
-
-A stage is a plain function. Its positional arguments are data, chosen by name; its keyword-only arguments are its
-parameters: annotations are types and bounds, defaults are defaults, the docstring is the documentation. What stages are written in has
-its names here too, so that a stage needs one import.
-"""
+"""A registered stage: its function, and what its author declares about it."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numpy as np
-
-from stereo_framework.core.arguments import checked, shown
-from stereo_framework.core.border import border
-from stereo_framework.core.calls import CallReport, per_image, report_call
 from stereo_framework.core.docstrings import summary
-from stereo_framework.core.errors import (
-    DataError,
-    ParameterError,
-    StereoFrameworkError,
-    close_or_listing,
-    describe_exception,
-    nearest,
-)
-from stereo_framework.core.former_names import new_or_nearest
-from stereo_framework.core.pair import Pair
-from stereo_framework.core.parameters import (
-    Fraction01,
-    Located,
-    NonNegative,
-    NonNegativeInt,
-    Positive,
-    PositiveInt,
-    Unit,
-    parameters_of,
-    unit,
-    with_defaults,
-)
-from stereo_framework.core.plugins import import_file, installed_plugins, load_plugin
-from stereo_framework.core.registry import Registry
-from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange, read_only
-from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS, Slot
-from stereo_framework.core.view import View, in_one_form, one_of
-from stereo_framework.core.volume import (
-    ConfidenceMap,
-    CostVolume,
-    Labeling,
-    Levels,
-    SearchMask,
-    Smoothness,
-    Status,
-    StatusMap,
-    as_volume,
-)
-
-F = TypeVar("F", bound=Callable[..., Any])
+from stereo_framework.core.errors import ParameterError, describe_exception
+from stereo_framework.core.former_names import report_attributes_of_module
+from stereo_framework.core.parameters import parameters_of, unit
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What is known about a registered stage: its function, what the signature says, and what `stage` declares.
+    """A registered stage of a method.
+
+    `registration.stage` creates the object. Its keyword arguments are the optional
+    parameters below.
 
     Parameters
     ----------
     name, slot : str
     function : callable
-        As it was written.
+        Function as its author wrote it. A pipeline calls this function.
     public : callable
-        With the `border` in front, which a pipeline passes by.
+        Function that users call. It checks the data and parameters first.
     source : str
-        Where the method is defined: paper and section, equation or table.
+        Paper and section, equation or table that define the method.
     halo : callable, optional
-        Takes the stage's parameters by name (those it names) and returns how many rows above and below a row the stage
-        needs to compute it. Declares the stage local: it may be run on a slice of rows. Without it, or where it returns None, the
-        stage sees the whole.
+        Function that takes parameters of the stage by name, and returns the number of
+        rows above and below a row that the stage needs to compute this row. A stage
+        with such a function is local, and may run on a strip of rows. Without it, or if
+        it returns None, the stage gets all rows.
     data : tuple of str
-        What it names.
+        Names of the data that the stage takes.
     resume : str, optional
-        The parameter that counts the iterations of an aggregation that can be continued. Such a stage names the data
-        ``partial``: its own result for the same volume and the same other parameters after some iterations, or None. With it
-        the stage does as many iterations more as the parameter says, and the result is, bit for bit, that of all of them.
+        Parameter that counts the iterations of an aggregation that can be continued.
+        Such a stage takes the data ``partial``: its own result for the same volume and
+        the same other parameters after fewer iterations, or None. The stage then does
+        as many further iterations as the parameter gives. The result is equal to the
+        bit to that of all iterations.
     memory : int or callable, optional
-        For the estimate of memory: how many volumes the stage holds at most while it works, its result included, besides the one that it is given;
-        default: 4 in aggregation, else 2. Of a scheme that cuts pairs up: takes rows and columns of a pair, its `SearchRange`, and the stage's parameters, and
-        returns rows and columns of the largest pair that the scheme makes of it.
+        For the estimate of memory: the number of cost volumes that the stage holds at
+        most while it works. Its result counts, the volume that it receives does not.
+        Default: 4 in aggregation, otherwise 2. A scheme that cuts pairs gives a
+        function of the rows and columns of a pair, its `SearchRange` and the parameters
+        of the scheme, which returns the rows and columns of the largest part.
     integer : bool
-        The stage takes, or makes, volumes of uint8 and uint16 costs. For any other stage the pipeline converts them to float32.
+        True if the stage takes or makes volumes of uint8 and uint16 costs. For any
+        other stage the pipeline converts the costs to float32.
     other_needs : frozenset of str
-        Which volumes of the other view, ``volume`` or ``raw``, a stage that names ``other`` uses. Default: those that its own code names.
+        Cost volumes of the other image, ``volume`` or ``raw``, that a stage uses that
+        names ``other``. Default: those whose names its own code contains.
     files : callable, optional
-        Takes the stage's parameters by name (those it names) and, as ``scene``, the scene or None, and returns the files from outside that decide what
-        the stage does: programs, models, maps, folders of these. Their content is part of a run's identity. It is called when a script is checked, without a scene, and
-        raises a ParameterError where something is missing.
+        Function that takes parameters of the stage by name and, as ``scene``, the scene
+        or None. It returns the external files and folders that affect the result, such
+        as programs and models. Their content is part of a run's identity. It is called
+        without a scene when a script is checked, and raises a ParameterError if a file
+        is missing.
     executes : callable, optional
-        Takes the stage's parameters by name (those it names) and returns the third-party code that the stage executes, such as ``the program ./elas``.
-        `check` lists this text, and ``--no-plugins`` refuses the stage.
+        Function that takes parameters of the stage by name, and returns the third-party
+        code that the stage executes, such as ``the program ./elas``. `check` lists this
+        text, and ``--no-plugins`` refuses the stage.
     check_parameters : callable, optional
-        Takes allowed values of the stage's parameters by name (those it names) and returns why they cannot stand together, or None. Scripts are checked with it, and
-        every call of the stage. An optimizer's may name ``smoothness``, and gets the name of the method's smoothness term, or None.
+        Function that takes allowed values of parameters by name, and returns why these
+        values cannot be combined, or None. It is called when a script is checked and at
+        every call of the stage. That of an optimizer may name ``smoothness``, and gets
+        the name of the smoothness term of the method, or None.
     whole_steps : str
-        Reason why the stage does not support search ranges with a step below a pixel, as a
-        phrase that continues the stage's name. Scripts and pipelines with such a range are
-        refused before anything is computed. Default: the stage supports every step.
+        Reason why the stage does not support search ranges with a step below a pixel,
+        as a phrase that continues the stage's name. Scripts and pipelines with such a
+        range are refused before anything is computed. Default: every step is supported.
     """
 
     name: str
@@ -127,22 +95,25 @@ class Stage:
 
     @property
     def is_built_in(self) -> bool:
-        """Whether it is one of the package."""
+        """Whether the stage belongs to this package."""
         return str(self.function.__module__).startswith("stereo_framework.")
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """Keyword-only parameters by name, annotations resolved."""
+        """Keyword-only parameters by name, with resolved annotations."""
         return parameters_of(self.function)
 
     def unit(self, parameter: str) -> str:
-        """Unit of a parameter as its annotation gives it, empty where it has none.
+        """Return the unit of a parameter from its annotation; empty without a unit.
 
         Examples
         --------
+        >>> from stereo_framework.core.registration import of
         >>> from stereo_framework.matching_cost import absolute_difference
-        >>> of(absolute_difference).unit("truncation"), of(absolute_difference).unit("birchfield_tomasi")
-        ('grey levels', '')
+        >>> of(absolute_difference).unit("truncation")
+        'grey levels'
+        >>> of(absolute_difference).unit("birchfield_tomasi")
+        ''
         """
         return unit(self.parameters[parameter].annotation)
 
@@ -154,40 +125,47 @@ class Stage:
         return self.executes(**{name: value for name, value in parameters.items() if name in names})
 
     def misfit(self, parameters: Mapping[str, Any]) -> str:
-        """Why allowed values of parameters cannot stand together, or nothing, also where not all that it takes to tell is given.
+        """Return why values of parameters cannot be combined; empty if they can.
+
+        The text is also empty if the values of some parameters are missing that the
+        check needs.
 
         Examples
         --------
+        >>> from stereo_framework.core.registration import of
         >>> from stereo_framework.optimization import semi_global
         >>> of(semi_global).misfit({"p1": 8.0, "p2": 5.0})
         'p2 is 5, below p1, 8'
         """
         if self.check_parameters is None:
             return ""
-        wanted = _signature(self.check_parameters).parameters
-        known = {name: value for name, value in parameters.items() if name in wanted}
-        unknown = any(one.default is one.empty for name, one in wanted.items() if name not in known)
+        needed = _signature(self.check_parameters).parameters
+        values = {name: value for name, value in parameters.items() if name in needed}
+        for name, parameter in needed.items():
+            if name not in values and parameter.default is parameter.empty:
+                return ""
         try:
-            return "" if unknown else self.check_parameters(**known) or ""
+            return self.check_parameters(**values) or ""
         except Exception as error:
-            raise ParameterError(
-                describe_exception(error, self.function, f"check_parameters of {self.name}")
-            ) from error
+            # The function may belong to a plug-in, which may raise anything.
+            message = describe_exception(error, self.function, f"check_parameters of {self.name}")
+            raise ParameterError(message) from error
 
     def check(self, parameters: Mapping[str, Any]) -> None:
-        """Refuse allowed values of parameters that cannot stand together.
+        """Refuse values of parameters that cannot be combined.
 
         Raises
         ------
         ParameterError
-            What `misfit` says.
+            The message is that of `misfit`.
         """
         if misfit := self.misfit(parameters):
             raise ParameterError(f"{self.name}: {misfit}")
 
     def defaults(self, data: str) -> bool:
-        """Whether the stage does without some data that it names."""
-        return _signature(self.function).parameters[data].default is not inspect.Parameter.empty
+        """Return whether the stage can run without some data that it names."""
+        parameter = _signature(self.function).parameters[data]
+        return parameter.default is not inspect.Parameter.empty
 
     @property
     def summary(self) -> str:
@@ -196,184 +174,5 @@ class Stage:
 
 
 _signature = functools.cache(inspect.signature)
-_REGISTRY: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) for slot in SLOTS}
-_BY_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
-
-@checked()
-def stage(
-    slot: str, *, source: str = "", halo: Callable[..., int | None] | None = None, **declared: Any
-) -> Callable[[F], F]:
-    """Register a function as a stage of `slot`; the function is returned with the `border` in front, which a pipeline passes by.
-
-    Parameters
-    ----------
-    slot : str
-        One of `SLOTS`.
-    source : str
-        Where the method is defined: paper and section, equation or table. `check` asks for it where a script uses the stage.
-    halo : callable, optional
-        How many rows around its own the stage needs, by its parameters; None: it sees the whole.
-    **declared
-        What `Stage` tells about ``resume``, ``memory``, ``integer``, ``other_needs``, ``files``, ``executes``, ``check_parameters`` and ``whole_steps``.
-
-    Raises
-    ------
-    StereoFrameworkError
-        The signature does not fit the slot: a programming mistake in the stage.
-    """
-    if slot not in SLOTS:
-        raise StereoFrameworkError(
-            f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}"
-        )
-
-    def register(function: F) -> F:
-        name, data = function.__name__, _data(slot, declared.get("resume"), function)
-        # Where nothing is declared, volumes of the other view are kept if the function's own code names them; helpers that it calls are not looked into.
-        own = getattr(function, "__code__", _data.__code__).co_names if "other" in data else ()
-        needs = declared.get("other_needs", {"volume", "raw"}.intersection(own))
-
-        @functools.wraps(function)
-        def public(*given: Any, **named: Any) -> Any:
-            if len(given) > len(data):
-                raise TypeError(
-                    f"{name}() takes {len(data)} data, {len(given)} were given; parameters are given by name"
-                )
-            handed = dict(zip(data, given, strict=False)) | {
-                key: named.pop(key) for key in data if key in named
-            }
-            values = with_defaults(function, named)
-            found.check(values)
-            taken = border(name, handed, data, integer=found.integer)
-            result = function(**taken, **values)
-            if slot == "matching_cost":
-                return as_volume(result, taken["search"])
-            if isinstance(result, Labeling):
-                return replace(result, search=taken["volume"].search)
-            # Arrays in, arrays out.
-            return (
-                result.costs
-                if isinstance(result, CostVolume) and isinstance(handed.get("volume"), np.ndarray)
-                else result
-            )
-
-        found = Stage(
-            name,
-            slot,
-            function,
-            public,
-            source,
-            halo,
-            data,
-            **declared | {"other_needs": frozenset(needs)},
-        )
-        _REGISTRY[slot].add(name, found, function.__module__)
-        _BY_FUNCTION[public] = _BY_FUNCTION[function] = found
-        return cast(F, public)
-
-    return register
-
-
-def _data(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
-    """The data that a stage names, its signature checked."""
-    name, parameters = function.__name__, inspect.signature(function).parameters
-
-    def wrong(said: str) -> StereoFrameworkError:
-        return StereoFrameworkError(f"stage {slot}.{name}: {said}")
-
-    data = []
-    for parameter in parameters.values():
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            data.append(parameter.name)
-        elif parameter.kind is not parameter.KEYWORD_ONLY:
-            raise wrong(f"{parameter} is neither a data argument nor keyword-only")
-        elif parameter.annotation is parameter.empty or parameter.default is parameter.empty:
-            raise wrong(f"parameter {parameter.name!r} needs an annotation and a default")
-    first = next((first for first in SLOTS[slot].first if tuple(data[: len(first)]) == first), None)
-    if first is None:
-        starts = " or ".join(f"({', '.join(first)})" for first in SLOTS[slot].first)
-        raise wrong(f"takes ({', '.join(data)}); stages of {slot} start with {starts}")
-    allowed = SLOTS[slot].data - ({"auxiliary"} if first == ("image",) else set())
-    for extra in data[len(first) :]:
-        if extra not in allowed:
-            remedy = new_or_nearest("data_arguments", "stage", extra, allowed, kind="data")
-            raise wrong(f"there is no {extra!r} for it; {remedy}; parameters stand after '*'")
-    reserved = [name for name in ("weight", "saturation") if name in parameters]
-    if SLOTS[slot].added and reserved:
-        raise wrong(
-            f"{reserved[0]!r} belongs to the entries of a list of costs; call the parameter otherwise"
-        )
-    if (resume is not None) != ("partial" in data) or (
-        resume is not None and resume not in parameters.keys() - set(data)
-    ):
-        raise wrong(
-            "a stage that can be continued names the data 'partial' and declares @stage(..., resume=PARAMETER)"
-        )
-    return tuple(data)
-
-
-def stages(slot: str | None = None) -> tuple[Stage, ...]:
-    """The registered stages of one slot or of all, by slot and name. Plug-ins installed as packages are included."""
-    if slot is not None and slot not in SLOTS:
-        raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
-    installed_plugins()
-    return tuple(_REGISTRY[s][n] for s in ([slot] if slot else SLOTS) for n in sorted(_REGISTRY[s]))
-
-
-def find(slot: str, name: str) -> Stage:
-    """The stage `name` of `slot`.
-
-    Raises
-    ------
-    ParameterError
-        No such slot or stage; the message lists the allowed ones and the nearest.
-    """
-    known: Mapping[str, Stage] = _REGISTRY.get(slot, {})
-    # Plug-ins are loaded, and slots checked, only where that is needed.
-    if name not in known and name not in [one.name for one in stages(slot)]:
-        elsewhere = [s for s in SLOTS if name in _REGISTRY[s]]
-        hint = f"; {name!r} is a stage of {elsewhere[0]}" if elsewhere else ""
-        raise ParameterError(
-            f"{slot}: no stage {name!r}; {nearest(name, known, kind='stages')}{hint}"
-        )
-    return known[name]
-
-
-def by_name(name: str) -> Stage:
-    """The stage of a name, ``census``, or of a slot and a name, ``refinement.median``.
-
-    Raises
-    ------
-    ParameterError
-        There is none, or several slots have one; the message lists what is allowed.
-    """
-    slot, _, own = name.rpartition(".")
-    if slot:
-        return find(slot, own)
-    having = [one for one in stages() if one.name == name]
-    if len(having) > 1:
-        raise ParameterError(
-            f"{name}: several slots have such a stage; say which: {', '.join(f'{s.slot}.{name}' for s in having)}"
-        )
-    if not having:
-        names = [one.name for one in stages()]
-        remedy = close_or_listing(name, names, "'stereo-framework stages' lists all stages")
-        raise ParameterError(f"no stage {name!r}; {remedy}")
-    return having[0]
-
-
-def of(function: Callable[..., Any]) -> Stage:
-    """The registration of a stage function.
-
-    Raises
-    ------
-    ParameterError
-        `function` is not registered.
-    """
-    try:
-        return _BY_FUNCTION[function]
-    except (KeyError, TypeError):
-        name = getattr(function, "__name__", shown(function))
-        raise ParameterError(
-            f"{name}: not a stage; give step(NAME, parameter=value), or register a function with @stage(slot, source=...)"
-        ) from None
+report_attributes_of_module(__name__)

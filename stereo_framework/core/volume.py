@@ -1,7 +1,8 @@
-"""The disparity space image and what is optimized on it: CostVolume, SearchMask, Smoothness, Energy, Labeling.
+"""Cost volumes, and the terms and results of their optimization.
 
-Volumes are ``(rows, columns, levels)``, level fastest, C order, float32 or, between stages that say so, uint8 or uint16; lower costs are
-better. Level k means the disparity ``search.minimum + k * search.step`` pixels.
+The costs of a `CostVolume` have the shape (rows, columns, levels), in C order. They are
+float32, or uint8 or uint16 between stages that declare ``integer=True``. Lower costs
+are better. Level k is the disparity ``search.minimum + k * search.step`` in pixels.
 """
 
 from __future__ import annotations
@@ -31,9 +32,13 @@ Levels = NDArray[np.int16]
 StatusMap = NDArray[np.uint8]
 ConfidenceMap = NDArray[np.float32]
 INTEGERS = (np.uint8, np.uint16)
-"""Types of the costs of integer volumes."""
-CLOSED, CLOSED_FLOAT = 65535, np.float32(1e6)
-"""What cells hold that take no part, in volumes of whole numbers and of float32."""
+"""Types of integer costs."""
+
+EXCLUDED = 65535
+"""Marker of excluded cells in volumes of uint16 costs."""
+
+EXCLUDED_FLOAT = np.float32(1e6)
+"""Marker of excluded cells in volumes of float32 costs."""
 
 
 @report_attributes
@@ -41,16 +46,17 @@ CLOSED, CLOSED_FLOAT = 65535, np.float32(1e6)
 @brief
 @dataclass(frozen=True, eq=False)
 class CostVolume:
-    """The disparity space image (DSI).
+    """The disparity space image (DSI) of a pair.
 
     Parameters
     ----------
     costs : ndarray, float32, uint8 or uint16, (rows, columns, levels)
-        Cost of giving a pixel a disparity; lower is better. C order. Only stages declared with ``integer=True`` take integer costs.
+        Cost of each disparity at each pixel; lower is better. C order. Only stages that
+        are declared with ``integer=True`` take integer costs.
     search : SearchRange
         Disparity of each level.
     outside_cost : float
-        The finite cost held by cells whose match position lies outside the match image.
+        Finite cost of cells whose match lies outside the other image.
     """
 
     costs: Costs
@@ -64,17 +70,18 @@ class CostVolume:
         return rows, columns
 
     @property
-    def closed(self) -> float:
-        """What cells hold that take no part; none does in a volume of uint8."""
-        return float(CLOSED_FLOAT) if self.costs.dtype == np.float32 else CLOSED
+    def excluded_cost(self) -> float:
+        """Marker of the cells that must not be chosen.
+
+        A volume of uint8 costs has no excluded cells.
+        """
+        return float(EXCLUDED_FLOAT) if self.costs.dtype == np.float32 else EXCLUDED
 
     def floats(self) -> CostVolume:
-        """The same volume with float32 costs; itself where it has them already."""
-        return (
-            self
-            if self.costs.dtype == np.float32
-            else replace(self, costs=self.costs.astype(np.float32))
-        )
+        """Return the volume with float32 costs; the volume itself if it has them."""
+        if self.costs.dtype == np.float32:
+            return self
+        return replace(self, costs=self.costs.astype(np.float32))
 
     @checked()
     def chosen(self, levels: Levels) -> Costs:
@@ -93,32 +100,39 @@ class CostVolume:
             -1,
             np.arange(levels.size).reshape(levels.shape) * self.costs.shape[2] + levels,
         )
-        found = self.costs.reshape(-1)[cells]
-        return np.where(cells < 0, found.dtype.type(0), found)
+        costs = self.costs.reshape(-1)[cells]
+        return np.where(cells < 0, costs.dtype.type(0), costs)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Cells in view, bool ``(columns, levels)``, the same for every row: `SearchRange.in_view`."""
+        """Cells whose match lies inside the other image, bool ``(columns, levels)``.
+
+        They are equal in all rows; see `SearchRange.in_view`.
+        """
         return self.search.in_view(self.shape[1])
 
 
 def as_volume(costs: CostVolume | NDArray, search: SearchRange) -> CostVolume:
-    """A volume, or what a cost returned in its place: an array (rows, columns, levels), whose cells out of view are NaN and get the largest cost."""
-    if (
-        isinstance(costs, CostVolume)
-        or not isinstance(costs, np.ndarray)
-        or costs.ndim != 3
-        or costs.dtype.kind not in "fu"
-    ):
-        return costs  # type: ignore[return-value]  # whoever asked for it refuses what is none
-    known = ~np.isnan(costs)
-    outside_cost = float(costs.max(initial=0, where=known))
-    kept = (
-        costs.copy()
-        if costs.dtype in INTEGERS
-        else np.where(known, costs, outside_cost).astype(np.float32)
-    )
-    return CostVolume(np.ascontiguousarray(kept), search, outside_cost)
+    """Return the result of a matching cost as a cost volume.
+
+    Parameters
+    ----------
+    costs : CostVolume or ndarray, (rows, columns, levels)
+        In an array, cells whose match lies outside the other image are NaN. They get
+        the largest cost. Any other object is returned as it is, and is refused by the
+        check of the stage's result.
+    search : SearchRange
+    """
+    is_array = isinstance(costs, np.ndarray) and costs.ndim == 3 and costs.dtype.kind in "fu"
+    if isinstance(costs, CostVolume) or not is_array:
+        return costs  # type: ignore[return-value]
+    is_known = ~np.isnan(costs)
+    outside_cost = float(costs.max(initial=0, where=is_known))
+    if costs.dtype in INTEGERS:
+        complete_costs = costs.copy()
+    else:
+        complete_costs = np.where(is_known, costs, outside_cost).astype(np.float32)
+    return CostVolume(np.ascontiguousarray(complete_costs), search, outside_cost)
 
 
 @checked()
@@ -154,33 +168,40 @@ def restore_outside_cost(volume: CostVolume) -> CostVolume:
 def restore_outside_cost_inplace(volume: CostVolume) -> None:
     """Reset the cells out of view to `volume.outside_cost` in the array itself."""
     search = volume.search
-    # At whole steps the cells out of `SearchRange.in_view`. Slices: no mask is as fast.
-    columns = volume.shape[1]
-    last = (columns - 1) * search.denominator
-    fine = search.first + search.stride * np.arange(search.levels)
-    position = -search.direction * (fine + search.denominator - 1)
-    for level, shift in enumerate(position):
-        # What stays are the columns x with 0 <= x * denominator + shift <= last.
-        volume.costs[:, : max(0, -(shift // search.denominator)), level] = volume.outside_cost
-        volume.costs[:, max(0, (last - shift) // search.denominator + 1) :, level] = (
-            volume.outside_cost
-        )
+    # Positions in the match image are counted in samples, `denominator` to a pixel.
+    last_sample = (volume.shape[1] - 1) * search.denominator
+    disparities = search.first + search.stride * np.arange(search.levels)
+    # At whole steps these are the cells that `SearchRange.in_view` does not contain.
+    shifts = -search.direction * (disparities + search.denominator - 1)
+    for level, shift in enumerate(shifts):
+        # The columns x with 0 <= x * denominator + shift <= last_sample keep their
+        # costs. Writing into slices is faster than using a mask.
+        start = max(0, -(shift // search.denominator))
+        stop = max(0, (last_sample - shift) // search.denominator + 1)
+        volume.costs[:, :start, level] = volume.outside_cost
+        volume.costs[:, stop:, level] = volume.outside_cost
 
 
 @checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Smoothness:
-    """The prior: what it costs that neighbouring pixels differ in level.
+    """The smoothness term of an energy: costs of level differences between neighbours.
+
+    The cost of two neighbouring pixels is the weight of their edge times the penalty of
+    the difference of their levels.
 
     Parameters
     ----------
     right : ndarray, float32, (rows, columns)
-        Weight of the edge from each pixel to its right neighbour; the last column is unused and 0.
+        Weight of the edge from each pixel to its right neighbour. The last column is
+        unused and 0.
     down : ndarray, float32, (rows, columns)
-        Weight of the edge to the lower neighbour; the last row is unused and 0.
+        Weight of the edge from each pixel to its lower neighbour. The last row is
+        unused and 0.
     rho : ndarray, float32, (levels,)
-        Penalty of a level difference of 0, 1, ..., levels - 1 between two neighbours, computed in pixels; ``rho[0] == 0``.
+        Penalty of a level difference of 0, 1, ..., levels - 1. It is computed from the
+        difference in pixels; ``rho[0] == 0``.
     """
 
     right: NDArray[np.float32]
@@ -199,23 +220,30 @@ class Smoothness:
             `levels` are no whole numbers, of another size, or beyond `rho`.
         """
         _check_levels("Smoothness.of", levels, self.right.shape, len(self.rho))
-        wide = levels.astype(np.int32)
-        across = self.rho[np.abs(np.diff(wide, axis=1))].astype(np.float64) * self.right[:, :-1]
-        along = self.rho[np.abs(np.diff(wide, axis=0))].astype(np.float64) * self.down[:-1]
-        return float(across.sum() + along.sum())
+        # Differences of int16 levels could overflow.
+        levels = levels.astype(np.int32)
+        right_penalties = self.rho[np.abs(np.diff(levels, axis=1))].astype(np.float64)
+        down_penalties = self.rho[np.abs(np.diff(levels, axis=0))].astype(np.float64)
+        right_costs = right_penalties * self.right[:, :-1]
+        down_costs = down_penalties * self.down[:-1]
+        return float(right_costs.sum() + down_costs.sum())
 
 
 @checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """What global methods minimize: data costs plus smoothness (Scharstein & Szeliski 2002, equations 3 to 5).
+    """The energy of global methods: data costs plus smoothness costs.
 
     Parameters
     ----------
     volume : CostVolume
     smoothness : Smoothness or None
-        None: data costs alone.
+        None: only the data costs count.
+
+    Notes
+    -----
+    Scharstein & Szeliski 2002, equations 3 to 5.
     """
 
     volume: CostVolume
@@ -223,12 +251,14 @@ class Energy:
 
     @checked()
     def of(self, levels: Levels) -> float:
-        """Energy of a labelling in float64; unassigned pixels (-1) are filled from the background first.
+        """Return the energy of levels, computed in float64.
+
+        Unassigned pixels are filled from the background first; see `fill_levels`.
 
         Parameters
         ----------
         levels : ndarray, int16, (rows, columns)
-            Levels, -1 = unassigned.
+            -1 means that a pixel is unassigned.
 
         Raises
         ------
@@ -242,18 +272,15 @@ class Energy:
 
 
 def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count: int) -> None:
-    """Refuse levels that a volume or a prior does not have.
+    """Refuse levels that a volume or a smoothness term does not have.
 
     Raises
     ------
     DataError
         The array holds no whole numbers, has another size, or contains other levels.
     """
-    if (
-        isinstance(levels, np.ma.MaskedArray)
-        or levels.dtype.kind not in "iu"
-        or levels.shape != shape
-    ):
+    is_array = not isinstance(levels, np.ma.MaskedArray) and levels.dtype.kind in "iu"
+    if not is_array or levels.shape != shape:
         message = (
             f"{function}: levels is {in_short(levels)}; expected an array of whole numbers, {shape}"
         )
@@ -261,14 +288,19 @@ def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count:
     lowest = int(levels.min(initial=0))
     highest = int(levels.max(initial=0))
     if lowest < -1 or highest >= count:
-        message = f"{function}: levels from {lowest} to {highest}; expected 0 to {count - 1}, -1 = unassigned"
+        message = (
+            f"{function}: levels from {lowest} to {highest}; "
+            f"expected 0 to {count - 1}, -1 = unassigned"
+        )
         raise DataError(message)
 
 
 def fill_levels(levels: Levels) -> Levels:
-    """Levels with every unassigned pixel (-1) given the farther of its nearest assigned neighbours in the row.
+    """Fill unassigned pixels (-1) from the background.
 
-    A row without any assigned pixel gets level 0. Returns the input itself when nothing is unassigned.
+    Each of them gets the farther level of its nearest assigned neighbours to the left
+    and right. A row without any assigned pixel gets level 0. The input itself is
+    returned if all pixels are assigned.
     """
     if levels.min(initial=0) >= 0:
         return levels
@@ -277,7 +309,7 @@ def fill_levels(levels: Levels) -> Levels:
 
 
 class Status(enum.IntEnum):
-    """What is known about a pixel's disparity; the values of status maps."""
+    """Values of status maps: the origin of a pixel's disparity, or why it has none."""
 
     MATCHED = 0
     OCCLUDED = 1
@@ -287,32 +319,41 @@ class Status(enum.IntEnum):
 
 
 def status_of(disparity: Disparity) -> StatusMap:
-    """The status map of disparities of which nothing else is known: matched, and occluded where there is none."""
-    return np.where(np.isnan(disparity), np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
+    """Return the status of disparities about which nothing else is known.
+
+    Pixels with a disparity are matched, and pixels without one are occluded.
+    """
+    is_missing = np.isnan(disparity)
+    return np.where(is_missing, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
 
 
 @checked_fields()
 @brief
 @dataclass(frozen=True, eq=False)
 class SearchMask:
-    """Which pixels and disparities take part in matching; None = no limit.
+    """The pixels and disparities that take part in matching.
 
-    A cell is closed when its pixel or one that it meets in the match image is masked out, or its disparity lies outside its pixel's range. It takes
-    part in nothing: a pixel never gets a disparity whose cell is closed, and one without an open cell is invalid.
+    A cell of a cost volume is excluded if its pixel or a pixel that it meets in the
+    match image is not valid, or if its disparity lies outside the pixel's own range. A
+    pixel never gets the disparity of an excluded cell. A pixel of which all cells are
+    excluded is invalid.
 
     Parameters
     ----------
     valid, match_valid : ndarray, bool, (rows, columns), or None
-        The pixels of the reference and match image that hold data.
+        Pixels of the reference image and of the match image that contain data. None:
+        all pixels.
     low, high : ndarray, float32, (rows, columns), or None
-        Smallest and largest disparity of each reference pixel, pixels, both included; NaN = no limit.
+        Smallest and largest allowed disparity of each reference pixel, in pixels. NaN:
+        the pixel has no such limit. None: no pixel has one.
     match_low, match_high : ndarray, float32, (rows, columns), or None
-        The same of each match pixel towards the reference image, for the exchanged pair.
+        Smallest and largest allowed disparity of each match pixel towards the reference
+        image, for the exchanged pair.
 
     Raises
     ------
     DataError
-        Maps of different shapes or types.
+        The maps have different shapes or wrong types.
     """
 
     valid: Mask | None = None
@@ -323,35 +364,37 @@ class SearchMask:
     match_high: Disparity | None = None
 
     def __post_init__(self) -> None:
-        given = {name: array for name, array in vars(self).items() if array is not None}
-        for name, array in given.items():
+        maps = {name: array for name, array in vars(self).items() if array is not None}
+        for name, array in maps.items():
             dtype = bool if name.endswith("valid") else np.float32
             if array.ndim != 2 or array.dtype != dtype:
-                raise DataError(
-                    f"mask.{name}: {array.dtype} {array.shape}; expected {np.dtype(dtype)} (rows, columns)"
+                message = (
+                    f"mask.{name}: {array.dtype} {array.shape}; "
+                    f"expected {np.dtype(dtype)} (rows, columns)"
                 )
-        if len({array.shape for array in given.values()}) > 1:
-            raise DataError(
-                f"mask: maps of different sizes: {', '.join(f'{k} {v.shape}' for k, v in given.items())}"
-            )
+                raise DataError(message)
+        if len({array.shape for array in maps.values()}) > 1:
+            sizes = ", ".join(f"{name} {array.shape}" for name, array in maps.items())
+            raise DataError(f"mask: maps of different sizes: {sizes}")
 
     def rows(self, top: int, bottom: int) -> SearchMask:
-        """The same for the rows `top` to `bottom` - 1."""
-        return SearchMask(
-            **{
-                name: None if array is None else array[top:bottom]
-                for name, array in vars(self).items()
-            }
-        )
+        """Return the mask of the rows `top` to `bottom` - 1."""
+        rows = {
+            name: None if array is None else array[top:bottom] for name, array in vars(self).items()
+        }
+        return SearchMask(**rows)
 
     def exchanged(self, search: SearchRange) -> SearchMask:
-        """The mask of the exchanged pair.
+        """Return the mask of the exchanged pair.
+
+        If the match pixels have no limits of their own, each gets the smallest range
+        that contains the allowed cells of all reference pixels that can match it. This
+        range is empty if there is no such pixel.
 
         Parameters
         ----------
         search : SearchRange
-            Of this pair. Where no range of the match pixels is given, each gets the smallest interval over the open cells of the reference
-            pixels that reach it, which is empty where none does.
+            Search range of this pair, not of the exchanged one.
         """
         low, high = self.match_low, self.match_high
         limits = [limit for limit in (self.low, self.high) if limit is not None]
@@ -360,87 +403,119 @@ class SearchMask:
         return SearchMask(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: SearchRange, shape: tuple[int, int]) -> Mask:
-        """The pixels without an open cell, bool ``(rows, columns)``."""
+        """Return the pixels without an allowed cell, bool ``(rows, columns)``."""
         return without_open_cell(self.maps(shape), _grid(search))
 
-    def closed(self, levels: Levels, search: SearchRange) -> Mask:
-        """The pixels whose level lies in a closed cell, bool ``(rows, columns)``; unassigned levels (-1) lie in none."""
+    def excluded(self, levels: Levels, search: SearchRange) -> Mask:
+        """Return the pixels whose level is excluded, bool ``(rows, columns)``.
+
+        Unassigned levels (-1) are not excluded.
+        """
         return closed_levels(levels, self.maps(levels.shape), _grid(search))
 
-    def beside_closed(self, disparity: Disparity, search: SearchRange) -> Mask:
-        """The pixels whose level or one of its neighbours is closed, bool ``(rows, columns)``: no curve goes through their three costs.
+    def beside_excluded(self, disparity: Disparity, search: SearchRange) -> Mask:
+        """Return the pixels whose level or a neighbour of it is excluded.
 
-        At either end of the range the three outermost levels count. Pixels without a disparity lie in none.
+        A refinement fits no curve to the three costs of such a pixel. At either end of
+        the search range, the three outermost levels count. The result is bool
+        ``(rows, columns)``, and False for pixels without a disparity.
         """
         levels = search.levels_of(disparity)
         middle = np.clip(levels, 1, search.levels - 2)
-        moved = (np.where(levels < 0, levels, middle + np.int16(side)) for side in (-1, 0, 1))
-        return np.logical_or.reduce([self.closed(some, search) for some in moved])
+        is_excluded = np.zeros(levels.shape, np.bool_)
+        for offset in (-1, 0, 1):
+            neighbours = np.where(levels < 0, levels, middle + np.int16(offset))
+            is_excluded |= self.excluded(neighbours, search)
+        return is_excluded
 
-    def close(self, volume: CostVolume, value: float) -> None:
-        """Write `value` into the closed cells of a volume, in place."""
-        maps, costs, grid = self.maps(volume.shape), volume.costs, _grid(volume.search)
+    def exclude(self, volume: CostVolume, value: float) -> None:
+        """Write `value` into the excluded cells of a volume, in place."""
+        maps = self.maps(volume.shape)
+        costs = volume.costs
+        grid = _grid(volume.search)
 
         def run(start: int, stop: int) -> None:
-            close_cells(
-                costs[start:stop],
-                tuple([a[start:stop] for a in maps]),
-                grid,
-                costs.dtype.type(value),
-            )
+            strip_maps = tuple([array[start:stop] for array in maps])
+            close_cells(costs[start:stop], strip_maps, grid, costs.dtype.type(value))
 
         over_rows(run, len(costs), costs.size)
 
     def ranges(self, search: SearchRange, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
-        """The smallest and the largest disparity that each reference pixel may have, float32 ``(rows, columns)``, whatever is closed between them."""
+        """Return the smallest and the largest disparity that each pixel may have.
+
+        Single cells between them may be excluded. Both maps are float32
+        ``(rows, columns)``, in pixels.
+        """
         _, _, low, high = self.maps(shape)
-        return np.maximum(low, np.float32(search.minimum)), np.minimum(
-            high, np.float32(search.maximum)
-        )
+        lowest = np.maximum(low, np.float32(search.minimum))
+        highest = np.minimum(high, np.float32(search.maximum))
+        return lowest, highest
 
     def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
-        """The masks of both images, and the lowest and highest disparity of each reference pixel; what is not given sets no limit. Read-only."""
-        low, high = (
-            np.full(shape[:2], wide, np.float32)
-            if limit is None
-            else np.where(np.isnan(limit), np.float32(wide), limit)
-            for limit, wide in ((self.low, -np.inf), (self.high, np.inf))
-        )
-        masks = (
-            np.ones(shape[:2], bool) if valid is None else np.ascontiguousarray(valid)
-            for valid in (self.valid, self.match_valid)
-        )
-        return tuple(map(read_only, (*masks, low, high)))  # type: ignore[return-value]
+        """Return complete masks and limits, as kernels take them.
+
+        Parameters
+        ----------
+        shape : (rows, columns)
+
+        Returns
+        -------
+        valid, match_valid : ndarray, bool, (rows, columns)
+            True at all pixels if there is no mask.
+        low, high : ndarray, float32, (rows, columns)
+            Infinite at pixels without a limit.
+        """
+        valid = _complete_mask(self.valid, shape)
+        match_valid = _complete_mask(self.match_valid, shape)
+        low = _complete_limits(self.low, np.float32(-np.inf), shape)
+        high = _complete_limits(self.high, np.float32(np.inf), shape)
+        return valid, match_valid, low, high
+
+
+def _complete_mask(valid: Mask | None, shape: tuple[int, ...]) -> Mask:
+    """Return a mask in C order and read-only; without a mask, all pixels are valid."""
+    mask = np.ones(shape[:2], bool) if valid is None else np.ascontiguousarray(valid)
+    return read_only(mask)
+
+
+def _complete_limits(
+    limits: Disparity | None, unlimited: np.float32, shape: tuple[int, ...]
+) -> Disparity:
+    """Return limits in which pixels without a limit have the value `unlimited`."""
+    if limits is None:
+        return read_only(np.full(shape[:2], unlimited, np.float32))
+    return read_only(np.where(np.isnan(limits), unlimited, limits))
 
 
 def _grid(search: SearchRange) -> tuple[int, int, int, int, int]:
-    """The levels of a search as the kernels of closed cells count them."""
+    """Return the numbers by which the kernels of excluded cells compute disparities."""
     return search.first, search.stride, search.denominator, search.direction, search.levels
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class Labeling:
-    """What an optimizer decided.
+    """The levels that an optimizer chose, with its own figures.
 
     Parameters
     ----------
     levels : ndarray, int16, (rows, columns)
-        Chosen level per pixel; -1 = unassigned (occluded).
+        Chosen level of each pixel; -1 means unassigned (occluded).
     costs : ndarray, float32, (rows, columns)
-        Data cost of the chosen level; 0 where unassigned.
+        Data cost of the chosen level; 0 at unassigned pixels.
     volume : CostVolume, optional
-        The optimizer's own costs per level (path sums, messages); later stages then see it in place of the aggregated one.
+        The optimizer's own costs of all levels, such as sums over paths or messages.
+        Later stages get this volume instead of the aggregated one.
     trace : tuple of (float, float) or (float, float, float)
         Seconds since the start and energy after each iteration, and the lower bound if
-        the optimizer has one: -inf as long as it is not known. Lists, arrays and numbers
-        of NumPy are converted when a pipeline runs the optimizer.
+        the optimizer has one: -inf as long as it is not known. Lists, arrays and
+        numbers of NumPy are converted when a pipeline runs the optimizer.
     lower_bound : float, optional
         No labelling has a lower energy than this. -inf counts as no bound.
     objective : float, optional
-        Value of the optimizer's own objective where that is not the energy.
+        Value of the optimizer's own objective, if this is not the energy.
     search : SearchRange, optional
-        The disparities of the levels.
+        Search range of the levels. A direct call of an optimizer returns it.
     """
 
     levels: Levels
@@ -453,11 +528,21 @@ class Labeling:
 
     @property
     def disparity(self) -> Disparity:
-        """Pixels, float32 ``(rows, columns)``, NaN where no level is assigned; of what a stage returned that was called directly."""
+        """The disparities of the levels in pixels, float32 ``(rows, columns)``.
+
+        NaN means that no level is assigned.
+
+        Raises
+        ------
+        ParameterError
+            The search range is not known.
+        """
         if self.search is None:
-            raise ParameterError(
-                "labeling.disparity: its search range is not known; search.disparity_of(levels) gives disparities"
+            message = (
+                "labeling.disparity: its search range is not known; "
+                "search.disparity_of(levels) gives disparities"
             )
+            raise ParameterError(message)
         return self.search.disparity_of(self.levels)
 
 

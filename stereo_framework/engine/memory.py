@@ -11,9 +11,9 @@ import numpy as np
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.view import View
+from stereo_framework.core.step import Step, step
+from stereo_framework.core.view import View, Volumes
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.engine.step import step
 from stereo_framework.engine.walk import State, Walk, strip_rows
 from stereo_framework.kernels.control_groups import (
     CONTROL_GROUPS,
@@ -161,17 +161,7 @@ class _Rehearsal(Walk):
         )
         held = _volumes([*self.views.values(), view, other])
         for one in steps:
-            copied = view.shared or view.volumes.get("raw") is view.volumes.get("volume")
-            made_by = {
-                "matching_cost": ("volume", "raw"),
-                "aggregation": ("volume",),
-                "restore_outside_cost": ("volume",) * copied,
-            }
-            new = CostVolume(np.zeros((1, 1, 1), np.float32), self.search, 0.0)
-            view = replace(
-                view,
-                volumes={**view.volumes, **dict.fromkeys(made_by.get(one.stage.slot, ()), new)},
-            )
+            view = replace(view, volumes=self._volumes_after(one, view.volumes))
         view = view.keeping(self.needs[group[-1]])
         if len(steps) > 1 or height < rows:
             at_once = min(rows, height + 2 * sum(one.halo or 0 for one in steps))
@@ -182,6 +172,17 @@ class _Rehearsal(Walk):
             working = self._working(group[0], volume)
         self.peak = max(self.peak, volume * held + working)
         return view
+
+    def _volumes_after(self, step: Step, volumes: Volumes) -> Volumes:
+        """Return the volumes after a step, of which each new one is a single cell."""
+        new = CostVolume(np.zeros((1, 1, 1), np.float32), self.search, 0.0)
+        slot = step.stage.slot
+        if slot == "matching_cost":
+            return replace(volumes, current=new, raw=new)
+        is_copied = volumes.is_shared or volumes.raw is volumes.current
+        if slot == "aggregation" or (slot == "restore_outside_cost" and is_copied):
+            return replace(volumes, current=new)
+        return volumes
 
     def _working(self, state: State, volume: int) -> int:
         """Bytes of volumes that a step that sees the whole holds while it works, its result included."""
@@ -211,9 +212,11 @@ class _Rehearsal(Walk):
 
 def _volumes(views: Sequence[Any]) -> int:
     """How many volumes some views hold."""
-    return len(
-        {id(volume) for view in views if isinstance(view, View) for volume in view.volumes.values()}
-    )
+    volume_ids: set[int] = set()
+    for view in views:
+        if isinstance(view, View):
+            volume_ids.update(id(volume) for volume in view.volumes.by_name().values())
+    return len(volume_ids)
 
 
 def free_memory(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:

@@ -11,16 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stereo_framework.core.arguments import checked, shown
-from stereo_framework.core.calls import kept_here
+from stereo_framework.core.call_context import stored_results
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
+from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.former_names import new_name_hint, parameter_hint, report_attributes
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.registration import stages
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS, stages
-from stereo_framework.engine.match import Estimate
+from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.step import Step, step
+from stereo_framework.core.view import VOLUMES
+from stereo_framework.engine.engine_steps import AUXILIARY, RESTORE, cost_sum
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
-from stereo_framework.engine.step import AUXILIARY, RESTORE, VOLUMES, Step, cost_sum, step
 from stereo_framework.engine.walk import walked
 
 
@@ -372,7 +375,7 @@ class Pipeline:
         """
         found = self.estimate(scene, search, keep_volume=keep_volume)
         # A method that a stage calls tells nobody but the stage.
-        if kept_here() is None:
+        if stored_results() is None:
             warn(found.warnings)
         return found
 

@@ -14,22 +14,37 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from stereo_framework.core.calls import CallReport, Stopped, collecting_reports, is_stopped, keeping
+from stereo_framework.core.call_context import (
+    CallReport,
+    Stopped,
+    collecting_reports,
+    is_stopped,
+    storing_results,
+)
 from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Scene, SearchRange, intensity_scale_warning
-from stereo_framework.core.view import Strips, View, Views, in_one_form
-from stereo_framework.engine.match import (
-    Estimate,
+from stereo_framework.core.step import Step
+from stereo_framework.core.view import (
+    VOLUMES,
+    BothSides,
+    DisparityMap,
+    PreparedImages,
+    View,
+    kernel_array,
+)
+from stereo_framework.engine.engine_steps import sort_key
+from stereo_framework.engine.estimates import estimate_of
+from stereo_framework.engine.returns import (
     check_direction,
     check_returned,
-    match_of,
     plain_report,
-    taken,
+    view_after,
     wrong_return,
 )
-from stereo_framework.engine.step import VOLUMES, Step, places
+from stereo_framework.engine.strips import Strips
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import announce, counted
 
@@ -93,7 +108,7 @@ class Walk:
         plans = [pipeline.plan for pipeline in pipelines]
         numbers: dict[Step, int] = {}
         self.order = sorted(
-            range(len(plans)), key=[places(plan, numbers) for plan in plans].__getitem__
+            range(len(plans)), key=[sort_key(plan, numbers) for plan in plans].__getitem__
         )
         self.branches, self.shorter = _branches([plans[index] for index in self.order])
         # What later steps read of each state: volumes, auxiliary views, and both sides of these.
@@ -158,7 +173,8 @@ class Walk:
             if isinstance(view, Exception):
                 self.views[group[-1]] = view
             elif steps[:end] in self.branches:
-                self.views[group[-1]] = view = replace(view, shared=True)
+                volumes = replace(view.volumes, is_shared=True)
+                self.views[group[-1]] = view = replace(view, volumes=volumes)
         return view
 
     def _together(self, steps: Steps, start: int) -> int:
@@ -184,7 +200,7 @@ class Walk:
             self.views.get((self.shorter[state[0]], side)) if state[0] in self.shorter else None
         )
         if isinstance(shorter, View):  # what fails with fewer iterations may do with more
-            view = replace(view, volumes={**view.volumes, "partial": shorter.volume})
+            view = replace(view, volumes=replace(view.volumes, partial=shorter.volume))
             self.seconds[state] = self.seconds.get((self.shorter[state[0]], side), 0.0)
         other = self._view(tuple(before), 1 - side) if "other" in step.stage.data else None
         if isinstance(other, Exception):
@@ -214,7 +230,7 @@ class Walk:
                 first, last = max(0, start - rest), min(rows, stop + rest)
                 strip, top, bottom = strip.rows(first - top, last - top), first, last
             whole.add(strip, start)
-        return whole.view
+        return whole.view()
 
     @contextlib.contextmanager
     def _noted(self, state: State) -> Iterator[None]:
@@ -225,7 +241,7 @@ class Walk:
         announce(f"{self.scene}{step.stage.name}")
         start = working_time()
         try:
-            with keeping(self.kept), collecting_reports() as reports:
+            with storing_results(self.kept), collecting_reports() as reports:
                 yield
             if reports:
                 self.reports[state] = plain_report(step.stage, reports[-1])
@@ -251,19 +267,18 @@ class Walk:
             done = self.shorter[state[0]][-1].parameters[stage.resume]
             step = step.having(**{stage.resume: step.parameters[stage.resume] - done})
         result = step(data)
-        if isinstance(result, Views) and stage.slot in ("matcher", "optimization"):
+        if isinstance(result, BothSides) and stage.slot in ("matcher", "optimization"):
             result, found = result
             other_state = state[0], 1 - side
             # Before a matcher nothing is known of the other side but its images.
-            self.views[other_state] = taken(stage, found, other or view.exchanged()).keeping(
-                self.needs.get(other_state, ())
-            )
+            other_view = view_after(stage, found, other or view.exchanged())
+            self.views[other_state] = other_view.keeping(self.needs.get(other_state, ()))
         elif stage.slot == "optimization" and other:
             raise wrong_return(
                 stage,
-                f"{in_short(result)}; expected Views of both disparity maps, since it names other",
+                f"{in_short(result)}; expected BothSides of both disparity maps, since it names other",
             )
-        return taken(stage, result, view)
+        return view_after(stage, result, view)
 
     def _preprocessing(self, state: State, view: View, other: View | None) -> View:
         """Change both images, of which each side has its own turn to be the reference."""
@@ -274,22 +289,23 @@ class Walk:
         changed = {id(image): image for image in images}
         for key, image in changed.items():
             result = step({**_data(step, view), "image": image})
-            check_returned(step.stage, result, view)
-            changed[key] = in_one_form(result)
+            check_returned(step.stage, result, view.reference.shape, view.search)
+            changed[key] = kernel_array(result)
         reference, match, *corrected = (changed[id(image)] for image in images)
-        return View.of(
-            replace(view.pair, reference=reference, match=match),
-            tuple(corrected),
-            view.auxiliary,
-        )
+        prepared = PreparedImages(reference, match, corrected=(corrected[0], corrected[1]))
+        view = replace(view, prepared=prepared)
+        # The constructor of a pair refuses intensities that no stage can match.
+        view.prepared_pair()
+        return view
 
     def _restore_outside_cost(self, state: State, view: View, other: View | None) -> View:
         """Reset the cells out of view to their cost after the last aggregation."""
-        return view.restored_cells(out_of_view=True)
+        return view.with_restored_cells(outside_image=True)
 
     def _auxiliary(self, state: State, view: View, other: View | None) -> View:
         """Match the pair, or both its sides, by the auxiliary methods; what stays are maps, status and confidence."""
-        both, pair, methods = "both" in self.needs[state], view.pair, dict(state[0][-1].inner)
+        both, methods = "both" in self.needs[state], dict(state[0][-1].inner)
+        pair = view.prepared_pair()
         about = (
             pair.reference.ctypes.data,
             pair.match.ctypes.data,
@@ -304,7 +320,7 @@ class Walk:
             if isinstance(found, Exception):
                 raise found
             views = tuple(
-                View(m.disparity, m.status, m.search, m.confidence)
+                DisparityMap(m.disparity, m.status, m.search, m.confidence)
                 for m in (found if both else [found])
             )
             self.kept[missing[index], about] = pair, views
@@ -325,9 +341,8 @@ class Walk:
             and _same_from_both_sides(method)
         ):
             solve = functools.partial(self._solve_both, method)
-        return taken(
-            step.stage, step({"solve": solve, "pair": replace(view.pair, scene=None)}), view
-        )
+        pair = replace(view.prepared_pair(), scene=None)
+        return view_after(step.stage, step({"solve": solve, "pair": pair}), view)
 
     def _solve_both(self, method: Any, pair: Pair) -> Estimate:
         """Match both sides of a pair at once, and give the other's estimate when the exchanged pair is asked for."""
@@ -355,7 +370,7 @@ class Walk:
             if spent is not None:
                 address = addresses[len(state[0]) - 1]
                 seconds[address] = seconds.get(address, 0.0) + spent
-        return match_of(view, seconds, reports, self.scale)
+        return estimate_of(view, seconds, reports, self.scale)
 
 
 def strip_rows(steps: Sequence[Step], rows: int, columns: int, levels: int) -> int:
@@ -408,8 +423,8 @@ def _branches(plans: Sequence[Steps]) -> tuple[set[Steps], dict[Steps, Steps]]:
 
 def _ready(step: Step, view: View, reads: Any) -> View:
     """A view whose volumes are as a step wants them: an optimizer with what takes no part closed, others than of integers float32."""
-    if step.stage.slot == "optimization" and not view.restored:
-        view = view.restored_cells(out_of_view=False)
+    if step.stage.slot == "optimization" and not view.volumes.is_restored:
+        view = view.with_restored_cells(outside_image=False)
     return view if step.stage.integer else view.floats(reads)
 
 
@@ -424,7 +439,7 @@ def _data(step: Step, view: View) -> dict[str, Any]:
     ):
         data |= dict(zip(("reference", "match"), view.corrected, strict=True))
     if "auxiliary" in step.stage.data:
-        data["auxiliary"] = {name: views[0] for name, views in view.auxiliary.items()}
+        data["auxiliary"] = {name: maps[0] for name, maps in view.auxiliary.items()}
     return data
 
 

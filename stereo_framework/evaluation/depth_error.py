@@ -12,9 +12,10 @@ import math
 
 import numpy as np
 
-from stereo_framework.core.border import check_sizes, in_one_form
 from stereo_framework.core.errors import ParameterError, nearest
+from stereo_framework.core.input_checks import check_sizes
 from stereo_framework.core.scene import Disparity, Mask
+from stereo_framework.core.view import kernel_array
 from stereo_framework.kernels.decorator import kernel
 
 MISSING = ("zero_depth", "literal", "skip")
@@ -90,7 +91,7 @@ def sigma_z_error(
         missing
     ]
     total, count = _sum_kernel(
-        *map(in_one_form, (disparity, truth, mask)), float(scale), float(mu), absent
+        *map(kernel_array, (disparity, truth, mask)), float(scale), float(mu), absent
     )
     if not count:
         return math.nan

@@ -16,9 +16,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import check_sizes, in_one_form
 from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.input_checks import check_sizes
 from stereo_framework.core.scene import Disparity, Mask
+from stereo_framework.core.view import kernel_array
 from stereo_framework.kernels.decorator import kernel
 
 
@@ -69,7 +70,7 @@ def bad_pixels(
     if not count:
         return math.nan
     good, estimated = _good_kernel(
-        *map(in_one_form, (disparity, truth, mask)), np.float32(threshold), float(relative)
+        *map(kernel_array, (disparity, truth, mask)), np.float32(threshold), float(relative)
     )
     return 100 * ((count if count_missing else estimated) - good) / count
 
@@ -94,7 +95,7 @@ def rms_error(disparity: Disparity, truth: Disparity, mask: Mask) -> float:
     Scharstein & Szeliski 2002, equation 8. Squares are summed in float64.
     """
     check_sizes("rms_error", disparity=disparity, truth=truth, mask=mask)
-    total, count = _squares_kernel(*map(in_one_form, (disparity, truth, mask)))
+    total, count = _squares_kernel(*map(kernel_array, (disparity, truth, mask)))
     return math.sqrt(total / count) if count else math.nan
 
 

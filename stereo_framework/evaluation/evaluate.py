@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.border import check_sizes
 from stereo_framework.core.errors import DataError, warn
 from stereo_framework.core.frames import pixels_as_float
+from stereo_framework.core.input_checks import check_sizes
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Disparity, Mask, Scene, unmasked
 from stereo_framework.evaluation.disparity_error import fraction_matched

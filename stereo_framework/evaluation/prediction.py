@@ -18,9 +18,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import check_sizes, in_one_form
+from stereo_framework.core.input_checks import check_sizes
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene
+from stereo_framework.core.view import kernel_array
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.left_right import round_half_away
 from stereo_framework.kernels.threads import over_rows
@@ -151,7 +152,7 @@ def prediction_error(
     """
     check_sizes("prediction_error", prediction=prediction.image, image=image)
     shape = (*prediction.predicted.shape, -1)
-    real, drawn = in_one_form(image).reshape(shape), in_one_form(prediction.image).reshape(shape)
+    real, drawn = kernel_array(image).reshape(shape), kernel_array(prediction.image).reshape(shape)
     if partial_shuffle > 0:
         low, high = _interval(real.astype(np.float64), partial_shuffle)
         drawn_low, drawn_high = _interval(drawn.astype(np.float64), partial_shuffle)
@@ -159,7 +160,7 @@ def prediction_error(
         low, high, drawn_low, drawn_high = real, real, drawn, drawn
     counted = np.ones_like(prediction.predicted) if count_holes else prediction.predicted
     total, count = _sum_of_squared_gaps(
-        *map(in_one_form, (low, high, drawn_low, drawn_high, counted))
+        *map(kernel_array, (low, high, drawn_low, drawn_high, counted))
     )
     return float(np.sqrt(total / count)) if count else float("nan")
 

@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import check_sizes
 from stereo_framework.core.errors import DataError, ParameterError, nearest
+from stereo_framework.core.input_checks import check_sizes
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, inside_border
 from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import as_array, checked
 from stereo_framework.core.errors import ParameterError, warn
+from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.scene import Scene
-from stereo_framework.engine.match import Estimate
 from stereo_framework.figures.disparity_figures import shown_range, side_by_side_figure
 from stereo_framework.figures.grid import Panel, disparities, eight_bits, grid_figure
 from stereo_framework.figures.plots import plot_figure

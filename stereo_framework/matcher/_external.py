@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from stereo_framework.core.scene import Disparity, Image, SearchRange, unmasked
-from stereo_framework.core.stage import Located, ParameterError, StereoFrameworkError
+from stereo_framework.stages import Located, ParameterError, StereoFrameworkError
 
 
 def _from(path: str, folder: Path) -> str:

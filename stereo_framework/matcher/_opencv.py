@@ -7,7 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from stereo_framework.core.stage import Disparity, Image, ParameterError, SearchMask, SearchRange
+from stereo_framework.stages import Disparity, Image, ParameterError, SearchMask, SearchRange
 
 SIXTEENTHS = 16
 """Units of a pixel in OpenCV's maps; it searches a multiple of as many disparities."""
@@ -93,5 +93,5 @@ def compute(
     if search.direction < 0:
         disparity = disparity[:, ::-1].copy()
     if mask is not None:
-        disparity[mask.closed(search.levels_of(disparity), search)] = np.nan
+        disparity[mask.excluded(search.levels_of(disparity), search)] = np.nan
     return disparity

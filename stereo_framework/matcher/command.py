@@ -20,24 +20,26 @@ from typing import IO, Annotated, Literal
 import cv2
 import numpy as np
 
-from stereo_framework.core.calls import CallReport, is_stopped, report_call
+from stereo_framework.core.call_context import is_stopped
 from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
 from stereo_framework.core.plugins import check_execution, sources
-from stereo_framework.core.stage import (
+from stereo_framework.io import read_disparity, write_image, write_pfm
+from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
+from stereo_framework.kernels.threads import LIMIT, environment_of_programs
+from stereo_framework.matcher import _program_usage
+from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
+from stereo_framework.stages import (
+    CallReport,
     Disparity,
     Image,
     Located,
     Positive,
     SearchRange,
     Unit,
+    report_call,
     stage,
 )
-from stereo_framework.io import read_disparity, write_image, write_pfm
-from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
-from stereo_framework.kernels.threads import LIMIT, environment_of_programs
-from stereo_framework.matcher import _program_usage
-from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
 
 _WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s'\"]+")
 _PLACE = re.compile(r"(?<!\$)\{(\w+)\}")

@@ -9,7 +9,9 @@ from annotated_types import Predicate
 
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import Words
-from stereo_framework.core.stage import (
+from stereo_framework.io.disparity import map_of, read_map
+from stereo_framework.matcher._external import FilePath
+from stereo_framework.stages import (
     CallReport,
     Disparity,
     Image,
@@ -19,8 +21,6 @@ from stereo_framework.core.stage import (
     report_call,
     stage,
 )
-from stereo_framework.io.disparity import map_of, read_map
-from stereo_framework.matcher._external import FilePath
 
 
 def _is_factor(disparity_scale: float) -> bool:

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, brings, nearest
-from stereo_framework.core.stage import (
+from stereo_framework.kernels.threads import thread_count
+from stereo_framework.matcher._external import FilePath, existing, left_and_right, taken
+from stereo_framework.matcher._onnx_files import model_files
+from stereo_framework.stages import (
     Disparity,
     Image,
     NonNegativeInt,
@@ -22,9 +25,6 @@ from stereo_framework.core.stage import (
     Unit,
     stage,
 )
-from stereo_framework.kernels.threads import thread_count
-from stereo_framework.matcher._external import FilePath, existing, left_and_right, taken
-from stereo_framework.matcher._onnx_files import model_files
 
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _TYPES = {

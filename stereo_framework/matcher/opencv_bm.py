@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import cv2
 from annotated_types import Ge, Le
 
-from stereo_framework.core.stage import (
+from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute
+from stereo_framework.stages import (
     Disparity,
     Image,
     NonNegativeInt,
@@ -17,7 +18,6 @@ from stereo_framework.core.stage import (
     Unit,
     stage,
 )
-from stereo_framework.matcher._opencv import SIXTEENTHS, check_odd, compute
 
 _FILTERS = {
     "sobel": cv2.STEREO_BM_PREFILTER_XSOBEL,

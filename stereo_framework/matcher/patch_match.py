@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.scene import Image, Mask, SearchRange
-from stereo_framework.core.stage import (
+from stereo_framework.core.volume import SearchMask, Status
+from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.left_right import apart
+from stereo_framework.kernels.threads import over_blocks, over_rows
+from stereo_framework.matcher import _patches
+from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
+from stereo_framework.stages import (
+    BothSides,
     Fraction01,
     NonNegative,
     NonNegativeInt,
@@ -19,13 +26,6 @@ from stereo_framework.core.stage import (
     Unit,
     stage,
 )
-from stereo_framework.core.view import Views
-from stereo_framework.core.volume import SearchMask, Status
-from stereo_framework.kernels.counting import counted
-from stereo_framework.kernels.left_right import apart
-from stereo_framework.kernels.threads import over_blocks, over_rows
-from stereo_framework.matcher import _patches
-from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
 
 
 @stage("matcher", source="Bleyer, Rhemann & Rother 2011")
@@ -44,7 +44,7 @@ def patch_match(
     tolerance: Annotated[NonNegative, Unit("pixels")] | None = 1.0,
     grey_conversion: GreyConversion = "luma",
     seed: NonNegativeInt = 0,
-) -> Views:
+) -> BothSides:
     """Match both views with a plane for each pixel, by which the pixel's window is projected into the other view.
 
     Parameters
@@ -81,7 +81,7 @@ def patch_match(
 
     Returns
     -------
-    Views
+    BothSides
         For each view a disparity map in pixels, NaN where it is masked or a row holds nothing; its status, filled where the views differed; and the
         confidence, minus the mean cost of the pixel's plane over its window, 0 = sure.
 
@@ -127,7 +127,7 @@ def patch_match(
         own, other = other, own
     _spread(sides, by, size // 2, iterations, search.maximum - search.minimum, seed)
     maps = [np.where(side.valid, side.planes[..., 2], np.float32(np.nan)) for side in sides]
-    return Views(
+    return BothSides(
         *(
             _map_status_confidence(side, own, theirs, tolerance)
             for side, own, theirs in zip(sides, maps, maps[::-1], strict=True)

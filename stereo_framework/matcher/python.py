@@ -15,17 +15,16 @@ from typing import Annotated, Any
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, describe_exception
-from stereo_framework.core.plugins import check_execution, forget, noted, raised, sources
-from stereo_framework.core.stage import (
-    Disparity,
-    Image,
-    Located,
-    Scene,
-    SearchRange,
+from stereo_framework.core.plugins import (
+    check_execution,
+    forget,
     import_file,
-    stage,
+    noted,
+    raised,
+    sources,
 )
 from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
+from stereo_framework.stages import Disparity, Image, Located, Scene, SearchRange, stage
 
 
 def _started(function: str, folder: Path) -> str:

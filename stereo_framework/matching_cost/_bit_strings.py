@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion, grey_values
-from stereo_framework.core.stage import Image, SearchRange, per_image
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._sampling import Interpolation, samples_of
+from stereo_framework.stages import Image, SearchRange, per_image
 
 Strings = NDArray[np.uint64]
 

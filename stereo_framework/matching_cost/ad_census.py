@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import (
-    CostVolume,
-    Image,
-    ParameterError,
-    Positive,
-    SearchRange,
-    Unit,
-    stage,
-)
-from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import local_averages
@@ -37,6 +27,18 @@ from stereo_framework.matching_cost._sampling import (
     floats_of,
     over_bands,
     samples_of,
+)
+from stereo_framework.stages import (
+    CostVolume,
+    DisparityMap,
+    Image,
+    ParameterError,
+    Positive,
+    SearchRange,
+    Unit,
+    auxiliary_map,
+    intensity_differences,
+    stage,
 )
 
 _MOST_STEPS = 32767
@@ -65,7 +67,7 @@ def ad_census(
     reference: Image,
     match: Image,
     search: SearchRange,
-    auxiliary: Mapping[str, View] | None = None,
+    auxiliary: Mapping[str, DisparityMap] | None = None,
     *,
     lambda_ad: Annotated[Positive, Unit("grey levels")] = 10.0,
     lambda_census: Annotated[Positive, Unit("bits")] = 30.0,
@@ -90,7 +92,7 @@ def ad_census(
     search : SearchRange
         Disparities to try, in pixels. Calls in Python also take the ends, and the step
         if it is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
-    auxiliary : mapping of str to View, optional
+    auxiliary : mapping of str to DisparityMap, optional
         For `residual`: the initial map is one of them.
     lambda_ad : float
         Absolute difference, in grey levels and averaged over the channels, at which its
@@ -171,7 +173,11 @@ def ad_census(
     weights[:] = ad_weight, census_weight
     if residual is not None and auxiliary:
         kept = ad_weight * _kept(
-            reference, match, search, one_of("ad_census.initial", auxiliary, initial), residual
+            reference,
+            match,
+            search,
+            auxiliary_map("ad_census.initial", auxiliary, initial),
+            residual,
         )
         # What differences lose census gains, so that costs as a whole weigh the same everywhere.
         weights[..., 0] = most * kept / (kept + census_weight)
@@ -227,10 +233,10 @@ def ad_census(
 
 
 def _kept(
-    reference: Image, match: Image, search: SearchRange, initial: View, residual: float
+    reference: Image, match: Image, search: SearchRange, initial: DisparityMap, residual: float
 ) -> NDArray[np.float32]:
     """What of the weight of differences is left, where light differs by more than so many grey levels by what an initial map says."""
-    known, apart = differences(reference, match, search, initial)
+    known, apart = intensity_differences(reference, match, search, initial)
     if not known.any():
         return np.ones(known.shape, np.float32)
     all_over = np.median(np.abs(apart[known]).mean(axis=1))

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._bit_strings import (
     Form,
@@ -19,6 +18,7 @@ from stereo_framework.matching_cost._bit_strings import (
     count_differences,
 )
 from stereo_framework.matching_cost._sampling import Interpolation, close_view, over_bands
+from stereo_framework.stages import CostVolume, Image, SearchRange, Unit, stage
 
 
 @stage(

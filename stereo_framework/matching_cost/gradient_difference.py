@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import Fraction01, Image, Positive, SearchRange, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._difference import difference_row
@@ -20,6 +19,7 @@ from stereo_framework.matching_cost._sampling import (
     over_bands,
     samples_of,
 )
+from stereo_framework.stages import Fraction01, Image, Positive, SearchRange, Unit, stage
 
 
 class _Terms(NamedTuple):

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion, grey_values
-from stereo_framework.core.stage import (
+from stereo_framework.stages import (
     CostVolume,
     DataError,
+    DisparityMap,
     Image,
     Positive,
     SearchRange,
     Status,
     Unit,
-    View,
-    one_of,
+    auxiliary_map,
     stage,
 )
 
@@ -36,7 +36,7 @@ def mutual_information(
     reference: Image,
     match: Image,
     search: SearchRange,
-    auxiliary: Mapping[str, View],
+    auxiliary: Mapping[str, DisparityMap],
     *,
     initial: str | None = None,
     sigma: Annotated[Positive, Unit("grey levels")] = 1.0,
@@ -51,7 +51,7 @@ def mutual_information(
     search : SearchRange
         Disparities to try, in pixels. Calls in Python also take the ends, and the step
         if it is not 1: ``(0, 63)`` or ``(0, 63, 0.5)``.
-    auxiliary : mapping of str to View
+    auxiliary : mapping of str to DisparityMap
         Maps of the same pair by the auxiliary methods, by name.
     initial : str, optional
         The one whose map says which pixels are matched; default: the only one. `coarse` around a method makes it from smaller images, as the source does.
@@ -82,15 +82,15 @@ def mutual_information(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework.core.view import View
+    >>> from stereo_framework.core.view import DisparityMap
     >>> left = np.tile(np.array([10, 80, 160, 240], np.uint8), (6, 3))
     >>> inverse = 255 - left
-    >>> initial = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), SearchRange(0, 1))
+    >>> initial = DisparityMap(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), SearchRange(0, 1))
     >>> costs = mutual_information(left, inverse, SearchRange(0, 1), {"initial": initial}).costs
     >>> bool((costs[:, 1:, 0] < costs[:, 1:, 1]).all())
     True
     """
-    view = one_of("mutual_information.initial", auxiliary, initial)
+    view = auxiliary_map("mutual_information.initial", auxiliary, initial)
     left, right = (_whole_grey_values(image, grey_conversion) for image in (reference, match))
     matched = np.where(view.status == Status.MATCHED, view.disparity, np.float32(np.nan))
     table = cost_table(left, right, search.direction, matched, sigma)

@@ -8,7 +8,6 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import (
@@ -19,6 +18,7 @@ from stereo_framework.kernels.window_statistics import (
     window_sums,
 )
 from stereo_framework.matching_cost._sampling import Interpolation, samples_of
+from stereo_framework.stages import CostVolume, Image, SearchRange, Unit, stage
 
 Form = Literal["moravec", "standard"]
 

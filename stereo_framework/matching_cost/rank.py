@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.search import Geometry, arranged, geometry
-from stereo_framework.core.stage import CostVolume, Image, SearchRange, Unit, stage
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost._bit_strings import Odd, Strings, bit_strings
 from stereo_framework.matching_cost._sampling import Interpolation, close_view, over_bands
+from stereo_framework.stages import CostVolume, Image, SearchRange, Unit, stage
 
 Ranks = NDArray[np.uint8]
 

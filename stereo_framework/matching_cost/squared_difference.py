@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.core.stage import CostVolume, Image, Positive, SearchRange, Unit, stage
 from stereo_framework.matching_cost._difference import BirchfieldTomasi, difference_volume
 from stereo_framework.matching_cost._sampling import Interpolation
+from stereo_framework.stages import CostVolume, Image, Positive, SearchRange, Unit, stage
 
 
 @stage("matching_cost", source="Scharstein & Szeliski 2002, section 4.1", halo=lambda: 0)

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.view import in_one_form
-from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT
+from stereo_framework.core.volume import EXCLUDED, EXCLUDED_FLOAT
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.internals import (
     COUNT,
@@ -22,6 +21,7 @@ from stereo_framework.kernels.internals import (
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._semi_global_penalties import STEPS, Penalties, edge_lines
 from stereo_framework.optimization._winners import Searched, row_winners, searched
+from stereo_framework.stages import kernel_array
 
 Marks = NDArray[np.uint8]
 
@@ -87,7 +87,7 @@ def path_sums(
     search : SearchRange
     penalties : Penalties
     kind : type
-        Of the sums: float32, or uint16 where neither costs nor prices have fractions and no sum of open cells reaches `CLOSED`.
+        Of the sums: float32, or uint16 where neither costs nor prices have fractions and no sum of open cells reaches `EXCLUDED`.
     """
     rows, columns, levels = costs.shape
     lanes = BYTES // np.dtype(kind).itemsize
@@ -174,7 +174,7 @@ def _pass(
             elif closes:
                 for k in range(levels):
                     cost = words[cell + np.uint64(k)]
-                    line[k] = CLOSED_FLOAT if cost == CLOSED else cost
+                    line[k] = EXCLUDED_FLOAT if cost == EXCLUDED else cost
             elif words.size > 0:
                 for k in range(levels):
                     line[k] = words[cell + np.uint64(k)]
@@ -338,5 +338,5 @@ def any_costs(costs: NDArray) -> AnyCosts:
     """Costs uint8, uint16 or float32 as `AnyCosts`, all read-only, for which one kernel is compiled."""
     none = (np.empty((0,) * costs.ndim, kind) for kind in (np.uint8, np.uint16, np.float32))
     return AnyCosts(
-        *(in_one_form(costs if costs.dtype == array.dtype else array) for array in none)
+        *(kernel_array(costs if costs.dtype == array.dtype else array) for array in none)
     )

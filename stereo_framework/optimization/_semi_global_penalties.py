@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion, grey_values
-from stereo_framework.core.stage import Image, SearchRange, in_one_form, per_image
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Image, SearchRange, kernel_array, per_image
 
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """Rows and columns that paths walk by; their opposites are walked too. The first two are those of four paths."""
@@ -88,7 +88,7 @@ def image_edges(image: Image, steps: int, threshold: float) -> NDArray[np.bool_]
     """Where an image has edges, as in `Penalties.match_edges`; read-only to whoever gets it: both views of a pair use it."""
     rows, columns = image.shape[:2]
     found = np.zeros((steps, rows + 1, columns + 2), np.bool_)
-    channels = in_one_form(
+    channels = kernel_array(
         np.moveaxis(image.reshape(rows, columns, -1), 2, 0).astype(np.float32, copy=False)
     )
 

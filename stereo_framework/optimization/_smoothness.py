@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import ParameterError, Smoothness
+from stereo_framework.stages import ParameterError, Smoothness
 
 _MISSING = (
     "the energy has no smoothness term, so every pixel would stand alone; "

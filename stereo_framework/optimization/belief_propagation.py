@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Lt
 
-from stereo_framework.core.stage import PositiveInt, stage
 from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
@@ -24,6 +23,7 @@ from stereo_framework.optimization._messages import (
 from stereo_framework.optimization._raster import sequential
 from stereo_framework.optimization._smoothness import no_smoothness, required_smoothness
 from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
+from stereo_framework.stages import PositiveInt, stage
 
 SCHEDULES: dict[str, Callable[[Passing], object]] = {
     "accelerated": accelerated,

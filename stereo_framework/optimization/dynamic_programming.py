@@ -7,11 +7,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import NonNegative, ParameterError, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels, Smoothness
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import required_smoothness
+from stereo_framework.stages import NonNegative, ParameterError, Unit, stage
 
 _REFUSED = ("linear", "truncated_linear", "truncated_quadratic")
 

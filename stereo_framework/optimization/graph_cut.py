@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import NonNegativeInt, PositiveInt, in_one_form, stage
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import round_counter
@@ -29,6 +28,7 @@ from stereo_framework.optimization._smoothness import (
 )
 from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
 from stereo_framework.optimization.winner_take_all import winner_take_all
+from stereo_framework.stages import NonNegativeInt, PositiveInt, kernel_array, stage
 
 Move = tuple[int, int] | tuple[int]
 """``(a, b)``, a above b: a swap; ``(a,)``: an expansion of a."""
@@ -223,7 +223,7 @@ class Moves:
         self._labels = padded.reshape(-1)
         weights = np.pad(edge_weights(smoothness), ((1, 1), (0, 0), (0, 0))).reshape(-1, 4)
         self._energy = (
-            in_one_form(costs).reshape(rows * columns, levels),
+            kernel_array(costs).reshape(rows * columns, levels),
             weights,
             smoothness.rho.astype(np.float64),
         )

@@ -7,22 +7,22 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import (
-    Image,
-    Mask,
-    NonNegative,
-    NonNegativeInt,
-    PositiveInt,
-    Unit,
-    in_one_form,
-    stage,
-)
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
 from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
+from stereo_framework.stages import (
+    Image,
+    Mask,
+    NonNegative,
+    NonNegativeInt,
+    PositiveInt,
+    Unit,
+    kernel_array,
+    stage,
+)
 
 RIGHT, DOWN = 1, 2
 """Bits of `flat` masks: the edge to the right, the one to the lower neighbour."""
@@ -183,7 +183,7 @@ class OcclusionMoves:
         gradient_penalty: float,
         occlusion_cost: float,
     ):
-        costs, search = in_one_form(volume.costs), volume.search
+        costs, search = kernel_array(volume.costs), volume.search
         rows, columns = costs.shape[:2]
         shifts = -search.direction * (search.first + search.stride * np.arange(search.levels))
         flat, flat_match = (_flat_edges(image, gradient_threshold) for image in (reference, match))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import PositiveInt, stage
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
@@ -20,6 +19,7 @@ from stereo_framework.optimization._smoothness import (
 )
 from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
 from stereo_framework.optimization.winner_take_all import winner_take_all
+from stereo_framework.stages import PositiveInt, stage
 
 
 @stage(

@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import CostVolume, Labeling, Mask, NonNegative, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import CostVolume, Labeling, Mask, NonNegative, Unit, stage
 
 # How the best set of matches up to a cell follows from that up to another one.
 _BOTH, _MATCH, _REFERENCE, _OTHER = 0, 1, 2, 3

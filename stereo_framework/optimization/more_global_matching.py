@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import NonNegative, Unit, stage
-from stereo_framework.core.volume import CLOSED_FLOAT, CostVolume, Labeling
+from stereo_framework.core.volume import EXCLUDED_FLOAT, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._winners import lowest_of
 from stereo_framework.optimization.winner_take_all import winner_take_all
+from stereo_framework.stages import NonNegative, Unit, stage
 
 Values = NDArray[np.float32]
 
@@ -75,7 +75,7 @@ def more_global_matching(
     rows, columns, levels = volume.costs.shape
     costs = np.ascontiguousarray(volume.costs)
     if np.isnan(costs.min()):  # it would spread over the image
-        costs = np.where(np.isnan(costs), CLOSED_FLOAT, costs)
+        costs = np.where(np.isnan(costs), EXCLUDED_FLOAT, costs)
     flat = costs.reshape(-1, levels)
     sums = np.zeros_like(flat)
     along_rows, along_columns = (rows, columns), (columns, rows)

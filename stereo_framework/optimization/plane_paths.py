@@ -10,19 +10,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.calls import per_image
 from stereo_framework.core.pair import shrunk
 from stereo_framework.core.scene import Disparity, Image, SearchRange, read_only
-from stereo_framework.core.stage import (
-    CostVolume,
-    NonNegative,
-    NonNegativeInt,
-    PositiveInt,
-    SearchMask,
-    Unit,
-    stage,
-)
-from stereo_framework.core.view import View, Views, in_one_form, one_of
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.left_right import apart
 from stereo_framework.kernels.local_planes import local_planes
@@ -39,6 +28,21 @@ from stereo_framework.optimization._plane_candidates import (
 from stereo_framework.optimization._plane_passes import path_sums, spare_array
 from stereo_framework.optimization._semi_global_penalties import image_edges
 from stereo_framework.optimization.semi_global import semi_global
+from stereo_framework.stages import (
+    BothSides,
+    CostVolume,
+    DisparityMap,
+    NonNegative,
+    NonNegativeInt,
+    PositiveInt,
+    SearchMask,
+    Unit,
+    View,
+    auxiliary_map,
+    kernel_array,
+    per_image,
+    stage,
+)
 
 
 class _Cells(NamedTuple):
@@ -102,7 +106,7 @@ def plane_paths(
     match: Image,
     other: View,
     mask: SearchMask | None = None,
-    auxiliary: Mapping[str, View] | None = None,
+    auxiliary: Mapping[str, DisparityMap] | None = None,
     *,
     initial: str | None = None,
     p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
@@ -112,7 +116,7 @@ def plane_paths(
     min_occluded_cost: Annotated[NonNegative, Unit("units of the matching cost")] = 24.0,
     occluding_penalty: Annotated[NonNegative, Unit("units of the matching cost")] = 12.0,
     seed: NonNegativeInt = 0,
-) -> Views:
+) -> BothSides:
     """Choose a plane at each pixel of both views, among candidates, by sums of paths as semi-global matching chooses a level.
 
     Parameters
@@ -125,7 +129,7 @@ def plane_paths(
         The match frame's view, with its volume.
     mask : SearchMask, optional
         Which cells take part; the volumes hold what it closes as closed.
-    auxiliary : mapping of str to View, optional
+    auxiliary : mapping of str to DisparityMap, optional
         For `initial`: the initial map is one of them, and one of `other`'s is its map.
     initial : str, optional
         Name of the auxiliary method whose maps are the start. Pixels without an
@@ -148,7 +152,7 @@ def plane_paths(
 
     Returns
     -------
-    Views
+    BothSides
         The disparities of both views, float32 (rows, columns), pixels, an estimate everywhere; up to half a step beyond the search.
 
     Raises
@@ -183,7 +187,7 @@ def plane_paths(
     """
     terms = tuple(np.float32(term) for term in (_TOLERANCE, min_occluded_cost, occluding_penalty))
     sides = [
-        _Side(one, image, np.inf if mask is None else one.closed, weight, terms, seed)
+        _Side(one, image, np.inf if mask is None else one.excluded_cost, weight, terms, seed)
         for one, image in ((volume, reference), (other.volume, match))
     ]
     if initial is None:
@@ -191,14 +195,14 @@ def plane_paths(
         maps = [_start(side, sides[1 - i].image, p1, p2) for i, side in enumerate(sides)]
     else:
         both = auxiliary or {}, {name: views[0] for name, views in other.auxiliary.items()}
-        maps = [one_of("plane_paths.initial", known, initial).disparity for known in both]
+        maps = [auxiliary_map("plane_paths.initial", known, initial).disparity for known in both]
     made: list[list[Disparity]] = []
     for n in range(iterations):
         filled = _on_both(_filled, sides, maps, maps[::-1])
         known = maps if n else filled
         maps = _on_both(_Side.round, sides, [n, n], [n == iterations - 1] * 2, filled, known[::-1])
         made = [*made[1 - _AVERAGED :], maps]
-    return Views(*(_mean_of_near(own) for own in zip(*made, strict=True)))
+    return BothSides(*(_mean_of_near(own) for own in zip(*made, strict=True)))
 
 
 def _mean_of_near(maps: Sequence[Disparity]) -> Disparity:
@@ -311,7 +315,7 @@ class _Side:
         # The same whether it is the reference side or that of the exchanged pair.
         self.draws = np.random.default_rng((self.seed, self.volume.search.direction > 0))
         shape = self.image.shape[:2]
-        self.colours = in_one_form(self.image.reshape(*shape, -1))
+        self.colours = kernel_array(self.image.reshape(*shape, -1))
         self.planes, self.costs, self.sums = (
             spare_array((*shape, *size, _COUNT)) for size in ((3,), (), ())
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels, Smoothness
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import no_smoothness, reach_of, required_smoothness
 from stereo_framework.optimization._winners import HIGHEST, ordered
+from stereo_framework.stages import stage
 
 
 @stage(

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from stereo_framework.core.grey import GreyConversion
-from stereo_framework.core.stage import Image, NonNegative, ParameterError, Unit, stage
-from stereo_framework.core.volume import CLOSED, CLOSED_FLOAT, Costs, CostVolume, Labeling
+from stereo_framework.core.volume import EXCLUDED, EXCLUDED_FLOAT, Costs, CostVolume, Labeling
 from stereo_framework.optimization._semi_global_paths import path_sums
 from stereo_framework.optimization._semi_global_penalties import (
     Penalties,
@@ -17,6 +16,7 @@ from stereo_framework.optimization._semi_global_penalties import (
     by_gradient,
     constant,
 )
+from stereo_framework.stages import Image, NonNegative, ParameterError, Unit, stage
 
 
 @stage(
@@ -115,7 +115,7 @@ def semi_global(
         found = by_edges(reference, match, steps, p1, p2, edge_threshold)
     costs = np.ascontiguousarray(volume.costs)
     if np.isnan(costs.min()):  # it would spread along all paths
-        costs = np.where(np.isnan(costs), CLOSED_FLOAT, costs)
+        costs = np.where(np.isnan(costs), EXCLUDED_FLOAT, costs)
     kind = np.uint16 if _fits(costs, found, paths) else np.float32
     sums, labels, chosen = path_sums(costs, volume.search, found, kind)
     return Labeling(
@@ -130,7 +130,7 @@ def _fits(costs: Costs, penalties: Penalties, paths: int) -> bool:
         return False
     # Of bytes the largest there may be, else the largest of the open cells.
     largest = 255 if costs.dtype == np.uint8 else int(costs.max())
-    if largest == CLOSED:
-        largest = int(np.max(costs, initial=0, where=costs != CLOSED))
+    if largest == EXCLUDED:
+        largest = int(np.max(costs, initial=0, where=costs != EXCLUDED))
     # A path costs at its end no more than the pixel there and one change.
-    return paths * (largest + float(prices.max())) < CLOSED
+    return paths * (largest + float(prices.max())) < EXCLUDED

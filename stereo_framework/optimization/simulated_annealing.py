@@ -9,7 +9,6 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import NonNegativeInt, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
@@ -25,6 +24,7 @@ from stereo_framework.optimization._smoothness import (
 )
 from stereo_framework.optimization._visiting import fixed_rounds, random_rounds
 from stereo_framework.optimization.winner_take_all import winner_take_all
+from stereo_framework.stages import NonNegativeInt, Positive, PositiveInt, Unit, stage
 
 Floats = NDArray[np.float32]
 Words = NDArray[np.int64]

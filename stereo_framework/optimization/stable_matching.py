@@ -8,11 +8,11 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Mask, NonNegative, Unit, in_one_form, stage
 from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, window_variance
+from stereo_framework.stages import Image, Mask, NonNegative, Unit, kernel_array, stage
 
 
 class Rules(NamedTuple):
@@ -117,7 +117,7 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     seen = np.ascontiguousarray(search.in_view(columns)[turn])
 
     def run(start: int, stop: int) -> None:
-        costs = in_one_form(volume.costs[start:stop, turn])
+        costs = kernel_array(volume.costs[start:stop, turn])
         _kernel(
             costs,
             left[start:stop],

@@ -9,12 +9,12 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, NonNegative, Unit, stage
 from stereo_framework.core.volume import Costs, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import Floats, rounded
 from stereo_framework.optimization.stable_matching import Rules, stable_labels
+from stereo_framework.stages import Image, NonNegative, Unit, stage
 
 
 @stage(

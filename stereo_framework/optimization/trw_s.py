@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import PositiveInt, stage
 from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.counting import counted
@@ -19,6 +18,7 @@ from stereo_framework.optimization._smoothness import (
     required_smoothness,
 )
 from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
+from stereo_framework.stages import PositiveInt, stage
 
 
 @stage(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import CostVolume, Labeling, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._winners import Searched, row_winners, searched
+from stereo_framework.stages import CostVolume, Labeling, stage
 
 
 @stage(

@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.preprocessing.mean_subtraction import around_the_middle
+from stereo_framework.stages import Image, Positive, PositiveInt, Unit, stage
 
 _FINE = 8
 """Steps of a grey level in the table of weights: neighbouring ones differ by less than a hundredth."""

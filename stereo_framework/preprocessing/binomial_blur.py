@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, PositiveInt, Unit, stage
+from stereo_framework.stages import Image, PositiveInt, Unit, stage
 
 
 @stage("preprocessing", source="Scharstein & Szeliski 2002, section 6.4 (Experiment 7)")

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Positive, Unit, stage
 from stereo_framework.preprocessing.mean_subtraction import around_the_middle
+from stereo_framework.stages import Image, Positive, Unit, stage
 
 _PLAIN = 2.0
 """How many standard deviations the window reaches to each side: 5x5 pixels for one pixel, as in the source."""

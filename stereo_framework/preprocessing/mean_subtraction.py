@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, PositiveInt, Unit, stage
+from stereo_framework.stages import Image, PositiveInt, Unit, stage
 
 MIDDLE = np.float32(128)
 """Grey of a pixel that is like its surroundings: what is darker stays above 0."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import (
+from stereo_framework.stages import (
     Fraction01,
     Image,
     NonNegative,

@@ -7,9 +7,17 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, Positive, SearchRange, Unit, stage
-from stereo_framework.core.view import View, differences, one_of
 from stereo_framework.kernels.local_averages import local_averages
+from stereo_framework.stages import (
+    DisparityMap,
+    Image,
+    Positive,
+    SearchRange,
+    Unit,
+    auxiliary_map,
+    intensity_differences,
+    stage,
+)
 
 
 @stage(
@@ -19,7 +27,7 @@ def radiometric_field(
     reference: Image,
     match: Image,
     search: SearchRange,
-    auxiliary: Mapping[str, View],
+    auxiliary: Mapping[str, DisparityMap],
     *,
     sigma: Annotated[Positive, Unit("pixels")] = 30.0,
     initial: str | None = None,
@@ -32,7 +40,7 @@ def radiometric_field(
         Intensities 0..255.
     search : SearchRange
         Its direction says where the match frame lies.
-    auxiliary : mapping of str to View
+    auxiliary : mapping of str to DisparityMap
         The initial map is one of them. Pixels count that have an estimate and were not filled.
     sigma : float
         Standard deviation of the Gaussian that averages the differences of matched pixels, in pixels.
@@ -60,12 +68,12 @@ def radiometric_field(
     --------
     >>> import numpy as np
     >>> left, right = np.full((2, 4), 90, np.uint8), np.full((2, 4), 80, np.uint8)
-    >>> initial = View(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), SearchRange(0, 3))
+    >>> initial = DisparityMap(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), SearchRange(0, 3))
     >>> radiometric_field(left, right, SearchRange(0, 3), {"initial": initial})[0].tolist()
     [[80, 80, 80, 80], [80, 80, 80, 80]]
     """
-    seen = one_of("radiometric_field.initial", auxiliary, initial)
-    matched, apart = differences(reference, match, search, seen)
+    seen = auxiliary_map("radiometric_field.initial", auxiliary, initial)
+    matched, apart = intensity_differences(reference, match, search, seen)
     if not matched.any():
         return reference, match
     values = apart[matched]

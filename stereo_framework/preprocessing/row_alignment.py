@@ -9,22 +9,23 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.calls import CallReport, report_call
 from stereo_framework.core.errors import NOTE
 from stereo_framework.core.grey import GreyConversion, grey_values
-from stereo_framework.core.stage import (
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import (
+    CallReport,
     Disparity,
+    DisparityMap,
     Image,
     NonNegative,
     SearchRange,
     Status,
     Unit,
-    View,
-    one_of,
+    auxiliary_map,
+    report_call,
     stage,
 )
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 
 Grey = NDArray[np.float32]
 Field = NDArray[np.float64]
@@ -60,7 +61,7 @@ def row_alignment(
     reference: Image,
     match: Image,
     search: SearchRange,
-    auxiliary: Mapping[str, View],
+    auxiliary: Mapping[str, DisparityMap],
     *,
     row_tolerance: Annotated[NonNegative, Unit("pixels")] = 0.1,
     initial: str | None = None,
@@ -74,7 +75,7 @@ def row_alignment(
         Intensities 0..255.
     search : SearchRange
         Its direction says where the match frame lies.
-    auxiliary : mapping of str to View
+    auxiliary : mapping of str to DisparityMap
         The initial map is one of them. Pixels count that have an estimate and were not filled.
     row_tolerance : float
         Root mean square of the row differences, in pixels, up to which the images stay
@@ -109,14 +110,14 @@ def row_alignment(
     >>> import numpy as np
     >>> from stereo_framework import load_scene
     >>> scene = load_scene("synthetic/planes")
-    >>> initial = View(scene.truth, np.zeros(scene.truth.shape, np.uint8), scene.search)
+    >>> initial = DisparityMap(scene.truth, np.zeros(scene.truth.shape, np.uint8), scene.search)
     >>> low = np.roll(scene.match, 1, axis=0)  # a row too low
     >>> _, again = row_alignment(scene.reference, low, scene.search, {"initial": initial})
     >>> before, after = (np.abs(image - scene.match.astype(float))[2:-2].mean() for image in (low, again))
     >>> bool(after < before / 4)
     True
     """
-    seen = one_of("row_alignment.initial", auxiliary, initial)
+    seen = auxiliary_map("row_alignment.initial", auxiliary, initial)
     field = _field(
         reference,
         match,

@@ -7,20 +7,20 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import in_one_form
 from stereo_framework.core.scene import Disparity, Image, Mask, SearchRange
-from stereo_framework.core.stage import (
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.local_planes import solve
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import (
     NonNegative,
     Positive,
     PositiveInt,
     Status,
     StatusMap,
     Unit,
+    kernel_array,
     stage,
 )
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.local_planes import solve
-from stereo_framework.kernels.threads import over_rows
 
 # Rows per column of the ways inwards, in quarters.
 _WAYS = (0, 1, -1, 2, -2, 4, -4, 8, -8)
@@ -93,8 +93,8 @@ def border_fill(
     """
     # From here on the border is always on the left.
     inwards = np.s_[:, :: search.direction]
-    given = in_one_form(disparity[inwards])
-    colours = in_one_form(
+    given = kernel_array(disparity[inwards])
+    colours = kernel_array(
         reference.reshape(*disparity.shape, -1)[inwards].astype(np.float32, copy=False)
     )
     known = ~np.isnan(given)

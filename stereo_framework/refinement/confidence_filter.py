@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stereo_framework.core.stage import (
+from stereo_framework.core.errors import nearest
+from stereo_framework.stages import (
     ConfidenceMap,
     Disparity,
     Fraction01,
     ParameterError,
     Status,
     StatusMap,
-    nearest,
     stage,
 )
 

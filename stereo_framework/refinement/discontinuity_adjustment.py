@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import CostVolume, Disparity, NonNegative, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import CostVolume, Disparity, NonNegative, Unit, stage
 
 
 @stage("refinement", source="Mei et al. 2011, section 3.4", halo=lambda: 1, integer=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.core.stage import CostVolume, Disparity, SearchMask, stage
+from stereo_framework.stages import CostVolume, Disparity, SearchMask, stage
 
 
 @stage(
@@ -64,5 +64,5 @@ def equiangular(
     return (
         refined
         if mask is None
-        else np.where(mask.beside_closed(disparity, search), disparity, refined)
+        else np.where(mask.beside_excluded(disparity, search), disparity, refined)
     )

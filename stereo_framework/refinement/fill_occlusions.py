@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from stereo_framework.core.stage import Disparity, stage
 from stereo_framework.kernels.filling import fill_rows
+from stereo_framework.stages import Disparity, stage
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, sections 3.4 and 4.3", halo=lambda: 0)

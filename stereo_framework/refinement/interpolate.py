@@ -8,17 +8,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import (
-    Disparity,
-    Image,
-    Mask,
-    Status,
-    StatusMap,
-    in_one_form,
-    stage,
-)
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Disparity, Image, Mask, Status, StatusMap, kernel_array, stage
 
 Places = NDArray[np.int64]
 Found = NDArray[np.int32]
@@ -103,7 +95,7 @@ def interpolate(
         touched = np.zeros(areas.max() + 1, bool)
         touched[areas[occluded]] = True
         occluded = touched[areas]
-    colours = in_one_form(reference.astype(np.float32, copy=False)).reshape(disparity.size, -1)
+    colours = kernel_array(reference.astype(np.float32, copy=False)).reshape(disparity.size, -1)
     holes = np.flatnonzero(np.isnan(disparity))
     number = np.empty(disparity.shape, np.int32)
     number.flat[holes] = np.arange(holes.size)

@@ -7,11 +7,11 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Disparity, NonNegative, SearchRange, Unit, View, stage
 from stereo_framework.core.volume import Status, StatusMap, status_of
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.left_right import round_half_away
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Disparity, NonNegative, SearchRange, Unit, View, stage
 
 _OCCLUDED, _MISMATCHED = int(Status.OCCLUDED), int(Status.MISMATCHED)
 
@@ -63,10 +63,11 @@ def left_right_check(
     --------
     A near surface of two pixels occludes two of the far one, which has the disparity 0.
 
+    >>> from stereo_framework.stages import DisparityMap
     >>> import numpy as np
     >>> left, right = np.float32([[0, 0, 0, 2, 2, 0]]), np.float32([[0, 2, 2, 0, 0, 0]])
     >>> matched = np.zeros((1, 6), np.uint8)
-    >>> other = View(right, matched, SearchRange(0, 2, direction=-1))
+    >>> other = DisparityMap(right, matched, SearchRange(0, 2, direction=-1))
     >>> checked, status = left_right_check(left, other, SearchRange(0, 2), matched)
     >>> checked.tolist(), status.tolist()
     ([[0.0, nan, nan, 2.0, 2.0, 0.0]], [[0, 1, 1, 0, 0, 0]])

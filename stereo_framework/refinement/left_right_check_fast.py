@@ -7,10 +7,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import CostVolume, Disparity, NonNegative, StatusMap, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.refinement.left_right_check import confirmed
+from stereo_framework.stages import CostVolume, Disparity, NonNegative, StatusMap, Unit, stage
 
 
 @stage("refinement", source="Hirschmueller 2008, section 2.3", halo=lambda: 0, integer=True)
@@ -65,7 +65,7 @@ def left_right_check_fast(
     # The levels of whole disparities: their cells meet pixels.
     begin = -search.first % search.denominator
     costs = volume.costs[:, :, begin :: search.denominator]
-    nearest, closed = (search.first + begin) // search.denominator, np.float32(volume.closed)
+    nearest, closed = (search.first + begin) // search.denominator, np.float32(volume.excluded_cost)
     winners = np.empty(disparity.shape, np.float32)
 
     def run(start: int, stop: int) -> None:

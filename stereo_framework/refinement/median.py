@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from stereo_framework.core.stage import Disparity, Mask, PositiveInt, Unit, stage
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Disparity, Mask, PositiveInt, Unit, stage
 
 _BY_OPENCV = (3, 5)
 """Sizes of the windows that OpenCV knows for floats; it knows no holes."""

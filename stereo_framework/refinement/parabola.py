@@ -6,8 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import CostVolume, Disparity, Positive, SearchMask, Unit, stage
 from stereo_framework.kernels.parabola import vertices
+from stereo_framework.stages import CostVolume, Disparity, Positive, SearchMask, Unit, stage
 
 
 @stage("refinement", source="Scharstein & Szeliski 2002, section 4.4", halo=lambda: 0, integer=True)
@@ -62,4 +62,4 @@ def parabola(
     )
     if mask is None or search.levels < 3:
         return refined
-    return np.where(mask.beside_closed(disparity, search), disparity, refined)
+    return np.where(mask.beside_excluded(disparity, search), disparity, refined)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.core.stage import Disparity, Image, Positive, PositiveInt, Unit, stage
 from stereo_framework.kernels.local_planes import local_planes
+from stereo_framework.stages import Disparity, Image, Positive, PositiveInt, Unit, stage
 
 
 @stage(

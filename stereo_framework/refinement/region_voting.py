@@ -8,9 +8,11 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, SearchRange
-from stereo_framework.core.stage import (
+from stereo_framework.kernels.arms import LONGEST, Arms, arms
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import (
     Fraction01,
     Levels,
     NonNegativeInt,
@@ -19,11 +21,9 @@ from stereo_framework.core.stage import (
     Status,
     StatusMap,
     Unit,
+    per_image,
     stage,
 )
-from stereo_framework.kernels.arms import LONGEST, Arms, arms
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.threads import over_rows
 
 arms_of = per_image(arms)
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Disparity, NonNegative, PositiveInt, Unit, stage
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Disparity, NonNegative, PositiveInt, Unit, stage
 
 _STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
 

@@ -6,20 +6,20 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.calls import per_image
 from stereo_framework.core.scene import Disparity, Image, SearchRange
-from stereo_framework.core.stage import (
+from stereo_framework.core.volume import Status, StatusMap
+from stereo_framework.kernels.segment_planes import plane_values
+from stereo_framework.kernels.segments import segments
+from stereo_framework.stages import (
     Fraction01,
     NonNegative,
     NonNegativeInt,
     Positive,
     PositiveInt,
     Unit,
+    per_image,
     stage,
 )
-from stereo_framework.core.volume import Status, StatusMap
-from stereo_framework.kernels.segment_planes import plane_values
-from stereo_framework.kernels.segments import segments
 
 segments_of = per_image(segments)
 

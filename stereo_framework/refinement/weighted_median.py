@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Disparity, Image, Mask, Positive, PositiveInt, Unit, stage
 from stereo_framework.core.volume import Costs, Levels, Status, StatusMap
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import Disparity, Image, Mask, Positive, PositiveInt, Unit, stage
 
 Floats = NDArray[np.float64]
 Alike = tuple[float, Floats]

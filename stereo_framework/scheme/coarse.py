@@ -9,15 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import (
-    Pair,
-    Positive,
-    PositiveInt,
-    SearchRange,
-    Status,
-    Unit,
-    stage,
-)
+from stereo_framework.stages import Pair, Positive, PositiveInt, SearchRange, Status, Unit, stage
 
 
 @stage("scheme", source="Quam 1987")

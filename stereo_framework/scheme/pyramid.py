@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import cv2
 import numpy as np
 
-from stereo_framework.core.stage import (
+from stereo_framework.stages import (
     Disparity,
     NonNegative,
     Pair,

@@ -12,7 +12,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import (
+from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.filling import fill_rows
+from stereo_framework.stages import (
     NonNegative,
     NonNegativeInt,
     Pair,
@@ -23,8 +25,6 @@ from stereo_framework.core.stage import (
     Unit,
     stage,
 )
-from stereo_framework.kernels.counting import counted
-from stereo_framework.kernels.filling import fill_rows
 
 _MATCHED_SHARE = 0.25
 """Share of a tile's pixels that must be matched in the reduced pair.

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stereo_framework.core.stage import Stage, stages
+from stereo_framework.core.registration import stages
+from stereo_framework.core.stage import Stage
+from stereo_framework.core.step import Step
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.step import Step
 from stereo_framework.script.specs import Address, locate, names
 
 

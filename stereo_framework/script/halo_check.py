@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import short, source_location, warn
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.registration import stages
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.stage import stages
-from stereo_framework.core.view import View
+from stereo_framework.core.step import Step, blame
+from stereo_framework.core.view import DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status
-from stereo_framework.engine.match import check_returned
-from stereo_framework.engine.step import Step, blame
+from stereo_framework.engine.returns import check_returned
 from stereo_framework.engine.walk import _data, _ready
 
 _STRIP = 8
@@ -145,7 +145,7 @@ def _result_arrays(step: Step, view: View) -> dict[str, NDArray]:
     """
     ready = _ready(step, view, step.reads)
     result = step(_data(step, ready))
-    check_returned(step.stage, result, ready)
+    check_returned(step.stage, result, ready.reference.shape, ready.search)
     if isinstance(result, CostVolume):
         return {"the volume": result.costs}
     if isinstance(result, Smoothness):
@@ -169,8 +169,13 @@ def _random_views(halo: int, *, integer: bool) -> Iterator[View]:
     yield _random_view(halo, contrast=3, levels=_LEVELS, dtype=np.float32)
     yield _random_view(halo, contrast=256, levels=2, dtype=np.float32)
     view = _random_view(halo, contrast=256, levels=_LEVELS, dtype=np.float32)
-    matched = np.full_like(view.status, Status.MATCHED)
-    yield replace(view, disparity=np.nan_to_num(view.disparity), status=matched)
+    complete_map = DisparityMap(
+        disparity=np.nan_to_num(view.disparity),
+        status=np.full_like(view.status, Status.MATCHED),
+        search=view.search,
+        confidence=view.confidence,
+    )
+    yield replace(view, disparity_map=complete_map)
 
 
 def _random_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
@@ -205,18 +210,13 @@ def _random_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
     down[-1] = 0
     rho = np.arange(levels, dtype=np.float32)
 
-    view = View.of(pair)
-    changes: Mapping[str, Any] = {
-        "volumes": {"volume": volume, "raw": volume},
-        "smoothness": Smoothness(right, down, rho),
-        "disparity": disparity,
-        "status": status,
-        "confidence": {
-            name: generator.random(shape).astype(np.float32) for name in _confidence_names()
-        },
-        "shared": True,
-    }
-    return replace(view, **changes)
+    confidence = {name: generator.random(shape).astype(np.float32) for name in _confidence_names()}
+    smoothness = Smoothness(right, down, rho)
+    return replace(
+        View.of(pair),
+        volumes=Volumes(current=volume, raw=volume, smoothness=smoothness, is_shared=True),
+        disparity_map=DisparityMap(disparity, status, pair.search, confidence),
+    )
 
 
 def _confidence_names() -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from stereo_framework.core import limits, package_files, stage
+from stereo_framework.core import limits, package_files, plugins
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import (
     DataError,
@@ -283,7 +283,7 @@ class Reader:
                 )
                 continue
             try:
-                sources.append(stage.load_plugin(reference, start / (folder or "")))
+                sources.append(plugins.load_plugin(reference, start / (folder or "")))
             except StereoFrameworkError as error:
                 self.faults.add(node.location, str(error).removeprefix("plugins: "))
         self.faults.without_plugins = len(sources) < len(self.plugins)

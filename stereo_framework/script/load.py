@@ -15,7 +15,7 @@ from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.former_names import new_name_hint, parameter_hint
 from stereo_framework.core.plugins import execution_is_off, not_executed
 from stereo_framework.core.scene import Scene
-from stereo_framework.core.stage import SLOTS
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_metrics

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
 from stereo_framework.io.locations import Location, Node
 from stereo_framework.script.reading import entry
 from stereo_framework.script.specs import names, split

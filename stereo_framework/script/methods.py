@@ -11,9 +11,9 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import spelled
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.step import Step, step
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.step import Step, step
 from stereo_framework.io.locations import Location, Node, join
 from stereo_framework.script.effects import (
     IGNORES_SMOOTHNESS,

@@ -3,12 +3,12 @@
 import re
 from dataclasses import replace
 
-from stereo_framework.core import stage as _stage
+from stereo_framework.core import registration
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.parameters import spelled
-from stereo_framework.core.stage import SLOTS, VOLUME_SLOTS
-from stereo_framework.engine.step import Step, step
+from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.step import Step, step
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
 from stereo_framework.io.locations import Faults, Location, Node
@@ -269,14 +269,14 @@ class Model:
         """One stage, with the parameters that are right."""
         use = node.entries.get("use") if isinstance(node.value, dict) else node
         if use is None or not isinstance(use.value, str):
-            names = nearest("", [s.name for s in _stage.stages(slot)], kind="stages")
+            names = nearest("", [s.name for s in registration.stages(slot)], kind="stages")
             said = "a stage without 'use'; write use: NAME"
             if use is not None:
                 said = f"{spelled(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
             self.fault((use or node).location, f"{said}; {names}")
             return None
         try:
-            stage = _stage.find(slot, use.value)
+            stage = registration.find(slot, use.value)
         except ParameterError as error:
             at = replace(use.location, path=node.location.path.removesuffix(f".{use.value}"))
             if self.faults.without_plugins:

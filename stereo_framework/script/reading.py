@@ -25,7 +25,7 @@ from stereo_framework.core.parameters import (
     parameters_of,
     spelled,
 )
-from stereo_framework.core.stage import SLOTS
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.io.locations import Faults, Location, Node
 
 

@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from stereo_framework.core.auxiliary_maps import auxiliary_map
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
-from stereo_framework.core.view import View, one_of
-from stereo_framework.engine.match import check_direction
+from stereo_framework.core.step import Step, blame
+from stereo_framework.core.view import DisparityMap
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.step import Step, blame
+from stereo_framework.engine.returns import check_direction
 from stereo_framework.script.effects import reads_auxiliary_maps
 
 _NAMED_DATA = {"confidence", "auxiliary"}
@@ -103,7 +104,7 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     pipeline : Pipeline
         Stages of the method. A stage can name only the confidence maps of earlier stages.
     """
-    auxiliary = {name: _unread_view(method) for name, method in pipeline.auxiliary}
+    auxiliary = {name: _unread_map(method) for name, method in pipeline.auxiliary}
     measures: list[str] = []
     for address, step in pipeline.own_stages():
         if step.stage.slot == "matcher" and _may_give_confidence(step):
@@ -149,16 +150,19 @@ def _may_give_confidence(matcher: Step) -> bool:
     return not (matcher.stage.is_built_in and returns == "Disparity")
 
 
-def _unread_view(method: Pipeline) -> View:
-    """Return the view of an auxiliary method with objects that stand for its maps."""
+def _unread_map(method: Pipeline) -> DisparityMap:
+    """Return the map of an auxiliary method with objects that stand for its arrays."""
     measures = [step.stage.name for step in method.in_slot("confidence")]
     measures += [
         step.stage.slot for step in method.in_slot("matcher") if _may_give_confidence(step)
     ]
-    return View(_Unread(), _Unread(), _Unread(), {name: _Unread() for name in measures})
+    # The objects take the place of arrays; a stage that reads one ends its rehearsal.
+    confidence: Any = {name: _Unread() for name in measures}
+    unread: Any = _Unread()
+    return DisparityMap(disparity=unread, status=unread, search=unread, confidence=confidence)
 
 
-def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) -> str:
+def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, DisparityMap]) -> str:
     """Return the message of the error that a stage raises about the name of a map.
 
     The message is empty if the stage raises no such error.
@@ -169,8 +173,8 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) 
         The stage with its parameters.
     measures : list of str
         Names of the confidence maps of earlier stages.
-    auxiliary : mapping of str to View
-        Views of the auxiliary methods by name.
+    auxiliary : mapping of str to DisparityMap
+        Disparity maps of the auxiliary methods by name.
     """
     if not _NAMED_DATA & set(step.stage.data):
         return ""
@@ -192,7 +196,7 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, View]) 
     return _initial_map_fault(step, auxiliary)
 
 
-def _initial_map_fault(step: Step, auxiliary: Mapping[str, View]) -> str:
+def _initial_map_fault(step: Step, auxiliary: Mapping[str, DisparityMap]) -> str:
     """Return the message about a wrong name of a built-in stage's initial map, or "".
 
     Some stages look up this map only after they have read their images, so their rehearsal
@@ -202,7 +206,7 @@ def _initial_map_fault(step: Step, auxiliary: Mapping[str, View]) -> str:
     if not has_initial_map or not reads_auxiliary_maps(step):
         return ""
     try:
-        one_of(f"{step.stage.name}.initial", auxiliary, step.parameters["initial"])
+        auxiliary_map(f"{step.stage.name}.initial", auxiliary, step.parameters["initial"])
     except ParameterError as error:
         return str(error)
     return ""

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from stereo_framework.core.errors import close_names, nearest
 from stereo_framework.core.former_names import new_or_nearest, parameter_hint
 from stereo_framework.core.parameters import Checked, Words, spelled
-from stereo_framework.core.stage import SLOTS, stages
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, THRESHOLDED, metric_of, spelled_out

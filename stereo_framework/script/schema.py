@@ -7,8 +7,10 @@ from typing import Any
 from stereo_framework.core.docstrings import parameter_texts, summary
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.parameters import checkers_of, parameters_of
-from stereo_framework.core.stage import SLOTS, Stage, find, stages
-from stereo_framework.engine.step import weighted
+from stereo_framework.core.registration import find, stages
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.stage import Stage
+from stereo_framework.core.step import weighted
 from stereo_framework.script.reading import (
     AUXILIARY_KEYS,
     METHOD_KEYS,

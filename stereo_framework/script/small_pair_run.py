@@ -5,8 +5,8 @@ Within seconds it shows faults that appear only when the stages run.
 
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import SearchRange
+from stereo_framework.core.step import blame
 from stereo_framework.datasets import load_scene
-from stereo_framework.engine.step import blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.script.load import Script
 

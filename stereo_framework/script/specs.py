@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.former_names import parameter_hint
 from stereo_framework.core.parameters import located, parameter_faults
-from stereo_framework.core.stage import SLOTS, Stage, stages
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.stage import Stage
+from stereo_framework.core.step import FACTORS, Step, weighted
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.step import FACTORS, Step, weighted
 from stereo_framework.io.locations import Node
 from stereo_framework.matcher._opencv import SEARCH_NAMES
 

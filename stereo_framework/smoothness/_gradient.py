@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.stage import Image, Smoothness
+from stereo_framework.stages import Image, Smoothness
 
 
 def weighted(

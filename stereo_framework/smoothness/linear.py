@@ -6,8 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import Image, NonNegative, SearchRange, Smoothness, Unit, stage
 from stereo_framework.smoothness._gradient import weighted
+from stereo_framework.stages import Image, NonNegative, SearchRange, Smoothness, Unit, stage
 
 
 @stage(

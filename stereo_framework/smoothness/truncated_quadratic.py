@@ -6,7 +6,8 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.core.stage import (
+from stereo_framework.smoothness._gradient import weighted
+from stereo_framework.stages import (
     Image,
     NonNegative,
     Positive,
@@ -15,7 +16,6 @@ from stereo_framework.core.stage import (
     Unit,
     stage,
 )
-from stereo_framework.smoothness._gradient import weighted
 
 
 @stage(

@@ -23,7 +23,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from stereo_framework.core.calls import stopped_by
+from stereo_framework.core.call_context import stopped_by
 from stereo_framework.core.errors import (
     DataError,
     MissingExtraError,
@@ -32,8 +32,8 @@ from stereo_framework.core.errors import (
     brings,
     warn,
 )
+from stereo_framework.core.step import blame
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
-from stereo_framework.engine.step import blame
 from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.threads import LIMIT, ThreadPool, thread_count
 from stereo_framework.sweep.result import Result

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
+from stereo_framework.core.estimate import Estimate
+from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.core.stage import load_plugin
-from stereo_framework.engine.match import Estimate
-from stereo_framework.engine.step import blame
+from stereo_framework.core.step import blame
 from stereo_framework.engine.walk import Walk
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol

@@ -13,9 +13,10 @@ import numpy as np
 
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
 from stereo_framework.core.scene import Scene, SearchRange
+from stereo_framework.core.step import Step
+from stereo_framework.engine.engine_steps import AUXILIARY, sort_key
 from stereo_framework.engine.memory import of_large_pair
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.step import AUXILIARY, Step, places
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.script import Script, Setting
@@ -292,6 +293,6 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
 
 
 def _order(task: Task, numbers: dict[Step, int]) -> list[tuple[int, int]]:
-    """The `places` of the auxiliary methods and of all steps."""
+    """The `sort_key` of the auxiliary methods and of all steps."""
     pipeline = task.setting.pipeline
-    return places([Step(AUXILIARY, inner=pipeline.auxiliary), *pipeline.steps], numbers)
+    return sort_key([Step(AUXILIARY, inner=pipeline.auxiliary), *pipeline.steps], numbers)

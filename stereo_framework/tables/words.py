@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stereo_framework.core.stage import SLOTS, stages
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.script.report import STATISTIC

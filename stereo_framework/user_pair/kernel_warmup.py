@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Image, SearchRange
-from stereo_framework.core.stage import stage
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.datasets import load_scene
 from stereo_framework.kernels.compiling import compiling_announced_to

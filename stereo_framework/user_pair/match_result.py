@@ -13,9 +13,9 @@ from stereo_framework import io
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import DataError, harmless
+from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.former_names import report_attributes
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange
-from stereo_framework.engine.match import Estimate
 from stereo_framework.figures.grid import NO_VALUE, rgb
 from stereo_framework.io.disparity import KITTI_SCALE
 from stereo_framework.io.orientation import UPRIGHT, orientation_of

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.calls import CallReport, report_call
+from stereo_framework.core.call_context import CallReport, report_call
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.pair import Pair
-from stereo_framework.engine.match import Estimate
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.walk import walked
 from stereo_framework.io import check_file, inside, write_bytes

@@ -20,7 +20,7 @@ METHOD = {
 STAGE = '''
 import os
 from pathlib import Path
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 AT_IMPORT = {at_import!r}
 if AT_IMPORT:

@@ -30,7 +30,7 @@ from stereo_framework.core.errors import (
     StereoFrameworkError,
 )
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.evaluation.disparity_error import bad_pixels
 from stereo_framework.evaluation.protocols import PRESETS, resolve

@@ -422,7 +422,7 @@ STAGE = """
 from pathlib import Path
 import os
 import shutil
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 @stage("refinement", source="a test")
 def replaces_the_store(disparity):

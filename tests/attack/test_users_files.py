@@ -19,7 +19,7 @@ from stereo_framework.tables.formats import csv_text
 METHOD = "matching_cost: absolute_difference\noptimization: winner_take_all\nscenes: [synthetic/planes]\nsearch: {minimum: 0, maximum: 4}\n"
 MARK = "open({path!r}, 'w').close()\n"
 STAGE = """
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 @stage("refinement", source="a test")
 def nothing_at_all(disparity):

@@ -177,7 +177,7 @@ def test_an_interrupt_while_a_plug_in_is_imported_stays_an_interrupt(tmp_path):
 
 LEAVING = '''
 import os
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 @stage("refinement", source="a test")
 def leaving(disparity):

@@ -15,7 +15,9 @@ from small_scenes import cut_scenes
 from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.cli.stages import KINDS, example
-from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
+from stereo_framework.core.plugins import load_plugin
+from stereo_framework.core.registration import find, stages
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.io import write_image
 from stereo_framework.io.disparity import map_files
 from stereo_framework.matching_cost import absolute_difference

@@ -259,7 +259,7 @@ def test_the_status_of_an_export_says_whether_all_or_some_settings_failed(folder
 @pytest.mark.parametrize(("size", "status"), [(3, 0), (999, 1)])
 def test_the_status_of_a_search_says_whether_a_trial_failed(folder, small_scenes, size, status):
     plugin = """
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 @stage("refinement", source="a test")
 def fails_at(disparity, *, size: int = 3):

@@ -191,7 +191,7 @@ def failing(tmp_path, script):
     def make(**more):
         plugin = tmp_path / "fails_plugin.py"
         plugin.write_text(
-            "from stereo_framework.core.stage import stage\n"
+            "from stereo_framework.stages import stage\n"
             "@stage('refinement', source='a test')\n"
             "def fails(disparity, *, at: int = 0, least: int = 0):\n"
             "    if at == 2 or at > least:\n        raise RuntimeError('no luck')\n    return disparity\n"

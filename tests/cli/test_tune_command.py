@@ -80,7 +80,7 @@ def test_without_a_folder_the_script_is_printed(script, tmp_path):
 def test_the_place_of_an_error_is_printed_when_asked_for(script, tmp_path):
     plugin = tmp_path / "fails_in_a_trial_plugin.py"
     plugin.write_text(
-        "from stereo_framework.core.stage import stage\n"
+        "from stereo_framework.stages import stage\n"
         "@stage('refinement', source='a test')\n"
         "def fails_in_a_trial(disparity):\n    raise RuntimeError('no luck')\n"
     )

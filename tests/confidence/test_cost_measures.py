@@ -100,7 +100,7 @@ class Pixel(NamedTuple):
 def open_cells(volume, mask):
     marked = CostVolume(np.zeros(volume.costs.shape, np.float32), volume.search, 0.0)
     if mask is not None:
-        mask.close(marked, 1)
+        mask.exclude(marked, 1)
     return marked.costs == 0
 
 

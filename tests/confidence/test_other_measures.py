@@ -13,7 +13,7 @@ from stereo_framework import SearchRange
 from stereo_framework.confidence import distinctiveness, learned, left_right_consistency
 from stereo_framework.confidence.learned import MEASURES, _add_ranks, coefficients
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.view import View
+from stereo_framework.core.view import DisparityMap
 
 
 def naive_distinctiveness(image, widest, window):
@@ -80,7 +80,7 @@ def test_consistency_agrees_with_twin(data, shape, search, threads):
     disparity, other = (data.draw(filled(shape, values)).astype(np.float32) for _ in range(2))
     with in_threads(threads):
         found = left_right_consistency(
-            disparity, View(other, np.zeros(shape, np.uint8), search), search
+            disparity, DisparityMap(other, np.zeros(shape, np.uint8), search), search
         )
     np.testing.assert_array_equal(found, naive_consistency(disparity, other, search), strict=True)
 

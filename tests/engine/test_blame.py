@@ -9,10 +9,11 @@ from pipeline_parts import local, not_local, textured
 from stereo_framework import Pipeline, StereoFrameworkError, step
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import find, load_plugin, stage
-from stereo_framework.core.view import Views
+from stereo_framework.core.plugins import load_plugin
+from stereo_framework.core.registration import find, stage
+from stereo_framework.core.step import blame
+from stereo_framework.core.view import BothSides
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.engine.step import blame
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import median
@@ -21,7 +22,7 @@ from stereo_framework.scheme import pyramid
 PLUGIN = """
 import numpy as np
 from stereo_framework.core.errors import DataError
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 
 def helper(values):
@@ -420,7 +421,7 @@ def test_costs_that_cannot_be_told_from_closed_cells_are_refused_beside_masks(re
 
 
 def test_views_of_a_matcher_are_both_looked_at(registry):
-    wrong = returning("matcher", ["reference", "match", "search"], Views(FLOAT, FLOAT[1:]))
+    wrong = returning("matcher", ["reference", "match", "search"], BothSides(FLOAT, FLOAT[1:]))
     assert "returned disparity: float32 (8, 20); expected float32 (9, 20)" in blame(
         raised(Pipeline([wrong]))
     )

@@ -11,9 +11,9 @@ from pipeline_parts import not_local, textured
 
 from stereo_framework import Labeling, Pipeline, StereoFrameworkError, run, step
 from stereo_framework.core import limits
-from stereo_framework.core.calls import CallReport, report_call
-from stereo_framework.core.stage import stage
-from stereo_framework.engine.step import blame
+from stereo_framework.core.call_context import CallReport, report_call
+from stereo_framework.core.registration import stage
+from stereo_framework.core.step import blame
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
@@ -182,7 +182,7 @@ def test_warnings_of_stages_are_single_harmless_lines(registry):
 PLUGIN = """
 import numpy as np
 from stereo_framework import Labeling
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 
 @stage("optimization", source="a test")

@@ -9,8 +9,8 @@ from pipeline_parts import local, not_local
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import bayesian_diffusion, box, diffusion, min_filter
 from stereo_framework.core.errors import StereoFrameworkError
-from stereo_framework.core.stage import stage
-from stereo_framework.core.view import Views
+from stereo_framework.core.registration import stage
+from stereo_framework.core.view import BothSides
 from stereo_framework.engine import memory
 from stereo_framework.engine.memory import fitted, in_tiles, of_large_pair, peak_memory, refusal
 from stereo_framework.matching_cost import absolute_difference, census
@@ -129,7 +129,7 @@ def test_steps_of_the_user_count_as_the_largest_of_their_slot(registry):
 
     @stage("optimization", **not_local, other_needs={"volume"})
     def of_both_sides(volume, other):
-        return Views(winner_take_all(volume), winner_take_all(other.volume))
+        return BothSides(winner_take_all(volume), winner_take_all(other.volume))
 
     for steps, volumes in (
         ([absolute_difference, my_aggregation, winner_take_all], 1 + 4),

@@ -8,7 +8,7 @@ from pipeline_parts import in_strips, local, not_local, textured
 
 from stereo_framework import CostVolume, Pipeline
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import Labeling, SearchMask
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all

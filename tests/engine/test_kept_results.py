@@ -7,9 +7,9 @@ import pytest
 
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
-from stereo_framework.core.calls import keeping, per_image
+from stereo_framework.core.call_context import per_image, storing_results
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
@@ -124,7 +124,7 @@ def test_a_function_of_an_image_is_computed_once_for_each_of_its_parameters(
 
     image = texture()
     image.flags.writeable = False
-    with keeping({}):
+    with storing_results({}):
         scaled(image)
         scaled(image, *arguments, **parameters)
         assert len(calls) == (1 if is_kept else 2)
@@ -160,7 +160,7 @@ def test_a_function_of_an_image_is_computed_for_each_other_view_of_its_memory(ch
     image.flags.writeable = False
     changed = change(image)
     changed.flags.writeable = False
-    with keeping({}):
+    with storing_results({}):
         assert total(image) == int(image.sum())
         assert total(changed) == int(changed.sum())
         assert other_total(image) == -int(image.sum())

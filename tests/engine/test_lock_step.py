@@ -10,8 +10,8 @@ from stereo_framework import Pipeline, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import stage
-from stereo_framework.core.view import View, Views
+from stereo_framework.core.registration import stage
+from stereo_framework.core.view import BothSides, DisparityMap
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
@@ -63,9 +63,9 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(counted, narro
 
     @stage("optimization", source="a test", other_needs={"volume"})
     def both_at_once(volume, reference, match, search, other, mask=None):
-        seen.append((search.direction, other.search.direction, other.disparity is None))
+        seen.append((search.direction, other.search.direction, other.disparity_map is None))
         np.testing.assert_array_equal(reference, PAIR.reference)
-        return Views(
+        return BothSides(
             *(
                 one.search.disparities[one.costs.argmin(axis=2)] + np.float32(0.25)
                 for one in (volume, other.volume)
@@ -96,7 +96,7 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(counted, narro
             match.status == Status.INVALID, expected.status == Status.INVALID
         )
     np.testing.assert_array_equal(found[0].disparity, sides[0].disparity)
-    own, other = (View(match.disparity, match.status, match.search) for match in sides)
+    own, other = (DisparityMap(match.disparity, match.status, match.search) for match in sides)
     checked, _ = left_right_check(own.disparity, other, own.search, own.status)
     np.testing.assert_array_equal(found[1].disparity, checked)
 
@@ -106,7 +106,7 @@ def test_one_side_of_both_is_refused(registry):
     def one_alone(volume, other):
         return winner_take_all(volume)
 
-    said = r"returned Labeling\(.*; expected Views of both disparity maps, since it names other"
+    said = r"returned Labeling\(.*; expected BothSides of both disparity maps, since it names other"
     with pytest.raises(StereoFrameworkError, match=said):
         Pipeline([absolute_difference, one_alone])(PAIR)
 

@@ -6,8 +6,8 @@ from pipeline_parts import local, textured
 
 from stereo_framework import Pipeline
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import stage
-from stereo_framework.core.view import Views
+from stereo_framework.core.registration import stage
+from stereo_framework.core.view import BothSides
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.refinement import fill_occlusions, left_right_check, median, parabola
 
@@ -20,7 +20,7 @@ def test_what_looks_across_makes_it_run_on_the_exchanged_pair_unless_it_gives_bo
     def flat(reference, match, search):
         calls.append(search.direction)
         disparity = np.full(reference.shape, 2, np.float32)
-        return Views(disparity, disparity) if views == 2 else disparity
+        return BothSides(disparity, disparity) if views == 2 else disparity
 
     for scene in (textured(), textured().pair(1, 0)):
         Pipeline([flat])(scene)

@@ -9,7 +9,7 @@ from pipeline_parts import MIRRORED, local, not_local, textured
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference, squared_difference

@@ -10,7 +10,7 @@ from pipeline_parts import in_strips, local, make_scene, not_local, ramp, textur
 from stereo_framework import Pipeline, SearchRange, StereoFrameworkError, step
 from stereo_framework.aggregation import box, min_filter
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.engine import pipeline
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all

@@ -50,10 +50,10 @@ def test_cells_agree_with_twin(data, images, search):
     expected = (labels >= 0) & ~np.take_along_axis(
         is_open, np.maximum(labels, 0)[..., None].astype(int), axis=2
     )[..., 0]
-    np.testing.assert_array_equal(mask.closed(labels, search), expected)
+    np.testing.assert_array_equal(mask.excluded(labels, search), expected)
     volume = absolute_difference(*images, search)
     before = volume.costs.copy()
-    mask.close(volume, 777)
+    mask.exclude(volume, 777)
     np.testing.assert_array_equal(volume.costs, np.where(is_open, before, 777))
 
 
@@ -126,7 +126,7 @@ def assert_cells_agree_with_twin(mask, search):
     np.testing.assert_array_equal(mask.invalid(search, shape), ~is_open.any(axis=2))
     costs = np.arange(is_open.size, dtype=np.float32).reshape(is_open.shape)
     volume = CostVolume(costs.copy(), search, 5.0)
-    mask.close(volume, 777)
+    mask.exclude(volume, 777)
     np.testing.assert_array_equal(volume.costs, np.where(is_open, costs, 777))
 
     lowest, highest = mask.ranges(search, shape)
@@ -184,7 +184,7 @@ def test_a_pixel_lies_beside_a_closed_cell_if_one_of_its_three_levels_is_closed(
                 middle = min(max(level, 1), search.levels - 2)
                 expected[y, x] = not is_open[y, x, middle - 1 : middle + 2].all()
         disparity = search.disparity_of(levels)
-        np.testing.assert_array_equal(mask.beside_closed(disparity, search), expected)
+        np.testing.assert_array_equal(mask.beside_excluded(disparity, search), expected)
 
 
 def test_exchanged_takes_the_match_pixels_own_range():

@@ -12,7 +12,7 @@ from stereo_framework import Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference

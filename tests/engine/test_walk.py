@@ -12,8 +12,9 @@ import pytest
 from stereo_framework import Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import Positive, PositiveInt, stage
-from stereo_framework.core.view import View, Views
+from stereo_framework.core.parameters import Positive, PositiveInt
+from stereo_framework.core.registration import stage
+from stereo_framework.core.view import BothSides, DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, SearchMask, Status
 from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk
@@ -30,7 +31,9 @@ def mixed(*data):
         if isinstance(one, CostVolume):
             one = one.costs.mean(axis=2, dtype=np.float32)
         elif isinstance(one, View):
-            one = mixed(one.disparity, one.status, one.confidence, one.volumes)
+            one = mixed(one.disparity, one.status, one.confidence, one.volumes.by_name())
+        elif isinstance(one, DisparityMap):
+            one = mixed(one.disparity, one.status, one.confidence)
         elif isinstance(one, SearchMask):
             one = mixed(one.valid, one.low)
         elif isinstance(one, dict):
@@ -78,7 +81,7 @@ def stages(registry):
     @stage("matcher", source="a test")
     def both_sides(reference, match, search):
         back = dataclasses.replace(search, direction=-search.direction)
-        return Views(
+        return BothSides(
             found(reference, match, search),
             (found(match, reference, back), np.full(SHAPE, Status.FILLED, np.uint8)),
         )
@@ -197,7 +200,7 @@ def beginning(method, pair, side):
     view.is_open = is_open
     found = {name: matched(other, pair, side) for name, other in method.auxiliary}
     view.auxiliary = {
-        name: View(one.disparity, one.status, one.search, one.confidence)
+        name: DisparityMap(one.disparity, one.status, one.search, one.confidence)
         for name, one in found.items()
     }
     return view
@@ -231,13 +234,16 @@ def known(method, pair, count, side):
         data["reference"], data["match"] = view.corrected
     if "other" in names:
         other = known(method, pair, count - 1, 1 - side)
-        volumes = {"volume": other.volume, "raw": other.raw}
-        kept = {name: volumes[name] for name in one.stage.other_needs}
-        data["other"] = View(other.disparity, other.status, other.search, other.confidence, kept)
+        data["other"] = View(
+            disparity_map=DisparityMap(
+                other.disparity, other.status, other.search, other.confidence
+            ),
+            volumes=Volumes(other.volume, other.raw).keeping(one.stage.other_needs),
+        )
     result = one.stage.function(
         **{name: data[name] for name in names if name != "partial"}, **one.parameters
     )
-    if isinstance(result, Views):  # from the reference image's side, for both
+    if isinstance(result, BothSides):  # from the reference image's side, for both
         before = known(method, pair, count - 1, 0)
         result = one.stage.function(*before.corrected, before.search)[side]
     taken(view, slot, one.stage.name, result)

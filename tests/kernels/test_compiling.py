@@ -10,7 +10,7 @@ from pipeline_parts import textured
 
 import stereo_framework
 from stereo_framework import Pipeline
-from stereo_framework.core import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.kernels.compiling import compiling_announced_to, working_time
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost import absolute_difference
@@ -82,7 +82,7 @@ def test_what_helpers_compile_is_left_out_once():
 
 
 def test_seconds_of_stages_are_without_it(registry):
-    @stage.stage("refinement", source="a test")
+    @stage("refinement", source="a test")
     def compiled_first(disparity):
         """Return what it gets."""
         compiling()

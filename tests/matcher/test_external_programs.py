@@ -15,7 +15,7 @@ from pipeline_parts import textured
 from yaml_cases import cases_in
 
 from stereo_framework import Pipeline, SearchRange, step
-from stereo_framework.core.calls import collecting_reports, stopped_by
+from stereo_framework.core.call_context import collecting_reports, stopped_by
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.io import read_image, read_pfm, write_disparity, write_image
 from stereo_framework.matcher import command, maps, onnx, python

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import SearchRange
-from stereo_framework.core.stage import of
+from stereo_framework.core.registration import of
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
 from stereo_framework.matcher._opencv import SEARCH_NAMES

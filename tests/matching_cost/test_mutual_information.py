@@ -6,7 +6,7 @@ from scipy.ndimage import gaussian_filter
 
 from stereo_framework import SearchRange
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.core.view import View
+from stereo_framework.core.view import DisparityMap
 from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import mutual_information
 from stereo_framework.matching_cost.mutual_information import _moved
@@ -43,7 +43,7 @@ def test_costs_are_those_of_the_equations():
     status = np.isnan(disparity).astype(np.uint8)
     search = SearchRange(0, 4)
     costs = mutual_information(
-        left, right, search, {"a": View(disparity, status, search)}, sigma=1.5
+        left, right, search, {"a": DisparityMap(disparity, status, search)}, sigma=1.5
     ).costs
     table = _naive(left, right, disparity, 1.5)
     table = (table - table.min()) * 255 / (table.max() - table.min())
@@ -57,7 +57,9 @@ def test_costs_are_those_of_the_equations():
 @pytest.mark.parametrize("step_", [0.5, 0.25])
 def test_between_pixels(step_):
     left = np.tile(np.arange(0, 200, 10, dtype=np.uint8), (4, 1))
-    view = View(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), SearchRange(0, 1))
+    view = DisparityMap(
+        np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), SearchRange(0, 1)
+    )
     fine = mutual_information(left, left, SearchRange(0, 2, step_), {"a": view}).costs
     whole = mutual_information(left, left, SearchRange(0, 2), {"a": view}).costs
     np.testing.assert_array_equal(fine[..., :: int(1 / step_)], whole)
@@ -75,7 +77,9 @@ def test_only_matched_pixels_count_in_the_histogram(status):
     # The disparities of the lower half are wrong, and their status says so.
     wrong = np.where(np.isnan(matched), np.float32(0), matched)
     costs, expected = (
-        mutual_information(left, right, search, {"initial": View(disparity, statuses, search)})
+        mutual_information(
+            left, right, search, {"initial": DisparityMap(disparity, statuses, search)}
+        )
         for disparity in (wrong, matched)
     )
     np.testing.assert_array_equal(costs.costs, expected.costs)
@@ -91,7 +95,7 @@ def test_estimates_at_the_ends_of_the_target_image_count_and_no_others(direction
 
     def costs(*disparities):
         disparity = np.float32([disparities])[:, ::direction]
-        view = View(disparity, status, search)
+        view = DisparityMap(disparity, status, search)
         return mutual_information(left, right, search, {"initial": view}).costs
 
     # Columns 0 and 3 meet the first and the last column of the target image.
@@ -129,7 +133,7 @@ def _random_pair():
 def _costs_of(left, right, disparity, direction=1, **parameters):
     search = SearchRange(0, 4, direction=direction)
     status = np.isnan(disparity).astype(np.uint8)
-    view = View(disparity, status, search)
+    view = DisparityMap(disparity, status, search)
     return mutual_information(left, right, search, {"initial": view}, **parameters).costs
 
 
@@ -174,7 +178,9 @@ def test_grey_values_are_rounded_to_the_nearest_level():
 def test_mistakes():
     image = np.zeros((4, 6), np.uint8)
     search = SearchRange(0, 2)
-    nothing = View(np.full(image.shape, np.nan, np.float32), np.ones(image.shape, np.uint8), search)
+    nothing = DisparityMap(
+        np.full(image.shape, np.nan, np.float32), np.ones(image.shape, np.uint8), search
+    )
     with pytest.raises(DataError, match="matches no pixel"):
         mutual_information(image, image, search, {"a": nothing})
     with pytest.raises(ParameterError, match="initial"):

@@ -12,9 +12,9 @@ from scipy.ndimage import gaussian_filter
 
 from stereo_framework import SearchRange, step
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.view import View
+from stereo_framework.core.view import DisparityMap
 from stereo_framework.core.volume import Status
-from stereo_framework.engine.step import cost_sum
+from stereo_framework.engine.engine_steps import cost_sum
 from stereo_framework.matching_cost import (
     absolute_difference,
     ad_census,
@@ -219,7 +219,7 @@ def test_differences_give_way_where_light_differs(residual):
     )
     status = rng.choice([Status.MATCHED, Status.FILLED], match.shape, p=[0.8, 0.2]).astype(np.uint8)
     search = SearchRange(0, 3)
-    look = {"first": View(np.zeros(match.shape, np.float32), status, search)}
+    look = {"first": DisparityMap(np.zeros(match.shape, np.float32), status, search)}
     apart, known = reference - match.astype(float), status == Status.MATCHED
     unlike = np.abs(around(apart, known, 0.0, 4.0))
     local = around(unlike, known, np.median(unlike[known]), 12.0)
@@ -254,7 +254,7 @@ def test_differences_count_in_full_where_nothing_is_known():
     )
     other = np.roll(image, 3, axis=1)
     look = {
-        "first": View(
+        "first": DisparityMap(
             np.zeros((12, 20), np.float32), np.full((12, 20), Status.FILLED, np.uint8), search
         )
     }

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from kernel_inputs import in_threads
 
 from stereo_framework import Pipeline, SearchRange, load, load_scene, step
-from stereo_framework.core.border import in_one_form
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.view import View
+from stereo_framework.core.view import DisparityMap, View, Volumes, kernel_array
 from stereo_framework.core.volume import CostVolume, SearchMask, Status
 from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference, ad_census
@@ -112,7 +111,7 @@ def test_costs_agree_with_twin(size, kind, direction, seed):
     other = np.where(rng.random(size) < 0.2, np.nan, rng.uniform(-1, 4, size)).astype(F)
     costs, terms = np.empty((*size, 4), F), (F(0.5), F(60), F(30))
     plane_costs(
-        in_one_form(volume),
+        kernel_array(volume),
         (F(search.minimum), F(1 / step)),
         (F(50), F(closed)),
         other,
@@ -363,8 +362,9 @@ def test_maps_of_an_auxiliary_method_are_the_start_of_both_sides(monkeypatch):
 def test_works_in_small_images():
     left = np.random.default_rng(0).integers(0, 255, (2, 3, 3)).astype(np.uint8)
     search, back = SearchRange(0, 1), SearchRange(0, 1, 1, -1)
-    nothing = np.zeros((2, 3), F), np.zeros((2, 3), np.uint8)
-    other = View(*nothing, back, {}, {"volume": absolute_difference(left, left, back)})
+    empty_map = DisparityMap(np.zeros((2, 3), F), np.zeros((2, 3), np.uint8), back)
+    volumes = Volumes(current=absolute_difference(left, left, back))
+    other = View(disparity_map=empty_map, volumes=volumes)
     with in_threads(2):
         found = plane_paths(absolute_difference(left, left, search), left, left, other)
     assert np.isfinite(found.reference).all()

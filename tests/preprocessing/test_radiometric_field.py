@@ -10,7 +10,7 @@ from kernel_inputs import filled, image_pairs
 
 from stereo_framework import SearchRange
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.view import View
+from stereo_framework.core.view import DisparityMap
 from stereo_framework.kernels.local_averages import local_averages
 from stereo_framework.preprocessing import radiometric_field
 
@@ -19,7 +19,7 @@ hole = np.nan
 
 def look(disparity, status=None):
     disparity = np.array(disparity, np.float32)
-    return View(
+    return DisparityMap(
         disparity,
         np.zeros(disparity.shape, np.uint8) if status is None else status,
         SearchRange(0, 3),

@@ -11,10 +11,9 @@ from kernel_inputs import filled, image_pairs
 from scipy.ndimage import map_coordinates
 
 from stereo_framework import Pipeline, SearchRange, load_scene
-from stereo_framework.core.border import in_one_form
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.view import View
+from stereo_framework.core.view import DisparityMap, kernel_array
 from stereo_framework.core.volume import Status
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -57,7 +56,7 @@ def field_up_to(most, seed):
 
 def initial_map(pair):
     match = load("initial_map").only.pipeline(pair)
-    return View(match.disparity, match.status, match.search)
+    return DisparityMap(match.disparity, match.status, match.search)
 
 
 def rms(values):
@@ -173,7 +172,7 @@ def test_rows_are_sampled_by_a_cubic_spline(images, most, seed):
     found = np.full_like(image, 77)
     half = image.shape[0] // 2
     for start, stop in ((0, half), (half, image.shape[0])):
-        _sample(in_one_form(image), image.dtype == np.uint8, field, start, stop, found)
+        _sample(kernel_array(image), image.dtype == np.uint8, field, start, stop, found)
     # Rounding adds a half.
     np.testing.assert_allclose(
         found,
@@ -231,7 +230,7 @@ def test_the_tolerance_is_a_number_of_rows(monkeypatch, row_tolerance, is_change
     monkeypatch.setattr(module, "_field", lambda *data: np.array([0.25, 0, 0, 0, 0, 0]))
     image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
     search = SearchRange(0, 3)
-    first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
+    first = DisparityMap(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
     options = {} if row_tolerance is None else {"row_tolerance": row_tolerance}
     _, moved = row_alignment(image, image, search, {"first": first}, **options)
     assert np.array_equal(moved, image) is not is_changed
@@ -241,7 +240,7 @@ def test_rows_exactly_at_the_tolerance_stay(monkeypatch):
     monkeypatch.setattr(module, "_field", lambda *data: np.array([-0.25, 0, 0, 0, 0, 0]))
     image = np.random.default_rng(0).integers(0, 256, (9, 12), dtype=np.uint8)
     search = SearchRange(0, 3)
-    first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
+    first = DisparityMap(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
     _, moved = row_alignment(image, image, search, {"first": first}, row_tolerance=0.25)
     np.testing.assert_array_equal(moved, image)
 
@@ -252,7 +251,7 @@ def test_the_warning_gives_the_largest_row_difference_without_its_sign(monkeypat
     monkeypatch.setattr(module, "_field", lambda *data: np.array([offset, 0, 0, 0, 0, 0]))
     monkeypatch.setattr(module, "report_call", reports.append)
     image, search = np.zeros((9, 12), np.uint8), SearchRange(0, 3)
-    first = View(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
+    first = DisparityMap(np.zeros(image.shape, np.float32), np.zeros(image.shape, np.uint8), search)
     row_alignment(image, image, search, {"first": first})
     assert [report.warning for report in reports] == [
         "note: rows are off by up to 0.8 px; they were corrected, so no action is needed"
@@ -284,7 +283,7 @@ def test_only_matched_pixels_measure_rows(monkeypatch, status):
 
     monkeypatch.setattr(module, "_field", no_field)
     image, search = np.zeros((1, 3), np.uint8), SearchRange(0, 3)
-    first = View(np.float32([[1, 2, 3]]), np.uint8([[0, status, 0]]), search)
+    first = DisparityMap(np.float32([[1, 2, 3]]), np.uint8([[0, status, 0]]), search)
     row_alignment(image, image, search, {"first": first})
     np.testing.assert_array_equal(received[0], [[1, np.nan, 3]])
 
@@ -310,12 +309,12 @@ def test_corrected_rows_are_a_note_and_no_warning():
 
 def test_what_shows_nothing_stays():
     image, search = np.full((40, 50, 3), 90, np.uint8), SearchRange(0, 3)
-    first = View(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
+    first = DisparityMap(np.zeros((40, 50), np.float32), np.zeros((40, 50), np.uint8), search)
     assert (
         row_alignment(image, image, search, {"first": first}, row_tolerance=0.0)[1].tolist()
         == image.tolist()
     )
-    first = View(first.disparity[:1, :1], first.status[:1, :1], search)
+    first = DisparityMap(first.disparity[:1, :1], first.status[:1, :1], search)
     assert row_alignment(image[:1, :1], image[:1, :1], search, {"first": first})[1].tolist() == [
         [[90, 90, 90]]
     ]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kernel_inputs import filled, in_threads, searches, shapes
 
 from stereo_framework import CostVolume, SearchRange
-from stereo_framework.core.stage import stages
-from stereo_framework.core.view import View
+from stereo_framework.core.registration import stages
+from stereo_framework.core.view import DisparityMap
 from stereo_framework.core.volume import Status
 from stereo_framework.refinement import (
     left_right_check_fast,
@@ -206,7 +206,7 @@ def test_agrees_with_twin(name, data, shape, search, image, threads):
         "search": search,
         "status": status,
         "volume": CostVolume(costs, search, 60.0),
-        "other": View(maps[1], status, search),
+        "other": DisparityMap(maps[1], status, search),
     }
     parameters = {}
     for names, several in choices.items():

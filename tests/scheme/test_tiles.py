@@ -11,7 +11,7 @@ from stereo_framework import Pipeline, Scene, SearchRange, load, load_scene, run
 from stereo_framework.confidence import matching_score
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import of
+from stereo_framework.core.registration import of
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.engine.memory import of_large_pair, peak_memory
 from stereo_framework.matching_cost import absolute_difference

@@ -5,7 +5,7 @@ import functools
 import pytest
 from jsonschema import Draft202012Validator
 
-from stereo_framework.core.stage import stages
+from stereo_framework.core.registration import stages
 from stereo_framework.script import schema
 
 _validator = functools.cache(lambda names: Draft202012Validator(schema()))

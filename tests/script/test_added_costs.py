@@ -3,7 +3,7 @@
 import pytest
 
 from stereo_framework import Pipeline, step
-from stereo_framework.core.stage import find
+from stereo_framework.core.registration import find
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.script import load

@@ -6,9 +6,9 @@ import yaml
 
 from stereo_framework import step
 from stereo_framework.aggregation import box
-from stereo_framework.core import stage
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.core.stage import NonNegativeInt, Positive
+from stereo_framework.core.parameters import NonNegativeInt, Positive
+from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import Labeling
 from stereo_framework.evaluation import protocols
 from stereo_framework.script import load
@@ -30,11 +30,11 @@ BOX = {name: parameter.default for name, parameter in step(box).stage.parameters
 def random_stages(registry):
     """An optimizer and a refinement that draw random numbers."""
 
-    @stage.stage("optimization", source="a test")
+    @stage("optimization", source="a test")
     def guess(volume, *, heat: Positive = 1.0, seed: NonNegativeInt = 0) -> Labeling:
         """Guess."""
 
-    @stage.stage("refinement", source="a test")
+    @stage("refinement", source="a test")
     def jitter(disparity, *, seed: NonNegativeInt = 0, on: bool = True):
         """Jitter."""
         return disparity
@@ -185,7 +185,7 @@ def test_the_resolved_script_has_its_defaults_filled_in():
 
 
 PLUGIN = '''
-from stereo_framework.core.stage import PositiveInt, stage
+from stereo_framework.stages import PositiveInt, stage
 
 @stage("aggregation", source="a test")
 def {name}(volume, *, size: PositiveInt = 3):

@@ -4,7 +4,7 @@ import pytest
 
 from stereo_framework import Pipeline, step
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.stage import find
+from stereo_framework.core.registration import find
 from stereo_framework.script import load
 
 pytestmark = pytest.mark.usefixtures("tiny")

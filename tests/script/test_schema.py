@@ -8,10 +8,10 @@ import yaml
 from jsonschema import Draft202012Validator
 from yaml_cases import cases_in
 
-from stereo_framework.core import stage
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.package_files import script_names
-from stereo_framework.core.stage import SLOTS
+from stereo_framework.core.registration import stages
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.script import find_script, load, schema
 
 load_once = functools.cache(load)
@@ -60,7 +60,7 @@ def test_what_load_refuses_is_refused(of_all, case):
 
 
 def test_every_parameter_is_described_with_its_default(of_all):
-    for one in stage.stages():
+    for one in stages():
         about = of_all.schema["$defs"][f"{one.slot}.{one.name}"]["properties"]
         assert about.keys() == {"use", *one.parameters}
         for name, parameter in one.parameters.items():

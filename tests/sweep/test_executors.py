@@ -15,7 +15,7 @@ from sweep_parts import WINDOW, assert_equal, dots, numbers, stored
 
 import stereo_framework
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, ResultWarning
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.engine import walk
 from stereo_framework.kernels.counting import rounds_counted_by
 from stereo_framework.script import load
@@ -53,7 +53,7 @@ MIXED = SWEEP | {
 }
 PLUGIN = '''
 import os, signal, pathlib
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 @stage("refinement", source="a test")
 def dangerous(disparity, *, at: int = 0, once: str = ""):

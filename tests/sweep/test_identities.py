@@ -21,9 +21,9 @@ from stereo_framework.core import contents
 from stereo_framework.core.contents import file_digest
 from stereo_framework.core.frames import Frame
 from stereo_framework.core.plugins import load_plugin, sources
+from stereo_framework.core.registration import stages
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.search import SearchRange
-from stereo_framework.core.stage import stages
 from stereo_framework.datasets.scene_schema import SceneEntry
 from stereo_framework.evaluation._protocol import Protocol
 from stereo_framework.evaluation.hci import Parameters as HciParameters
@@ -400,7 +400,7 @@ def of_another_script(disparity):
 
 @pytest.mark.parametrize("removed", [False, True])
 def test_a_file_that_changes_during_a_run_stores_no_result(registry, tmp_path, removed):
-    from stereo_framework.core.stage import stage
+    from stereo_framework.core.registration import stage
     from stereo_framework.io import write_disparity
 
     file = tmp_path / "tiny.pfm"

@@ -22,7 +22,7 @@ MARKS = "STEREO_TEST_MARKS"
 PLUGIN = f'''
 import os, time, uuid
 from pathlib import Path
-from stereo_framework.core.stage import stage
+from stereo_framework.stages import stage
 
 def mark(place):
     Path(os.environ["{MARKS}"], f"{{place}}-{{uuid.uuid4().hex}}").touch()

@@ -5,8 +5,8 @@ import pytest
 from sweep_parts import WINDOW, dots, stored
 
 import stereo_framework
-from stereo_framework.core.calls import CallReport, report_call
-from stereo_framework.core.stage import stage
+from stereo_framework.core.call_context import CallReport, report_call
+from stereo_framework.core.registration import stage
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.result import GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE
 

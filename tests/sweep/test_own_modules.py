@@ -8,8 +8,7 @@ import pytest
 
 from stereo_framework import load_scene
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.plugins import forget, sources
-from stereo_framework.core.stage import load_plugin
+from stereo_framework.core.plugins import forget, load_plugin, sources
 from stereo_framework.script import load
 from stereo_framework.sweep import identity
 from stereo_framework.sweep.executors import Processes

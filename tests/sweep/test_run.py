@@ -8,8 +8,8 @@ import stereo_framework
 from stereo_framework import CostVolume
 from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.core.file_damage import report_damage
+from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Frame, Scene, SearchRange
-from stereo_framework.core.stage import stage
 from stereo_framework.io.raw import read_pfm
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load

@@ -14,8 +14,8 @@ from sweep_parts import WINDOW, lacking, stored
 
 import stereo_framework
 from stereo_framework.core.errors import MissingExtraError, ParameterError
+from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Frame, Scene, SearchRange
-from stereo_framework.core.stage import stage
 from stereo_framework.kernels.counting import announced_to
 from stereo_framework.script import load
 from stereo_framework.sweep import executors

@@ -8,7 +8,7 @@ import pytest
 from stereo_framework import Pipeline, SearchRange, load_scene, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.stage import stage
+from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.user_pair import tile_cache
 from stereo_framework.user_pair.matching import match

@@ -32,7 +32,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import check_sizes
+from stereo_framework.core.input_checks import check_sizes
 from stereo_framework.core.scene import Disparity, Mask
 from stereo_framework.evaluation.hci.edges import distance_to, nearest_values
 from stereo_framework.evaluation.hci.subsets import Score, Subsets, mean_score

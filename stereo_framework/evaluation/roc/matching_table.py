@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.border import check_sizes
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.input_checks import check_sizes
 from stereo_framework.core.scene import Disparity, Mask, Scene
-from stereo_framework.core.view import in_one_form
+from stereo_framework.core.view import kernel_array
 from stereo_framework.evaluation.protocols import of_scene
 from stereo_framework.evaluation.regions import kept, region_masks
 from stereo_framework.kernels.decorator import kernel
@@ -152,7 +152,7 @@ def matching_table(
         **{name: other for name, other in others.items() if other is not None},
     )
     # Mirrored, a pair of direction -1 is one of direction 1.
-    depth = in_one_form(truth[:, ::direction].astype(np.float32, copy=False))
+    depth = kernel_array(truth[:, ::direction].astype(np.float32, copy=False))
     target = np.empty(depth.shape, np.int32)
     reference_status, match_status = (
         np.empty(depth.shape, np.uint8),
@@ -166,7 +166,7 @@ def matching_table(
     if match_truth is None:
         on_rows(_from_one, depth, target, reference_status, match_status)
     else:
-        other = in_one_form(match_truth[:, ::direction].astype(np.float32, copy=False))
+        other = kernel_array(match_truth[:, ::direction].astype(np.float32, copy=False))
         on_rows(_from_both, depth, other, target, reference_status, match_status)
     on_rows(_find_ends, depth, reference_status, ends)
     if evaluated is not None:
@@ -337,7 +337,7 @@ def map_errors(disparity: Disparity, table: MatchingTable) -> MapErrors:
     MapErrors(mismatches=8, false_positives=2, false_negatives=0, correspondences=4, pixels=10)
     """
     check_sizes("map_errors", disparity=disparity, truth=table.truth)
-    depth = in_one_form(disparity[:, :: table.direction].astype(np.float32, copy=False))
+    depth = kernel_array(disparity[:, :: table.direction].astype(np.float32, copy=False))
     counts = np.zeros((len(depth), 4), np.int64)
     known = (table.truth, table.target, table.reference_status, table.match_status, table.ends)
 

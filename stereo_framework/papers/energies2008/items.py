@@ -7,7 +7,7 @@ import numpy as np
 from pandas import DataFrame
 
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.core.stage import SLOTS
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.volume import Energy, Levels
 from stereo_framework.datasets import load_scene
 from stereo_framework.figures.energies import energies_figure, nonocc_errors

@@ -1,28 +1,51 @@
 """The match that the last view of a pipeline becomes, and what its stages report."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pipeline_parts import not_local, textured
 
 from stereo_framework import Labeling, Pipeline, SearchRange
-from stereo_framework.core.calls import CallReport, report_call
-from stereo_framework.core.stage import stage
-from stereo_framework.core.view import View
+from stereo_framework.core.call_context import CallReport, report_call
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.registration import stage
+from stereo_framework.core.view import DisparityMap, View
 from stereo_framework.core.volume import Status
-from stereo_framework.engine.match import match_of, warnings
+from stereo_framework.engine.estimates import estimate_of, warnings
+from stereo_framework.engine.strips import Strips
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
 SHAPE = (2, 3)
 
 
-def view_of(**fields):
-    """Return the last view of a pipeline whose map holds 1 pixel everywhere."""
+SEARCH = SearchRange(0, 4)
+
+
+def map_of_ones(**fields):
+    """Return a matched disparity map with 1 pixel everywhere."""
     disparity = np.ones(SHAPE, np.float32)
     status = np.full(SHAPE, Status.MATCHED, np.uint8)
-    return View(disparity, status, SearchRange(0, 4), **fields)
+    return DisparityMap(disparity, status, SEARCH, **fields)
+
+
+def view_of(**fields):
+    """Return the last view of a pipeline whose map contains 1 pixel everywhere."""
+    return View(disparity_map=map_of_ones(**fields))
+
+
+def joined(labelings):
+    """Return the view of as many strips as there are labelings."""
+    image = np.zeros((SHAPE[0] * len(labelings), SHAPE[1]), np.uint8)
+    before = View.of(Pair(image, image, SEARCH))
+    strips = Strips(before)
+    for number, labeling in enumerate(labelings):
+        start = number * SHAPE[0]
+        strip = before.rows(start, start + SHAPE[0])
+        strips.add(replace(strip, disparity_map=map_of_ones(labeling=labeling)), start)
+    return strips.view()
 
 
 @pytest.mark.parametrize(
@@ -39,7 +62,7 @@ def view_of(**fields):
 )
 def test_the_memory_of_a_match_is_the_most_that_one_program_needed(amounts, memory):
     reports = [CallReport(memory=amount) for amount in amounts]
-    assert match_of(view_of(), {}, reports, "").memory == memory
+    assert estimate_of(view_of(), {}, reports, "").memory == memory
 
 
 def test_messages_and_warnings_of_all_programs_are_kept_in_their_order():
@@ -49,7 +72,7 @@ def test_messages_and_warnings_of_all_programs_are_kept_in_their_order():
         CallReport(messages="second"),
         CallReport(warning="two"),
     ]
-    match = match_of(view_of(), {}, reports, "a doubt")
+    match = estimate_of(view_of(), {}, reports, "a doubt")
     assert match.messages == "first\nsecond"
     assert match.warnings == ("a doubt", "one", "two")
 
@@ -74,7 +97,7 @@ def test_two_programs_in_one_pipeline_are_both_reported(registry):
 
 
 def labeling(objective=None, lower_bound=None, trace=()):
-    """Return what an optimizer decided in a strip."""
+    """Return the labeling of a strip."""
     return Labeling(
         np.ones(SHAPE, np.int16),
         np.zeros(SHAPE, np.float32),
@@ -86,18 +109,19 @@ def labeling(objective=None, lower_bound=None, trace=()):
 
 @pytest.mark.parametrize(
     ("objectives", "expected"),
-    [([], None), ([5.0], 5.0), ([5.0, 7.0, 1.0], 13.0), ([5.0, None], None), ([None], None)],
+    [([5.0], 5.0), ([5.0, 7.0, 1.0], 13.0), ([5.0, None], None), ([None], None)],
 )
 def test_objectives_of_all_strips_add_up(objectives, expected):
-    labelings = tuple(labeling(objective=value) for value in objectives)
-    assert match_of(view_of(labelings=labelings), {}, [], "").objective == expected
+    view = joined([labeling(objective=value) for value in objectives])
+    assert estimate_of(view, {}, [], "").objective == expected
+    assert estimate_of(view_of(), {}, [], "").objective is None
 
 
 def test_a_bound_and_a_trace_are_those_of_the_whole_image():
     one = labeling(lower_bound=3.0, trace=((0.1, 5.0),))
-    whole = match_of(view_of(labelings=(one,)), {}, [], "")
+    whole = estimate_of(joined([one]), {}, [], "")
     assert (whole.lower_bound, whole.trace) == (3.0, ((0.1, 5.0),))
-    strips = match_of(view_of(labelings=(one, one)), {}, [], "")
+    strips = estimate_of(joined([one, one]), {}, [], "")
     assert (strips.lower_bound, strips.trace) == (None, ())
 
 
@@ -105,7 +129,7 @@ def test_filled_and_unknown_pixels_have_the_lowest_confidence():
     view = view_of(confidence={"margin": np.array([[3, 1, 2], [5, 4, 6]], np.float32)})
     view.disparity[0, 0] = np.nan
     view.status[1, 2] = Status.FILLED
-    confidence = match_of(view, {}, [], "").confidence["margin"]
+    confidence = estimate_of(view, {}, [], "").confidence["margin"]
     assert confidence.tolist() == [[1, 1, 2], [5, 4, 1]]
 
 
@@ -171,5 +195,5 @@ def test_unassigned_and_unknown_pixels_do_not_count_for_the_ends_of_the_range():
 def test_a_match_is_shown_with_its_share_of_estimates_its_range_and_its_time():
     view = view_of()
     view.disparity[0, 0] = math.nan
-    match = match_of(view, {"matching_cost": 1.25, "optimization": 0.5}, [], "")
+    match = estimate_of(view, {"matching_cost": 1.25, "optimization": 0.5}, [], "")
     assert repr(match) == "Estimate(83% of 3x2 pixels estimated, search 0..4 step 1, 1.8 s)"

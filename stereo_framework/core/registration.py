@@ -1,0 +1,314 @@
+"""Registration of functions as stages, and the search for registered stages."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from stereo_framework.core.arguments import checked, shown
+from stereo_framework.core.errors import (
+    ParameterError,
+    StereoFrameworkError,
+    close_or_listing,
+    nearest,
+)
+from stereo_framework.core.former_names import new_or_nearest
+from stereo_framework.core.input_checks import convert_data
+from stereo_framework.core.parameters import with_defaults
+from stereo_framework.core.plugins import installed_plugins
+from stereo_framework.core.registry import Registry
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.stage import Stage
+from stereo_framework.core.view import VOLUMES
+from stereo_framework.core.volume import CostVolume, Labeling, as_volume
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_STAGES: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) for slot in SLOTS}
+_STAGE_OF_FUNCTION: dict[Callable[..., Any], Stage] = {}
+
+
+@checked()
+def stage(
+    slot: str, *, source: str = "", halo: Callable[..., int | None] | None = None, **options: Any
+) -> Callable[[F], F]:
+    """Register a function as a stage of a slot.
+
+    The decorated function checks its data and parameters, and then calls the function
+    as it was written. A pipeline has checked its data already, and calls the function
+    as it was written.
+
+    Parameters
+    ----------
+    slot : str
+        One of `SLOTS`.
+    source : str
+        Paper and section, equation or table that define the method. `check` requires it
+        if a script uses the stage.
+    halo : callable, optional
+        Function that takes parameters of the stage by name, and returns the number of
+        rows above and below a row that the stage needs for this row. Without it, or if
+        it returns None, the stage gets all rows.
+    **options
+        ``resume``, ``memory``, ``integer``, ``other_needs``, ``files``, ``executes``,
+        ``check_parameters`` and ``whole_steps``; `Stage` describes them.
+
+    Raises
+    ------
+    StereoFrameworkError
+        The signature does not fit the slot. This is a programming mistake in the stage.
+    """
+    if slot not in SLOTS:
+        raise StereoFrameworkError(
+            f"@stage({slot!r}): no such slot; {nearest(slot, SLOTS, kind='slots')}"
+        )
+
+    def register(function: F) -> F:
+        name = function.__name__
+        data_names = _data_names(slot, options.get("resume"), function)
+        other_needs = options.get("other_needs")
+        if other_needs is None:
+            other_needs = _volumes_in_code(function) if "other" in data_names else ()
+
+        @functools.wraps(function)
+        def public(*positional: Any, **keywords: Any) -> Any:
+            if len(positional) > len(data_names):
+                message = (
+                    f"{name}() takes {len(data_names)} data, {len(positional)} were given; "
+                    "parameters are given by name"
+                )
+                raise TypeError(message)
+            data = dict(zip(data_names, positional, strict=False))
+            data |= {key: keywords.pop(key) for key in data_names if key in keywords}
+            parameters = with_defaults(function, keywords)
+            registered.check(parameters)
+            inputs = convert_data(name, data, data_names, integer=registered.integer)
+            result = function(**inputs, **parameters)
+            returns_array = isinstance(data.get("volume"), np.ndarray)
+            return _public_result(slot, result, inputs, returns_array=returns_array)
+
+        all_options = options | {"other_needs": frozenset(other_needs)}
+        registered = Stage(
+            name=name,
+            slot=slot,
+            function=function,
+            public=public,
+            source=source,
+            halo=halo,
+            data=data_names,
+            **all_options,
+        )
+        _STAGES[slot].add(name, registered, function.__module__)
+        _STAGE_OF_FUNCTION[public] = registered
+        _STAGE_OF_FUNCTION[function] = registered
+        return cast(F, public)
+
+    return register
+
+
+def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of the volumes that the code of a function contains.
+
+    These are the volumes of the other image that it may read, unless the stage declares
+    ``other_needs``. The functions that it calls are not searched.
+    """
+    code = getattr(function, "__code__", None)
+    return VOLUMES.intersection(code.co_names) if code is not None else frozenset()
+
+
+def _public_result(
+    slot: str, result: Any, inputs: Mapping[str, Any], *, returns_array: bool
+) -> Any:
+    """Return the result of a stage as a direct call of the stage returns it.
+
+    Parameters
+    ----------
+    slot : str
+        Slot of the stage.
+    result : object
+        Result of the function as it was written.
+    inputs : mapping of str to object
+        Checked data of the call.
+    returns_array : bool
+        Whether the caller gave an array of costs, and gets an array of costs.
+    """
+    if slot == "matching_cost":
+        return as_volume(result, inputs["search"])
+    if isinstance(result, Labeling):
+        return replace(result, search=inputs["volume"].search)
+    if isinstance(result, CostVolume) and returns_array:
+        return result.costs
+    return result
+
+
+def _data_names(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the data that a stage takes, after a check of its signature.
+
+    Raises
+    ------
+    StereoFrameworkError
+        The signature does not fit the slot.
+    """
+    parameters = inspect.signature(function).parameters
+    names = tuple(
+        parameter.name
+        for parameter in parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    )
+    fault = (
+        _fault_of_kinds(parameters)
+        or _fault_of_data(slot, names)
+        or _fault_of_factors(slot, parameters)
+        or _fault_of_resume(resume, names, parameters)
+    )
+    if fault:
+        raise StereoFrameworkError(f"stage {slot}.{function.__name__}: {fault}")
+    return names
+
+
+def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
+    """Describe the first argument that is neither a datum nor a parameter."""
+    for parameter in parameters.values():
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            continue
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            return f"{parameter} is neither a data argument nor keyword-only"
+        if parameter.annotation is parameter.empty or parameter.default is parameter.empty:
+            return f"parameter {parameter.name!r} needs an annotation and a default"
+    return ""
+
+
+def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
+    """Describe data that stages of a slot do not get; empty without such data."""
+    beginnings = SLOTS[slot].first
+    first = next((begin for begin in beginnings if names[: len(begin)] == begin), None)
+    if first is None:
+        texts = " or ".join(f"({', '.join(begin)})" for begin in beginnings)
+        return f"takes ({', '.join(names)}); stages of {slot} start with {texts}"
+
+    allowed = SLOTS[slot].data
+    if first == ("image",):
+        # A stage that gets one image is called for each of the two images.
+        allowed = allowed - {"auxiliary"}
+    for name in names[len(first) :]:
+        if name not in allowed:
+            remedy = new_or_nearest("data_arguments", "stage", name, allowed, kind="data")
+            return f"there is no {name!r} for it; {remedy}; parameters stand after '*'"
+    return ""
+
+
+def _fault_of_factors(slot: str, parameters: Collection[str]) -> str:
+    """Describe a parameter whose name entries of a list of costs need."""
+    if not SLOTS[slot].added:
+        return ""
+    for name in ("weight", "saturation"):
+        if name in parameters:
+            return (
+                f"{name!r} belongs to the entries of a list of costs; call the parameter otherwise"
+            )
+    return ""
+
+
+def _fault_of_resume(
+    resume: str | None, data_names: tuple[str, ...], parameters: Collection[str]
+) -> str:
+    """Describe an incomplete declaration of a stage that can be continued."""
+    names_partial = "partial" in data_names
+    if resume is None and not names_partial:
+        return ""
+    is_parameter = resume in parameters and resume not in data_names
+    if names_partial and is_parameter:
+        return ""
+    return (
+        "a stage that can be continued names the data 'partial' and "
+        "declares @stage(..., resume=PARAMETER)"
+    )
+
+
+def stages(slot: str | None = None) -> tuple[Stage, ...]:
+    """Return the registered stages of one slot or of all slots, by slot and name.
+
+    The stages of plug-ins that are installed as packages are included.
+
+    Raises
+    ------
+    ParameterError
+        There is no such slot.
+    """
+    if slot is not None and slot not in SLOTS:
+        raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
+    installed_plugins()
+    slots = SLOTS if slot is None else [slot]
+    return tuple(_STAGES[name][stage] for name in slots for stage in sorted(_STAGES[name]))
+
+
+def find(slot: str, name: str) -> Stage:
+    """Return the stage of a slot and a name.
+
+    Raises
+    ------
+    ParameterError
+        There is no such slot or stage. The message lists the allowed names.
+    """
+    stages_of_slot: Mapping[str, Stage] = _STAGES.get(slot, {})
+    if name in stages_of_slot:
+        return stages_of_slot[name]
+
+    # `stages` refuses an unknown slot, and loads plug-ins, which takes time.
+    if name not in [registered.name for registered in stages(slot)]:
+        other_slots = [other for other in SLOTS if name in _STAGES[other]]
+        hint = f"; {name!r} is a stage of {other_slots[0]}" if other_slots else ""
+        remedy = nearest(name, stages_of_slot, kind="stages")
+        raise ParameterError(f"{slot}: no stage {name!r}; {remedy}{hint}")
+    return stages_of_slot[name]
+
+
+def by_name(name: str) -> Stage:
+    """Return the stage of a name, such as ``census`` or ``refinement.median``.
+
+    Raises
+    ------
+    ParameterError
+        There is no such stage, or several slots have a stage of this name.
+    """
+    slot, _, name_in_slot = name.rpartition(".")
+    if slot:
+        return find(slot, name_in_slot)
+    matches = [registered for registered in stages() if registered.name == name]
+    if len(matches) > 1:
+        choices = ", ".join(f"{match.slot}.{name}" for match in matches)
+        raise ParameterError(f"{name}: several slots have such a stage; say which: {choices}")
+    if not matches:
+        names = [registered.name for registered in stages()]
+        remedy = close_or_listing(name, names, "'stereo-framework stages' lists all stages")
+        raise ParameterError(f"no stage {name!r}; {remedy}")
+    return matches[0]
+
+
+def of(function: Callable[..., Any]) -> Stage:
+    """Return the registered stage of a function.
+
+    Parameters
+    ----------
+    function : callable
+        The decorated function, or the function as it was written.
+
+    Raises
+    ------
+    ParameterError
+        The function is not registered.
+    """
+    try:
+        return _STAGE_OF_FUNCTION[function]
+    except (KeyError, TypeError):
+        name = getattr(function, "__name__", shown(function))
+        message = (
+            f"{name}: not a stage; give step(NAME, parameter=value), or register a function "
+            "with @stage(slot, source=...)"
+        )
+        raise ParameterError(message) from None

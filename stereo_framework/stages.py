@@ -1,0 +1,76 @@
+"""Everything that the author of a stage imports.
+
+A stage is a function with the decorator `stage`. Its positional arguments are data,
+which are chosen by their names. Its keyword-only arguments are parameters: annotations
+give types, bounds and units, and the docstring is the documentation.
+
+The names below are defined in the modules of `stereo_framework.core`.
+"""
+
+from stereo_framework.core.auxiliary_maps import auxiliary_map, intensity_differences
+from stereo_framework.core.call_context import CallReport, per_image, report_call
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
+from stereo_framework.core.estimate import Estimate
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import (
+    Fraction01,
+    Located,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Unit,
+)
+from stereo_framework.core.registration import stage
+from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange
+from stereo_framework.core.view import BothSides, DisparityMap, View, kernel_array
+from stereo_framework.core.volume import (
+    ConfidenceMap,
+    Costs,
+    CostVolume,
+    Labeling,
+    Levels,
+    SearchMask,
+    Smoothness,
+    Status,
+    StatusMap,
+)
+
+__all__ = [
+    "BothSides",
+    "CallReport",
+    "ConfidenceMap",
+    "CostVolume",
+    "Costs",
+    "DataError",
+    "Disparity",
+    "DisparityMap",
+    "Estimate",
+    "Fraction01",
+    "Image",
+    "Labeling",
+    "Levels",
+    "Located",
+    "Mask",
+    "NonNegative",
+    "NonNegativeInt",
+    "Pair",
+    "ParameterError",
+    "Positive",
+    "PositiveInt",
+    "Scene",
+    "SearchMask",
+    "SearchRange",
+    "Smoothness",
+    "Status",
+    "StatusMap",
+    "StereoFrameworkError",
+    "Unit",
+    "View",
+    "auxiliary_map",
+    "intensity_differences",
+    "kernel_array",
+    "per_image",
+    "report_call",
+    "stage",
+]
