@@ -8,7 +8,7 @@ or an error in one line refuses it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -199,12 +199,17 @@ def _with_dtype_of_kind(array: NDArray, kind: ArrayKind) -> NDArray:
     """Return an array with the type of its kind, if the conversion is exact."""
     if kind is IMAGE:
         return intensities(array)
-    if array.dtype.kind == "f" and kind is not STATUS and kind is not LEVELS:
-        return array.astype(np.float32, copy=False)
-    is_integer = array.dtype.kind in "iu"
-    if not is_integer or not kind.takes_integers or array.dtype in kind.dtypes or not array.size:
-        return array
+    if array.dtype.kind == "f":
+        takes_floats = np.float32 in kind.dtypes
+        return array.astype(np.float32, copy=False) if takes_floats else array
+    is_other_integer = array.dtype.kind in "iu" and array.dtype not in kind.dtypes
+    if is_other_integer and kind.takes_integers and array.size:
+        return _with_exact_integers(array, kind)
+    return array
 
+
+def _with_exact_integers(array: NDArray, kind: ArrayKind) -> NDArray:
+    """Return whole numbers in the type of a kind, if it holds each of them exactly."""
     lowest = int(array.min())
     highest = int(array.max())
     if kind is STATUS:
@@ -444,20 +449,37 @@ def convert_data(
             checked[name] = CONVERTERS[name](label, checked[name])
             sizes.check(name, checked[name])
 
-    volumes = {name: item for name, item in checked.items() if isinstance(item, CostVolume)}
-    if volumes and "search" in names:
-        checked.setdefault("search", next(iter(volumes.values())).search)
-    if "status" in names and "status" not in checked and "disparity" in checked:
-        checked["status"] = status_of(checked["disparity"])
-    for name, volume in volumes.items():
-        search = checked.get("search", volume.search)
-        _check_levels(stage, name, volume, search, checked.get("smoothness"))
-        if not integer:
-            checked[name] = replace(volume, costs=read_only(volume.floats().costs))
-    if not integer and checked.get("other") is not None:
-        checked["other"] = checked["other"].floats(VOLUMES)
+    checked |= _missing_data(checked, set(names))
+    _check_levels(stage, checked)
     _check_equal_images(stage, checked.get("reference"), checked.get("match"))
-    return checked
+    return checked if integer else _with_float_costs(checked)
+
+
+def _missing_data(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the search range and the status map, if only other data contain them."""
+    missing: dict[str, Any] = {}
+    volumes = _volumes(data)
+    if volumes and "search" in names and "search" not in data:
+        first_volume = next(iter(volumes.values()))
+        missing["search"] = first_volume.search
+    if "status" in names and "status" not in data and "disparity" in data:
+        missing["status"] = status_of(data["disparity"])
+    return missing
+
+
+def _volumes(data: Mapping[str, Any]) -> dict[str, CostVolume]:
+    """Return the cost volumes among the data, by name."""
+    return {name: value for name, value in data.items() if isinstance(value, CostVolume)}
+
+
+def _with_float_costs(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with float32 costs in all volumes."""
+    converted = dict(data)
+    for name, volume in _volumes(data).items():
+        converted[name] = replace(volume, costs=read_only(volume.floats().costs))
+    if data.get("other") is not None:
+        converted["other"] = data["other"].floats(VOLUMES)
+    return converted
 
 
 class _EqualSizes:
@@ -504,9 +526,8 @@ def _arrays_with_rows(name: str, value: Any) -> Iterator[tuple[str, NDArray]]:
             yield f"{name}.right", value.right
             yield f"{name}.down", value.down
         case SearchMask():
-            for part, array in vars(value).items():
-                if array is not None:
-                    yield f"{name}.{part}", array
+            parts = vars(value).items()
+            yield from ((f"{name}.{part}", array) for part, array in parts if array is not None)
         case DisparityMap():
             yield f"{name}.disparity", value.disparity
             yield f"{name}.status", value.status
@@ -516,31 +537,33 @@ def _arrays_with_rows(name: str, value: Any) -> Iterator[tuple[str, NDArray]]:
                 yield from _arrays_with_rows(name, value.disparity_map)
             for part, volume in value.volumes.by_name().items():
                 yield f"{name}.{part}", volume.costs
-        case Mapping():
-            for key, item in value.items():
+        case tuple() | Mapping():
+            items = value.items() if isinstance(value, Mapping) else enumerate(value)
+            for key, item in items:
                 yield from _arrays_with_rows(f"{name}[{key!r}]", item)
-        case tuple():
-            for i, item in enumerate(value):
-                yield from _arrays_with_rows(f"{name}[{i}]", item)
 
 
-def _check_levels(
-    stage: str, name: str, volume: CostVolume, search: SearchRange, smoothness: Smoothness | None
-) -> None:
-    """Refuse a volume or penalties whose levels are not those of the search range."""
-    if volume.search != search:
-        message = (
-            f"{stage}: {name} is of the range {volume.search}, search is {search}; "
-            "both must be the same"
-        )
-        raise ParameterError(message)
-    level_counts = {f"{name}.costs": volume.costs.shape[2]}
-    if smoothness is not None:
-        level_counts["smoothness.rho"] = len(smoothness.rho)
-    for part, count in level_counts.items():
-        if count != search.levels:
-            message = f"{stage}: {part} has {count} levels; {search.levels} fit the range {search}"
-            raise DataError(message)
+def _check_levels(stage: str, data: Mapping[str, Any]) -> None:
+    """Refuse volumes and penalties whose levels are not those of the search range."""
+    smoothness = data.get("smoothness")
+    for name, volume in _volumes(data).items():
+        search = data.get("search", volume.search)
+        if volume.search != search:
+            message = (
+                f"{stage}: {name} is of the range {volume.search}, search is {search}; "
+                "both must be the same"
+            )
+            raise ParameterError(message)
+        _check_level_count(stage, f"{name}.costs", volume.costs.shape[2], search)
+        if smoothness is not None:
+            _check_level_count(stage, "smoothness.rho", len(smoothness.rho), search)
+
+
+def _check_level_count(stage: str, name: str, count: int, search: SearchRange) -> None:
+    """Refuse an array with another number of levels than the search range has."""
+    if count != search.levels:
+        message = f"{stage}: {name} has {count} levels; {search.levels} fit the range {search}"
+        raise DataError(message)
 
 
 def _check_equal_images(stage: str, reference: NDArray | None, match: NDArray | None) -> None:

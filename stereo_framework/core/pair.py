@@ -49,8 +49,9 @@ def intensity_fault(image: NDArray) -> str:
     count = int(np.count_nonzero(~np.isfinite(image)))
     if count:
         return (
-            f"NaN or infinite intensities (values: {count}); expected finite intensities in 0..255: "
-            "replace these values, and exclude their pixels with SearchMask(valid=...)"
+            f"NaN or infinite intensities (values: {count}); "
+            "expected finite intensities in 0..255: replace these values, "
+            "and exclude their pixels with SearchMask(valid=...)"
         )
     return f"intensities from {lowest:g} to {highest:g}; expected intensities in 0..255"
 

@@ -434,7 +434,7 @@ def _arrays_of_estimate(estimate: Estimate) -> list[ReturnedArray]:
 
 
 _MAP_COUNTS = {"matcher": 3, "refinement": 2, "optimization": 1}
-"""Largest number of maps (disparity, status, confidence) that stages return, by slot."""
+"""Largest number of maps (disparity, status, confidence) that a slot allows."""
 
 
 def _arrays_of_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:

@@ -33,7 +33,7 @@ class Strips:
         self._arrays_before = arrays_by_path((before.volumes, before.disparity_map))
         """The arrays before the steps."""
         self._arrays = dict(self._arrays_before)
-        """The arrays after the steps. Their rows after the last strip are not set yet."""
+        """The arrays after the steps, complete up to the last row of the last strip."""
 
     def add(self, strip: View, start: int) -> None:
         """Copy the view of a strip to its rows of the whole view.
