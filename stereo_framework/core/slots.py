@@ -48,9 +48,7 @@ def _slot(
 _IMAGES = "reference match search"
 _COSTS = f"{_IMAGES} raw mask"
 _DISPARITY = f"{_COSTS} volume status other confidence"
-_MAPS = (
-    "disparity, (disparity, status) or (disparity, status, confidence); Views of two such results"
-)
+_MAPS = "disparity, (disparity, status) or (disparity, status, confidence); BothSides of two such results"
 
 SLOTS: Mapping[str, Slot] = {
     "preprocessing": _slot(
@@ -66,7 +64,7 @@ SLOTS: Mapping[str, Slot] = {
     "optimization": _slot(
         "volume",
         f"{_COSTS} smoothness other auxiliary",
-        "Labeling, levels or a disparity map; Views of both disparity maps if it names other",
+        "Labeling, levels or a disparity map; BothSides of both disparity maps if it names other",
     ),
     "confidence": _slot("disparity", _DISPARITY, "a float32 map, higher = surer", many=True),
     "refinement": _slot(

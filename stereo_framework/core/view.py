@@ -48,8 +48,8 @@ class PreparedImages:
     corrected : (ndarray, ndarray)
         Both images, reference first, after the stages that change the two images of a
         pair together as well, such as an alignment of rows. Matching costs get these
-        images. A correction may move pixels, so refinements, which compare an image with
-        the disparity map, get the images without it.
+        images. A correction may move pixels, so refinements, which compare an image
+        with the disparity map, get the images without it.
     """
 
     reference: Image
@@ -145,8 +145,8 @@ class DisparityMap:
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
     search : SearchRange, optional
-        Search range of the map. Its direction is 1 if the map belongs to the left image,
-        and -1 if it belongs to the right image.
+        Search range of the map. Its direction is 1 if the map belongs to the left
+        image, and -1 if it belongs to the right image.
     confidence : mapping of str to ndarray, float32, (rows, columns)
         Confidence maps by the name of the measure; higher values are more certain.
     labeling : Labeling, optional
