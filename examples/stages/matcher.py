@@ -27,7 +27,7 @@ def match_windows(reference, match, search, *, window: Annotated[PositiveInt, Un
     -------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate. A matcher may return this alone, (disparity, status), or (disparity, status, confidence);
-        one that matches both views at once returns `Views(reference, match)` of such results.
+        one that matches both views at once returns `BothSides(reference, match)` of such results.
     status : ndarray, uint8, (rows, columns)
         Values of `Status`.
     """

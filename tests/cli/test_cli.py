@@ -86,7 +86,7 @@ def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     }
     assert {"matcher", "matching_cost", "scheme"} <= rows.keys()
     assert "mask, scene" in rows["matcher"]
-    assert rows["matcher"].rstrip().endswith("Views of two such results")
+    assert rows["matcher"].rstrip().endswith("BothSides of two such results")
     assert "one, or a list that is added" in rows["matching_cost"]
     one = cli("stages", "matcher").stdout
     assert "flat" in one
