@@ -18,8 +18,8 @@ from stereo_framework.core.stage import (
     stage,
 )
 from stereo_framework.core.volume import Costs, CostVolume
-from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.progress import counted
 from stereo_framework.kernels.threads import over_rows
 
 _SMALLEST = np.float32(1e-16)

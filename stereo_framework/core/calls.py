@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stereo_framework.kernels.counting import holding
+from stereo_framework.kernels.progress import temporarily_set as holding
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -17,11 +17,17 @@ from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.former_names import report_attributes, report_attributes_of_module
 from stereo_framework.core.parameters import brief, in_short
 from stereo_framework.core.scene import Disparity, Mask, SearchRange, read_only
-from stereo_framework.kernels.closed_cells import (
-    close_cells,
-    closed_levels,
-    reached,
-    without_open_cell,
+from stereo_framework.kernels.excluded_cells import (
+    exclude_cells as close_cells,
+)
+from stereo_framework.kernels.excluded_cells import (
+    find_excluded_levels as closed_levels,
+)
+from stereo_framework.kernels.excluded_cells import (
+    find_excluded_pixels as without_open_cell,
+)
+from stereo_framework.kernels.excluded_cells import (
+    find_limits_of_match_pixels as reached,
 )
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows

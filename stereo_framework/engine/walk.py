@@ -31,7 +31,7 @@ from stereo_framework.engine.match import (
 )
 from stereo_framework.engine.step import VOLUMES, Step, places
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import announce, counted
+from stereo_framework.kernels.progress import announce_step, counted
 
 Steps = tuple[Step, ...]
 
@@ -222,7 +222,7 @@ class Walk:
         step = state[0][-1]
         if is_stopped():
             raise Stopped
-        announce(f"{self.scene}{step.stage.name}")
+        announce_step(f"{self.scene}{step.stage.name}")
         start = working_time()
         try:
             with keeping(self.kept), collecting_reports() as reports:

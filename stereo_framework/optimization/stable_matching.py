@@ -12,7 +12,7 @@ from stereo_framework.core.stage import Image, Mask, NonNegative, Unit, in_one_f
 from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.kernels.window_statistics import Floats, window_variance
+from stereo_framework.kernels.window_statistics import Floats, compute_window_variance
 
 
 class Rules(NamedTuple):
@@ -111,7 +111,7 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
     turn = slice(None, None, search.direction)
     left, right = (
-        np.ascontiguousarray(window_variance(image, rules.size)[:, turn])
+        np.ascontiguousarray(compute_window_variance(image, rules.size)[:, turn])
         for image in (reference, match)
     )
     seen = np.ascontiguousarray(search.in_view(columns)[turn])

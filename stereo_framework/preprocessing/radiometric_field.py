@@ -9,7 +9,7 @@ import numpy as np
 
 from stereo_framework.core.stage import Image, Positive, SearchRange, Unit, stage
 from stereo_framework.core.view import View, differences, one_of
-from stereo_framework.kernels.local_averages import local_averages
+from stereo_framework.kernels.local_averages import average_locally
 
 
 @stage(
@@ -72,7 +72,7 @@ def radiometric_field(
     middle = np.median(values, axis=0)
     spread = np.median(np.abs(values - middle).mean(axis=1))
     limit = np.float32(4 * spread + 4)
-    field = local_averages(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
+    field = average_locally(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
     corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)
     whole = np.rint(corrected) if reference.dtype == np.uint8 else corrected
     return whole.astype(reference.dtype).reshape(reference.shape), match

@@ -23,8 +23,8 @@ from stereo_framework.core.stage import (
     Unit,
     stage,
 )
-from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.filling import fill_rows
+from stereo_framework.kernels.progress import counted
 
 _MATCHED_SHARE = 0.25
 """Share of a tile's pixels that must be matched in the reduced pair.

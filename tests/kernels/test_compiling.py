@@ -11,7 +11,7 @@ from pipeline_parts import textured
 import stereo_framework
 from stereo_framework import Pipeline
 from stereo_framework.core import stage
-from stereo_framework.kernels.compiling import compiling_announced_to, working_time
+from stereo_framework.kernels.compiling import reporting_compilation_to, working_time
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
@@ -102,7 +102,7 @@ def test_our_kernels_are_told():
         assert numba.njit(twice)(3) == 6
 
     heard = []
-    with compiling_announced_to(heard.append):
+    with reporting_compilation_to(heard.append):
         compile_one("somebodys.plugin")
         assert heard == []
         compile_one("stereo_framework.made")

@@ -7,12 +7,12 @@ import pytest
 
 import stereo_framework
 from stereo_framework.kernels import threads as thread_module
-from stereo_framework.kernels.counting import (
-    announce,
-    announced_to,
+from stereo_framework.kernels.progress import (
+    announce_step,
     counted,
-    round_counter,
-    rounds_counted_by,
+    iteration_callback,
+    reporting_iterations_to,
+    reporting_steps_to,
 )
 from stereo_framework.kernels.threads import over_blocks, over_rows
 
@@ -72,11 +72,11 @@ def test_blocks_are_visited_by_antidiagonals(blocks, backwards, visits):
 def test_each_round_of_a_loop_and_its_end_are_reported_with_the_thread():
     reports = []
     thread = threading.get_ident()
-    with rounds_counted_by(lambda *report: reports.append(report)):
+    with reporting_iterations_to(lambda *report: reports.append(report)):
         assert list(counted(2, "round")) == [0, 1]
         for _ in counted(3, "pass"):
             break
-        round_counter()(1, 5, "move")
+        iteration_callback()(1, 5, "move")
     assert reports == [
         (thread, 0, 2, "round"),
         (thread, 1, 2, "round"),
@@ -89,10 +89,10 @@ def test_each_round_of_a_loop_and_its_end_are_reported_with_the_thread():
 
 def test_of_two_listeners_the_inner_one_is_called_and_the_outer_one_afterwards():
     outer, inner = [], []
-    announce("nobody")
-    with announced_to(outer.append):
-        announce("first")
-        with announced_to(inner.append):
-            announce("second")
-        announce("third")
+    announce_step("nobody")
+    with reporting_steps_to(outer.append):
+        announce_step("first")
+        with reporting_steps_to(inner.append):
+            announce_step("second")
+        announce_step("third")
     assert (outer, inner) == (["first", "third"], ["second"])
