@@ -195,7 +195,7 @@ def cache_on_disk(
 @functools.cache
 def _warn_about_cache() -> None:
     warnings.warn(
-        f"numba {__version__}: kernels cannot be stored on disk, so each process compiles them again",
+        f"numba {__version__}: kernels cannot be stored on disk, so every process compiles them",
         stacklevel=5,
     )
 
