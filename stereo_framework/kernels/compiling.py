@@ -27,7 +27,7 @@ class _CompileClock:
     Attributes
     ----------
     seconds : float
-        Total time, without a compilation that has not ended yet.
+        Time that the clock has run, up to the last call of `note`.
     thread : int
         Identifier of the thread that created the clock.
     """
@@ -35,7 +35,7 @@ class _CompileClock:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.thread = threading.get_ident()
-        self._running = 0
+        self._open_events = 0
         self._last_change = 0.0
         self._lock = threading.Lock()
 
@@ -47,12 +47,12 @@ class _CompileClock:
         with self._lock:
             # The clock may be created while a kernel is compiled. Then it receives the
             # end of an event without its beginning.
-            if not begins and self._running == 0:
+            if not begins and self._open_events == 0:
                 return
             now = time.perf_counter()
-            if self._running:
+            if self._open_events:
                 self.seconds += now - self._last_change
-            self._running += 1 if begins else -1
+            self._open_events += 1 if begins else -1
             self._last_change = now
 
 
@@ -112,7 +112,8 @@ def _subscribe_to_numba() -> None:
             clock.note(begins)
 
     def report_kernel(begins: bool, function: Callable[..., Any]) -> None:
-        # The kernels of a plug-in may have no cache. Each process would report them.
+        # Kernels of a plug-in may have no cache. They would be reported in each
+        # process.
         if not str(function.__module__).startswith("stereo_framework."):
             return
         if begins:

@@ -2,8 +2,8 @@
 
 `kernel` compiles a function with numba and stores the machine code on disk. numba uses
 stored code until the file of the kernel changes. But the machine code also contains
-helper functions and constants that the kernel takes from other files. Therefore
-the key of the stored code includes a digest of everything that the kernel names, and of
+helper functions and constants that the kernel takes from other files. Therefore the key
+of the stored code includes a digest of everything that the kernel names, and of
 everything that these objects name in turn.
 """
 
@@ -58,8 +58,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return functools.partial(kernel, **options)
-    # Without the wrapper for C, numba compiles one entry point less. C never calls a
-    # kernel.
+    # No C code calls a kernel, so numba need not compile an entry point for C.
     compiled = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     if hasattr(compiled, "py_func"):
         internals.cache_on_disk(compiled, function, _digest)

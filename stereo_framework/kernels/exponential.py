@@ -1,8 +1,8 @@
 """The exponential function as a polynomial in float32.
 
-The functions of numba and NumPy differ between platforms in the last digit, and LLVM
-does not vectorize them. The polynomial gives the same result on every platform, and
-LLVM turns a loop over it into vector instructions.
+The exponential functions of numba and NumPy differ between platforms in the last digit,
+and LLVM does not vectorize them. The polynomial gives the same result on every
+platform, and LLVM turns a loop over it into vector instructions.
 """
 
 from typing import Any

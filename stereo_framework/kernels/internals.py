@@ -255,7 +255,7 @@ def observe_compiler(
         from numba.core import event
 
         class Listener(event.Listener):
-            """Passes the beginning (True) and the end (False) of an event on."""
+            """Reports the beginning (True) and the end (False) of each event."""
 
             def __init__(self, report: Callable[[bool, Any], None]):
                 self.report = report

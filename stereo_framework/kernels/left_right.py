@@ -54,6 +54,6 @@ def _compare_rows(disparity, match_disparity, direction, out):  # type: ignore[n
 def round_half_away(value):  # type: ignore[no-untyped-def]
     """Round to the nearest whole number, and halves away from zero.
 
-    The sum is computed in float64, because float32 would round 0.49999997 + 0.5 to 1.
+    The half is added in float64, because float32 would round 0.49999997 + 0.5 to 1.
     """
     return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))

@@ -56,9 +56,9 @@ def _refine_rows(
     max_offset: float,
     refined: Disparity,
 ) -> None:
-    """Write the disparities that move into `refined`.
+    """Store the moved disparities in `refined`.
 
-    The other elements of `refined` are not written.
+    The elements of `refined` whose disparity stays are not written.
     """
     rows, columns, levels = costs.shape
     for y in range(rows):

@@ -30,8 +30,8 @@ class _Estimates(NamedTuple):
     starts : ndarray, int64, (segments + 1,)
         The estimates of segment i are ``points[:, starts[i] : starts[i + 1]]``.
     medians : ndarray, float64, (segments,)
-        Median disparity of each segment; the lower one of two. It is arbitrary if the
-        segment has no estimates.
+        Median disparity of each segment. If the number of estimates is even, it is the
+        lower of the two middle values. If there are no estimates, it is arbitrary.
     """
 
     points: NDArray[np.float64]

@@ -99,6 +99,7 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
 
     roots = forest.parent
     _replace_by_roots(roots)
+    # The number of a segment is the number of segments that begin before it.
     is_first_pixel = roots == np.arange(roots.size)
     numbers = np.cumsum(is_first_pixel, dtype=np.int32) - np.int32(1)
     return numbers[roots].reshape(rows, columns)
@@ -107,8 +108,8 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
 def _smooth(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
     """Smooth an image with a Gaussian along columns, and then along rows.
 
-    The image is continued by its mirror image. The result is equal to the bit to that
-    of SciPy's filter, which takes long to import.
+    The image is continued by its mirror image. The result has the same bits as that of
+    `scipy.ndimage.gaussian_filter`, which takes long to import.
     """
     radius = int(4 * sigma + 0.5)
     if radius == 0:
