@@ -138,9 +138,11 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     least = v.broadcast(v.lane_minimum(before))
     best = cgutils.alloca_once_value(builder, add(least, times(weight, bound)))
     with cgutils.for_range(builder, count) as loop:
+        own_address = v.address(0, source)
+        cost_address = v.address(3, at)
         own_one, on_one, cost = (
             v.broadcast(builder.load(builder.gep(start, [loop.index])))
-            for start in (v.address(0, source), ons, v.address(3, at))
+            for start in (own_address, ons, cost_address)
         )
         change = add(apart(value, on_one), apart(back, own_one))
         builder.store(v.minimum(builder.load(best), add(cost, times(weight, change))), best)

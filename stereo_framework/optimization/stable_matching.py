@@ -110,10 +110,8 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     labels = np.full((rows, columns), -1, np.int16)
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
     turn = slice(None, None, search.direction)
-    left, right = (
-        np.ascontiguousarray(compute_window_variance(image, rules.size)[:, turn])
-        for image in (reference, match)
-    )
+    variances = (compute_window_variance(image, rules.size) for image in (reference, match))
+    left, right = (np.ascontiguousarray(variance[:, turn]) for variance in variances)
     seen = np.ascontiguousarray(search.in_view(columns)[turn])
 
     def run(start: int, stop: int) -> None:
