@@ -26,7 +26,7 @@ KINDS_OF_STEPS = ((1 / 2, 1 / 4), (1, 2, 3), (1 / 3,))
 def in_threads(count):
     """Small arrays too are spread over `count` threads."""
     with pytest.MonkeyPatch.context() as patch, stereo_framework.threads(count):
-        patch.setattr(threads, "_WORTH_A_THREAD", 1)
+        patch.setattr(threads, "_MIN_WORK_PER_THREAD", 1)
         yield
 
 

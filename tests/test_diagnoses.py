@@ -15,7 +15,7 @@ from stereo_framework.engine.estimates import warnings as warnings_of_match
 from stereo_framework.evaluation import find_reading_errors
 from stereo_framework.io import locked, read_disparity, read_image, write_image, write_pfm
 from stereo_framework.io.calibration import read_stereo_calibration
-from stereo_framework.kernels.threads import LIMIT
+from stereo_framework.kernels.threads import LIMIT_HINT
 from stereo_framework.script.legacy import convert
 from stereo_framework.sweep.external_maps import COMMAND_LINE
 from stereo_framework.sweep.store import Store
@@ -237,7 +237,7 @@ def test_a_file_system_without_locks_is_recognized_and_read_all_the_same(tmp_pat
 
 
 def test_the_limit_on_processes_is_a_guess():
-    assert LIMIT.endswith("may be reached")
+    assert LIMIT_HINT.endswith("may be reached")
 
 
 def test_no_remedy_of_a_picture_names_a_wrong_cause(tmp_path):

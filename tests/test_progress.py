@@ -16,7 +16,7 @@ from stereo_framework.cli import _progress as progress
 from stereo_framework.cli._progress import COMPILING, Progress
 from stereo_framework.core.scene import Scene
 from stereo_framework.engine import walk
-from stereo_framework.kernels.counting import announced_to, counted, rounds_counted_by
+from stereo_framework.kernels.progress import counted, reporting_iterations_to, reporting_steps_to
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import (
     belief_propagation,
@@ -72,7 +72,7 @@ def test_a_single_result_tells_its_stage_the_rounds_and_the_time_left(capsys, mo
 
 def test_runs_that_other_threads_compute_are_counted_around_their_rounds(monkeypatch):
     shown = Progress(1)
-    with rounds_counted_by(shown._note_round):
+    with reporting_iterations_to(shown._note_round):
         shown.watch("boundary2007")
         runs = counted(3, "run")
         assert [next(runs) for _ in range(2)] == [0, 1]
@@ -93,7 +93,10 @@ def test_who_listens_hears_what_begins_and_how_many_runs_of_a_script_are_done():
     heard, begun = [], []
     script = {"matching_cost": "absolute_difference", "optimization": "winner_take_all"}
     script["sweep"] = {"grid": {"matching_cost.truncation": [5, 20]}}
-    with rounds_counted_by(lambda thread, *told: heard.append(told)), announced_to(begun.append):
+    with (
+        reporting_iterations_to(lambda thread, *told: heard.append(told)),
+        reporting_steps_to(begun.append),
+    ):
         assert len(run(script, SCENE, workers=1)) == 2
     assert [told for told in heard if told[2] == "run"] == [
         (0, 2, "run"),
@@ -139,7 +142,9 @@ def _first_words(capsys):
 )
 def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
     heard = []
-    with rounds_counted_by(lambda thread, done, total, what: heard.append((done, total, what))):
+    with reporting_iterations_to(
+        lambda thread, done, total, what: heard.append((done, total, what))
+    ):
         Pipeline([absolute_difference, winner_take_all]).having(**parts)(SCENE)
     assert [one for one in heard if one[2] == what] == [(i, count, what) for i in range(count + 1)]
 
@@ -147,7 +152,7 @@ def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
 def test_strips_are_told(monkeypatch):
     monkeypatch.setattr(walk, "STRIP_ROWS", 10)
     heard = []
-    with rounds_counted_by(lambda thread, *told: heard.append(told)):
+    with reporting_iterations_to(lambda thread, *told: heard.append(told)):
         Pipeline([absolute_difference, winner_take_all])(SCENE)
     assert heard == [(i, 3, "strip") for i in range(4)]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import read_only
-from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.progress import counted
 from stereo_framework.kernels.threads import over_rows
 
 Kernel = Callable[[NDArray[np.float32], int, NDArray[np.float32]], None]

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from stereo_framework.core.volume import Costs, CostVolume
-from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.progress import counted
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.stages import (
     Fraction01,

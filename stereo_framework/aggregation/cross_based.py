@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from stereo_framework.core.scene import read_only
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
-from stereo_framework.kernels.arms import LONGEST, Arms, arms
+from stereo_framework.kernels.arms import MAX_ARM_LENGTH, Arms, measure_arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.stages import Image, Positive, PositiveInt, Unit, per_image, stage
 
-arms_of = per_image(arms)
+arms_of = per_image(measure_arms)
 
 Counts = NDArray[np.uint16]
 Views = Literal["both", "reference"]
@@ -79,7 +79,7 @@ def cross_based(
     match: Image,
     mask: SearchMask | None = None,
     *,
-    max_arm: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
+    max_arm: Annotated[int, Ge(1), Le(MAX_ARM_LENGTH), Unit("pixels")] = 34,
     tau: Annotated[Positive, Unit("grey levels")] = 20.0,
     far_arm: Annotated[PositiveInt, Unit("pixels")] = 17,
     tau_far: Annotated[Positive, Unit("grey levels")] = 6.0,
@@ -214,8 +214,8 @@ def cross_based(
 
 def _to_the_border(rows: int, columns: int) -> Arms:
     """Arms that nothing but the image's left and right border ends."""
-    arms = np.full((4, rows, columns), LONGEST, np.uint8)
-    arms[0] = np.minimum(np.arange(columns), LONGEST)
+    arms = np.full((4, rows, columns), MAX_ARM_LENGTH, np.uint8)
+    arms[0] = np.minimum(np.arange(columns), MAX_ARM_LENGTH)
     arms[1] = arms[0][:, ::-1]
     return arms
 

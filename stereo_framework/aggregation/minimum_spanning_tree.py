@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.segments import first_of
+from stereo_framework.kernels.segments import find_root
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.stages import Image, Positive, Unit, per_image, stage
 
@@ -136,7 +136,7 @@ def _span(
         if differences[place] == np.inf:
             break
         pixel, down = place // 2, place % 2
-        a, b = first_of(stands_for, pixel), first_of(stands_for, pixel + (columns if down else 1))
+        a, b = find_root(stands_for, pixel), find_root(stands_for, pixel + (columns if down else 1))
         if a != b:
             stands_for[max(a, b)] = min(a, b)
             chosen[pixel, down] = True

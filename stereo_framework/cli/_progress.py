@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.cli._shared import as_typed
-from stereo_framework.kernels.compiling import compiling_announced_to
-from stereo_framework.kernels.counting import announced_to, rounds_counted_by
+from stereo_framework.kernels.compiling import reporting_compilation_to
+from stereo_framework.kernels.progress import reporting_iterations_to, reporting_steps_to
 
 COMPILING = (
     "compiling the method: this takes up to half a minute, or some minutes on a busy machine; "
@@ -110,9 +110,9 @@ class Progress(contextlib.ExitStack):
 
     def __enter__(self) -> Progress:
         # The base class ends these registrations when the block ends.
-        self.enter_context(compiling_announced_to(self._note_kernel))
-        self.enter_context(announced_to(self.watch))
-        self.enter_context(rounds_counted_by(self._note_round))
+        self.enter_context(reporting_compilation_to(self._note_kernel))
+        self.enter_context(reporting_steps_to(self.watch))
+        self.enter_context(reporting_iterations_to(self._note_round))
         self._console = _console_with_bars()
         if self._console is None:
             self._start_lines()

@@ -50,7 +50,7 @@ from stereo_framework.core.errors import (
     short,
 )
 from stereo_framework.core.former_names import new_name
-from stereo_framework.kernels.threads import LIMIT, LimitWarning
+from stereo_framework.kernels.threads import LIMIT_HINT, LimitWarning
 
 _INTERRUPTED = 130
 _NO_THREAD = "can't start new thread"
@@ -385,7 +385,7 @@ def _system_message(error: OSError) -> str:
 
 def _limit_message(thing: str, reason: str) -> str:
     """Describe that the system starts no thread or process."""
-    return f"the system starts no {thing}: {reason}; {LIMIT}; raise the limit, or use --workers 1 if the command has it"
+    return f"the system starts no {thing}: {reason}; {LIMIT_HINT}; raise the limit, or use --workers 1 if the command has it"
 
 
 def _unexpected(error: Exception) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.kernels.window_statistics import extended
+from stereo_framework.kernels.window_statistics import pad_for_windows
 from stereo_framework.stages import (
     ConfidenceMap,
     Disparity,
@@ -65,7 +65,7 @@ def distinctiveness(
     >>> distinctiveness(np.zeros((1, 4), np.float32), row, SearchRange(0, 2), size=1).tolist()
     [[10.0, 0.0, 70.0, 0.0]]
     """
-    image = extended(reference, size)
+    image = pad_for_windows(reference, size)
     found = np.zeros(disparity.shape, np.float32)
     widest = min(math.ceil(search.maximum - search.minimum), disparity.shape[1] - 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereo_framework.kernels.left_right import apart
+from stereo_framework.kernels.left_right import compute_left_right_difference
 from stereo_framework.stages import ConfidenceMap, Disparity, SearchRange, View, stage
 
 
@@ -40,7 +40,7 @@ def left_right_consistency(disparity: Disparity, other: View, search: SearchRang
     >>> left_right_consistency(left, other, SearchRange(0, 2)).tolist()
     [[0.0, -1.0, 0.0, -0.5]]
     """
-    difference = apart(disparity, other.disparity, search.direction)
+    difference = compute_left_right_difference(disparity, other.disparity, search.direction)
     width = np.float32(search.maximum - search.minimum)
     # Where both maps agree the result is 0, not -0.
     return np.float32(0) - np.fmin(difference, width)

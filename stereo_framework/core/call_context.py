@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stereo_framework.kernels.counting import holding
+from stereo_framework.kernels.progress import temporarily_set
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,7 +50,7 @@ _STOP_EVENT: ContextVar[threading.Event | None] = ContextVar("stop_event", defau
 
 def storing_results(results: dict[Hashable, Any]) -> AbstractContextManager[Any]:
     """Let functions with `per_image` store results in a dictionary within a block."""
-    return holding(_RESULTS, results)
+    return temporarily_set(_RESULTS, results)
 
 
 def stored_results() -> dict[Hashable, Any] | None:
@@ -107,7 +107,7 @@ def report_call(report: CallReport) -> None:
 
 def collecting_reports() -> AbstractContextManager[list[CallReport]]:
     """Collect the reports of the calls within a block, in this thread, in a list."""
-    return holding(_REPORTS, [])
+    return temporarily_set(_REPORTS, [])
 
 
 def stopped_by(event: threading.Event) -> AbstractContextManager[threading.Event]:
@@ -115,7 +115,7 @@ def stopped_by(event: threading.Event) -> AbstractContextManager[threading.Event
 
     Stages that wait for another program end their wait.
     """
-    return holding(_STOP_EVENT, event)
+    return temporarily_set(_STOP_EVENT, event)
 
 
 class Stopped(BaseException):

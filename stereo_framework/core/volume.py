@@ -18,11 +18,11 @@ from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.former_names import report_attributes, report_attributes_of_module
 from stereo_framework.core.parameters import brief, in_short
 from stereo_framework.core.scene import Disparity, Mask, SearchRange, read_only
-from stereo_framework.kernels.closed_cells import (
-    close_cells,
-    closed_levels,
-    reached,
-    without_open_cell,
+from stereo_framework.kernels.excluded_cells import (
+    exclude_cells,
+    find_excluded_levels,
+    find_excluded_pixels,
+    find_limits_of_match_pixels,
 )
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.threads import over_rows
@@ -399,19 +399,19 @@ class SearchMask:
         low, high = self.match_low, self.match_high
         limits = [limit for limit in (self.low, self.high) if limit is not None]
         if low is None and high is None and limits:
-            low, high = reached(self.maps(limits[0].shape), _grid(search))
+            low, high = find_limits_of_match_pixels(self.maps(limits[0].shape), _grid(search))
         return SearchMask(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: SearchRange, shape: tuple[int, int]) -> Mask:
         """Return the pixels without an allowed cell, bool ``(rows, columns)``."""
-        return without_open_cell(self.maps(shape), _grid(search))
+        return find_excluded_pixels(self.maps(shape), _grid(search))
 
     def excluded(self, levels: Levels, search: SearchRange) -> Mask:
         """Return the pixels whose level is excluded, bool ``(rows, columns)``.
 
         Unassigned levels (-1) are not excluded.
         """
-        return closed_levels(levels, self.maps(levels.shape), _grid(search))
+        return find_excluded_levels(levels, self.maps(levels.shape), _grid(search))
 
     def beside_excluded(self, disparity: Disparity, search: SearchRange) -> Mask:
         """Return the pixels whose level or a neighbour of it is excluded.
@@ -436,7 +436,7 @@ class SearchMask:
 
         def run(start: int, stop: int) -> None:
             strip_maps = tuple([array[start:stop] for array in maps])
-            close_cells(costs[start:stop], strip_maps, grid, costs.dtype.type(value))
+            exclude_cells(costs[start:stop], strip_maps, grid, costs.dtype.type(value))
 
         over_rows(run, len(costs), costs.size)
 

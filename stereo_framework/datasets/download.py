@@ -22,7 +22,7 @@ from stereo_framework.core.errors import DataError, MissingExtraError, brings, n
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.datasets.registry import data_roots
 from stereo_framework.io import PathLike, check_file, write_bytes
-from stereo_framework.kernels.counting import round_counter
+from stereo_framework.kernels.progress import iteration_callback
 
 _TIMEOUT_SECONDS = 30
 
@@ -285,7 +285,7 @@ class _Megabytes:
         self.done += count
         # In the end pooch adds the whole size again.
         if self.done <= self.total:
-            round_counter()(self.done // 10**6, self.total // 10**6, self.what)
+            iteration_callback()(self.done // 10**6, self.total // 10**6, self.what)
 
     def reset(self) -> None:
         self.done = 0

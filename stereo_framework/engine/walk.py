@@ -46,7 +46,7 @@ from stereo_framework.engine.returns import (
 )
 from stereo_framework.engine.strips import Strips
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import announce, counted
+from stereo_framework.kernels.progress import announce_step, counted
 
 Steps = tuple[Step, ...]
 
@@ -238,7 +238,7 @@ class Walk:
         step = state[0][-1]
         if is_stopped():
             raise Stopped
-        announce(f"{self.scene}{step.stage.name}")
+        announce_step(f"{self.scene}{step.stage.name}")
         start = working_time()
         try:
             with storing_results(self.kept), collecting_reports() as reports:

@@ -20,7 +20,7 @@ from stereo_framework.core.scene import Disparity, Image, Mask, Scene, inside_bo
 from stereo_framework.evaluation._protocol import MASKS, Protocol
 from stereo_framework.evaluation.hci import Parameters, Subsets, extract_subsets
 from stereo_framework.evaluation.prediction import render
-from stereo_framework.kernels.left_right import apart
+from stereo_framework.kernels.left_right import compute_left_right_difference
 
 _KEPT = 8
 """How many sets of masks, HCI subsets and matching tables are kept for a scene. A run is seldom measured with more protocols that differ in them."""
@@ -261,7 +261,7 @@ def left_right_difference(
     check_sizes("left_right_difference", disparity=disparity, match_disparity=match_disparity)
     if direction not in (1, -1):
         raise ParameterError(f"direction: {direction!r} is neither 1 nor -1")
-    return apart(disparity, match_disparity, direction)
+    return compute_left_right_difference(disparity, match_disparity, direction)
 
 
 def occluded(truth: Disparity, direction: int = 1, *, gap: float = 2.0) -> Mask:

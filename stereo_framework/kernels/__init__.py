@@ -1,1 +1,5 @@
-"""What several families of stages compute. These kernels know arrays and numbers alone."""
+"""Computations that several families of stages share.
+
+The modules of this package work on arrays and numbers only. They do not import scenes,
+search ranges, cost volumes or stages.
+"""

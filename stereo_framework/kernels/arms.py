@@ -1,4 +1,8 @@
-"""Arms: how far colours stay alike on either side of each pixel of an image, along its row and its column."""
+"""The arms of each pixel of an image, which reach as far as colours are similar.
+
+A pixel has four arms: two along its row and two along its column. Cross-based methods
+use them as the support regions of pixels (Zhang, Lu & Lafruit 2009).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,22 +11,25 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
 Arms = NDArray[np.uint8]
-"""Pixels beside the pixel itself, to the left, to the right, up and down; (4, rows, positions)."""
+"""Lengths of the arms to the left, to the right, upwards and downwards, in pixels.
 
-# Rows and columns from a pixel to the next one on its arms.
-_SIDES = ((0, -1), (0, 1), (-1, 0), (1, 0))
+The shape is (4, rows, columns). The pixel itself is not counted.
+"""
 
-LONGEST = 255
-"""Arms are shorter, so that they fit into a byte."""
+# Steps (rows, columns) to the next pixel of an arm, in the order of `Arms`.
+_STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
+
+MAX_ARM_LENGTH = 255
+"""Largest allowed `max_arm`, because lengths are stored in bytes."""
 
 
-def arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far: float) -> Arms:
+def measure_arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far: float) -> Arms:
     """Measure the four arms of each pixel.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Colours differ by the largest difference of a channel.
+        Image. The difference of two colours is the largest difference of a channel.
     max_arm : int
         Length that every arm stays below, in pixels.
     tau : float
@@ -39,28 +46,33 @@ def arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far: float)
         Callers must not write into it, because other stages may share it.
     """
     rows, columns = image.shape[:2]
-    # Three channels, known to the compiler; of grey images all are the same.
-    colours = np.broadcast_to(image.reshape(rows, columns, -1), (rows, columns, 3)).astype(
-        np.float32
-    )
-    result = np.zeros((4, rows, columns), np.uint8)
-    limits = max_arm, _least_above(tau), far_arm, _least_above(min(tau, tau_far))
+    # The compiler has to know the number of channels. Grey images are repeated.
+    channels = image.reshape(rows, columns, -1)
+    colours = np.broadcast_to(channels, (rows, columns, 3)).astype(np.float32)
+    lengths = np.zeros((4, rows, columns), np.uint8)
+    near_limit = _round_up_to_float32(tau)
+    far_limit = _round_up_to_float32(min(tau, tau_far))
 
     def measure(start: int, stop: int) -> None:
-        _kernel(colours, start, stop, *limits, result)
+        _measure_rows(colours, start, stop, max_arm, near_limit, far_arm, far_limit, lengths)
 
     over_rows(measure, rows, 40 * rows * columns)
-    return result
+    return lengths
 
 
-def _least_above(limit: float) -> np.float32:
-    """The least float32 that is not below a limit: float32 differences are below it when they are below the limit."""
-    found = np.float32(limit)
-    return found if float(found) >= limit else np.nextafter(found, np.float32(np.inf))
+def _round_up_to_float32(limit: float) -> np.float32:
+    """Return the smallest float32 that is not below a limit.
+
+    A float32 difference is below this number if and only if it is below the limit.
+    """
+    nearest = np.float32(limit)
+    if float(nearest) >= limit:
+        return nearest
+    return np.nextafter(nearest, np.float32(np.inf))
 
 
 @kernel
-def _kernel(
+def _measure_rows(
     colours: NDArray[np.float32],
     start: int,
     stop: int,
@@ -70,29 +82,31 @@ def _kernel(
     tau_far: float,
     arms: Arms,
 ) -> None:
-    """Arms of the rows from `start` to `stop` - 1 of a whole image ``(rows, columns, channels)``."""
+    """Write the arms of the rows from `start` to `stop` - 1.
+
+    `colours` is the whole image (rows, columns, channels), because arms leave the rows.
+    """
     rows, columns, _ = colours.shape
     for y in range(start, stop):
         for x in range(columns):
-            for side, (down, right) in enumerate(_SIDES):
-                for i in range(1, max_arm):
-                    v, u, limit = (
-                        y + i * down,
-                        x + i * right,
-                        tau if i <= far_arm else tau_far,
-                    )
-                    if (
-                        not (0 <= v < rows and 0 <= u < columns)
-                        or _apart(colours, v, u, y, x) >= limit
-                    ):
+            for direction, (down, right) in enumerate(_STEPS):
+                for length in range(1, max_arm):
+                    v = y + length * down
+                    u = x + length * right
+                    limit = tau if length <= far_arm else tau_far
+                    if not (0 <= v < rows and 0 <= u < columns):
                         break
-                    if _apart(colours, v, u, v - down, u - right) >= tau:
+                    if _colour_difference(colours, v, u, y, x) >= limit:
                         break
-                    arms[side, y, x] = i
+                    if _colour_difference(colours, v, u, v - down, u - right) >= tau:
+                        break
+                    arms[direction, y, x] = length
 
 
 @kernel(inline="always")
-def _apart(colours: NDArray[np.float32], v: int, u: int, y: int, x: int) -> float:
-    """The largest difference of two pixels in a channel."""
-    red, green = abs(colours[v, u, 0] - colours[y, x, 0]), abs(colours[v, u, 1] - colours[y, x, 1])
-    return max(red, green, abs(colours[v, u, 2] - colours[y, x, 2]))
+def _colour_difference(colours: NDArray[np.float32], v: int, u: int, y: int, x: int) -> float:
+    """Return the largest difference of a channel between two pixels."""
+    red = abs(colours[v, u, 0] - colours[y, x, 0])
+    green = abs(colours[v, u, 1] - colours[y, x, 1])
+    blue = abs(colours[v, u, 2] - colours[y, x, 2])
+    return max(red, green, blue)

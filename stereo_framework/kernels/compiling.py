@@ -1,7 +1,12 @@
-"""Compiling told apart from computing: the clock by which stages are timed, and who hears that kernels are being compiled.
+"""Time and progress of compiling kernels.
 
-numba compiles a kernel when it is called for the first time, or loads it from its cache. It tells of both by events in the thread that
-calls; the time that a thread waits while another compiles lies between the same events.
+numba compiles a kernel at its first call, or loads the compiled kernel from the cache.
+Stages are timed without this delay, which `working_time` leaves out.
+`reporting_compilation_to` reports which kernel is being compiled.
+
+numba reports both activities by events, in the thread that calls the kernel. If another
+thread is compiling, the calling thread waits, and this wait lies between the same two
+events.
 """
 
 import contextlib
@@ -13,50 +18,73 @@ from contextvars import ContextVar
 from typing import Any
 
 
-class Account:
-    """How long the threads that work on one thing have been compiling: the time in which at least one of them was."""
+class _CompileClock:
+    """A clock that runs while at least one of a group of threads compiles a kernel.
+
+    The group consists of a thread and the threads that work for it in a copy of its
+    context.
+
+    Attributes
+    ----------
+    seconds : float
+        Time that the clock has run, up to the last call of `note`.
+    thread : int
+        Identifier of the thread that created the clock.
+    """
 
     def __init__(self) -> None:
-        self.seconds, self.thread = 0.0, threading.get_ident()
-        self._busy, self._since = 0, 0.0
+        self.seconds = 0.0
+        self.thread = threading.get_ident()
+        self._open_events = 0
+        self._last_change = 0.0
         self._lock = threading.Lock()
 
     def note(self, begins: bool) -> None:
-        """Note that a thread begins, or ends, to compile a kernel, perhaps within another one that calls it."""
+        """Record that a thread begins or ends to compile a kernel.
+
+        Events may be nested, because a kernel compiles the kernels that it calls.
+        """
         with self._lock:
-            # Who was compiling when listening began was not seen to begin.
-            if not begins and self._busy == 0:
+            # The clock may be created while a kernel is compiled. Then it receives the
+            # end of an event without its beginning.
+            if not begins and self._open_events == 0:
                 return
             now = time.perf_counter()
-            self.seconds += now - self._since if self._busy else 0
-            self._busy, self._since = self._busy + (1 if begins else -1), now
+            if self._open_events:
+                self.seconds += now - self._last_change
+            self._open_events += 1 if begins else -1
+            self._last_change = now
 
 
-_ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
+_CLOCK: ContextVar[_CompileClock | None] = ContextVar("compile clock", default=None)
 _LISTENERS: list[Callable[[str], None]] = []
 
 
 def working_time() -> float:
-    """Seconds since some moment, without those in which kernels were compiled or loaded for this thread, by itself or by those that work for it.
+    """Return a time in seconds that stands still while kernels are compiled or loaded.
 
-    Differences count.
+    Kernels count if this thread needs them, or a thread that works for it. Only the
+    difference of two calls has a meaning.
     """
-    _listen()
-    account = _ACCOUNT.get()
-    # Whose context was copied, as for a run of a sweep, keeps an account of his own.
-    if account is None or account.thread != threading.get_ident():
-        account = Account()
-        _ACCOUNT.set(account)
-    return time.perf_counter() - account.seconds
+    _subscribe_to_numba()
+    clock = _CLOCK.get()
+    # A run of a sweep has a copy of the context of the thread that started it, but it
+    # needs a clock of its own.
+    if clock is None or clock.thread != threading.get_ident():
+        clock = _CompileClock()
+        _CLOCK.set(clock)
+    return time.perf_counter() - clock.seconds
 
 
 @contextlib.contextmanager
-def compiling_announced_to(listener: Callable[[str], None]) -> Iterator[None]:
-    """Within the block, call the listener with the name of each of our kernels that begins to be compiled, and with "" when it is compiled.
+def reporting_compilation_to(listener: Callable[[str], None]) -> Iterator[None]:
+    """Call the listener whenever numba begins or ends to compile a kernel in the block.
 
-    Kernels that are loaded from the cache are not announced.
+    The argument is the name of the kernel that is being compiled now, or "" if none is.
+    Only kernels of this package are reported, and kernels that are loaded from the
+    cache are not.
     """
-    _listen()
+    _subscribe_to_numba()
     _LISTENERS.append(listener)
     try:
         yield
@@ -65,28 +93,35 @@ def compiling_announced_to(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def announce_compiling(name: str) -> None:
-    """Announce which kernel is being compiled, here or in a process that works for this one; "": none any more."""
+    """Report to all listeners which kernel is being compiled; "" means none."""
     for listener in list(_LISTENERS):
         listener(name)
 
 
 @functools.cache
-def _listen() -> None:
-    # numba loads slowly, and not everything that leads here computes.
-    from stereo_framework.kernels.internals import listen
+def _subscribe_to_numba() -> None:
+    # numba takes long to load, and not every importer of this module needs numba.
+    from stereo_framework.kernels.internals import observe_compiler
 
-    # A kernel compiles those that it calls.
-    opened: list[str] = []
+    # A kernel compiles the kernels that it calls, so several may be open at once.
+    open_kernels: list[str] = []
 
-    def locked(begins: bool) -> None:
-        if account := _ACCOUNT.get():
-            account.note(begins)
+    def note_delay(begins: bool) -> None:
+        clock = _CLOCK.get()
+        if clock:
+            clock.note(begins)
 
-    def compiling(begins: bool, function: Callable[..., Any]) -> None:
-        # A plug-in's kernels need not be cached: those may be compiled at every use.
-        if not str(function.__module__).startswith("stereo_framework.") or not (begins or opened):
+    def report_kernel(begins: bool, function: Callable[..., Any]) -> None:
+        # Kernels of a plug-in may have no cache. They would be reported in each
+        # process.
+        if not str(function.__module__).startswith("stereo_framework."):
             return
-        opened[:] = [*opened, function.__qualname__] if begins else opened[:-1]
-        announce_compiling(opened[-1] if opened else "")
+        if begins:
+            open_kernels.append(function.__qualname__)
+        elif open_kernels:
+            open_kernels.pop()
+        else:
+            return
+        announce_compiling(open_kernels[-1] if open_kernels else "")
 
-    listen(locked, compiling)
+    observe_compiler(note_delay, report_kernel)

@@ -23,8 +23,8 @@ def groups_of_process(proc: Path) -> Iterator[tuple[str, str]]:
 def folders_around(root: Path, path: str) -> Iterator[Path]:
     """Yield the folders of a control group and of all groups that contain it.
 
-    The smallest limit of these groups is in force. In a container, the folder of the group
-    itself may be hidden, but `root` is shown.
+    The smallest limit of these groups is in force. In a container, the folder of the
+    group itself may be hidden, but `root` is shown.
     """
     group = root / path.lstrip("/")
     yield group

@@ -1,9 +1,9 @@
 """The number of processor cores that this process may use.
 
 `os.process_cpu_count` counts the cores on which the system may run the process. It does
-not consider the CPU quota of a container or batch job. If a process exceeds its quota, the
-system stops its threads for a part of each period. Therefore more threads than the quota
-allows make the computation slower.
+not consider the CPU quota of a container or batch job. If a process exceeds its quota,
+the system stops its threads for a part of each period. Therefore more threads than the
+quota allows make the computation slower.
 """
 
 import functools
@@ -23,14 +23,14 @@ LIMITING_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables that limit the threads of numerical programs."""
 
 _USUAL_PERIOD = "100000"
-"""Default period of Linux in microseconds, for control groups that state only a quota."""
+"""Period in microseconds that Linux uses if a control group states only a quota."""
 
 
 def available_cores() -> int:
     """Return the number of cores that this process may use, at least 1.
 
-    The number is limited by the affinity of the process, by the CPU quota of its control
-    group, and by the environment variables `LIMITING_VARIABLES`.
+    The number is limited by the affinity of the process, by the CPU quota of its
+    control group, and by the environment variables `LIMITING_VARIABLES`.
     """
     limits = [_cores_of_affinity(), _whole_cores(cpu_quota())]
     for name in LIMITING_VARIABLES:
@@ -60,8 +60,8 @@ def count_in_variable(text: str) -> int | None:
 def cpu_quota(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
     """Return the CPU quota of the control group of this process, in cores.
 
-    The smallest quota of the group and of all groups that contain it is in force. The quota
-    is infinite if no file states a quota.
+    The smallest quota of the group and of all groups that contain it is in force. The
+    quota is infinite if no file states a quota.
 
     Parameters
     ----------
@@ -106,7 +106,11 @@ def _quota_of_version_1(folder: Path) -> float:
 
 
 def _cores(quota: str, period: str) -> float:
-    """Divide a quota by its period; return infinity for "max", "-1" and missing texts."""
+    """Divide a quota by its period, to get the number of cores.
+
+    The result is infinite for missing texts, and for "max" and "-1", which mean that
+    there is no quota.
+    """
     if not quota.isdecimal() or not period.isdecimal():
         return math.inf
     if int(quota) == 0 or int(period) == 0:

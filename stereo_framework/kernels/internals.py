@@ -1,9 +1,15 @@
-"""numba's and LLVM's internals, in one place: what the next version may have no more, or do in another way.
+"""The internals of numba and LLVM that this package uses.
 
-Where numba is another one than the tests of this file know, kernels are compiled in every process and nobody hears of it; all results stay.
+No other module imports them, because any version of numba may change or remove them. If
+this module does not recognize the installed version, each process compiles its kernels
+again, progress does not report the compilation, and the loops replace the intrinsics.
+The results are the same.
 
-A generator makes the code of a `numba.extending.intrinsic` with a `Vectors`: code for vector registers, where numba's own would be narrow or scalar. Beside
-each stands the same as an ordinary loop, which `generated` takes where there are no such generators.
+A `numba.extending.intrinsic` consists of a generator, a function that emits LLVM code.
+The generators of this package emit operations on vector registers with `VectorBuilder`,
+because numba would turn the same loop into scalar code or into narrower vectors. A loop
+that computes the same accompanies each intrinsic, and `choose_intrinsic` selects one of
+the two.
 """
 
 import contextlib
@@ -30,22 +36,26 @@ try:
     from numba.core import cgutils
     from numba.np.arrayobj import make_array
 
-    WORD, COUNT = ir.IntType(32), ir.IntType(64)
-    """Whole numbers: of lanes within a vector, and of what stands in memory."""
-    _CAN_GENERATE = hasattr(COUNT, "as_pointer")
-    """Whether LLVM's code can be written in the way that this file does."""
+    INT32 = ir.IntType(32)
+    """LLVM type of the numbers of lanes in a vector."""
+
+    INT64 = ir.IntType(64)
+    """LLVM type of indices and sizes of arrays."""
+
+    _CAN_GENERATE = hasattr(INT64, "as_pointer")
+    """Whether llvmlite has the interface with which this module emits LLVM code."""
 except ImportError:
     _CAN_GENERATE = False
 
 __all__ = [
-    "COUNT",
-    "Vectors",
+    "INT64",
+    "VectorBuilder",
+    "cache_on_disk",
     "cgutils",
-    "generated",
+    "choose_intrinsic",
     "intrinsic",
     "ir",
-    "keep",
-    "listen",
+    "observe_compiler",
     "start_numba",
     "types",
 ]
@@ -53,10 +63,10 @@ __all__ = [
 _FILE_METHODS = ("_load_index", "_save_index", "_load_data", "_save_data", "_open_for_write")
 """Methods of numba's cache files that `_CheckedFiles` replaces or calls."""
 
-_CAN_KEEP = hasattr(FunctionCache, "_index_key") and all(
+_CAN_CACHE = hasattr(FunctionCache, "_index_key") and all(
     hasattr(IndexDataCacheFile, name) for name in _FILE_METHODS
 )
-"""Whether numba keeps code in the way that this file extends."""
+"""Whether numba has the cache classes that this module extends."""
 
 _VERSIONS = f"{__version__} {llvmlite.__version__}".encode()
 """Versions that decide whether a process can load machine code from a file."""
@@ -128,7 +138,7 @@ class _CheckedFiles(IndexDataCacheFile):
             file.write(content)
 
 
-def keep(
+def cache_on_disk(
     compiled: Any, function: Callable[..., Any], digest: Callable[[Callable[..., Any], Any], str]
 ) -> None:
     """Store a kernel's machine code on disk, and load it from there in later processes.
@@ -140,14 +150,15 @@ def keep(
     Parameters
     ----------
     compiled : numba dispatcher
+        Kernel, as the decorator of numba returns it.
     function : callable
         Python function of the kernel.
     digest : callable
         Returns a text for the function and the types of its arguments. The text is
         part of the key under which the code is stored.
     """
-    if not _CAN_KEEP:
-        _warn()
+    if not _CAN_CACHE:
+        _warn_about_cache()
         return
 
     class Cache(FunctionCache):
@@ -161,8 +172,8 @@ def keep(
                 source_stamp=self._impl.locator.get_source_stamp(),
             )
 
-        def _index_key(self, signature: Any, *others: Any) -> Any:
-            return super()._index_key(signature, *others), digest(function, signature)
+        def _index_key(self, signature: Any, *options: Any) -> Any:
+            return super()._index_key(signature, *options), digest(function, signature)
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             # Reading, unpickling and LLVM raise exceptions of many kinds.
@@ -182,85 +193,117 @@ def keep(
 
 
 @functools.cache
-def _warn() -> None:
+def _warn_about_cache() -> None:
     warnings.warn(
-        f"numba {__version__}: kernels cannot be kept on disk and are compiled in every process",
+        f"numba {__version__}: kernels cannot be stored on disk, so every process compiles them",
         stacklevel=5,
     )
 
 
-def _without_blas() -> None:
-    """Let numba's kernels of arrays load without SciPy's linear algebra: a fifth of a second, for a name that few kernels need.
+def _import_without_blas() -> None:
+    """Import numba's array functions without SciPy's linear algebra.
 
-    What does need it asks for it again when it is compiled, and when it runs.
+    Importing SciPy's linear algebra takes a fifth of a second, and few kernels need it.
+    numba imports it again when it compiles a kernel that uses linear algebra, and when
+    such a kernel runs.
     """
     with contextlib.suppress(ImportError, AttributeError):
         from numba.np import linalg
 
-        asked, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+        ensure_blas = linalg.ensure_blas
+        linalg.ensure_blas = lambda: None
         try:
             arraymath = importlib.import_module("numba.np.arraymath")
         finally:
-            linalg.ensure_blas = asked
-        vars(arraymath)["ensure_blas"] = asked
+            linalg.ensure_blas = ensure_blas
+        vars(arraymath)["ensure_blas"] = ensure_blas
 
 
-_without_blas()
+_import_without_blas()
 
 
 def start_numba() -> None:
-    """Let numba load what it otherwise loads with the first kernel, where something else can be done meanwhile."""
+    """Load the tables that numba otherwise loads when it compiles the first kernel.
+
+    A program can call this function in a thread while it waits for something else.
+    """
     with contextlib.suppress(ImportError, AttributeError):
         from numba.core.compiler_lock import global_compiler_lock
         from numba.core.registry import cpu_target
 
-        # What another thread compiles meanwhile needs the same tables.
+        # Another thread may be compiling a kernel, which needs the same tables.
         with global_compiler_lock:
             cpu_target.typing_context.refresh()
             cpu_target.target_context.refresh()
 
 
-def listen(
-    locked: Callable[[bool], None], compiling: Callable[[bool, Callable[..., Any]], None]
+def observe_compiler(
+    on_delay: Callable[[bool], None], on_compilation: Callable[[bool, Callable[..., Any]], None]
 ) -> None:
-    """Call `locked` when a thread begins (True) and ends (False) to compile or load a kernel, and `compiling`, with its function, when it really compiles one."""
+    """Call functions when numba begins and ends to load or compile kernels.
+
+    Parameters
+    ----------
+    on_delay : callable
+        Called with True when a thread begins to load or compile a kernel, or to wait
+        for another thread that does, and with False at the end.
+    on_compilation : callable
+        Called with True and the Python function of a kernel when numba begins to
+        compile the kernel, and with False and the function at the end.
+    """
     with contextlib.suppress(ImportError, AttributeError):
         from numba.core import event
 
         class Listener(event.Listener):
-            def __init__(self, tell: Callable[[bool, Any], None]):
-                self.tell = tell
+            """Reports the beginning (True) and the end (False) of each event."""
+
+            def __init__(self, report: Callable[[bool, Any], None]):
+                self.report = report
 
             def on_start(self, event: Any) -> None:
-                self.tell(True, event)
+                self.report(True, event)
 
             def on_end(self, event: Any) -> None:
-                self.tell(False, event)
+                self.report(False, event)
 
-        event.register("numba:compiler_lock", Listener(lambda begins, _: locked(begins)))
-        event.register(
-            "numba:compile",
-            Listener(lambda begins, event: compiling(begins, event.data["dispatcher"].py_func)),
-        )
+        def report_compilation(begins: bool, event: Any) -> None:
+            on_compilation(begins, event.data["dispatcher"].py_func)
+
+        event.register("numba:compiler_lock", Listener(lambda begins, _: on_delay(begins)))
+        event.register("numba:compile", Listener(report_compilation))
 
 
-def generated(intrinsic: Any, loop: Callable[..., Any]) -> Any:
-    """An intrinsic; where there is none, because the JIT is off or numba writes code in another way, the kernel of a loop that does the same."""
+def choose_intrinsic(intrinsic: Any, loop: Callable[..., Any]) -> Any:
+    """Return the intrinsic if numba can compile it, otherwise the loop.
+
+    The loop is a kernel that computes the same. It is needed if the JIT is off, or if
+    llvmlite emits code in another way than this module.
+    """
     return intrinsic if _CAN_GENERATE and not config.DISABLE_JIT else loop
 
 
-class Vectors:
-    """What generators do with vectors of one kind of numbers.
+class VectorBuilder:
+    """Emits LLVM code for vectors whose lanes have one type.
+
+    Methods return LLVM values, which stand for the results that the code computes.
 
     Parameters
     ----------
     context, builder, signature, arguments
-        As numba hands them to a generator.
-    kind : ir.Type
-        Of a lane.
+        The arguments of a generator, which numba calls.
+    lane_type : ir.Type
+        LLVM type of a lane.
     lanes : int
-    align : int
-        Bytes at multiples of which vectors lie in memory at least.
+        Number of lanes of a vector.
+    alignment : int
+        Every vector in memory begins at a multiple of so many bytes.
+
+    Attributes
+    ----------
+    vector_type : ir.VectorType
+        LLVM type of a vector.
+    is_integer : bool
+        Whether lanes are integers, which are unsigned.
     """
 
     def __init__(
@@ -269,79 +312,94 @@ class Vectors:
         builder: Any,
         signature: Any,
         arguments: Any,
-        kind: Any,
+        lane_type: Any,
         lanes: int,
-        align: int,
+        alignment: int,
     ):
-        self.context, self.builder, self.signature, self.arguments = (
-            context,
-            builder,
-            signature,
-            arguments,
-        )
-        self.kind, self.lanes, self.align = ir.VectorType(kind, lanes), lanes, align
-        self.whole = isinstance(kind, ir.IntType)
+        self.context = context
+        self.builder = builder
+        self.signature = signature
+        self.arguments = arguments
+        self.vector_type = ir.VectorType(lane_type, lanes)
+        self.lanes = lanes
+        self.alignment = alignment
+        self.is_integer = isinstance(lane_type, ir.IntType)
 
     def array(self, argument: int) -> Any:
-        """The array that is an argument."""
-        return make_array(self.signature.args[argument])(
-            self.context, self.builder, self.arguments[argument]
-        )
+        """Return the array that is the argument with a number."""
+        array_type = self.signature.args[argument]
+        return make_array(array_type)(self.context, self.builder, self.arguments[argument])
 
-    def at(self, argument: int, *offsets: Any) -> Any:
-        """The address of an array's first number, and so many further."""
-        found = self.array(argument).data
+    def address(self, argument: int, *offsets: Any) -> Any:
+        """Return the address of an element of an array argument.
+
+        Parameters
+        ----------
+        argument : int
+            Number of the argument.
+        *offsets : LLVM value
+            Their sum is the index of the element. Without offsets, the address is that
+            of the first element.
+        """
+        address = self.array(argument).data
         for offset in offsets:
-            found = self.builder.gep(found, [offset])
-        return found
+            address = self.builder.gep(address, [offset])
+        return address
 
-    def load(self, address: Any, kind: Any = None) -> Any:
-        """The vector that begins at an address."""
-        return self.builder.load(
-            self.builder.bitcast(address, (kind or self.kind).as_pointer()), align=self.align
-        )
+    def load(self, address: Any, vector_type: Any = None) -> Any:
+        """Load the vector at an address; its type is `vector_type` by default."""
+        pointer_type = (vector_type or self.vector_type).as_pointer()
+        pointer = self.builder.bitcast(address, pointer_type)
+        return self.builder.load(pointer, align=self.alignment)
 
     def store(self, value: Any, address: Any) -> None:
-        """Write a vector to an address."""
-        self.builder.store(
-            value, self.builder.bitcast(address, self.kind.as_pointer()), align=self.align
-        )
+        """Store a vector at an address."""
+        pointer = self.builder.bitcast(address, self.vector_type.as_pointer())
+        self.builder.store(value, pointer, align=self.alignment)
 
-    def shuffle(self, a: Any, b: Any, picked: Sequence[int]) -> Any:
-        """Lanes of two vectors by their numbers."""
-        return self.builder.shuffle_vector(
-            a, b, ir.Constant(ir.VectorType(WORD, len(picked)), list(picked))
-        )
+    def shuffle(self, a: Any, b: Any, lanes: Sequence[int]) -> Any:
+        """Return a vector of selected lanes of two vectors.
+
+        The numbers of the lanes of `b` follow the numbers of the lanes of `a`.
+        """
+        mask = ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes))
+        return self.builder.shuffle_vector(a, b, mask)
 
     def constant(self, value: float) -> Any:
-        """A number in all lanes."""
-        return ir.Constant(self.kind, [value] * self.lanes)
+        """Return a vector with a Python number in every lane."""
+        return ir.Constant(self.vector_type, [value] * self.lanes)
 
-    def spread(self, value: Any) -> Any:
-        """A computed number in all lanes."""
-        vector = ir.VectorType(value.type, self.lanes)
-        first = self.builder.insert_element(ir.Constant(vector, ir.Undefined), value, WORD(0))
-        return self.shuffle(first, first, [0] * self.lanes)
+    def broadcast(self, value: Any) -> Any:
+        """Return a vector with a computed number in every lane."""
+        undefined = ir.Constant(ir.VectorType(value.type, self.lanes), ir.Undefined)
+        vector = self.builder.insert_element(undefined, value, INT32(0))
+        return self.shuffle(vector, vector, [0] * self.lanes)
 
-    def call(self, name: str, *arguments: Any) -> Any:
-        """The result of an LLVM intrinsic on vectors, which llvmlite cannot name by itself."""
-        kind = ir.FunctionType(self.kind, [argument.type for argument in arguments])
-        return self.builder.call(
-            cgutils.get_or_insert_function(self.builder.module, kind, name), arguments
-        )
+    def call_intrinsic(self, name: str, *arguments: Any) -> Any:
+        """Call an intrinsic of LLVM that returns a vector.
 
-    def lower(self, a: Any, b: Any) -> Any:
-        """The lower of two numbers in each lane; of whole numbers without a sign."""
-        compare = self.builder.icmp_unsigned if self.whole else self.builder.fcmp_ordered
+        Parameters
+        ----------
+        name : str
+            Full name with the type, because llvmlite cannot derive it for vectors.
+        *arguments : LLVM value
+            Arguments of the intrinsic.
+        """
+        function_type = ir.FunctionType(self.vector_type, [value.type for value in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, function_type, name)
+        return self.builder.call(function, arguments)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        """Return the minimum of two vectors, lane by lane."""
+        compare = self.builder.icmp_unsigned if self.is_integer else self.builder.fcmp_ordered
         return self.builder.select(compare("<", a, b), a, b)
 
-    def lowest(self, value: Any) -> Any:
-        """The lowest of all lanes."""
-        left = self.lanes
-        while left > 1:
-            left //= 2
-            value = self.lower(
-                self.shuffle(value, value, range(left)),
-                self.shuffle(value, value, range(left, 2 * left)),
-            )
-        return self.builder.extract_element(value, WORD(0))
+    def lane_minimum(self, vector: Any) -> Any:
+        """Return the minimum of all lanes of a vector, as a single number."""
+        width = self.lanes
+        while width > 1:
+            width //= 2
+            lower_half = self.shuffle(vector, vector, range(width))
+            upper_half = self.shuffle(vector, vector, range(width, 2 * width))
+            vector = self.minimum(lower_half, upper_half)
+        return self.builder.extract_element(vector, INT32(0))

@@ -1,4 +1,7 @@
-"""Which pixel of the other view a pixel points to, and both views' maps compared: what checks, measures and a confidence share."""
+"""Comparison of the disparity maps of both images of a pair.
+
+The left-right consistency check, the evaluator and a confidence measure use it.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,31 +10,50 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
 
-def apart(
-    disparity: NDArray[np.float32], other: NDArray[np.float32], direction: int
+def compute_left_right_difference(
+    disparity: NDArray[np.float32], match_disparity: NDArray[np.float32], direction: int
 ) -> NDArray[np.float32]:
-    """How far a map and the match frame's own are apart where the map points to; NaN where that has no estimate or lies outside."""
-    found = np.empty(disparity.shape, np.float32)
-    over_rows(
-        lambda a, b: _kernel(disparity[a:b], other[a:b], direction, found[a:b]),
-        len(disparity),
-        5 * disparity.size,
-    )
-    return found
+    """Compute how much the disparities of matching pixels differ, in pixels.
+
+    Parameters
+    ----------
+    disparity, match_disparity : ndarray, float32, (rows, columns)
+        Disparity maps of the reference and the match image.
+    direction : int
+        1 or -1. The pixel at x matches the pixel at ``x - direction * disparity``.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns)
+        Absolute differences for the reference image. A pixel is NaN if it has no
+        estimate, if it matches a pixel without an estimate, or if its match lies
+        outside the image.
+    """
+    difference = np.empty(disparity.shape, np.float32)
+
+    def compare(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        _compare_rows(disparity[rows], match_disparity[rows], direction, difference[rows])
+
+    over_rows(compare, len(disparity), 5 * disparity.size)
+    return difference
 
 
 @kernel
-def _kernel(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
+def _compare_rows(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
     rows, columns = disparity.shape
     for y in range(rows):
         for x in range(columns):
             out[y, x] = np.nan
-            target = x - direction * round_half_away(disparity[y, x])
-            if 0 <= target < columns and np.isfinite(match_disparity[y, int(target)]):
-                out[y, x] = np.abs(disparity[y, x] - match_disparity[y, int(target)])
+            match_x = x - direction * round_half_away(disparity[y, x])
+            if 0 <= match_x < columns and np.isfinite(match_disparity[y, int(match_x)]):
+                out[y, x] = np.abs(disparity[y, x] - match_disparity[y, int(match_x)])
 
 
 @kernel
 def round_half_away(value):  # type: ignore[no-untyped-def]
-    """To the nearest whole number, halves away from zero; float64, because float32 would round 0.49999997 + 0.5 up."""
+    """Round to the nearest whole number, and halves away from zero.
+
+    The half is added in float64, because float32 would round 0.49999997 + 0.5 to 1.
+    """
     return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))

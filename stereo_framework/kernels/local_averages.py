@@ -1,54 +1,72 @@
-"""Averages around each pixel of what is known at some pixels."""
+"""Local averages of values that are known at only some pixels."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-_FINE = 6.0
-"""Blocks of this part of a standard deviation change smooth averages little."""
-_PULL = np.float32(1e-3)
-"""Weight of the value where the averages go when nothing is near."""
+_BLOCKS_PER_SIGMA = 6.0
+"""Blocks of pixels in a standard deviation.
+
+The values are averaged over blocks first. Blocks of this size hardly change the smooth
+averages.
+"""
+
+_FALLBACK_WEIGHT = np.float32(1e-3)
+"""Weight of the fallback value, which decides if no known value is near."""
 
 
-def local_averages(
+def average_locally(
     values: NDArray[np.float32],
-    known: NDArray[np.bool_],
-    toward: NDArray[np.float32] | float,
+    mask: NDArray[np.bool_],
+    fallback: NDArray[np.float32] | float,
     sigma: float,
 ) -> NDArray[np.float32]:
-    """Gaussian averages of the known values (normalized convolution, Knutsson & Westin 1993).
+    """Average the known values around each pixel with Gaussian weights.
+
+    This is the normalized convolution of Knutsson and Westin (1993).
 
     Parameters
     ----------
     values : ndarray, float32, (rows, columns, channels)
-        Finite, also where they are not known.
-    known : ndarray, bool, (rows, columns)
-    toward : float, or ndarray, float32, (channels,)
-        The average where nothing is known.
+        Values. Pixels outside the mask may have any finite value.
+    mask : ndarray, bool, (rows, columns)
+        Mask of the pixels whose values are known.
+    fallback : float, or ndarray, float32, (channels,)
+        Average of pixels that are far from all known values.
     sigma : float
-        Standard deviation in pixels.
+        Standard deviation of the weights, in pixels.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns, channels)
+        Average at each pixel.
     """
     import cv2
 
     rows, columns, channels = values.shape
-    side = max(1, int(sigma / _FINE))
+    block = max(1, int(sigma / _BLOCKS_PER_SIGMA))
+    # The last channel is the weight of a pixel: 1 if its value is known, otherwise 0.
+    # The border fills up the last blocks and has the weight 0.
     weighted = cv2.copyMakeBorder(
-        np.dstack([values * known[..., None], known]),
-        0,
-        -rows % side,
-        0,
-        -columns % side,
-        cv2.BORDER_CONSTANT,
+        np.dstack([values * mask[..., None], mask]),
+        top=0,
+        bottom=-rows % block,
+        left=0,
+        right=-columns % block,
+        borderType=cv2.BORDER_CONSTANT,
     )
-    means = sum(weighted[i::side, j::side] for i in range(side) for j in range(side)) / np.float32(
-        side**2
-    )
-    parts = [
-        cv2.GaussianBlur(part, (0, 0), sigma / side, borderType=cv2.BORDER_CONSTANT)
-        for part in cv2.split(means)
+    offsets = np.ndindex(block, block)
+    sums = sum(weighted[down::block, right::block] for down, right in offsets)
+    means = sums / np.float32(block**2)
+
+    blurred_channels = [
+        cv2.GaussianBlur(channel, (0, 0), sigma / block, borderType=cv2.BORDER_CONSTANT)
+        for channel in cv2.split(means)
     ]
-    blurred = cv2.merge(parts)
-    small = (blurred[..., :-1] + _PULL * toward) / (blurred[..., -1:] + _PULL)
-    field = cv2.resize(small, weighted.shape[1::-1], interpolation=cv2.INTER_LINEAR).reshape(
-        *weighted.shape[:2], channels
-    )
-    return np.ascontiguousarray(field[:rows, :columns])
+    blurred = cv2.merge(blurred_channels)
+    value_sums = blurred[..., :-1]
+    weight_sums = blurred[..., -1:]
+    averages = (value_sums + _FALLBACK_WEIGHT * fallback) / (weight_sums + _FALLBACK_WEIGHT)
+
+    height, width = weighted.shape[:2]
+    enlarged = cv2.resize(averages, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.ascontiguousarray(enlarged.reshape(height, width, channels)[:rows, :columns])

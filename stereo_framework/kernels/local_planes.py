@@ -1,4 +1,8 @@
-"""A plane fitted to the disparities around each pixel, as far as colours are similar and no step lies in between."""
+"""Planes that are fitted to the disparities around each pixel.
+
+A neighbour has a large weight if its colour is similar and its disparity lies near the
+plane. Therefore the fit does not smooth over the steps of a disparity map.
+"""
 
 from typing import NamedTuple
 
@@ -12,25 +16,67 @@ from stereo_framework.kernels.threads import over_rows
 Values = NDArray[np.float32]
 Disparity = NDArray[np.float32]
 
-_WIDER = 0.2
-"""Pixels by which the gate is wider at first, when the slopes are not yet known."""
-_STEEPEST = (1.0, 1.5)
-"""Largest slopes along rows and along columns."""
-_LEAST = 1e-3
-"""Weight of the pixel's own value, so that an isolated pixel keeps it."""
-_WIDTH = 128
-"""Pixels of a row that are computed together, so few that their sums stay in the first-level cache."""
+_EXTRA_GATE = 0.2
+"""Extension of the gate for the first fit, in pixels. The slopes are not known yet."""
+
+_MAX_SLOPES = (1.0, 1.5)
+"""Largest slopes along rows and along columns, in pixels per pixel."""
+
+_CENTRE_WEIGHT = 1e-3
+"""Additional weight of the pixel itself, so that an isolated pixel keeps its value."""
+
+_BLOCK = 128
+"""Number of pixels of a row that are computed together.
+
+Their sums fit into the first-level cache.
+"""
+
+# A kernel stores each quantity of all pixels of a block side by side. The following
+# numbers are the indices of the first pixel in these arrays.
+
+# The plane of a pixel: its slopes, and its disparity at the pixel.
+_SLOPE_X = 0
+_SLOPE_Y = _BLOCK
+_VALUE = 2 * _BLOCK
+
+# Sums over one row of the window. x and y are the offset of the neighbour from the
+# pixel, z is its disparity minus the value of the plane, and "1" is the plain weight.
+_ROW_1 = 0
+_ROW_X = _BLOCK
+_ROW_XX = 2 * _BLOCK
+_ROW_Z = 3 * _BLOCK
+_ROW_XZ = 4 * _BLOCK
+
+# Sums over the whole window.
+_SUM_XX = 0
+_SUM_XY = _BLOCK
+_SUM_X = 2 * _BLOCK
+_SUM_YY = 3 * _BLOCK
+_SUM_Y = 4 * _BLOCK
+_SUM_1 = 5 * _BLOCK
+_SUM_XZ = 6 * _BLOCK
+_SUM_YZ = 7 * _BLOCK
+_SUM_Z = 8 * _BLOCK
 
 
 class Planes(NamedTuple):
-    """Disparities, and their change per pixel to the right and per pixel down; float32 (rows, columns). Without an estimate they are NaN, 0 and 0."""
+    """A plane for each pixel of a disparity map.
+
+    Parameters
+    ----------
+    value : ndarray, float32, (rows, columns)
+        Disparity of the plane at the pixel; NaN if the map has no estimate there.
+    right, down : ndarray, float32, (rows, columns)
+        Change of the disparity per pixel to the right and per pixel downwards; 0 if the
+        map has no estimate.
+    """
 
     value: Disparity
     right: Values
     down: Values
 
 
-def local_planes(
+def fit_local_planes(
     disparity: Disparity,
     image: NDArray,
     radii: tuple[int, ...],
@@ -38,53 +84,69 @@ def local_planes(
     gamma_c: float,
     ridge: float,
 ) -> Planes:
-    """Fit robust planes by moving least squares, in windows of one radius after the other.
+    """Fit robust planes by moving least squares, for one window radius after another.
 
-    The weight of a neighbour is ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, 0 beyond the gate: difference = the largest difference of any channel in
-    grey levels, e = its distance from the current plane in pixels. At first the plane is level and the gate wider by 0.2; it is fitted twice in
-    the first windows and once in the others. `ridge` times the squared radius keeps slopes close to their previous values. Larger windows
-    are sampled in steps of a quarter of their radius.
+    The weight of a neighbour is ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``,
+    where e is the distance of its disparity from the current plane. Beyond the gate the
+    weight is 0. At first all planes have the slope 0, and the gate is wider by 0.2
+    pixels. In the windows of the first radius the planes are fitted twice, in the
+    others once. Large windows are sampled in steps of a quarter of their radius.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        NaN = no estimate; such pixels are left out.
+        Disparities in pixels; NaN means no estimate. Such pixels have no weight.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Image. The difference of two colours is the largest difference of a channel.
     radii : tuple of int
-    gate, gamma_c, ridge : float
+        Radii of the square windows, in pixels.
+    gate : float
+        Largest distance of a neighbour's disparity from the plane, in pixels.
+    gamma_c : float
+        Colour difference, in grey levels, at which the weight decreases to 1/e.
+    ridge : float
+        Weight of the previous slopes, in units of the squared radius. Larger values
+        keep the slopes closer to their previous values.
     """
     rows, columns = disparity.shape
-    # Always three channels, so that the compiler knows their number; two of them are 0 for grey images.
+    # The compiler has to know the number of channels, so a grey image has two channels
+    # of zeros.
     colours = np.zeros((3, rows, columns), np.float32)
     channels = np.moveaxis(image.reshape(rows, columns, -1), 2, 0)
     colours[: len(channels)] = channels
-    planes = Planes(*(np.empty_like(disparity) for _ in range(3)))
-    sizes = np.array(radii, np.int64)
+    value = np.empty_like(disparity)
+    right = np.empty_like(disparity)
+    down = np.empty_like(disparity)
+    planes = Planes(value, right, down)
 
-    def run(start: int, stop: int) -> None:
-        _kernel(
+    window_radii = np.array(radii, np.int64)
+    gate32 = np.float32(gate)
+    inverse_gamma = np.float32(1 / gamma_c)
+
+    def fit(start: int, stop: int) -> None:
+        _fit_rows(
             disparity,
             colours,
-            sizes,
-            np.float32(gate),
-            np.float32(1 / gamma_c),
+            window_radii,
+            gate32,
+            inverse_gamma,
             ridge,
             start,
             stop,
             *planes,
         )
 
-    over_rows(run, rows, 100 * disparity.size)
+    over_rows(fit, rows, 100 * disparity.size)
     return planes
 
 
 @kernel
-def _kernel(
+def _fit_rows(
     disparity: Disparity,
     colours: Values,
     radii: NDArray[np.int64],
     gate: float,
-    factor: float,
+    inverse_gamma: float,
     ridge: float,
     start: int,
     stop: int,
@@ -92,30 +154,34 @@ def _kernel(
     right: Values,
     down: Values,
 ) -> None:
+    """Write the planes of the rows from `start` to `stop` - 1."""
     columns = disparity.shape[1]
-    most = 0
-    for r in radii:
-        most = max(most, 2 * (r // max(1, r // 4)) + 1)
-    weights = np.zeros((most * most, _WIDTH), np.float32)
-    # Slopes and value of each pixel's plane; sums over a row of the window and over the whole window.
-    plane = np.empty(3 * _WIDTH, np.float32)
-    across, sums = np.empty(5 * _WIDTH, np.float32), np.empty(9 * _WIDTH, np.float32)
+    window_width = 0
+    for radius in radii:
+        window_width = max(window_width, 2 * (radius // max(1, radius // 4)) + 1)
+    colour_weights = np.zeros((window_width * window_width, _BLOCK), np.float32)
+    plane = np.empty(3 * _BLOCK, np.float32)
+    row_sums = np.empty(5 * _BLOCK, np.float32)
+    sums = np.empty(9 * _BLOCK, np.float32)
     for y in range(start, stop):
-        for left in range(0, columns, _WIDTH):
-            width = min(_WIDTH, columns - left)
-            plane[: 2 * _WIDTH] = 0
-            # Loops: the first copy from slice to slice makes numba compile for two seconds, for the text of its error alone.
+        for left in range(0, columns, _BLOCK):
+            width = min(_BLOCK, columns - left)
+            plane[_SLOPE_X:_VALUE] = 0
+            # These loops are not assignments of slices, because the error message of
+            # the first such assignment makes numba compile for two more seconds.
             for x in range(width):
-                plane[2 * _WIDTH + x] = disparity[y, left + x]
+                plane[_VALUE + x] = disparity[y, left + x]
             for k in range(radii.shape[0]):
                 radius = radii[k]
                 step = max(1, radius // 4)
-                _alike(colours, y, left, width, radius, step, factor, weights)
-                for i in range(2 if k == 0 else 1):
-                    tolerance = gate + np.float32(_WIDER) if k == 0 and i == 0 else gate
-                    _add_up(
+                _compute_colour_weights(
+                    colours, y, left, width, radius, step, inverse_gamma, colour_weights
+                )
+                for fit in range(2 if k == 0 else 1):
+                    tolerance = gate + np.float32(_EXTRA_GATE) if k == 0 and fit == 0 else gate
+                    _sum_windows(
                         disparity,
-                        weights,
+                        colour_weights,
                         y,
                         left,
                         width,
@@ -123,153 +189,194 @@ def _kernel(
                         step,
                         np.float32(1) / tolerance,
                         plane,
-                        across,
+                        row_sums,
                         sums,
                     )
-                    _solve(sums, ridge * radius * radius, width, plane)
+                    _update_planes(sums, ridge * radius * radius, width, plane)
             for x in range(width):
-                right[y, left + x], down[y, left + x], value[y, left + x] = (
-                    plane[x],
-                    plane[_WIDTH + x],
-                    plane[2 * _WIDTH + x],
-                )
+                right[y, left + x] = plane[_SLOPE_X + x]
+                down[y, left + x] = plane[_SLOPE_Y + x]
+                value[y, left + x] = plane[_VALUE + x]
 
 
 @kernel
-def _alike(
+def _compute_colour_weights(
     colours: Values,
     y: int,
     left: int,
     width: int,
     radius: int,
     step: int,
-    factor: float,
+    inverse_gamma: float,
     weights: NDArray[np.float32],
 ) -> None:
-    """Colour weights of all neighbours of the pixels from `left` on, one line for each position in the window."""
+    """Write the colour weights of all neighbours of the pixels of a block.
+
+    `left` is the first column of the block. `weights` has a row for each position in
+    the window.
+    """
     _, rows, columns = colours.shape
-    flat, found = colours.reshape(-1), weights.reshape(-1)
-    # Slices cost more than the arithmetic of a line, and unsigned indices need no wraparound check.
-    second, third = np.uint64(rows * columns), np.uint64(2 * rows * columns)
-    line = 0
+    # Slices would take longer than the arithmetic on a row of a block, and unsigned
+    # indices need no check for negative values.
+    flat_colours = colours.reshape(-1)
+    flat_weights = weights.reshape(-1)
+    to_green = np.uint64(rows * columns)
+    to_blue = np.uint64(2 * rows * columns)
+    position = 0
     for dy in range(-(radius // step) * step, radius + 1, step):
         for dx in range(-(radius // step) * step, radius + 1, step):
             if 0 <= y + dy < rows:
-                first, last = max(left, -dx), min(left + width, columns - dx)
-                own, other = (
-                    np.uint64(y * columns + first),
-                    np.uint64((y + dy) * columns + first + dx),
-                )
-                at = np.uint64(line * _WIDTH + first - left)
+                first = max(left, -dx)
+                last = min(left + width, columns - dx)
+                centre = np.uint64(y * columns + first)
+                neighbour = np.uint64((y + dy) * columns + first + dx)
+                weight = np.uint64(position * _BLOCK + first - left)
                 for n in range(last - first):
                     i = np.uint64(n)
-                    red = abs(flat[own + i] - flat[other + i])
-                    green = abs(flat[own + second + i] - flat[other + second + i])
-                    blue = abs(flat[own + third + i] - flat[other + third + i])
-                    found[at + i] = exponential(-max(red, max(green, blue)) * factor)
-            line += 1
+                    red = abs(flat_colours[centre + i] - flat_colours[neighbour + i])
+                    green = abs(
+                        flat_colours[centre + to_green + i] - flat_colours[neighbour + to_green + i]
+                    )
+                    blue = abs(
+                        flat_colours[centre + to_blue + i] - flat_colours[neighbour + to_blue + i]
+                    )
+                    difference = max(red, max(green, blue))
+                    flat_weights[weight + i] = exponential(-difference * inverse_gamma)
+            position += 1
 
 
 @kernel
-def _add_up(
+def _sum_windows(
     disparity: Disparity,
-    weights: NDArray[np.float32],
+    colour_weights: NDArray[np.float32],
     y: int,
     left: int,
     width: int,
     radius: int,
     step: int,
-    inverse: float,
+    inverse_gate: float,
     plane: Values,
-    across: Values,
+    row_sums: Values,
     sums: Values,
 ) -> None:
-    """The sums that make up the normal equations: of weights, and of weighted heights above the values of the planes."""
+    """Write the sums of the normal equations of all pixels of a block into `sums`."""
     rows, columns = disparity.shape
     sums[:] = 0
-    flat, weigh = disparity.reshape(-1), weights.reshape(-1)
-    second, third = np.uint64(_WIDTH), np.uint64(2 * _WIDTH)
-    fourth, fifth = np.uint64(3 * _WIDTH), np.uint64(4 * _WIDTH)
-    line = 0
+    flat_disparity = disparity.reshape(-1)
+    flat_weights = colour_weights.reshape(-1)
+    position = 0
     for dy in range(-(radius // step) * step, radius + 1, step):
         if not 0 <= y + dy < rows:
-            line += 2 * (radius // step) + 1
+            position += 2 * (radius // step) + 1
             continue
-        across[:] = 0
+        row_sums[:] = 0
         for dx in range(-(radius // step) * step, radius + 1, step):
-            first, last = max(left, -dx), min(left + width, columns - dx)
-            other, begin = (
-                np.uint64((y + dy) * columns + first + dx),
-                np.uint64(max(first - left, 0)),
-            )
-            at, x, v = np.uint64(line * _WIDTH) + begin, np.float32(dx), np.float32(dy)
+            first = max(left, -dx)
+            last = min(left + width, columns - dx)
+            neighbour = np.uint64((y + dy) * columns + first + dx)
+            first_pixel = np.uint64(max(first - left, 0))
+            colour_weight = np.uint64(position * _BLOCK) + first_pixel
+            offset_x = np.float32(dx)
+            offset_y = np.float32(dy)
             for n in range(last - first):
-                i, p = np.uint64(n), np.uint64(n) + begin
-                z = flat[other + i] - plane[p + third]
-                e = (z - (plane[p] * x + plane[p + second] * v)) * inverse
-                gate = np.float32(1) - e * e
-                # Comparisons with NaN are false.
-                near = gate > np.float32(0)
-                q = weigh[at + i] * gate * gate if near else np.float32(0)
-                qz = q * z if near else np.float32(0)
-                across[p] += q
-                across[p + second] += q * x
-                across[p + third] += q * x * x
-                across[p + fourth] += qz
-                across[p + fifth] += qz * x
-            line += 1
-        _add_row(across, np.float32(dy), sums)
+                i = np.uint64(n)
+                pixel = np.uint64(n) + first_pixel
+                z = flat_disparity[neighbour + i] - plane[pixel + np.uint64(_VALUE)]
+                slope_y = plane[pixel + np.uint64(_SLOPE_Y)]
+                error = (z - (plane[pixel] * offset_x + slope_y * offset_y)) * inverse_gate
+                closeness = np.float32(1) - error * error
+                # The comparison is false if the neighbour or the pixel is NaN.
+                is_near = closeness > np.float32(0)
+                weight = np.float32(0)
+                weighted_z = np.float32(0)
+                if is_near:
+                    weight = flat_weights[colour_weight + i] * closeness * closeness
+                    weighted_z = weight * z
+                row_sums[pixel] += weight
+                row_sums[pixel + np.uint64(_ROW_X)] += weight * offset_x
+                row_sums[pixel + np.uint64(_ROW_XX)] += weight * offset_x * offset_x
+                row_sums[pixel + np.uint64(_ROW_Z)] += weighted_z
+                row_sums[pixel + np.uint64(_ROW_XZ)] += weighted_z * offset_x
+            position += 1
+        _add_row_sums(row_sums, np.float32(dy), sums)
 
 
 @kernel
-def _add_row(across: Values, dy: float, sums: Values) -> None:
-    """Add the sums of a row of the windows, `dy` below the pixels, to those of the windows."""
-    w = np.uint64(_WIDTH)
-    for n in range(_WIDTH):
+def _add_row_sums(row_sums: Values, y: float, sums: Values) -> None:
+    """Add the sums of one row of the window to the sums of the window.
+
+    `y` is the offset of the row from the pixels of the block.
+    """
+    for n in range(_BLOCK):
         i = np.uint64(n)
-        ones, x, z = across[i], across[i + w], across[i + np.uint64(3) * w]
-        sums[i] += across[i + np.uint64(2) * w]
-        sums[i + w] += dy * x
-        sums[i + np.uint64(2) * w] += x
-        sums[i + np.uint64(3) * w] += dy * dy * ones
-        sums[i + np.uint64(4) * w] += dy * ones
-        sums[i + np.uint64(5) * w] += ones
-        sums[i + np.uint64(6) * w] += across[i + np.uint64(4) * w]
-        sums[i + np.uint64(7) * w] += dy * z
-        sums[i + np.uint64(8) * w] += z
+        weight = row_sums[i]
+        x = row_sums[i + np.uint64(_ROW_X)]
+        z = row_sums[i + np.uint64(_ROW_Z)]
+        sums[i] += row_sums[i + np.uint64(_ROW_XX)]
+        sums[i + np.uint64(_SUM_XY)] += y * x
+        sums[i + np.uint64(_SUM_X)] += x
+        sums[i + np.uint64(_SUM_YY)] += y * y * weight
+        sums[i + np.uint64(_SUM_Y)] += y * weight
+        sums[i + np.uint64(_SUM_1)] += weight
+        sums[i + np.uint64(_SUM_XZ)] += row_sums[i + np.uint64(_ROW_XZ)]
+        sums[i + np.uint64(_SUM_YZ)] += y * z
+        sums[i + np.uint64(_SUM_Z)] += z
 
 
 @kernel
-def _solve(sums: Values, hold: float, width: int, plane: Values) -> None:
+def _update_planes(sums: Values, slope_weight: float, width: int, plane: Values) -> None:
+    """Replace the planes of a block by the solutions of their normal equations.
+
+    `slope_weight` is the weight of the previous slopes. A pixel without an estimate
+    keeps the value NaN and the slopes 0.
+    """
     for i in range(width):
-        if np.isnan(plane[i + 2 * _WIDTH]):
+        if np.isnan(plane[_VALUE + i]):
             continue
-        before_right, before_down = np.float64(plane[i]), np.float64(plane[i + _WIDTH])
-        xx, xy, x = sums[i] + hold, np.float64(sums[i + _WIDTH]), np.float64(sums[i + 2 * _WIDTH])
-        yy, y, ones = (
-            sums[i + 3 * _WIDTH] + hold,
-            np.float64(sums[i + 4 * _WIDTH]),
-            sums[i + 5 * _WIDTH] + _LEAST,
-        )
-        xz, yz = (
-            sums[i + 6 * _WIDTH] + hold * before_right,
-            sums[i + 7 * _WIDTH] + hold * before_down,
-        )
-        z = np.float64(sums[i + 8 * _WIDTH])
-        right, down, rise = solve(xx, xy, x, yy, y, ones, xz, yz, z)
-        plane[i] = min(max(right, -_STEEPEST[0]), _STEEPEST[0])
-        plane[i + _WIDTH] = min(max(down, -_STEEPEST[1]), _STEEPEST[1])
-        plane[i + 2 * _WIDTH] += rise
+        previous_right = np.float64(plane[_SLOPE_X + i])
+        previous_down = np.float64(plane[_SLOPE_Y + i])
+        xx = sums[_SUM_XX + i] + slope_weight
+        xy = np.float64(sums[_SUM_XY + i])
+        x = np.float64(sums[_SUM_X + i])
+        yy = sums[_SUM_YY + i] + slope_weight
+        y = np.float64(sums[_SUM_Y + i])
+        ones = sums[_SUM_1 + i] + _CENTRE_WEIGHT
+        xz = sums[_SUM_XZ + i] + slope_weight * previous_right
+        yz = sums[_SUM_YZ + i] + slope_weight * previous_down
+        z = np.float64(sums[_SUM_Z + i])
+        right, down, change = solve_normal_equations(xx, xy, x, yy, y, ones, xz, yz, z)
+        plane[_SLOPE_X + i] = min(max(right, -_MAX_SLOPES[0]), _MAX_SLOPES[0])
+        plane[_SLOPE_Y + i] = min(max(down, -_MAX_SLOPES[1]), _MAX_SLOPES[1])
+        plane[_VALUE + i] += change
 
 
 @kernel
-def solve(
+def solve_normal_equations(
     xx: float, xy: float, x: float, yy: float, y: float, ones: float, xz: float, yz: float, z: float
 ) -> tuple[float, float, float]:
-    """Slopes along x and y, and value at 0, of the plane of least squares, from weighted sums of products; they form a positive definite matrix."""
-    # Cramer's rule.
-    a, b, c = yy * ones - y * y, x * y - xy * ones, xy * y - x * yy
-    d, e, f = xx * ones - x * x, xy * x - xx * y, xx * yy - xy * xy
-    determinant = xx * a + xy * b + x * c
-    right, down, value = a * xz + b * yz + c * z, b * xz + d * yz + e * z, c * xz + e * yz + f * z
-    return right / determinant, down / determinant, value / determinant
+    """Return the plane of least squares through weighted points (x, y, z).
+
+    Parameters
+    ----------
+    xx, xy, x, yy, y, ones, xz, yz, z : float
+        Weighted sums over the points of the product in the name; `ones` is the sum of
+        the weights. The matrix of the sums without z must be positive definite.
+
+    Returns
+    -------
+    slope_x, slope_y, value : float
+        Slopes of the plane along x and y, and its z at x = y = 0.
+    """
+    # Cramer's rule. The names are the elements of the adjugate matrix, which is
+    # symmetric.
+    xx_cofactor = yy * ones - y * y
+    xy_cofactor = x * y - xy * ones
+    x_cofactor = xy * y - x * yy
+    yy_cofactor = xx * ones - x * x
+    y_cofactor = xy * x - xx * y
+    ones_cofactor = xx * yy - xy * xy
+    determinant = xx * xx_cofactor + xy * xy_cofactor + x * x_cofactor
+    slope_x = xx_cofactor * xz + xy_cofactor * yz + x_cofactor * z
+    slope_y = xy_cofactor * xz + yy_cofactor * yz + y_cofactor * z
+    value = x_cofactor * xz + y_cofactor * yz + ones_cofactor * z
+    return slope_x / determinant, slope_y / determinant, value / determinant

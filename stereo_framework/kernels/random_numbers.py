@@ -1,13 +1,21 @@
-"""Random numbers that depend on nothing but their place in a sequence and its keys, so that threads may draw them in any order."""
+"""Random numbers that are a function of a counter and two keys.
+
+There is no state that changes from number to number. Therefore threads may draw the
+numbers in any order, and the results do not depend on the number of threads.
+"""
 
 from stereo_framework.kernels.decorator import kernel
 
 
 @kernel(inline="always")
-def random_number(counter: int, key: int, other: int) -> int:
-    """A random number 0 <= r < 2**32 for each counter below 2**32: two rounds of a multiply-and-shift hash."""
-    for word in (key, other):
-        counter = (counter ^ int(word)) & 0xFFFFFFFF
+def random_number(counter: int, first_key: int, second_key: int) -> int:
+    """Return a random number from 0 to 2**32 - 1.
+
+    The number is a hash of the counter, which is below 2**32, and of the keys. Each key
+    takes one round of multiplications and shifts.
+    """
+    for key in (first_key, second_key):
+        counter = (counter ^ int(key)) & 0xFFFFFFFF
         counter ^= counter >> 17
         counter = (counter * 0xED5AD4BB) & 0xFFFFFFFF
         counter ^= counter >> 11

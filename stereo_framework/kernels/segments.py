@@ -1,4 +1,8 @@
-"""Segments of an image: connected pixels between which colours change little beside how they change inside (Felzenszwalb & Huttenlocher 2004)."""
+"""Segmentation of an image by the method of Felzenszwalb and Huttenlocher (2004).
+
+A segment is a connected set of pixels. Colours differ more between two segments than
+inside them.
+"""
 
 from typing import Any, NamedTuple
 
@@ -8,199 +12,287 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
-# To the right, downwards and along both diagonals: each pair of the eight neighbours once.
+# Steps (rows, columns) to four of the eight neighbours, so that each pair of neighbours
+# is visited once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
-_FOUR = np.uint32(len(_STEPS))
-_DIGIT = 9
-"""Bits by which numbers are sorted at a time: so few that the places where each goes stay in the first-level cache."""
-_LAST = np.uint64((1 << _DIGIT) - 1)
+_STEP_COUNT = np.uint32(len(_STEPS))
+
+_DIGIT_BITS = 9
+"""Bits by which numbers are sorted in one pass.
+
+The table with an entry for each digit then fits into the first-level cache.
+"""
+_DIGIT_MASK = np.uint64((1 << _DIGIT_BITS) - 1)
 
 
 class _Forest(NamedTuple):
-    """Of each pixel one of its segment, in steps the first; of that the segment's pixels, and the largest difference that it takes."""
+    """The segments as trees of pixels, in a disjoint-set data structure.
 
-    first: NDArray[np.int32]
+    Pixels are numbered in raster order. The root of a tree is the first pixel of its
+    segment.
+
+    Parameters
+    ----------
+    parent : ndarray, int32, (pixels,)
+        Parent of each pixel. A root is its own parent.
+    size : ndarray, int32, (pixels,)
+        Number of pixels of the segment, at its root.
+    limit : ndarray, float64, (pixels,)
+        Largest difference to another segment with which the segment is joined, at its
+        root.
+    """
+
+    parent: NDArray[np.int32]
     size: NDArray[np.int32]
     limit: NDArray[np.float64]
 
 
-def segments(image: NDArray, sigma: float, k: float, minimum: int) -> NDArray[np.int32]:
-    """Which segment each pixel belongs to.
+def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDArray[np.int32]:
+    """Return the number of the segment of each pixel.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Colours differ by the Euclidean length of their difference.
+        Image. The difference of two pixels is the Euclidean distance of their colours.
     sigma : float
-        Standard deviation of the Gaussian that the image is smoothed with first, in pixels; 0 = none.
+        Standard deviation of the Gaussian that smooths the image first, in pixels. If
+        it is 0, the image is not smoothed.
     k : float
-        The paper's k, in grey levels: two segments become one where the least difference between them is at most the largest needed to connect either, plus
-        `k` divided by its pixels.
-    minimum : int
-        Segments of fewer pixels are then joined with the neighbour that differs least.
+        Parameter k of the paper, in grey levels. Larger values give larger segments.
+        Two segments are joined if the smallest difference between them is at most the
+        limit of each. The limit of a segment is the largest difference that was needed
+        to connect it, plus `k` divided by its number of pixels.
+    min_size : int
+        Smaller segments are then joined with the neighbour that differs least.
 
     Returns
     -------
     ndarray, int32, (rows, columns)
-        Numbers from 0 on, in the order in which the segments' first pixels are read. Read-only to whoever gets it: it may be kept for others.
+        Numbers from 0 on, in the raster order of the first pixels of the segments.
+        Callers must not write into the array, because other stages may share it.
 
     Notes
     -----
-    Of equal differences that at the pixel read first counts first.
+    If several differences are equal, the difference at the first pixel in raster order
+    comes first.
     """
     rows, columns = image.shape[:2]
-    smooth = _smoothed(np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64), sigma)
+    channels = np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64)
+    smooth = _smooth(channels, sigma)
+    # Pairs that lie partly outside the image keep the difference infinity.
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
-    over_rows(
-        lambda start, stop: _differences(smooth, start, stop, differences), rows, 4 * smooth.size
-    )
+
+    def compute(start: int, stop: int) -> None:
+        _compute_differences(smooth, start, stop, differences)
+
+    over_rows(compute, rows, 4 * smooth.size)
+
     forest = _Forest(
-        np.arange(rows * columns, dtype=np.int32),
-        np.ones(rows * columns, np.int32),
-        np.full(rows * columns, float(k)),
+        parent=np.arange(rows * columns, dtype=np.int32),
+        size=np.ones(rows * columns, np.int32),
+        limit=np.full(rows * columns, float(k)),
     )
-    order, ascending = _order(differences.reshape(-1))
-    places = order[: np.searchsorted(ascending, np.inf)].astype(np.uint32)
-    apart = _join(places, ascending, columns, float(k), 0, forest)
-    _join(places[:apart], ascending, columns, float(k), minimum, forest)
-    first = forest.first
-    _flatten(first)
-    # A segment is numbered by how many of the pixels up to its first one are the first of theirs.
-    numbers = np.cumsum(first == np.arange(first.size), dtype=np.int32) - np.int32(1)
-    return numbers[first].reshape(rows, columns)
+    order, ascending = _sort_with_order(differences.reshape(-1))
+    pairs = order[: np.searchsorted(ascending, np.inf)].astype(np.uint32)
+    separate = _join_segments(pairs, ascending, columns, float(k), 0, forest)
+    _join_segments(pairs[:separate], ascending, columns, float(k), min_size, forest)
+
+    roots = forest.parent
+    _replace_by_roots(roots)
+    # The number of a segment is the number of segments that begin before it.
+    is_first_pixel = roots == np.arange(roots.size)
+    numbers = np.cumsum(is_first_pixel, dtype=np.int32) - np.int32(1)
+    return numbers[roots].reshape(rows, columns)
 
 
-def _smoothed(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
-    """Gaussian means along columns, then along rows; the image is continued by its mirror image. It is SciPy's filter to the bit, which takes long to load."""
-    reach = int(4 * sigma + 0.5)
-    if reach == 0:
+def _smooth(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
+    """Smooth an image with a Gaussian along columns, and then along rows.
+
+    The image is continued by its mirror image. The result has the same bits as that of
+    `scipy.ndimage.gaussian_filter`, which takes long to import.
+    """
+    radius = int(4 * sigma + 0.5)
+    if radius == 0:
         return image
-    weights = np.exp(-0.5 / sigma**2 * np.arange(reach + 1) ** 2)
-    weights /= np.exp(-0.5 / sigma**2 * np.arange(-reach, reach + 1) ** 2).sum()
+    weights = np.exp(-0.5 / sigma**2 * np.arange(radius + 1) ** 2)
+    weights /= np.exp(-0.5 / sigma**2 * np.arange(-radius, radius + 1) ** 2).sum()
     for axis in (0, 1):
-        around = [(0, 0)] * 3
-        around[axis] = reach, reach
-        wide, length = (
-            np.moveaxis(np.pad(image, around, mode="symmetric"), axis, 0),
-            image.shape[axis],
-        )
-        smooth = wide[reach : reach + length] * weights[0]
-        for k in range(reach, 0, -1):
-            smooth += (
-                wide[reach - k : reach - k + length] + wide[reach + k : reach + k + length]
-            ) * weights[k]
+        margins = [(0, 0)] * 3
+        margins[axis] = (radius, radius)
+        padded = np.moveaxis(np.pad(image, margins, mode="symmetric"), axis, 0)
+        length = image.shape[axis]
+        smooth = padded[radius : radius + length] * weights[0]
+        for distance in range(radius, 0, -1):
+            before = padded[radius - distance : radius - distance + length]
+            after = padded[radius + distance : radius + distance + length]
+            smooth += (before + after) * weights[distance]
         image = np.moveaxis(smooth, 0, axis)
     return np.ascontiguousarray(image)
 
 
 @kernel
-def _differences(
+def _compute_differences(
     image: NDArray[np.float64], start: int, stop: int, differences: NDArray[np.float64]
 ) -> None:
-    """From each pixel of some rows to those one step away; what lies beyond the image is left as it is."""
+    """Write the differences of the pixels in some rows to their neighbours.
+
+    The differences to neighbours outside the image are not written.
+    """
     rows, columns, channels = image.shape
     for y in range(start, stop):
         for x in range(columns):
-            for k, (down, right) in enumerate(_STEPS):
-                v, u = y + down, x + right
+            for step, (down, right) in enumerate(_STEPS):
+                v = y + down
+                u = x + right
                 if v < rows and 0 <= u < columns:
                     square = 0.0
-                    for c in range(channels):
-                        square += (image[v, u, c] - image[y, x, c]) ** 2
-                    differences[y, x, k] = np.sqrt(square)
+                    for channel in range(channels):
+                        square += (image[v, u, channel] - image[y, x, channel]) ** 2
+                    differences[y, x, step] = np.sqrt(square)
 
 
-def _order(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The places of numbers that are not negative in ascending order, equal ones as they stand, and the numbers in that order.
+def _sort_with_order(
+    numbers: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the stable ascending order of numbers that are not negative.
 
-    A number's first bits and its place are sorted as one, and then those put right that differ in the other bits alone.
+    A radix sort of the leading bits is several times faster than NumPy's stable sort. A
+    key of 64 bits holds the leading bits of a number above its index. Afterwards,
+    numbers with the same leading bits are sorted by all of their bits.
+
+    Returns
+    -------
+    order : ndarray, int64
+        Indices of the numbers in ascending order. Equal numbers keep their order.
+    ascending : ndarray, float64
+        The sorted numbers.
     """
-    # Bits of numbers that are not negative stand in the numbers' order, and the first one is 0.
-    bits, room = numbers.view(np.uint64), numbers.size.bit_length()
-    first = bits >> np.uint64(max(room - 1, 0))
-    first <<= np.uint64(room)
-    first |= np.arange(numbers.size, dtype=np.uint64)
-    first = _sorted(first, np.empty_like(first), np.zeros(1 << _DIGIT, np.int64), room)
-    order = (first & np.uint64((1 << room) - 1)).view(np.int64)
-    sorted_ = numbers[order]
-    if (sorted_[1:] < sorted_[:-1]).any():
-        first >>= np.uint64(room)
-        alike = first[1:] == first[:-1]
-        some = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
-        order[some] = order[some][np.argsort(sorted_[some], kind="stable")]
-        sorted_[some] = numbers[order[some]]
-    return order, sorted_
+    # The bits of floats that are not negative have the order of the floats, and the
+    # sign bit is 0.
+    bits = numbers.view(np.uint64)
+    index_bits = numbers.size.bit_length()
+    keys = bits >> np.uint64(max(index_bits - 1, 0))
+    keys <<= np.uint64(index_bits)
+    keys |= np.arange(numbers.size, dtype=np.uint64)
+    table = np.zeros(1 << _DIGIT_BITS, np.int64)
+    keys = _radix_sort(keys, np.empty_like(keys), table, index_bits)
+
+    index_mask = np.uint64((1 << index_bits) - 1)
+    order = (keys & index_mask).view(np.int64)
+    ascending = numbers[order]
+    if (ascending[1:] < ascending[:-1]).any():
+        leading_bits = keys >> np.uint64(index_bits)
+        equals_next = leading_bits[1:] == leading_bits[:-1]
+        has_equal = np.append(equals_next, False) | np.append(False, equals_next)
+        places = np.flatnonzero(has_equal)
+        order[places] = order[places][np.argsort(ascending[places], kind="stable")]
+        ascending[places] = numbers[order[places]]
+    return order, ascending
 
 
 @kernel
-def _sorted(
-    numbers: NDArray[np.uint64], spare: NDArray[np.uint64], starts: NDArray[np.int64], low: int
+def _radix_sort(
+    numbers: NDArray[np.uint64], buffer: NDArray[np.uint64], starts: NDArray[np.int64], low: int
 ) -> NDArray[np.uint64]:
-    """Sort whole numbers by their bits from `low` on, `_DIGIT` of them at a time; equal ones stay as they stand. Either array holds the result."""
-    for shift in range(low, 64, _DIGIT):
+    """Sort integers by their bits from `low` on, and keep the order of equal ones.
+
+    Returns
+    -------
+    ndarray, uint64
+        The sorted integers, in the memory of `numbers` or of `buffer`. Both are
+        changed.
+    """
+    for shift in range(low, 64, _DIGIT_BITS):
         starts[:] = 0
         for number in numbers:
-            starts[(number >> np.uint64(shift)) & _LAST] += 1
+            starts[(number >> np.uint64(shift)) & _DIGIT_MASK] += 1
         total = 0
         for digit in range(starts.shape[0]):
-            starts[digit], total = total, total + starts[digit]
+            count = starts[digit]
+            starts[digit] = total
+            total += count
         for number in numbers:
-            digit = (number >> np.uint64(shift)) & _LAST
-            spare[starts[digit]] = number
+            digit = (number >> np.uint64(shift)) & _DIGIT_MASK
+            buffer[starts[digit]] = number
             starts[digit] += 1
-        numbers, spare = spare, numbers
+        numbers, buffer = buffer, numbers
     return numbers
 
 
 @kernel
-def _join(
-    places: NDArray[np.uint32],
+def _join_segments(
+    pairs: NDArray[np.uint32],
     differences: NDArray[np.float64],
     columns: int,
     k: float,
-    minimum: int,
+    min_size: int,
     forest: _Forest,
 ) -> int:
-    """Join the segments of pairs of pixels whose difference is small enough or, with a `minimum`, those that have fewer pixels.
+    """Join the segments of pairs of pixels, in the order of the pairs.
 
-    `places`: of the differences, pixel by pixel and step by step, the least difference first. Those of pairs that stay apart are moved to the
-    front, and so are their differences; returns how many they are.
+    If `min_size` is 0, segments are joined if the difference of the pair is at most the
+    limit of each. Otherwise they are joined if one of them has fewer pixels.
+
+    Parameters
+    ----------
+    pairs : ndarray, uint32, (pairs,)
+        Number of each pair, which is four times its pixel plus its step, sorted by the
+        difference of the pair. The pairs of separate segments are moved to the front.
+    differences : ndarray, float64, (at least pairs,)
+        Differences in the order of `pairs`. They are moved with the pairs.
+    columns, k, min_size
+        Width of the image, and parameters of `segment_image`.
+    forest : _Forest
+        Segments, which are changed.
+
+    Returns
+    -------
+    int
+        Number of the pairs at the front, whose segments are separate.
     """
-    first, size, limit = forest.first, forest.size, forest.limit
-    away = np.array([down * columns + right for down, right in _STEPS], np.int32)
-    apart = 0
-    for i in range(places.shape[0]):
-        place, difference = places[i], differences[i]
-        pixel = np.int32(place // _FOUR)
-        a, b = first_of(first, pixel), first_of(first, np.int32(pixel + away[place % _FOUR]))
+    parent, size, limit = forest.parent, forest.size, forest.limit
+    offsets = np.array([down * columns + right for down, right in _STEPS], np.int32)
+    separate = 0
+    for i in range(pairs.shape[0]):
+        pair = pairs[i]
+        difference = differences[i]
+        pixel = np.int32(pair // _STEP_COUNT)
+        neighbour = np.int32(pixel + offsets[pair % _STEP_COUNT])
+        a = find_root(parent, pixel)
+        b = find_root(parent, neighbour)
         if a == b:
             continue
-        if minimum > 0:
-            wanted = size[a] < minimum or size[b] < minimum
+        if min_size > 0:
+            is_joined = size[a] < min_size or size[b] < min_size
         else:
-            wanted = difference <= limit[a] and difference <= limit[b]
-        if wanted:
-            a, b = min(a, b), max(a, b)
-            first[b] = a
-            size[a] += size[b]
-            limit[a] = difference + k / size[a]
+            is_joined = difference <= limit[a] and difference <= limit[b]
+        if is_joined:
+            root = min(a, b)
+            child = max(a, b)
+            parent[child] = root
+            size[root] += size[child]
+            limit[root] = difference + k / size[root]
         else:
-            places[apart], differences[apart] = place, difference
-            apart += 1
-    return apart
+            pairs[separate] = pair
+            differences[separate] = difference
+            separate += 1
+    return separate
 
 
 @kernel
-def _flatten(first: NDArray[np.int32]) -> None:
-    """Let every pixel name the first pixel of its segment."""
-    for pixel in range(first.shape[0]):
-        first[pixel] = first_of(first, np.int32(pixel))
+def _replace_by_roots(parent: NDArray[np.int32]) -> None:
+    """Make the root of its tree the parent of every pixel."""
+    for pixel in range(parent.shape[0]):
+        parent[pixel] = find_root(parent, np.int32(pixel))
 
 
 @kernel
-def first_of(first: NDArray[np.int32], pixel: Any) -> Any:
-    """Follow the pixels that stand for others, and shorten the way for the next time."""
-    while first[pixel] != pixel:
-        first[pixel] = first[first[pixel]]
-        pixel = first[pixel]
+def find_root(parent: NDArray[np.int32], pixel: Any) -> Any:
+    """Find the root of the tree of a pixel, and shorten the path to it.
+
+    Later calls then need fewer steps.
+    """
+    while parent[pixel] != pixel:
+        parent[pixel] = parent[parent[pixel]]
+        pixel = parent[pixel]
     return pixel

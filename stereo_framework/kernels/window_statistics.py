@@ -1,8 +1,13 @@
-"""Sums and variances over the windows of an image: what correlations and the confidence in them share.
+"""Sums and variances of intensities in the windows of an image.
 
-Intensities are rounded to 1/4096 grey level. Sums of them and of their products are then exact in float64 (windows up to 64 pixels wide),
-so that no result depends on where a row range starts, and a window is flat when its variance is 0. A window of size w covers
-``(w - 1) // 2`` pixels before and ``w // 2`` after its centre; beyond the borders of an image its outermost pixels repeat.
+Stages that compare windows by correlation use them. Intensities are rounded to
+multiples of 1/4096 grey level. In windows of at most 64 pixels width, the sums of these
+values and of their products are exact in float64. Therefore the results do not depend
+on the row in which a strip starts, and the variance is exactly 0 in a window of
+constant intensity.
+
+A window of size w covers ``(w - 1) // 2`` pixels before its centre and ``w // 2``
+pixels after it, in both directions. Outside the image, the border pixels are repeated.
 """
 
 import cv2
@@ -12,34 +17,59 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def extended(image: NDArray, size: int) -> Floats:
-    """An image with as many pixels more on each side as windows need, rounded: float64 (rows + size - 1, columns + size - 1, channels)."""
-    around = ((size - 1) // 2, size // 2)
-    return rounded(
-        np.pad(image.reshape(*image.shape[:2], -1), (around, around, (0, 0)), mode="edge")
-    )
+def pad_for_windows(image: NDArray, size: int) -> Floats:
+    """Pad and round an image, so that each pixel has a whole window around it.
+
+    Parameters
+    ----------
+    image : ndarray, (rows, columns) or (rows, columns, channels)
+        Intensities.
+    size : int
+        Width of the windows in pixels.
+
+    Returns
+    -------
+    ndarray, float64, (rows + size - 1, columns + size - 1, channels)
+        Rounded intensities.
+    """
+    margins = ((size - 1) // 2, size // 2)
+    channels = image.reshape(*image.shape[:2], -1)
+    return round_intensities(np.pad(channels, (margins, margins, (0, 0)), mode="edge"))
 
 
-def rounded(values: NDArray) -> Floats:
-    """Values rounded to multiples of 1/4096."""
+def round_intensities(values: NDArray) -> Floats:
+    """Round values to multiples of 1/4096."""
     return np.rint(np.asarray(values, np.float64) * 4096) / 4096
 
 
-def window_sums(values: Floats, size: int) -> Floats:
-    """Sums over all whole windows of `extended` values: float64 (rows, columns, channels)."""
-    rows, columns = values.shape[0] - size + 1, values.shape[1] - size + 1
+def sum_windows(values: Floats, size: int) -> Floats:
+    """Sum the values of each window of an image from `pad_for_windows`.
+
+    The result is float64 (rows, columns, channels), of the image before it was padded.
+    """
+    rows = values.shape[0] - size + 1
+    columns = values.shape[1] - size + 1
     sums = cv2.boxFilter(
         values, -1, (size, size), anchor=(0, 0), normalize=False, borderType=cv2.BORDER_CONSTANT
     )
     return sums.reshape(values.shape)[:rows, :columns]
 
 
-def window_spread(values: Floats, size: int) -> Floats:
-    """The variances of all whole windows, summed over the channels, times the fourth power of `size`: float64 (rows, columns)."""
-    return (size**2 * window_sums(values**2, size) - window_sums(values, size) ** 2).sum(axis=2)
+def compute_scaled_variance(values: Floats, size: int) -> Floats:
+    """Compute ``size**4`` times the variance of each window of a padded image.
+
+    The factor avoids divisions. Their rounding would make the variance of a window with
+    constant intensity differ from 0. The variances of the channels are added up. The
+    result is float64 (rows, columns).
+    """
+    sums_of_squares = sum_windows(values**2, size)
+    return (size**2 * sums_of_squares - sum_windows(values, size) ** 2).sum(axis=2)
 
 
-def window_variance(image: NDArray, size: int) -> Floats:
-    """Variance of the intensities in the window around each pixel, mean over the channels; squared grey levels, (rows, columns)."""
-    values = extended(image, size)
-    return window_spread(values, size) / (size**4 * values.shape[2])
+def compute_window_variance(image: NDArray, size: int) -> Floats:
+    """Compute the variance of the intensities in the window around each pixel.
+
+    The result is the mean over the channels, in squared grey levels, (rows, columns).
+    """
+    values = pad_for_windows(image, size)
+    return compute_scaled_variance(values, size) / (size**4 * values.shape[2])

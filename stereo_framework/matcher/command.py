@@ -26,7 +26,7 @@ from stereo_framework.core.errors import DataError, ParameterError, StereoFramew
 from stereo_framework.core.plugins import check_execution, sources
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
-from stereo_framework.kernels.threads import LIMIT, environment_of_programs
+from stereo_framework.kernels.threads import LIMIT_HINT, environment_of_programs
 from stereo_framework.matcher import _program_usage
 from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
 from stereo_framework.stages import (
@@ -319,7 +319,7 @@ def _run(who: str, words: Sequence[str], folder: Path, timeout: float) -> None:
                 start_new_session=True,
             )
         except OSError as error:
-            hint = f"; {LIMIT}" if error.errno == errno.EAGAIN else ""
+            hint = f"; {LIMIT_HINT}" if error.errno == errno.EAGAIN else ""
             message = f"{who}: cannot be started: {error.strerror}{hint}"
             raise StereoFrameworkError(message) from error
         try:

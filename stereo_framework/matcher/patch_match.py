@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.core.scene import Image, Mask, SearchRange
 from stereo_framework.core.volume import SearchMask, Status
-from stereo_framework.kernels.counting import counted
-from stereo_framework.kernels.left_right import apart
+from stereo_framework.kernels.left_right import compute_left_right_difference
+from stereo_framework.kernels.progress import counted
 from stereo_framework.kernels.threads import over_blocks, over_rows
 from stereo_framework.matcher import _patches
 from stereo_framework.matcher._patches import NOTHING, TILE, Costs, Side
@@ -181,7 +181,7 @@ def _map_status_confidence(
     if tolerance is None:
         return own, status, sure
     with np.errstate(invalid="ignore"):
-        kept = apart(own, theirs, side.sign) <= tolerance
+        kept = compute_left_right_difference(own, theirs, side.sign) <= tolerance
     filled = np.empty_like(own)
     over_rows(
         functools.partial(_patches.fill, side.planes, kept, side.low, side.high, filled),

@@ -13,7 +13,7 @@ from stereo_framework.core.grey import GreyConversion
 from stereo_framework.core.search import Geometry, arranged, geometry
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
-from stereo_framework.kernels.local_averages import local_averages
+from stereo_framework.kernels.local_averages import average_locally
 from stereo_framework.matching_cost._bit_strings import (
     Odd,
     Strings,
@@ -241,9 +241,9 @@ def _kept(
         return np.ones(known.shape, np.float32)
     all_over = np.median(np.abs(apart[known]).mean(axis=1))
     # With their signs: what is brighter here and darker there is texture, not light.
-    light = local_averages(np.clip(apart, -_HIGHLIGHT, _HIGHLIGHT), known, 0.0, 4.0)
+    light = average_locally(np.clip(apart, -_HIGHLIGHT, _HIGHLIGHT), known, 0.0, 4.0)
     unlike = np.abs(light).mean(axis=2, keepdims=True)
-    local = local_averages(unlike, known, float(np.median(unlike[known][:, 0])), 12.0)[..., 0]
+    local = average_locally(unlike, known, float(np.median(unlike[known][:, 0])), 12.0)[..., 0]
     tiny = np.float32(1e-6)
     return np.minimum(
         np.minimum((residual / (local + tiny)) ** 4, (residual / (all_over + tiny)) ** 2),

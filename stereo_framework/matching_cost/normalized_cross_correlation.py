@@ -12,10 +12,10 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.kernels.window_statistics import (
     Floats,
-    extended,
-    rounded,
-    window_spread,
-    window_sums,
+    compute_scaled_variance,
+    pad_for_windows,
+    round_intensities,
+    sum_windows,
 )
 from stereo_framework.matching_cost._sampling import Interpolation, samples_of
 from stereo_framework.stages import CostVolume, Image, SearchRange, Unit, stage
@@ -87,11 +87,12 @@ def normalized_cross_correlation(
     standard 0.0
     """
     rows, columns = reference.shape[:2]
-    left = extended(reference, size)
+    left = pad_for_windows(reference, size)
     phases = _phases(match, size, search.denominator, interpolation == "cubic")
-    left_sums, left_spread = window_sums(left, size), window_spread(left, size)
+    left_sums, left_spread = sum_windows(left, size), compute_scaled_variance(left, size)
     sums, spread = (
-        np.stack([of(phase, size) for phase in phases]) for of in (window_sums, window_spread)
+        np.stack([of(phase, size) for phase in phases])
+        for of in (sum_windows, compute_scaled_variance)
     )
     planes, images = (np.ascontiguousarray(np.moveaxis(a, -1, 0)) for a in (left, np.stack(phases)))
     left_sums, sums = (np.ascontiguousarray(np.moveaxis(a, -1, 0)) for a in (left_sums, sums))
@@ -120,14 +121,14 @@ def normalized_cross_correlation(
 def _phases(image: Image, size: int, denominator: int, cubic: bool) -> list[Floats]:
     """The image sampled at its pixels, 1/N to the right of them, 2/N ..., each with the columns and rows more that windows need."""
     if denominator == 1:
-        return [extended(image, size)]
+        return [pad_for_windows(image, size)]
     # Rounded, they are float64 and no whole numbers, and float32 holds them.
-    fine = np.moveaxis(samples_of(rounded(image), denominator, cubic), 1, 2)
+    fine = np.moveaxis(samples_of(round_intensities(image), denominator, cubic), 1, 2)
     # The outermost pixels repeat, not the bend that a spline would make towards copies of them.
     before, after = (size - 1) // 2, size // 2
     aside = before * denominator, after * denominator + denominator - 1
     fine = np.pad(fine, ((before, after), aside, (0, 0)), mode="edge")
-    return [rounded(fine[:, i::denominator]) for i in range(denominator)]
+    return [round_intensities(fine[:, i::denominator]) for i in range(denominator)]
 
 
 def _shifts(columns: int, search: SearchRange) -> NDArray[np.int64]:

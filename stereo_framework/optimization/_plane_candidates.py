@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.local_planes import solve
+from stereo_framework.kernels.local_planes import solve_normal_equations
 from stereo_framework.kernels.random_numbers import random_number
 
 Values = NDArray[np.float32]
@@ -151,7 +151,7 @@ def _fit(
                 yz + w * ys[p] * zs[p],
                 zo + w * zs[p],
             )
-        right, down, level = solve(xx, xy, xo, yy, yo, ones, xz, yz, zo)
+        right, down, level = solve_normal_equations(xx, xy, xo, yy, yo, ones, xz, yz, zo)
     if best > 0:
         found[0], found[1], found[2] = level, right, down
     else:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.internals import (
-    COUNT,
-    Vectors,
+    INT64,
+    VectorBuilder,
     cgutils,
-    generated,
+    choose_intrinsic,
     intrinsic,
     ir,
     types,
@@ -109,7 +109,7 @@ def _step(  # type: ignore[no-untyped-def]
 
 
 def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    v = Vectors(context, builder, signature, arguments, ir.FloatType(), LANES, align=4)
+    v = VectorBuilder(context, builder, signature, arguments, ir.FloatType(), LANES, alignment=4)
 
     def add(a: Any, b: Any) -> Any:
         return builder.fadd(a, b, flags=("contract",))
@@ -118,39 +118,43 @@ def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
         return builder.fmul(a, b, flags=("contract",))
 
     def apart(a: Any, b: Any) -> Any:
-        return v.call(f"llvm.fabs.v{LANES}f32", builder.fsub(a, b))
+        return v.call_intrinsic(f"llvm.fabs.v{LANES}f32", builder.fsub(a, b))
 
     source, target, at, cell, count = (arguments[i] for i in (1, 2, 4, 7, 8))
-    twice = builder.mul(count, COUNT(2))
-    weight, bound, right, down = (v.spread(argument) for argument in arguments[9:])
-    value, across, along = (v.load(v.at(0, target, *offset)) for offset in ((), (count,), (twice,)))
+    twice = builder.mul(count, INT64(2))
+    weight, bound, right, down = (v.broadcast(argument) for argument in arguments[9:])
+    value, across, along = (
+        v.load(v.address(0, target, *offset)) for offset in ((), (count,), (twice,))
+    )
     own, own_across, own_along = (
-        v.load(v.at(0, source, *offset)) for offset in ((), (count,), (twice,))
+        v.load(v.address(0, source, *offset)) for offset in ((), (count,), (twice,))
     )
     back = builder.fsub(value, add(times(across, right), times(along, down)))
-    on = cgutils.alloca_once(builder, v.kind)
+    on = cgutils.alloca_once(builder, v.vector_type)
     builder.store(add(own, add(times(own_across, right), times(own_along, down))), on)
     ons = builder.bitcast(on, ir.FloatType().as_pointer())
-    before, sum_ = v.load(v.at(3, at)), v.load(v.at(6, cell))
+    before, sum_ = v.load(v.address(3, at)), v.load(v.address(6, cell))
     # Lanes without a candidate hold infinity.
-    least = v.spread(v.lowest(before))
+    least = v.broadcast(v.lane_minimum(before))
     best = cgutils.alloca_once_value(builder, add(least, times(weight, bound)))
     with cgutils.for_range(builder, count) as loop:
+        own_address = v.address(0, source)
+        cost_address = v.address(3, at)
         own_one, on_one, cost = (
-            v.spread(builder.load(builder.gep(start, [loop.index])))
-            for start in (v.at(0, source), ons, v.at(3, at))
+            v.broadcast(builder.load(builder.gep(start, [loop.index])))
+            for start in (own_address, ons, cost_address)
         )
         change = add(apart(value, on_one), apart(back, own_one))
-        builder.store(v.lower(builder.load(best), add(cost, times(weight, change))), best)
-    new = add(v.load(v.at(5, cell)), builder.fsub(builder.load(best), least))
-    lanes = ir.Constant(ir.VectorType(COUNT, LANES), list(range(LANES)))
-    real = builder.icmp_unsigned("<", lanes, v.spread(count))
-    v.store(builder.select(real, new, v.constant(float("inf"))), v.at(3, at))
-    v.store(add(sum_, builder.select(real, new, v.constant(0.0))), v.at(6, cell))
+        builder.store(v.minimum(builder.load(best), add(cost, times(weight, change))), best)
+    new = add(v.load(v.address(5, cell)), builder.fsub(builder.load(best), least))
+    lanes = ir.Constant(ir.VectorType(INT64, LANES), list(range(LANES)))
+    real = builder.icmp_unsigned("<", lanes, v.broadcast(count))
+    v.store(builder.select(real, new, v.constant(float("inf"))), v.address(3, at))
+    v.store(add(sum_, builder.select(real, new, v.constant(0.0))), v.address(6, cell))
     return context.get_dummy_value()
 
 
-step = generated(_step, step_in_a_loop)
+step = choose_intrinsic(_step, step_in_a_loop)
 
 
 @kernel

@@ -10,10 +10,10 @@ from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.volume import EXCLUDED, EXCLUDED_FLOAT
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.internals import (
-    COUNT,
-    Vectors,
+    INT64,
+    VectorBuilder,
     cgutils,
-    generated,
+    choose_intrinsic,
     intrinsic,
     ir,
     types,
@@ -276,23 +276,27 @@ def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
     lanes = BYTES * 8 // kind.bitwidth
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        v = Vectors(
-            context, builder, signature, arguments, context.get_value_type(kind), lanes, align=1
+        v = VectorBuilder(
+            context, builder, signature, arguments, context.get_value_type(kind), lanes, alignment=1
         )
         highest = v.constant(65535 if whole else float("inf"))
 
         def add(a: Any, b: Any) -> Any:
-            return v.call(f"llvm.uadd.sat.v{lanes}i16", a, b) if whole else builder.fadd(a, b)
+            return (
+                v.call_intrinsic(f"llvm.uadd.sat.v{lanes}i16", a, b)
+                if whole
+                else builder.fadd(a, b)
+            )
 
         subtract = builder.sub if whole else builder.fsub
-        cost, path, total = v.at(0), v.at(1, arguments[2]), v.at(8)
-        least = v.spread(arguments[3])
-        prices = v.at(4, builder.mul(arguments[5], COUNT(4)))
+        cost, path, total = v.address(0), v.address(1, arguments[2]), v.address(8)
+        least = v.broadcast(arguments[3])
+        prices = v.address(4, builder.mul(arguments[5], INT64(4)))
         small, large, small_edge, large_edge = (
-            v.spread(builder.load(builder.gep(prices, [COUNT(i)]))) for i in range(4)
+            v.broadcast(builder.load(builder.gep(prices, [INT64(i)]))) for i in range(4)
         )
         jump, jump_edge = add(least, large), add(least, large_edge)
-        marks = None if signature.args[6] == types.none else v.at(6, arguments[7])
+        marks = None if signature.args[6] == types.none else v.address(6, arguments[7])
         # What other loops leave in registers: the levels before the present ones, these, and the lowest costs so far.
         before, here = (
             cgutils.alloca_once_value(builder, highest),
@@ -314,24 +318,24 @@ def _code(kind: Any) -> Callable[[Any, Any, Any, Any], Any]:
                     builder.select(marked, small_edge, small),
                     builder.select(marked, jump_edge, jump),
                 )
-            came = v.lower(v.lower(present, ceiling), add(v.lower(below, above), change))
+            came = v.minimum(v.minimum(present, ceiling), add(v.minimum(below, above), change))
             new = add(v.load(builder.gep(cost, [start])), subtract(came, least))
             v.store(new, builder.gep(path, [start]))
             v.store(add(v.load(builder.gep(total, [start])), new), builder.gep(total, [start]))
-            builder.store(v.lower(builder.load(best), new), best)
+            builder.store(v.minimum(builder.load(best), new), best)
             builder.store(present, before)
             builder.store(following, here)
 
-        last = builder.sub(v.array(0).nitems, COUNT(lanes))
-        with cgutils.for_range_slice(builder, COUNT(0), last, COUNT(lanes)) as (start, _):
-            levels(start, v.load(builder.gep(path, [builder.add(start, COUNT(lanes))])))
+        last = builder.sub(v.array(0).nitems, INT64(lanes))
+        with cgutils.for_range_slice(builder, INT64(0), last, INT64(lanes)) as (start, _):
+            levels(start, v.load(builder.gep(path, [builder.add(start, INT64(lanes))])))
         levels(last, highest)
-        return v.lowest(builder.load(best))
+        return v.lane_minimum(builder.load(best))
 
     return generate
 
 
-step = generated(_step, step_in_a_loop)
+step = choose_intrinsic(_step, step_in_a_loop)
 
 
 def any_costs(costs: NDArray) -> AnyCosts:

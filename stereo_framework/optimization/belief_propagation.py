@@ -10,7 +10,7 @@ from annotated_types import Ge, Lt
 
 from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.progress import counted
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._messages import (
     Messages,

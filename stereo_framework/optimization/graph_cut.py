@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import round_counter
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.progress import iteration_callback
 from stereo_framework.kernels.threads import over_rows, thread_count
 from stereo_framework.optimization._max_flow import (
     Graph,
@@ -156,7 +156,12 @@ def _moves_of_a_cycle(move: str, levels: int) -> list[Move]:
 
 def _run(cycle: Sequence[Move], moves: Moves, what: str) -> None:
     """Make the moves, in as many threads as allowed; those that touch a common label stay in order, so that all see the same labels."""
-    pending, busy, state, tell = list(cycle), set[int](), threading.Condition(), round_counter()
+    pending, busy, state, tell = (
+        list(cycle),
+        set[int](),
+        threading.Condition(),
+        iteration_callback(),
+    )
     rows, columns = moves.labels.shape
 
     def next_move() -> Move | None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Levels, Smoothness
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.progress import counted
 from stereo_framework.optimization._max_flow import LINKS, Graph, empty_graph, sink_side
 from stereo_framework.optimization._stopping import MinDecrease, lowers_too_little
 from stereo_framework.stages import (

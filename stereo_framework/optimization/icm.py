@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.volume import Costs, CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.progress import counted
 from stereo_framework.kernels.threads import over_blocks
 from stereo_framework.optimization._raster import BLOCK_COLUMNS, BLOCK_ROWS, blocks_of
 from stereo_framework.optimization._smoothness import (

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from stereo_framework.core.pair import shrunk
 from stereo_framework.core.scene import Disparity, Image, SearchRange, read_only
 from stereo_framework.kernels.filling import fill_rows
-from stereo_framework.kernels.left_right import apart
-from stereo_framework.kernels.local_planes import local_planes
-from stereo_framework.kernels.parabola import vertices
-from stereo_framework.kernels.segment_planes import plane_values
-from stereo_framework.kernels.segments import segments
+from stereo_framework.kernels.left_right import compute_left_right_difference
+from stereo_framework.kernels.local_planes import fit_local_planes
+from stereo_framework.kernels.parabola import move_to_vertices
+from stereo_framework.kernels.segment_planes import compute_plane_disparities
+from stereo_framework.kernels.segments import segment_image
 from stereo_framework.kernels.threads import over_rows, threads
 from stereo_framework.optimization._plane_candidates import (
     choose,
@@ -80,7 +80,7 @@ _LATER = (
 _SIGMA = 0.5
 _HOLES = _Segments(37.5, 15, 1.0)
 _FEWEST, _SHARE, _TRIALS = 20, 0.5, 60
-"""Segments by whose planes holes of a map are filled, and what `plane_values` is told."""
+"""Segments by whose planes holes of a map are filled, and what `compute_plane_disparities` is told."""
 _ALIKE = (np.float32(0.1), np.float32(0.02))
 """Planes are the same whose values (pixels) and slopes differ by less than this."""
 _EDGE, _AT_EDGE, _BOUND = 15.0, 0.05, 4.0
@@ -240,7 +240,9 @@ def _start(side: _Side, other: Image, p1: float, p2: float) -> Disparity:
 
     disparity = whole.disparity_of(labeling.levels)
     sums = read_only(labeling.volume.costs)
-    refined = vertices(read_only(disparity), sums, float(whole.minimum), float(whole.step), 0.5)
+    refined = move_to_vertices(
+        read_only(disparity), sums, float(whole.minimum), float(whole.step), 0.5
+    )
     if np.isfinite(side.closed) and whole.levels >= 3:
         middle = np.clip(labeling.levels, 1, whole.levels - 2)
         neighbours = middle[..., None] + np.arange(-1, 2)
@@ -284,14 +286,16 @@ def _whole_disparities(search: SearchRange) -> tuple[SearchRange, slice | NDArra
 def _filled(side: _Side, disparity: Disparity, other: Disparity) -> Disparity:
     """A map in which all that the other one contradicts is replaced: by planes of segments, and from the background of the row."""
     search = side.volume.search
-    difference = apart(read_only(disparity), read_only(other), search.direction)
+    difference = compute_left_right_difference(
+        read_only(disparity), read_only(other), search.direction
+    )
     # Comparisons with NaN are false.
     checked = np.where(difference <= _TOLERANCE, disparity, np.float32(np.nan))
     wanted = np.isnan(checked)
     if not wanted.any():
         return checked
     found = _half_segments(side.image, _HOLES.k, _HOLES.minimum)
-    values = plane_values(
+    values = compute_plane_disparities(
         checked, wanted, found, _HOLES.tolerance, _FEWEST, _SHARE, _TRIALS, side.seed
     )
     checked[wanted] = np.where(
@@ -325,10 +329,10 @@ class _Side:
         search, step = self.volume.search, self.volume.search.step
         filled = read_only(filled)
         sources = [
-            local_planes(filled, self.image, (16,) if n else (8, 16), 1.0, _COLOUR_SCALE, 0.05)
+            fit_local_planes(filled, self.image, (16,) if n else (8, 16), 1.0, _COLOUR_SCALE, 0.05)
         ]
         if not n:
-            sources.append(local_planes(filled, self.image, (4, 8), 0.8, _COLOUR_SCALE, 0.2))
+            sources.append(fit_local_planes(filled, self.image, (4, 8), 0.8, _COLOUR_SCALE, 0.2))
         regions, kept, moves = (
             (_LATER[n % 2], _KEPT, _MOVES) if n else (_CELLS[0] + _CELLS[1], 0, _MOVES[:0])
         )
@@ -402,5 +406,5 @@ class _Side:
 def _half_segments(image: Image, k: float, minimum: int) -> NDArray[np.int32]:
     """Segments of the image of half the size, at the full one: four times quicker, and good enough for planes to try."""
     rows, columns = image.shape[:2]
-    found = segments(shrunk(image, 2), _SIGMA, k, minimum)
+    found = segment_image(shrunk(image, 2), _SIGMA, k, minimum)
     return np.ascontiguousarray(found.repeat(2, axis=0).repeat(2, axis=1)[:rows, :columns])

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness
 from stereo_framework.kernels.compiling import working_time
-from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
+from stereo_framework.kernels.progress import counted
 from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.optimization._smoothness import (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.volume import Costs, CostVolume, Labeling, Levels
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.kernels.window_statistics import Floats, window_variance
+from stereo_framework.kernels.window_statistics import Floats, compute_window_variance
 from stereo_framework.stages import Image, Mask, NonNegative, Unit, kernel_array, stage
 
 
@@ -110,10 +110,8 @@ def stable_labels(volume: CostVolume, reference: Image, match: Image, rules: Rul
     labels = np.full((rows, columns), -1, np.int16)
     # Rows run so that the match pixel lies to the left of the reference pixel by the disparity.
     turn = slice(None, None, search.direction)
-    left, right = (
-        np.ascontiguousarray(window_variance(image, rules.size)[:, turn])
-        for image in (reference, match)
-    )
+    variances = (compute_window_variance(image, rules.size) for image in (reference, match))
+    left, right = (np.ascontiguousarray(variance[:, turn]) for variance in variances)
     seen = np.ascontiguousarray(search.in_view(columns)[turn])
 
     def run(start: int, stop: int) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.volume import Costs, CostVolume, Labeling
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.kernels.window_statistics import Floats, rounded
+from stereo_framework.kernels.window_statistics import Floats, round_intensities
 from stereo_framework.optimization.stable_matching import Rules, stable_labels
 from stereo_framework.stages import Image, NonNegative, Unit, stage
 
@@ -88,7 +88,9 @@ def _within_components(
     components, _ = label(
         (volume.costs < 1 - min_similarity) & volume.inside, np.ones((3, 3, 3)), np.int32
     )
-    left, right = (rounded(image.reshape(*image.shape[:2], -1)) for image in (reference, match))
+    left, right = (
+        round_intensities(image.reshape(*image.shape[:2], -1)) for image in (reference, match)
+    )
     costs, search = np.full_like(volume.costs, np.inf), volume.search
     shift, stride = search.direction * search.first, search.direction * search.stride
 

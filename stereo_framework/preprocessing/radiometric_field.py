@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.kernels.local_averages import local_averages
+from stereo_framework.kernels.local_averages import average_locally
 from stereo_framework.stages import (
     DisparityMap,
     Image,
@@ -80,7 +80,7 @@ def radiometric_field(
     middle = np.median(values, axis=0)
     spread = np.median(np.abs(values - middle).mean(axis=1))
     limit = np.float32(4 * spread + 4)
-    field = local_averages(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
+    field = average_locally(np.clip(apart, middle - limit, middle + limit), matched, middle, sigma)
     corrected = np.clip(reference.reshape(field.shape) - field, 0, 255)
     whole = np.rint(corrected) if reference.dtype == np.uint8 else corrected
     return whole.astype(reference.dtype).reshape(reference.shape), match

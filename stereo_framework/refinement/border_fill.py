@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image, Mask, SearchRange
 from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.local_planes import solve
+from stereo_framework.kernels.local_planes import solve_normal_equations
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.stages import (
     NonNegative,
@@ -179,5 +179,5 @@ def _fit(
                 xx, xy, across = xx + dx * dx, xy + dx * dy, across + dx
                 yy, along, ones = yy + dy * dy, along + dy, ones + 1
                 xz, yz, z = xz + dx * height, yz + dy * height, z + height
-        right, down, rise = solve(xx, xy, across, yy, along, ones, xz, yz, z)
+        right, down, rise = solve_normal_equations(xx, xy, across, yy, along, ones, xz, yz, z)
         planes[i, 0], planes[i, 1], planes[i, 2] = right, down, own + rise

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from stereo_framework.kernels.parabola import vertices
+from stereo_framework.kernels.parabola import move_to_vertices
 from stereo_framework.stages import CostVolume, Disparity, Positive, SearchMask, Unit, stage
 
 
@@ -57,7 +57,7 @@ def parabola(
     1.3
     """
     search = volume.search
-    refined = vertices(
+    refined = move_to_vertices(
         disparity, volume.costs, float(search.minimum), float(search.step), max_offset
     )
     if mask is None or search.levels < 3:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from stereo_framework.kernels.local_planes import local_planes
+from stereo_framework.kernels.local_planes import fit_local_planes
 from stereo_framework.stages import Disparity, Image, Positive, PositiveInt, Unit, stage
 
 
@@ -72,6 +72,6 @@ def plane_smooth(
     >>> plane_smooth(row, np.zeros((1, 7), np.uint8)).round().tolist()
     [[2.0, 2.0, 2.0, 2.0, 7.0, 7.0, 7.0]]
     """
-    return local_planes(
+    return fit_local_planes(
         disparity, reference, (size // 2, final_size // 2), gate, gamma_c, ridge
     ).value

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Disparity, Image, SearchRange
-from stereo_framework.kernels.arms import LONGEST, Arms, arms
+from stereo_framework.kernels.arms import MAX_ARM_LENGTH, Arms, measure_arms
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.stages import (
@@ -25,7 +25,7 @@ from stereo_framework.stages import (
     stage,
 )
 
-arms_of = per_image(arms)
+arms_of = per_image(measure_arms)
 
 
 @stage(
@@ -42,7 +42,7 @@ def region_voting(
     min_count: Annotated[NonNegativeInt, Unit("pixels")] = 20,
     min_share: Fraction01 = 0.4,
     iterations: Annotated[PositiveInt, Unit("passes")] = 5,
-    max_arm: Annotated[int, Ge(1), Le(LONGEST), Unit("pixels")] = 34,
+    max_arm: Annotated[int, Ge(1), Le(MAX_ARM_LENGTH), Unit("pixels")] = 34,
     tau: Annotated[Positive, Unit("grey levels")] = 20.0,
     far_arm: Annotated[PositiveInt, Unit("pixels")] = 17,
     tau_far: Annotated[Positive, Unit("grey levels")] = 6.0,

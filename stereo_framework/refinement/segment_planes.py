@@ -8,8 +8,8 @@ import numpy as np
 
 from stereo_framework.core.scene import Disparity, Image, SearchRange
 from stereo_framework.core.volume import Status, StatusMap
-from stereo_framework.kernels.segment_planes import plane_values
-from stereo_framework.kernels.segments import segments
+from stereo_framework.kernels.segment_planes import compute_plane_disparities
+from stereo_framework.kernels.segments import segment_image
 from stereo_framework.stages import (
     Fraction01,
     NonNegative,
@@ -21,7 +21,7 @@ from stereo_framework.stages import (
     stage,
 )
 
-segments_of = per_image(segments)
+segments_of = per_image(segment_image)
 
 
 @stage(
@@ -113,7 +113,7 @@ def segment_planes(
     if not wanted.any():
         return filled, told
     segments = segments_of(reference, float(sigma), float(k), min_segment)
-    values = plane_values(
+    values = compute_plane_disparities(
         disparity, wanted, segments, plane_tolerance, min_count, min_share, plane_iterations, seed
     )
     y, x = np.nonzero(wanted)

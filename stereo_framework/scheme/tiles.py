@@ -12,8 +12,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.kernels.counting import counted
 from stereo_framework.kernels.filling import fill_rows
+from stereo_framework.kernels.progress import counted
 from stereo_framework.stages import (
     NonNegative,
     NonNegativeInt,

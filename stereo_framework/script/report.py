@@ -16,7 +16,7 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import GROUPS, METRICS, THRESHOLDED, metric_of, spelled_out
 from stereo_framework.io import name_fault
 from stereo_framework.io.locations import Faults, Node, from_python
-from stereo_framework.kernels.counting import holding
+from stereo_framework.kernels.progress import temporarily_set
 from stereo_framework.script.reading import SEARCH, expect_mapping, is_number, read
 from stereo_framework.script.specs import parameters, split
 
@@ -277,7 +277,7 @@ def read_report(report: Mapping[str, Any]) -> Report:
         All its faults.
     """
     faults = Faults()
-    with holding(_STORED, True):
+    with temporarily_set(_STORED, True):
         found = parse_report(from_python(report, faults, "report"), faults)
     faults.raise_if_any()
     return found

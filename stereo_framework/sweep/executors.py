@@ -34,8 +34,8 @@ from stereo_framework.core.errors import (
 )
 from stereo_framework.core.step import blame
 from stereo_framework.engine.memory import free_memory, peak_memory, refusal
-from stereo_framework.kernels.counting import announce
-from stereo_framework.kernels.threads import LIMIT, ThreadPool, thread_count
+from stereo_framework.kernels.progress import announce_step
+from stereo_framework.kernels.threads import LIMIT_HINT, ThreadPool, thread_count
 from stereo_framework.sweep.result import Result
 from stereo_framework.sweep.task_results import (
     Done,
@@ -123,7 +123,7 @@ class Crew(contextlib.ExitStack):
         except RuntimeError:
             warn(
                 [
-                    f"workers: the system starts no thread, so that runs are computed one after the other; {LIMIT}"
+                    f"workers: the system starts no thread, so that runs are computed one after the other; {LIMIT_HINT}"
                 ]
             )
         else:
@@ -150,7 +150,7 @@ class Crew(contextlib.ExitStack):
             A stage cannot be sent to another process.
         """
         if todo:
-            announce(f"{len(todo)} runs")
+            announce_step(f"{len(todo)} runs")
         bundles = list(units(todo, self._workers))
         if self._pool is None and min(self._workers, len(bundles)) > 1:
             self._use_threads()
@@ -271,7 +271,7 @@ class CannotStartError(StereoFrameworkError):
     def __init__(self, error: Exception) -> None:
         reason = getattr(error, "strerror", None) or str(error)
         super().__init__(
-            f"--executor process: the system starts no worker process: {reason}; {LIMIT}; raise the limit or use "
+            f"--executor process: the system starts no worker process: {reason}; {LIMIT_HINT}; raise the limit or use "
             "--executor thread --workers 1; results so far are kept, and the same command continues"
         )
 
@@ -397,7 +397,7 @@ class Processes(Executor):
         if is_news:
             warn(
                 [
-                    f"--executor process: the system starts only {count} of {self._max_workers} worker processes; {LIMIT}"
+                    f"--executor process: the system starts only {count} of {self._max_workers} worker processes; {LIMIT_HINT}"
                 ]
             )
         return worker

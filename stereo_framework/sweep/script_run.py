@@ -17,7 +17,7 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
 from stereo_framework.io import is_own
 from stereo_framework.io.raw import is_whole
-from stereo_framework.kernels.counting import counted
+from stereo_framework.kernels.progress import counted
 from stereo_framework.script import Script, load
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.result import Result, ResultList, confidence_files

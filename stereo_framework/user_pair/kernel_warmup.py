@@ -14,7 +14,7 @@ from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Image, SearchRange
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.datasets import load_scene
-from stereo_framework.kernels.compiling import compiling_announced_to
+from stereo_framework.kernels.compiling import reporting_compilation_to
 from stereo_framework.kernels.threads import thread_count
 from stereo_framework.script import load
 from stereo_framework.user_pair.matching import DEFAULT
@@ -40,7 +40,7 @@ def compile_in_second_process() -> Iterator[None]:
                 )
 
     try:
-        with compiling_announced_to(begin):
+        with reporting_compilation_to(begin):
             yield
     finally:
         for process in started:

@@ -11,7 +11,7 @@ from stereo_framework.core.errors import DataError, ParameterError, StereoFramew
 from stereo_framework.core.former_names import report_attributes, report_attributes_of_module
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.kernels.counting import announce, counted
+from stereo_framework.kernels.progress import announce_step, counted
 from stereo_framework.script import Setting, load
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.tables.words import name_of
@@ -233,7 +233,7 @@ def choose(scene: Scene, methods: Sequence[str] = (), *, seconds: float = 60.0) 
         maps[name], spent[name] = match.disparity, sum(match.seconds.values())
     if len(maps) < 2:
         raise ParameterError("; ".join(f"{name}: {error}" for name, error in failed.items()))
-    announce("the pseudo ground truth")
+    announce_step("the pseudo ground truth")
     ratios = package_yaml(_NUMBERS)["ratios"]
     # A file of the user's may be called as a candidate is.
     candidates = {run.method: run.pipeline for run in load(_CANDIDATES).settings}

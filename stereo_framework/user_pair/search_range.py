@@ -14,8 +14,8 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Disparity, Scene, SearchRange
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.kernels.counting import announce
 from stereo_framework.kernels.internals import start_numba
+from stereo_framework.kernels.progress import announce_step
 from stereo_framework.kernels.threads import ThreadPool, thread_count
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
@@ -163,11 +163,11 @@ def _best(these: NDArray[np.float32], those: NDArray[np.float32]) -> dict[int, i
 
 def looked_at(scene: Scene) -> tuple[SearchRange, SparseMatches, bool]:
     """Look at the pair of a scene: returns its search range, its own or an estimate; its sparse matches; and whether the range is estimated."""
-    announce("sparse matches")
+    announce_step("sparse matches")
     sparse = _sparse_matches_while_numba_starts(scene)
     if scene.search is not None:
         return scene.search, sparse, False
-    announce("estimating the range of disparities")
+    announce_step("estimating the range of disparities")
     return SearchRange(*estimate_range(scene, sparse)), sparse, True
 
 

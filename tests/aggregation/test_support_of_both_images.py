@@ -13,7 +13,7 @@ from kernel_inputs import KINDS_OF_STEPS, guided_volumes, in_threads, search_mas
 from stereo_framework import CostVolume, SearchRange
 from stereo_framework.aggregation import cross_based, support_weights
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.kernels.arms import arms
+from stereo_framework.kernels.arms import measure_arms
 
 CASES = {
     cross_based: (
@@ -110,5 +110,5 @@ def test_sums_are_exact_whatever_comes_before():
 def test_a_threshold_that_float32_does_not_hold_is_not_rounded():
     # As float32 12.7 is a little less.
     image = np.array([[0, np.float32(12.7)]], np.float32)
-    assert arms(image, 5, 12.7, 1, 12.7)[1].tolist() == [[1, 0]]
-    assert arms(image, 5, float(np.float32(12.7)), 1, 12.7)[1].tolist() == [[0, 0]]
+    assert measure_arms(image, 5, 12.7, 1, 12.7)[1].tolist() == [[1, 0]]
+    assert measure_arms(image, 5, float(np.float32(12.7)), 1, 12.7)[1].tolist() == [[0, 0]]

@@ -11,7 +11,7 @@ from file_server import CONTENT, files, sha
 from stereo_framework.core.errors import DataError, MissingExtraError
 from stereo_framework.datasets import download
 from stereo_framework.datasets.download import RemoteFile
-from stereo_framework.kernels.counting import rounds_counted_by
+from stereo_framework.kernels.progress import reporting_iterations_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """pooch leaves connections that failed to the garbage collector."""
@@ -65,7 +65,7 @@ def test_a_file_is_a_loop_of_megabytes(root, server, one):
     one()
     server.files["/im0.png"] = bytes(3_000_000)
     heard = []
-    with rounds_counted_by(lambda thread, *of: heard.append(of)):
+    with reporting_iterations_to(lambda thread, *of: heard.append(of)):
         download.fetch("set")
     assert list(dict.fromkeys(heard)) == [(done, 3, "im0.png, MB") for done in range(4)]
 

@@ -13,7 +13,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import walk
 from stereo_framework.engine.walk import Walk
-from stereo_framework.kernels.counting import announced_to
+from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 
 METHODS = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
@@ -257,7 +257,7 @@ def test_steps_of_one_thread_free_what_they_used():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(walk, "STRIP_ROWS", 16)
             patch.setattr(walk, "taken", noted)
-            with announced_to(watch):
+            with reporting_steps_to(watch):
                 [_] = list(Walk([built_in_method("ssd")], pairs()["masks"]))
         assert len(alive) == 2 * 3
         assert max(count for _, count in volumes) <= 2

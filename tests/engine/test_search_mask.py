@@ -13,13 +13,13 @@ from stereo_framework import CostVolume, Pipeline, SearchRange
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, fill_levels
-from stereo_framework.kernels import closed_cells
+from stereo_framework.kernels import excluded_cells
 from stereo_framework.matching_cost import absolute_difference
 
 
 @pytest.fixture(autouse=True)
 def _few_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr(closed_cells, "_CELLS", 100)
+    monkeypatch.setattr(excluded_cells, "_MAX_CELLS", 100)
 
 
 @st.composite

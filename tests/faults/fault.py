@@ -5,7 +5,7 @@ An entry describes a mistake in one place of a file, and the tests that must fin
     kernel_parabola_sign:
       description: The subpixel offset of the parabola has the opposite sign.
       file: stereo_framework/kernels/parabola.py
-      function: _kernel
+      function: _refine_rows
       old: -slope / (np.float32(2) * curvature)
       new: slope / (np.float32(2) * curvature)
       tests: [tests/refinement/test_twins.py]

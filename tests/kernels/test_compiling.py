@@ -1,4 +1,4 @@
-"""Compiling is no part of what stages take, whoever compiles, and is told once."""
+"""The time that numba needs to compile kernels, and the reports of this activity."""
 
 import threading
 import time
@@ -11,103 +11,117 @@ from pipeline_parts import textured
 import stereo_framework
 from stereo_framework import Pipeline
 from stereo_framework.core.registration import stage
-from stereo_framework.kernels.compiling import compiling_announced_to, working_time
+from stereo_framework.kernels.compiling import reporting_compilation_to, working_time
 from stereo_framework.kernels.threads import over_rows
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
 LONG = 1.0
-"""Seconds. A busy machine may take some tenths of a second for an empty call; half of LONG tells the two apart."""
+"""Duration in seconds of everything that takes long.
+
+On a busy machine an empty call may take some tenths of a second. Therefore the tests
+take less than half of this duration for nothing.
+"""
 
 
-def compiling(seconds=LONG):
-    """What numba does while it compiles, as far as a clock sees it: kernels that a kernel calls are compiled inside."""
+def pretend_to_compile(seconds=LONG):
+    """Hold numba's lock, as numba does while it compiles.
+
+    The lock is taken twice, because a kernel compiles the kernels that it calls.
+    """
     with global_compiler_lock, global_compiler_lock:
         time.sleep(seconds)
 
 
-def taken(call):
-    """Wall-clock time of a call and what it worked of it."""
-    start, working = time.perf_counter(), working_time()
+def measure(call):
+    """Return the wall-clock time and the working time of a call, in seconds."""
+    start = time.perf_counter()
+    start_of_work = working_time()
     call()
-    return time.perf_counter() - start, working_time() - working
+    return time.perf_counter() - start, working_time() - start_of_work
 
 
-def test_compiling_is_left_out_and_all_else_counts():
-    wall, worked = taken(lambda: (compiling(), time.sleep(LONG)))
+def test_working_time_leaves_out_compiling_and_nothing_else():
+    def compile_and_wait():
+        pretend_to_compile()
+        time.sleep(LONG)
+
+    wall, working = measure(compile_and_wait)
     assert wall >= 2 * LONG
-    assert LONG <= worked < 1.5 * LONG
+    assert LONG <= working < 1.5 * LONG
 
 
-def test_waiting_for_what_another_thread_compiles_is_left_out():
-    locked = threading.Event()
+def test_working_time_leaves_out_waiting_for_a_kernel_that_another_thread_compiles():
+    is_locked = threading.Event()
 
-    def other():
+    def compile_in_other_thread():
         with global_compiler_lock:
-            locked.set()
+            is_locked.set()
             time.sleep(LONG)
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=compile_in_other_thread)
     thread.start()
-    locked.wait()
-    # The lock is free after LONG.
-    _, worked = taken(lambda: compiling(0))
+    is_locked.wait()
+    # This call has to wait for the lock.
+    _, working = measure(lambda: pretend_to_compile(0))
     thread.join()
-    assert worked < LONG / 2
+    assert working < LONG / 2
 
 
-def test_what_others_compile_for_themselves_counts():
-    thread = threading.Thread(target=compiling)
+def test_working_time_includes_the_wait_for_a_thread_with_another_context():
+    thread = threading.Thread(target=pretend_to_compile)
     thread.start()
-    _, worked = taken(thread.join)
-    # Some of it was over when the clock was started.
-    assert worked > LONG / 2
+    _, working = measure(thread.join)
+    # The thread may have slept for some time before the measurement begins.
+    assert working > LONG / 2
 
 
-def test_what_helpers_compile_is_left_out_once():
-    both = threading.Barrier(2, timeout=300)
+def test_working_time_leaves_out_the_compiling_of_worker_threads_once():
+    meeting = threading.Barrier(2, timeout=300)
 
     def kernel(start, stop):
-        both.wait()
-        # The caller, who has row 0, waits for one that compiles, then both for each other.
+        meeting.wait()
+        # First only the worker thread compiles, and the caller waits for it. Row 0 is
+        # the row of the caller.
         if start > 0:
-            compiling()
-        both.wait()
-        compiling()
+            pretend_to_compile()
+        meeting.wait()
+        # Then both threads compile, and one of them waits for the other.
+        pretend_to_compile()
 
     with stereo_framework.threads(2):
-        wall, worked = taken(lambda: over_rows(kernel, 2, 10**9))
+        wall, working = measure(lambda: over_rows(kernel, 2, 10**9))
     assert wall >= 3 * LONG
-    assert 0 <= worked < LONG / 2
+    assert 0 <= working < LONG / 2
 
 
-def test_seconds_of_stages_are_without_it(registry):
+def test_seconds_of_a_stage_leave_out_compiling(registry):
     @stage("refinement", source="a test")
     def compiled_first(disparity):
-        """Return what it gets."""
-        compiling()
+        """Return the disparity map unchanged, after a kernel was compiled."""
+        pretend_to_compile()
         return disparity
 
-    match = Pipeline([absolute_difference, winner_take_all, compiled_first])(textured())
-    assert 0 < match.seconds["refinement.compiled_first"] < LONG / 2
+    estimate = Pipeline([absolute_difference, winner_take_all, compiled_first])(textured())
+    assert 0 < estimate.seconds["refinement.compiled_first"] < LONG / 2
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-def test_our_kernels_are_told():
-    def compile_one(module):
+def test_only_kernels_of_the_package_are_reported_and_only_inside_the_block():
+    def compile_kernel_of(module):
         def twice(x):
             return x + x
 
         twice.__module__ = module
         assert numba.njit(twice)(3) == 6
 
-    heard = []
-    with compiling_announced_to(heard.append):
-        compile_one("somebodys.plugin")
-        assert heard == []
-        compile_one("stereo_framework.made")
-    compile_one("stereo_framework.made")
-    told = [name.rpartition(".")[2] for name in heard]
-    assert told == ["twice", ""], (
-        "`listen` in internals.py hears nothing: look at numba/core/event.py"
+    reports = []
+    with reporting_compilation_to(reports.append):
+        compile_kernel_of("third_party.plugin")
+        assert reports == []
+        compile_kernel_of("stereo_framework.made")
+    compile_kernel_of("stereo_framework.made")
+    kernels = [name.rpartition(".")[2] for name in reports]
+    assert kernels == ["twice", ""], (
+        "`observe_compiler` of internals.py receives no events: compare it with numba/core/event.py"
     )

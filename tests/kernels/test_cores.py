@@ -1,4 +1,7 @@
-"""The number of available cores: affinity, CPU quotas of control groups, and environment variables."""
+"""The number of available cores.
+
+Affinity, CPU quotas of control groups and environment variables limit it.
+"""
 
 import math
 import os
@@ -14,12 +17,18 @@ from stereo_framework.kernels.cores import (
 )
 
 V2 = "0::/jobs/mine\n"
+"""The file that lists the control groups of a process, in version 2."""
+
 V1 = "4:memory:/other\n3:cpu,cpuacct:/jobs/mine\n"
+"""The same file in version 1."""
 
 
 @pytest.fixture
 def system(tmp_path):
-    """Return a function that writes files of a made-up system and returns its two folders."""
+    """Return a function that writes the files of a made-up system.
+
+    The function returns the folder of processes and the folder of control groups.
+    """
 
     def write(groups_of_process, files):
         for name, text in {"proc/self/cgroup": groups_of_process, **files}.items():
@@ -34,7 +43,8 @@ def system(tmp_path):
 @pytest.mark.parametrize(
     ("groups_of_process", "files", "quota"),
     [
-        # Version 2: the group of the process, the groups around it, and the root, which is all that a container shows.
+        # Version 2. The limit may be stated for the group of the process, for a group
+        # that contains it, or for the root. A container shows only the root.
         (V2, {"jobs/mine/cpu.max": "150000 100000\n"}, 1.5),
         (V2, {"jobs/cpu.max": "200000 100000\n", "jobs/mine/cpu.max": "max 100000\n"}, 2),
         (V2, {"jobs/cpu.max": "200000 100000\n", "jobs/mine/cpu.max": "300000 100000\n"}, 2),
@@ -42,7 +52,7 @@ def system(tmp_path):
         ("0::/\n", {"cpu.max": "400000\n"}, 4),
         ("0::/../../elsewhere\n", {"cpu.max": "100000 100000\n"}, 1),
         (V2, {"cpu.max": "max 100000\n"}, math.inf),
-        # Version 1, under the name of both controllers or of one.
+        # Version 1. The folder is named after both controllers or after one.
         (
             V1,
             {
@@ -54,13 +64,13 @@ def system(tmp_path):
         (V1, {"cpu/cpu.cfs_quota_us": "25000\n", "cpu/cpu.cfs_period_us": "50000\n"}, 0.5),
         (V1, {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, math.inf),
         ("3:cpuacct:/\n2:cpu:/\n", {"cpu/cpu.cfs_quota_us": "300000\n"}, 3),
-        # Both versions side by side.
+        # Both versions are in use.
         (
             V1 + V2,
             {"unified/jobs/cpu.max": "100000 100000\n", "cpu/jobs/cpu.cfs_quota_us": "300000\n"},
             1,
         ),
-        # Files that state nothing.
+        # The files are missing, or state no quota.
         (V2, {}, math.inf),
         (V2, {"cpu.max": ""}, math.inf),
         (V2, {"cpu.max": "100000 0\n"}, math.inf),
@@ -82,7 +92,7 @@ def test_a_system_without_control_groups_has_no_quota(tmp_path):
 
 @pytest.fixture
 def eight_cores(monkeypatch):
-    """Let the process run on eight cores, without a quota or a variable."""
+    """Let the process run on eight cores, without a quota and without variables."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
     monkeypatch.setattr(cores, "cpu_quota", lambda: math.inf)
     for name in LIMITING_VARIABLES:

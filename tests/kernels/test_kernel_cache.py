@@ -1,4 +1,7 @@
-"""The cache of compiled kernels decides only whether a kernel is compiled again, whatever its files contain."""
+"""Damaged files and full disks cost only the time of compiling a kernel again.
+
+They never change a result, and they never raise an error.
+"""
 
 import builtins
 import errno
@@ -17,9 +20,7 @@ from stereo_framework.kernels import internals
 from stereo_framework.kernels.decorator import kernel
 
 pytestmark = [
-    pytest.mark.skipif(
-        bool(numba.config.DISABLE_JIT), reason="nothing is compiled where the JIT is off"
-    ),
+    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the JIT of numba is off"),
     pytest.mark.skipif(os.name != "posix", reason="makes pipes and limits the size of files"),
 ]
 
@@ -30,19 +31,23 @@ def double(number):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache folder."""
+    """Let numba use an empty folder for its cache, and return the folder."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 def compile_count():
-    """Call the kernel as a new process does; return how often it was compiled."""
+    """Call the kernel as a new process does, and return how often it was compiled."""
     compiled = kernel(double)
     assert compiled(3.5) == 7
     return sum(compiled.stats.cache_misses.values())
 
 
 def files(cache, suffix):
+    """Return the files of the cache with a suffix.
+
+    numba writes one index file (.nbi) and one code file (.nbc) for this kernel.
+    """
     return list(cache.rglob(f"*{suffix}"))
 
 
@@ -92,7 +97,7 @@ DAMAGE = {
     "a folder": replace_by_folder,
     "a pipe": replace_by_pipe,
     "a link to itself": replace_by_loop,
-    # Bytes that pass the check, as a mistake of this program or a collision would write them.
+    # The digest of these bytes is correct. Only a mistake of this program writes them.
     **{
         f"a valid {value!r}": with_valid_digest(value)
         for value in (None, 7, "text", [], (1, 2), ({}, {}), ((), ()))
@@ -114,7 +119,7 @@ def test_a_damaged_file_is_replaced_by_compiling_once(suffix, damage, cache):
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_a_folder_with_files_in_it_is_left_alone(suffix, cache):
+def test_a_folder_with_files_is_not_replaced(suffix, cache):
     compile_count()
     [path] = files(cache, suffix)
     replace_by_folder(path)
@@ -124,7 +129,7 @@ def test_a_folder_with_files_in_it_is_left_alone(suffix, cache):
     assert not files(cache, ".tmp.*")
 
 
-def test_files_of_another_version_are_replaced(cache, monkeypatch):
+def test_files_of_another_version_of_numba_are_replaced(cache, monkeypatch):
     monkeypatch.setattr(internals, "_VERSIONS", b"0.1 0.1")
     assert [compile_count(), compile_count()] == [1, 0]
     monkeypatch.undo()
@@ -144,11 +149,23 @@ ERRORS = [
 
 
 def raise_error(monkeypatch, module, name, number, condition=lambda *arguments: True):
-    """Let a function of the system fail with an error number for files of the cache."""
+    """Let a function of the system raise an error for files of the cache.
+
+    Parameters
+    ----------
+    monkeypatch : pytest.MonkeyPatch
+    module, name
+        Module and name of the function.
+    number : int
+        Number of the error.
+    condition : callable
+        The call fails only if this function returns True for its arguments.
+    """
     call = getattr(module, name)
 
     def fail(*arguments, **options):
-        # Workers of the tests lock files beside the cache, which no disk may refuse here.
+        # Parallel test processes lock files in the folder of the cache. They must not
+        # fail.
         is_lock = str(arguments[0]).endswith(".lock")
         if ".nb" in str(arguments[:1]) and not is_lock and condition(*arguments):
             raise OSError(number, os.strerror(number), arguments[0])
@@ -200,6 +217,7 @@ print(compiled(3.5), sum(compiled.stats.cache_misses.values()))
 
 
 def output_of_process(cache, **options):
+    """Return the result of the kernel in a new process, and its compile count."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-c", PROGRAM]
     return subprocess.run(

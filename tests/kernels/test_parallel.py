@@ -1,3 +1,5 @@
+"""Threads that compute ranges of rows, and the setting of their number."""
+
 import contextvars
 import threading
 
@@ -23,22 +25,23 @@ def test_every_row_is_visited_once(rows, count):
     assert (visits == 1).all()
 
 
-def test_rows_are_spread_over_threads():
-    # Each waits for the other: in one thread this would never end, but for the timeout.
-    both = threading.Barrier(2, timeout=300)
+def test_ranges_of_rows_are_computed_at_the_same_time():
+    # Each of two threads waits for the other. A single thread would wait for the
+    # timeout.
+    meeting = threading.Barrier(2, timeout=300)
     ranges = []
 
     def meet(start, stop):
         ranges.append((start, stop))
-        both.wait()
+        meeting.wait()
 
     with stereo_framework.threads(2):
         over_rows(meet, 10, 10**9)
     assert sorted(ranges) == [(0, 5), (5, 10)]
 
 
-@pytest.mark.parametrize(("count", "work"), [(1, 10**9), (4, thread_module._WORTH_A_THREAD)])
-def test_small_jobs_and_single_threads_stay_in_the_caller(count, work):
+@pytest.mark.parametrize(("count", "work"), [(1, 10**9), (4, thread_module._MIN_WORK_PER_THREAD)])
+def test_the_caller_computes_all_rows_if_there_is_little_work_or_one_thread(count, work):
     ranges = []
     with stereo_framework.threads(count):
         over_rows(
@@ -49,20 +52,20 @@ def test_small_jobs_and_single_threads_stay_in_the_caller(count, work):
 
 @pytest.mark.parametrize("bad_row", [0, 9])
 def test_exceptions_reach_the_caller_after_all_rows_are_done(bad_row):
-    # Row 0 is the calling thread's, row 9 another's.
-    done = []
+    # The calling thread computes row 0, and another thread computes row 9.
+    finished = []
 
     def kernel(start, stop):
         if start <= bad_row < stop:
             raise ZeroDivisionError("in a worker")
-        done.append((start, stop))
+        finished.append((start, stop))
 
     with stereo_framework.threads(2), pytest.raises(ZeroDivisionError, match="in a worker"):
         over_rows(kernel, 10, 10**9)
-    assert len(done) == 1
+    assert len(finished) == 1
 
 
-def test_threads_nest_and_end_with_their_block():
+def test_the_number_of_threads_is_restored_at_the_end_of_a_block():
     def check():
         assert thread_count() == thread_module.available_cores() >= 1
         with stereo_framework.threads(5):
@@ -72,21 +75,21 @@ def test_threads_nest_and_end_with_their_block():
             assert thread_count() == 5
         assert thread_count() == thread_module.available_cores()
 
-    # Outside of what the tests' own workers are allowed.
+    # The context of the test limits the number of threads. A new context does not.
     contextvars.Context().run(check)
 
 
-def test_setting_belongs_to_its_own_thread():
-    seen = []
+def test_the_number_of_threads_does_not_apply_to_other_threads():
+    counts = []
     with stereo_framework.threads(5):
-        other = threading.Thread(target=lambda: seen.append(thread_count()))
-        other.start()
-        other.join()
-    assert seen == [thread_module.available_cores()]
+        thread = threading.Thread(target=lambda: counts.append(thread_count()))
+        thread.start()
+        thread.join()
+    assert counts == [thread_module.available_cores()]
 
 
 @pytest.mark.parametrize("count", [0, -2])
-def test_no_threads_are_refused(count):
+def test_a_number_of_threads_below_1_is_refused(count):
     message = f"^threads: count is {count}; expected a whole number >= 1$"
     with pytest.raises(ParameterError, match=message), stereo_framework.threads(count):
         pass

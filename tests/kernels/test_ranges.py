@@ -1,4 +1,4 @@
-"""The row ranges of threads, the order of blocks, and the rounds of loops."""
+"""Ranges of rows for threads, the order of blocks, and progress reports."""
 
 import itertools
 import threading
@@ -7,12 +7,12 @@ import pytest
 
 import stereo_framework
 from stereo_framework.kernels import threads as thread_module
-from stereo_framework.kernels.counting import (
-    announce,
-    announced_to,
+from stereo_framework.kernels.progress import (
+    announce_step,
     counted,
-    round_counter,
-    rounds_counted_by,
+    iteration_callback,
+    reporting_iterations_to,
+    reporting_steps_to,
 )
 from stereo_framework.kernels.threads import over_blocks, over_rows
 
@@ -23,7 +23,7 @@ from stereo_framework.kernels.threads import over_blocks, over_rows
         (10, 1, 3_600_000, [(0, 10)]),
         (10, 2, 3_600_000, [(0, 5), (5, 10)]),
         (10, 3, 3_600_000, [(0, 3), (3, 6), (6, 10)]),
-        # Each row is a range if there are as many threads as rows, or more.
+        # Each row is a range if there are at least as many threads as rows.
         (3, 3, 3_600_000, [(0, 1), (1, 2), (2, 3)]),
         (2, 4, 3_600_000, [(0, 1), (1, 2)]),
         (1, 4, 3_600_000, [(0, 1)]),
@@ -43,8 +43,8 @@ def test_ranges_of_rows_follow_from_threads_rows_and_work(rows, threads, work, r
     assert sorted(actual) == ranges
 
 
-def test_a_thread_gets_400000_elements():
-    assert thread_module._WORTH_A_THREAD == 400_000
+def test_each_thread_gets_at_least_400000_elements():
+    assert thread_module._MIN_WORK_PER_THREAD == 400_000
 
 
 @pytest.mark.parametrize(
@@ -62,21 +62,22 @@ def test_blocks_are_visited_by_antidiagonals(blocks, backwards, visits):
     with stereo_framework.threads(1):
         over_blocks(lambda *visit: actual.append(visit), blocks, 1, backwards)
     assert actual == visits
-    down, across = blocks
-    seen = []
+    block_rows, block_columns = blocks
+    visited_blocks = []
     for antidiagonal, start, stop in actual:
-        seen += [(row, antidiagonal - row) for row in range(start, stop)]
-    assert sorted(seen) == list(itertools.product(range(down), range(across)))
+        visited_blocks += [(row, antidiagonal - row) for row in range(start, stop)]
+    all_blocks = itertools.product(range(block_rows), range(block_columns))
+    assert sorted(visited_blocks) == list(all_blocks)
 
 
-def test_each_round_of_a_loop_and_its_end_are_reported_with_the_thread():
+def test_each_iteration_of_a_loop_and_its_end_are_reported_with_the_thread():
     reports = []
     thread = threading.get_ident()
-    with rounds_counted_by(lambda *report: reports.append(report)):
+    with reporting_iterations_to(lambda *report: reports.append(report)):
         assert list(counted(2, "round")) == [0, 1]
         for _ in counted(3, "pass"):
             break
-        round_counter()(1, 5, "move")
+        iteration_callback()(1, 5, "move")
     assert reports == [
         (thread, 0, 2, "round"),
         (thread, 1, 2, "round"),
@@ -87,12 +88,12 @@ def test_each_round_of_a_loop_and_its_end_are_reported_with_the_thread():
     ]
 
 
-def test_of_two_listeners_the_inner_one_is_called_and_the_outer_one_afterwards():
+def test_a_step_is_reported_to_the_innermost_listener_only():
     outer, inner = [], []
-    announce("nobody")
-    with announced_to(outer.append):
-        announce("first")
-        with announced_to(inner.append):
-            announce("second")
-        announce("third")
+    announce_step("no listener")
+    with reporting_steps_to(outer.append):
+        announce_step("first")
+        with reporting_steps_to(inner.append):
+            announce_step("second")
+        announce_step("third")
     assert (outer, inner) == (["first", "third"], ["second"])

@@ -1,4 +1,4 @@
-"""Where the system starts no thread, kernels compute in the threads that there are."""
+"""Kernels and commands work even if the system refuses to start threads."""
 
 import os
 import subprocess
@@ -22,8 +22,9 @@ from stereo_framework.kernels.threads import (
 
 
 def refuse_threads_after(monkeypatch, count):
-    """Let the system start only so many more threads."""
-    start, started = threading.Thread.start, []
+    """Let the system start `count` more threads and refuse all others."""
+    start = threading.Thread.start
+    started = []
 
     def limited_start(thread):
         if len(started) >= count:
@@ -36,7 +37,7 @@ def refuse_threads_after(monkeypatch, count):
 
 @pytest.fixture
 def no_pool():
-    """The pool of kernels is started anew within the test, and after it."""
+    """Start a new pool of threads for kernels in the test, and another after it."""
     thread_module._pool.cache_clear()
     thread_module._warn_of_limit.cache_clear()
     yield
@@ -45,7 +46,7 @@ def no_pool():
 
 
 @pytest.mark.usefixtures("no_pool")
-def test_without_threads_the_caller_computes_all_rows_and_warns_once(monkeypatch):
+def test_the_caller_computes_all_rows_and_warns_once_if_no_thread_starts(monkeypatch):
     visits = np.zeros(10, int)
 
     def visit(start, stop):
@@ -62,7 +63,7 @@ def test_without_threads_the_caller_computes_all_rows_and_warns_once(monkeypatch
 
 
 @pytest.mark.usefixtures("no_pool")
-def test_the_threads_that_start_compute_all_rows_once(monkeypatch):
+def test_all_rows_are_computed_once_if_only_some_threads_start(monkeypatch):
     visits = np.zeros(10, int)
 
     def visit(start, stop):
@@ -75,14 +76,14 @@ def test_the_threads_that_start_compute_all_rows_once(monkeypatch):
     assert (visits == 1).all()
 
 
-def test_a_pool_without_threads_is_refused(monkeypatch):
+def test_a_pool_raises_an_error_if_none_of_its_threads_starts(monkeypatch):
     refuse_threads_after(monkeypatch, 0)
     with pytest.raises(RuntimeError, match="can't start new thread"):
         ThreadPool(3, "test")
 
 
-def test_programs_use_blas_as_the_user_has_set_it(monkeypatch):
-    # What the functions set is undone with the rest of the environment.
+def test_other_programs_get_the_setting_of_openblas_that_the_user_made(monkeypatch):
+    # The test replaces the whole environment, so that all variables are restored.
     monkeypatch.setattr(os, "environ", {"PATH": "/bin"})
     use_one_blas_thread()
     assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
@@ -92,6 +93,7 @@ def test_programs_use_blas_as_the_user_has_set_it(monkeypatch):
     assert environment_of_programs() == {"OPENBLAS_NUM_THREADS": "3"}
 
 
+# The command line, in a process whose threads the system refuses to start.
 PROGRAM = """
 import threading
 def refuse(thread):
@@ -103,26 +105,27 @@ main()
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["run", "window", "--scene", "synthetic/planes"],
         pytest.param(["match", "--example", "--method", "fast"], marks=pytest.mark.slow),
     ],
 )
-def test_commands_need_no_thread(words, tmp_path):
-    command = [sys.executable, "-c", PROGRAM, *words, "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stderr.splitlines() if line != COMPILING]
-    assert all(
-        line.startswith("warning: threads: the system starts no thread") for line in lines
-    ), done.stderr
+def test_commands_succeed_if_no_thread_starts(arguments, tmp_path):
+    command = [sys.executable, "-c", PROGRAM, *arguments, "--out", str(tmp_path / "out")]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    lines = [line for line in process.stderr.splitlines() if line != COMPILING]
+    warning = "warning: threads: the system starts no thread"
+    assert all(line.startswith(warning) for line in lines), process.stderr
 
 
 @pytest.mark.slow
-def test_a_sweep_without_threads_computes_all_runs(tmp_path):
+def test_a_sweep_computes_all_runs_if_no_thread_starts(tmp_path):
     (tmp_path / "sweep.yaml").write_text(
-        "scenes: [synthetic/planes]\nmatching_cost: absolute_difference\noptimization: winner_take_all\n"
+        "scenes: [synthetic/planes]\n"
+        "matching_cost: absolute_difference\n"
+        "optimization: winner_take_all\n"
         "sweep: {grid: {matching_cost.truncation: [5, 10]}}\n"
     )
     command = [sys.executable, "-c", PROGRAM, "run", str(tmp_path / "sweep.yaml")]
@@ -130,10 +133,11 @@ def test_a_sweep_without_threads_computes_all_runs(tmp_path):
         [*command, "--workers", "2"], capture_output=True, text=True, check=False
     )
     assert threads.returncode == 0, threads.stderr
-    assert (
-        "warning: workers: the system starts no thread, so that runs are computed one after the other"
-        in threads.stderr
+    warning = (
+        "warning: workers: the system starts no thread, "
+        "so that runs are computed one after the other"
     )
+    assert warning in threads.stderr
     assert threads.stdout.count("synthetic/planes") == 2
 
     processes = subprocess.run(
@@ -142,6 +146,7 @@ def test_a_sweep_without_threads_computes_all_runs(tmp_path):
     assert processes.returncode == 2
     [line] = processes.stderr.splitlines()
     assert line.startswith(
-        "error: --executor process: the system starts no worker process: can't start new thread; the limit"
+        "error: --executor process: the system starts no worker process: "
+        "can't start new thread; the limit"
     )
     assert "--workers 1" in line

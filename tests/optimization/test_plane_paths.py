@@ -382,7 +382,7 @@ def test_maps_that_differ_by_exactly_a_pixel_from_the_last_one_are_averaged():
 def test_holes_are_filled_by_planes_up_to_the_ends_of_the_search_range(
     monkeypatch, value, expected
 ):
-    monkeypatch.setattr(module, "plane_values", lambda *arguments: F([value]))
+    monkeypatch.setattr(module, "compute_plane_disparities", lambda *arguments: F([value]))
     image = np.zeros((1, 12), np.uint8)
     volume = CostVolume(np.zeros((1, 12, 5), F), SearchRange(1, 5), 9.0)
     side = SimpleNamespace(image=image, volume=volume, seed=0)

@@ -11,7 +11,7 @@ from kernel_inputs import filled, image_pairs
 from stereo_framework import SearchRange
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import DisparityMap
-from stereo_framework.kernels.local_averages import local_averages
+from stereo_framework.kernels.local_averages import average_locally
 from stereo_framework.preprocessing import radiometric_field
 
 hole = np.nan
@@ -122,7 +122,7 @@ def test_averages_of_a_ramp_stay_in_their_place(shape):
 
     def average(image):
         mask = np.ones(shape, bool)
-        return local_averages(image[..., None], mask, 0.0, 12.0)[..., 0]
+        return average_locally(image[..., None], mask, 0.0, 12.0)[..., 0]
 
     for ramp in np.indices(shape, np.float32):
         upright = average(ramp)

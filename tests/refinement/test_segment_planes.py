@@ -8,7 +8,7 @@ from kernel_inputs import filled, in_threads, shapes
 from stereo_framework import SearchRange
 from stereo_framework.core.volume import Status
 from stereo_framework.kernels.random_numbers import random_number
-from stereo_framework.kernels.segments import segments
+from stereo_framework.kernels.segments import segment_image
 from stereo_framework.refinement import segment_planes
 
 hole = np.nan
@@ -28,7 +28,7 @@ matched, occluded, mismatched, full, invalid = map(int, Status)
 )
 def test_segments_agree_with_twin(data, shape, values, kind, colour, sigma, k, minimum):
     image = data.draw(filled(shape + (3,) * colour, np.array(values))).astype(kind)
-    found = segments(image, sigma, k, minimum)
+    found = segment_image(image, sigma, k, minimum)
     np.testing.assert_array_equal(found, naive_refinement.segments(image, sigma, k, minimum))
     assert found.dtype == np.int32
 

@@ -17,7 +17,7 @@ import stereo_framework
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, ResultWarning
 from stereo_framework.core.registration import stage
 from stereo_framework.engine import walk
-from stereo_framework.kernels.counting import rounds_counted_by
+from stereo_framework.kernels.progress import reporting_iterations_to
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Crew, Processes, dask_executor
@@ -207,7 +207,7 @@ def test_that_no_dask_worker_comes_is_told(registry, monkeypatch):
 
 def test_who_listens_hears_of_the_rounds_in_threads():
     heard = set()
-    with rounds_counted_by(lambda thread, done, count, what: heard.add(what)):
+    with reporting_iterations_to(lambda thread, done, count, what: heard.add(what)):
         swept(workers=2)
     assert {"run", "iteration", "sweep"} <= heard
 

@@ -16,7 +16,7 @@ import stereo_framework
 from stereo_framework.core.errors import MissingExtraError, ParameterError
 from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Frame, Scene, SearchRange
-from stereo_framework.kernels.counting import announced_to
+from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Processes
@@ -310,7 +310,7 @@ def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
         if count == moment:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), announced_to(watch):
+    with pytest.raises(KeyboardInterrupt), reporting_steps_to(watch):
         tune(SCRIPT, BAD, scenes, **options)
     tuned = tune(SCRIPT, BAD, scenes, **options)
     assert rows(tuned) == rows(tune(SCRIPT, BAD, scenes, trials=12, workers=workers))

@@ -12,7 +12,7 @@ from stereo_framework.core.scene import Calibration, Scene
 from stereo_framework.core.volume import Status
 from stereo_framework.io import read_disparity, read_grey, read_pfm, write_image
 from stereo_framework.io._files import RECORD
-from stereo_framework.kernels.counting import announced_to
+from stereo_framework.kernels.progress import reporting_steps_to
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_files_and_ranges(known, tmp_path):
         "cam0=[400 0 100; 0 400 70; 0 0 1]\ncam1=[400 0 102; 0 400 70; 0 0 1]\ndoffs=2\nbaseline=100\nwidth=192\nheight=144\nndisp=33\n"
     )
     doing = []
-    with announced_to(doing.append):
+    with reporting_steps_to(doing.append):
         found = stereo_framework.match(
             tmp_path / "l.png", tmp_path / "r.png", calibration=calibration, method="ssd"
         )

@@ -9,7 +9,7 @@ from stereo_framework import run
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.scene import Scene
-from stereo_framework.kernels.counting import rounds_counted_by
+from stereo_framework.kernels.progress import reporting_iterations_to
 from stereo_framework.script import load
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.user_pair import method_choice
@@ -229,7 +229,7 @@ def test_every_candidate_is_known_from_scenes_with_truth():
 )
 def test_no_answer_about_a_doubtful_pair(scene, chosen, spoil, told):
     begun = []
-    listening = rounds_counted_by(lambda thread, done, count, what: begun.append(what))
+    listening = reporting_iterations_to(lambda thread, done, count, what: begun.append(what))
     with listening, pytest.raises(DataError, match=f"cannot tell: .*{told}"):
         choose(spoil(scene), ["window", "sgbm"])
     if told:  # before anything is matched
