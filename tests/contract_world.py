@@ -49,6 +49,7 @@ def world_of(kind):
     weights[0, :, -1] = weights[1, -1] = 0
     smoothness = Smoothness(weights[0], weights[1], np.array([0, 1, 1, 1, 1, 1], np.float32))
     pair = Pair(reference, match, search)
+    confidence = dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2))
     world = {
         "image": reference,
         "reference": reference,
@@ -64,14 +65,19 @@ def world_of(kind):
         "corrected": (reference, match),
         "mask": None,
         "scene": scene,
-        "auxiliary": {"other method": _view(matcher(scene)).disparity_map},
-        "confidence": dict.fromkeys((*MEASURES, "made"), -volume.costs.min(axis=2)),
+        "auxiliary": {"other method": _map(matcher(scene), confidence)},
+        "confidence": confidence,
         "pair": pair,
         "solve": Pipeline([absolute_difference, winner_take_all]),
     }
     for _, array in arrays(world):
         array.flags.writeable = False
     return world
+
+
+def _map(estimate, confidence):
+    """Return what stages get of the estimate of an auxiliary method."""
+    return DisparityMap(estimate.disparity, estimate.status, estimate.search, confidence)
 
 
 def _view(match):

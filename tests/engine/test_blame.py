@@ -409,13 +409,14 @@ def test_nobody_writes_into_costs_that_a_stage_has_kept(registry, writeable):
     np.testing.assert_array_equal(kept.costs, before)
 
 
-def test_costs_that_cannot_be_told_from_closed_cells_are_refused_beside_masks(registry):
+def test_costs_as_large_as_the_marker_of_excluded_cells_are_refused_beside_masks(registry):
     method = Pipeline([step(absolute_difference, weight=1e6), absolute_difference, winner_take_all])
     assert not np.isnan(method(textured()).disparity).any()
     masked = MASKED
     with pytest.raises(
         DataError,
-        match=r"^costs up to .*; beside masks costs stay below 1e\+06, which marks closed cells",
+        match=r"^the largest cost is .*; expected costs below 1e\+06, because this value marks "
+        "excluded cells if a pair has a mask",
     ):
         method(masked)
 

@@ -245,7 +245,7 @@ def test_steps_of_one_thread_free_what_they_used():
         volumes.append((name, sum(ref() is not None for ref in alive)))
 
     alive = []
-    plain = walk.taken
+    plain = walk.view_after
 
     def noted(stage, result, view):
         if stage.slot == "aggregation":
@@ -256,7 +256,7 @@ def test_steps_of_one_thread_free_what_they_used():
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(walk, "STRIP_ROWS", 16)
-            patch.setattr(walk, "taken", noted)
+            patch.setattr(walk, "view_after", noted)
             with reporting_steps_to(watch):
                 [_] = list(Walk([built_in_method("ssd")], pairs()["masks"]))
         assert len(alive) == 2 * 3
