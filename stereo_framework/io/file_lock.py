@@ -1,4 +1,4 @@
-"""A lock on a file, which keeps other processes from writing to the same folder."""
+"""Locks on files, which keep other processes from writing to the same folder."""
 
 import contextlib
 import errno
@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 
 from stereo_framework.core.errors import DataError
-from stereo_framework.io._files import PathLike, check_plain
+from stereo_framework.io.files import PathLike
+from stereo_framework.io.output_folders import check_not_linked
 
 _LOCKED_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 """Error numbers by which the system reports that another process holds the lock."""
@@ -38,8 +39,8 @@ def locked(path: PathLike) -> Iterator[None]:
     DataError
         The path is a link, a pipe or a device, or its file system has no locks.
     """
-    check_plain(path)
-    # O_NOFOLLOW: the path may have become a link since the check.
+    check_not_linked(path)
+    # O_NOFOLLOW is needed because the path may have become a link since the check.
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o666)
     try:
@@ -50,8 +51,8 @@ def locked(path: PathLike) -> Iterator[None]:
             if error.errno in _LOCKED_BY_ANOTHER:
                 raise BlockingIOError(error.errno, "the lock is held", os.fspath(path)) from None
             message = (
-                f"{path}: cannot be locked ({error.strerror}); the file system may have no locks, as some network folders do; "
-                "choose a folder on a local disk"
+                f"{path}: the file cannot be locked ({error.strerror}); the file system may have "
+                "no locks, like that of some network folders; choose a folder on a local disk"
             )
             raise DataError(message) from error
         _open_locks.add(descriptor)
@@ -64,8 +65,9 @@ def locked(path: PathLike) -> Iterator[None]:
 def has_locks(path: PathLike) -> bool:
     """Return whether the file system of a file has the locks that SQLite uses.
 
-    Do not name a database that this process has open: SQLite would lose its locks.
-    Without an answer of the system, the file system counts as one that has locks.
+    Do not pass a database that this process has open, because SQLite would lose its
+    locks. If the system gives no clear answer, the file system counts as one with
+    locks.
 
     Parameters
     ----------
@@ -104,7 +106,8 @@ else:
     def _check_database_locks(descriptor: int) -> None:
         """Raise OSError if the file system has no locks on parts of files.
 
-        SQLite uses these. Without them it would report that the database is locked.
+        SQLite uses such locks. Without them, SQLite would report that the database is
+        locked.
         """
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)

@@ -19,7 +19,7 @@ from stereo_framework.core.stage import (
     report_call,
     stage,
 )
-from stereo_framework.io.disparity import map_of, read_map
+from stereo_framework.io.scene_maps import map_of, read_map
 from stereo_framework.matcher._external import FilePath
 
 

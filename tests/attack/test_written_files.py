@@ -14,7 +14,7 @@ from attack.written import EXPORT, REPORT, RUN, SCRIPT, call, content
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, read_pfm, write_bytes
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.tables.formats import to_text

@@ -17,7 +17,7 @@ from stereo_framework.aggregation import box
 from stereo_framework.cli.stages import KINDS, example
 from stereo_framework.core.stage import SLOTS, find, load_plugin, stages
 from stereo_framework.io import write_image
-from stereo_framework.io.disparity import map_files
+from stereo_framework.io.scene_maps import map_files
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import median
