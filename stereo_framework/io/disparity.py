@@ -46,7 +46,10 @@ Unknown = AnyNumber | Literal["format"] | None
 """A stored value that means unknown, `FORMAT_MARKER`, or None if no value does."""
 
 Stored = tuple[NDArray[Any], Mask | None]
-"""Values of a map file as stored, and the pixels that have data; None if all have."""
+"""Values of a map file as stored, and a mask of the pixels that have data.
+
+The mask is None if all pixels have data.
+"""
 
 _FLOAT_SUFFIXES = (".pfm", ".npy", ".tif", ".tiff")
 """Endings of files that store disparities in pixels."""
@@ -182,7 +185,7 @@ def in_pixels(
 
 
 def scale_of(path: PathLike, stored: Stored, disparity_scale: float | None) -> float:
-    """Return the stored units per pixel: the given scale, or else that of the format.
+    """Return the stored units per pixel, which are those of the format by default.
 
     Raises
     ------
@@ -342,12 +345,12 @@ def _grey_levels(
     grey = np.rint(np.where(is_known, disparity, 0) * factor)
     largest = np.iinfo(dtype).max
     if grey.min() < 0 or grey.max() > largest:
-        known = disparity[is_known]
+        lowest = disparity[is_known].min()
+        highest = disparity[is_known].max()
         bits = np.iinfo(dtype).bits
         message = (
-            f"{path}: the disparities {known.min():g}..{known.max():g} do not fit "
-            f"0..{largest / factor:g}, the range of {bits} bits with disparity scale "
-            f"{factor:g}; write a .pfm"
+            f"{path}: the disparities {lowest:g}..{highest:g} do not fit 0..{largest / factor:g}, "
+            f"the range of {bits} bits with disparity scale {factor:g}; write a .pfm"
         )
         raise DataError(message)
     return np.where(is_known, np.maximum(grey, 1), 0).astype(dtype)

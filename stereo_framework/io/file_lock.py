@@ -24,7 +24,7 @@ _open_locks: set[int] = set()
 def locked(path: PathLike) -> Iterator[None]:
     """Hold an exclusive lock on a file until the block ends.
 
-    The system releases the lock when the process ends, however it ends. The content
+    The system releases the lock when the process ends, also after a crash. The content
     of the file is neither read nor changed.
 
     Parameters
@@ -66,20 +66,20 @@ def has_locks(path: PathLike) -> bool:
     """Return whether the file system of a file has the locks that SQLite uses.
 
     Do not pass a database that this process has open, because SQLite would lose its
-    locks. If the system gives no clear answer, the file system counts as one with
-    locks.
+    locks. The result is False only if the system reports that there are no locks. After
+    any other error it is True.
 
     Parameters
     ----------
     path : path-like
-        A file that can be read. It is not changed.
+        A readable file, which is not changed.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
         return True
     try:
-        _share_lock_for_a_moment(descriptor)
+        _try_shared_lock(descriptor)
     except OSError as error:
         return error.errno not in _NO_LOCKS
     finally:
@@ -93,11 +93,11 @@ if sys.platform == "win32":
     def _check_database_locks(descriptor: int) -> None:
         """Do nothing: Windows has one kind of locks."""
 
-    def _share_lock_for_a_moment(descriptor: int) -> None:
+    def _try_shared_lock(descriptor: int) -> None:
         """Do nothing: every file system of Windows has locks."""
 
     def _lock(descriptor: int) -> None:
-        """Lock a file at once, or raise OSError."""
+        """Lock a file without waiting, or raise OSError."""
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
 else:
@@ -112,21 +112,21 @@ else:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
-    def _share_lock_for_a_moment(descriptor: int) -> None:
-        """Lock a file that is open for reading, and release it, or raise OSError."""
+    def _try_shared_lock(descriptor: int) -> None:
+        """Lock and release a file that is open for reading, or raise OSError."""
         fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
     def _lock(descriptor: int) -> None:
-        """Lock a file at once, or raise OSError."""
+        """Lock a file without waiting, or raise OSError."""
         # Unlike lockf, flock also excludes a second lock of the same process.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _leave_locks_to_the_parent() -> None:
-    """Close, in a newly forked process, the lock files that it has inherited.
+    """Close the lock files that a newly forked process has inherited.
 
-    Otherwise a worker that survives its parent would keep the parent's locks.
+    Otherwise a worker that survives its parent would keep the locks of the parent.
     """
     for descriptor in _open_locks:
         with contextlib.suppress(OSError):

@@ -177,17 +177,23 @@ def stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] |
         # If normalized names are equal, the first entry counts.
         values.setdefault(_normalized(name), value)
     for key in _SIZE_KEYS:
-        sides = _both_sides(values.get(key))
-        if sides is not None:
-            # The shape of an array has its rows first.
-            return checked_size(path, sides[::-1] if key == "imageshape" else sides)
+        sides = _two_sides(values.get(key))
+        if sides is None:
+            continue
+        # The shape of an array has its rows first.
+        if key == "imageshape":
+            sides = sides[::-1]
+        return checked_size(path, sides)
     widths = [values[key] for key in _WIDTH_KEYS if key in values]
     heights = [values[key] for key in _HEIGHT_KEYS if key in values]
     return checked_size(path, [*widths[:1], *heights[:1]])
 
 
-def _both_sides(value: Any) -> list[Any] | None:
-    """Return the two sides in the value of a size; None if there are not two."""
+def _two_sides(value: Any) -> list[Any] | None:
+    """Return the two lengths in the value of a size key; None if it has not two.
+
+    The value is a list, a matrix, or a mapping with a width and a height.
+    """
     if isinstance(value, dict):
         sides = {_normalized(name): side for name, side in value.items()}
         value = value.get("data", [sides.get("width"), sides.get("height")])

@@ -141,7 +141,7 @@ def is_grey_png_with_alpha(data: bytes) -> bool:
 
 
 def check_exact(data: bytes, path: PathLike) -> None:
-    """Refuse a JPEG or WebP whose compression has changed its values, or may have.
+    """Refuse a JPEG or WebP unless its compression is lossless.
 
     Raises
     ------

@@ -223,7 +223,8 @@ def _decoded_samples(data: bytes, path: PathLike) -> tuple[Samples, int, Mask | 
     if decoded.ndim == 3:
         is_grey = is_grey_png_with_alpha(data)
         # The channels of OpenCV are blue, green and red.
-        samples = np.ascontiguousarray(decoded[..., 0] if is_grey else decoded[..., 2::-1])
+        colours = decoded[..., 0] if is_grey else decoded[..., 2::-1]
+        samples = np.ascontiguousarray(colours)
     return samples, int(np.iinfo(samples.dtype).max), valid
 
 

@@ -221,8 +221,8 @@ class Faults:
         self._value_count += count
         if self._value_count > limits.SETTINGS:
             message = (
-                f"the axes of the script have more than {limits.SETTINGS} values; at most so many "
-                "are possible"
+                f"the axes of the script have more than {limits.SETTINGS} values, which is the "
+                "limit; remove axes or values"
             )
             self.add(location, message)
             self.raise_if_any()

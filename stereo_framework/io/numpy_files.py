@@ -124,8 +124,8 @@ def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
         member = members[0] if len(members) == 1 else _fitting_member(archive, path, content)
         if member.file_size > limits.most_bytes():
             message = (
-                f"{path}: the array unpacks to {member.file_size} bytes; so many are not read "
-                f"({limits.RAISED})"
+                f"{path}: the array unpacks to {member.file_size} bytes; at most "
+                f"{limits.most_bytes()} are read ({limits.RAISED})"
             )
             raise DataError(message)
         return archive.read(member)
@@ -169,7 +169,7 @@ def _fitting_member(archive: zipfile.ZipFile, path: PathLike, content: Content) 
 
 
 def _fits(shape: tuple[int, ...], content: Content) -> bool:
-    """Return whether an array of a shape may be a content."""
+    """Return whether an array of a shape can be a map, an image or a matrix."""
     is_colour = content == "image" and len(shape) == 3 and shape[2] == 3
     return 0 not in shape and (len(shape) == 2 or is_colour)
 

@@ -55,8 +55,8 @@ _output_folders: list[Path] = []
 def output_folder(folder: PathLike) -> Iterator[None]:
     """Protect the files of the user in a folder until the block ends.
 
-    Inside the block, `write_bytes` does not leave the folder, and it replaces only
-    files that are `is_replaceable`.
+    Inside the block, `write_bytes` does not leave the folder, and it replaces a file
+    only if `is_replaceable` returns True.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def write_bytes(path: PathLike, data: bytes) -> None:
     """Write a file as a whole or not at all.
 
     Missing folders are created. An existing file is replaced, but in an `output_folder`
-    only if it `is_replaceable`.
+    only if `is_replaceable` returns True.
 
     Raises
     ------
@@ -128,8 +128,8 @@ def check_replaceable(path: PathLike, data: bytes = b"") -> None:
     Raises
     ------
     DataError
-        The path leaves the output folder, or it names an existing file that is not
-        `is_replaceable`.
+        The path leaves the output folder, or it names an existing file for which
+        `is_replaceable` returns False.
     """
     root = _output_folder_of(path)
     if root is None or not os.path.lexists(resolve_inside(root, path)):
@@ -203,10 +203,10 @@ def check_not_linked(path: PathLike) -> None:
 
 
 def remove_partial_files(folder: PathLike) -> None:
-    """Remove the files that killed processes left in a folder while they were writing.
+    """Remove the partial files of processes that were killed while they were writing.
 
-    A file that is younger than an hour stays, because another process may still be
-    writing it.
+    A partial file that is younger than an hour stays, because another process may
+    still be writing it.
     """
     for subfolder, _, names in os.walk(folder):
         for name in names:

@@ -33,8 +33,10 @@ def words_and_numbers(name: str) -> Key:
     >>> words_and_numbers("Left_007-b")
     ('left', 7, 'b')
     """
-    parts = _PART.findall(name.lower())
-    return tuple(int(part) if part.isdecimal() else part for part in parts)
+    key: list[str | int] = []
+    for part in _PART.findall(name.lower()):
+        key.append(int(part) if part.isdecimal() else part)
+    return tuple(key)
 
 
 def natural_order(name: str) -> tuple[tuple[bool, int, str], ...]:

@@ -88,14 +88,17 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
             f"{path}: the file has grey {samples.max()}, which is above the {largest} of its header"
         )
         raise DataError(message)
-    return samples.astype(np.uint8 if largest < 256 else np.uint16), largest
+    dtype = np.uint8 if largest < 256 else np.uint16
+    return samples.astype(dtype), largest
 
 
 def _binary_samples(
     data: bytes, start: int, shape: tuple[int, ...], largest: int, path: PathLike
 ) -> NDArray[Any]:
     """Return the samples of a PGM or PPM file that are bytes or pairs of bytes."""
-    dtype = np.dtype(np.uint8 if largest < 256 else ">u2")
+    # A sample of two bytes has the higher byte first.
+    stored_type = np.uint8 if largest < 256 else ">u2"
+    dtype = np.dtype(stored_type)
     count = math.prod(shape)
     present_count = (len(data) - start) // dtype.itemsize
     if present_count < count:

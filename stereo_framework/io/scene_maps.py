@@ -42,8 +42,8 @@ def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
     dict of str to int
         Names of the best scenes, each with the number of folders of its data set that
         occur in the path. There are several names if the path fits them equally well,
-        and none if the path has the name of no scene. If two names fit otherwise
-        equally well, the best one lacks fewer folders in the path.
+        and none if the path has the name of no scene. If two names have equally many
+        folders in the path, the name with fewer missing folders is best.
     """
     parts = [*path.parts[:-1], path.stem]
     scores: dict[str, tuple[int, int]] = {}
@@ -58,7 +58,7 @@ def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
 
 
 def _begins_with_word(text: str, word: str) -> bool:
-    """Return whether a text begins with a word and continues with another character."""
+    """Return whether a word begins a longer text and no letter or digit follows it."""
     return text.startswith(word) and not text[len(word)].isalnum()
 
 

@@ -181,7 +181,9 @@ def _matrix_names(matrices: Matrices, shown_paths: str, *, is_single_file: bool)
         else:
             missing.append(_alternatives(kind.names))
     if missing:
-        message = f"{shown_paths}: no {', no '.join(missing)}; expected a stereo calibration"
+        message = (
+            f"{shown_paths}: there is no {', no '.join(missing)}; expected a stereo calibration"
+        )
         if is_single_file:
             message += (
                 "; if the matrices are in two files, like those of OpenCV's stereo_calib, name both"

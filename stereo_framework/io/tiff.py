@@ -33,7 +33,9 @@ They are defined in section 7.1 of GeoTIFF 1.1.
 _NODATA_TAG = 42113
 """GDAL's tag for the value that means no data. The tag holds a text."""
 
-_GREY, _RGB, _YCBCR = 1, 2, 6
+_GREY = 1
+_RGB = 2
+_YCBCR = 6
 """Photometric interpretations: grey with black as 0, RGB, and the colours of JPEG."""
 
 _REDUCED = 1
@@ -106,8 +108,8 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
     samples = samples.astype(samples.dtype.newbyteorder("="), copy=False)
     valid = samples[..., -1] > 0 if has_alpha else None
     if samples.ndim == 3:
-        is_grey = samples.shape[2] == 2
-        samples = np.ascontiguousarray(samples[..., 0] if is_grey else samples[..., :3])
+        colours = samples[..., 0] if samples.shape[2] == 2 else samples[..., :3]
+        samples = np.ascontiguousarray(colours)
     if nodata is not None:
         has_data = _has_data(samples, nodata)
         valid = has_data if valid is None else valid & has_data
@@ -157,11 +159,13 @@ def geo_tags(path: PathLike) -> GeoTags:
             if code not in page.tags:
                 continue
             tag = page.tags[code]
-            count, value = tag.count, tag.value
+            count = tag.count
+            value = tag.value
             if isinstance(value, str):
-                # The format allows only ASCII text. Other characters are replaced. The
-                # count 0 lets tifffile count the characters.
-                count, value = 0, value.encode("ascii", "replace").decode()
+                # The format allows only ASCII text. Other characters are replaced.
+                value = value.encode("ascii", "replace").decode()
+                # With the count 0, tifffile counts the characters itself.
+                count = 0
             tags.append((tag.code, int(tag.dtype), count, value))
     return tags
 

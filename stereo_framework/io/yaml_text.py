@@ -92,13 +92,16 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
         return reader.node(root, path)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        faults.add(reader.location(mark, path), f"not YAML: {_syntax_problem(error)}")
+        faults.add(
+            reader.location(mark, path), f"the text is not valid YAML: {_syntax_problem(error)}"
+        )
     except yaml.reader.ReaderError as error:
         location = _location_of_character(content, error.position, file)
         character = chr(int(error.character))
-        faults.add(location, f"not YAML: the character {character!r} is not allowed")
+        message = f"the text is not valid YAML: the character {character!r} is not allowed"
+        faults.add(location, message)
     except UnicodeDecodeError as error:
-        message = f"not a text in UTF-8: {error.reason} in byte {error.start}"
+        message = f"the text is not UTF-8: {error.reason} in byte {error.start}"
         faults.add(reader.location(None, path), message)
     except RecursionError:
         message = "the text cannot be read: it is nested too deeply"

@@ -250,7 +250,7 @@ def test_the_array_of_an_archive_is_not_unpacked_beyond_the_limit(tmp_path, monk
     )
     monkeypatch.setenv("STEREO_MAX_PIXELS", "1000")
     with pytest.raises(
-        DataError, match=r"a\.npz: the array unpacks to 1280128 bytes; so many are not read"
+        DataError, match=r"a\.npz: the array unpacks to 1280128 bytes; at most \d+ are read"
     ):
         read_disparity(tmp_path / "a.npz")
 

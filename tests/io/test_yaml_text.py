@@ -93,9 +93,12 @@ def test_the_path_of_a_list_item_has_the_name_of_its_stage():
             "a:\n  b: 1\n  c: 2\n  b: 3\n",
             r"my\.yaml:4:3: a: the key 'b' occurs twice; the first is in line 2",
         ),
-        ("a: [1, 2\n", r"my\.yaml:2:1: not YAML: expected ',' or '\]'"),
-        ("a:\n\tb: 1\n", r"my\.yaml:2:1: not YAML: .*indent with spaces"),
-        ("a: 1\n---\nb: 2\n", r"my\.yaml:2:1: not YAML: expected a single document"),
+        ("a: [1, 2\n", r"my\.yaml:2:1: the text is not valid YAML: expected ',' or '\]'"),
+        ("a:\n\tb: 1\n", r"my\.yaml:2:1: the text is not valid YAML: .*indent with spaces"),
+        (
+            "a: 1\n---\nb: 2\n",
+            r"my\.yaml:2:1: the text is not valid YAML: expected a single document",
+        ),
         (
             "a: !!python/object:os.system x\n",
             r"my\.yaml:1:4: a: the tag !!python/object:os\.system is not supported",
@@ -111,7 +114,10 @@ def test_the_path_of_a_list_item_has_the_name_of_its_stage():
             r"an alias inside its own anchor",
         ),
         ("[1, 2]: 3\n", r"my\.yaml:1:1: a key must be a text"),
-        ("a: x\x01\n", r"my\.yaml:1:5: not YAML: the character '\\x01' is not allowed"),
+        (
+            "a: x\x01\n",
+            r"my\.yaml:1:5: the text is not valid YAML: the character '\\x01' is not allowed",
+        ),
         (
             "a: " + "[" * 600 + "]" * 600,
             r"my\.yaml:1:1: the text cannot be read: it is nested too deeply",
