@@ -190,7 +190,7 @@ def stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] |
 
 
 def _two_sides(value: Any) -> list[Any] | None:
-    """Return the two lengths in the value of a size key; None if it has not two.
+    """Return the two numbers in the value of a size key, or None.
 
     The value is a list, a matrix, or a mapping with a width and a height.
     """
@@ -257,7 +257,7 @@ def _all_entries(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_of_other_lens(key: str, value: Any) -> bool:
-    """Return whether an entry shows that a lens does not have a pinhole model."""
+    """Return whether an entry names another lens model than OpenCV's pinhole."""
     if "fisheye" in key or "omnidir" in key:
         return str(value).lower() not in _FALSE_VALUES
     # Only omnidirectional cameras have the parameter xi.

@@ -11,7 +11,7 @@ from stereo_framework.io.file_kinds import check_present
 PathLike = str | os.PathLike[str]
 
 _SHOWN_PATH_LENGTH = 300
-"""Largest number of characters of an impossible path that a message shows."""
+"""Number of characters that a message shows of a path that no file can have."""
 
 
 def read_bytes(path: PathLike, max_bytes: int | None = None, *, allow_empty: bool = False) -> bytes:

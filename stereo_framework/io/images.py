@@ -424,7 +424,7 @@ def encode_png(array: NDArray) -> bytes:
 
 
 def _encode(suffix: str, samples: NDArray[Any]) -> bytes:
-    """Return an image, in RGB order, as the bytes of a file with a suffix."""
+    """Encode an image, in RGB order, in the format of a suffix."""
     import cv2
 
     # The channels of OpenCV are blue, green and red.

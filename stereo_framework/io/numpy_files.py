@@ -115,7 +115,7 @@ def _check_array_of_numbers(data: bytes, path: PathLike) -> None:
 
 
 def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
-    """Return the bytes of the ``.npy`` file that an archive has for a content."""
+    """Return an array of an archive as the bytes of a ``.npy`` file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if not members:

@@ -9,10 +9,10 @@ Two rules follow:
 
 - All files stay in the folder. A path that leaves it, by a link or by ``..``, is
   refused, and no file is written through a link.
-- A file is replaced only if nothing is lost. Either this program wrote its content
-  there, which the digests in the file `RECORD` show, or its content is the beginning of
-  the new content, because writing was interrupted. A list of names would not be enough,
-  because a user who edits a plot or a script does not change its name.
+- A file is replaced only if nothing is lost. This is so if this program wrote its
+  content, which the digests in the file `RECORD` show. It is also so if its content is
+  the beginning of the new content, because writing was interrupted. A list of names
+  would not be enough, because a user who edits a plot or a script keeps its name.
 """
 
 import contextlib
@@ -222,9 +222,9 @@ def remove_partial_files(folder: PathLike) -> None:
 def changed_since_written(path: PathLike) -> bool:
     """Return whether a stored map differs from the content that this program wrote.
 
-    The record of the results folder decides, for the files in the folder ``maps``. If
-    there is no record, or if the file is in another folder, the map counts as
-    unchanged.
+    The record of the results folder shows whether a file in the folder ``maps`` was
+    changed. If there is no record, or if the file is in another folder, the map counts
+    as unchanged.
     """
     location = Path(path).absolute()
     root = location.parent.parent

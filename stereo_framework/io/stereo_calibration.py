@@ -100,8 +100,8 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
     ------
     DataError
         A file is missing or damaged, or states another lens model than that of
-        `cv2.stereoCalibrate`. Or none of the files has one of the matrices, or a matrix
-        does not fit its name.
+        `cv2.stereoCalibrate`. Or a matrix is in none of the files, or it has a wrong
+        number of elements.
     """
     shown_paths = " and ".join(map(str, paths))
     matrices, size = _combined_files(paths, shown_paths)

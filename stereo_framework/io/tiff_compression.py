@@ -108,7 +108,7 @@ def _max_error_of_lerc(page: Any, segment: bytes) -> float | None:
 
 
 def _is_lossy_jpeg(segment: bytes) -> bool:
-    """Return whether the frame of a JPEG is not lossless."""
+    """Return whether a JPEG is lossy, which depends on the kind of its frame."""
     position = 2
     while position + 4 <= len(segment) and segment[position] == 0xFF:
         marker = segment[position + 1]
@@ -134,7 +134,7 @@ def _is_lossy_jpeg2000(segment: bytes) -> bool | None:
 
 
 def _is_lossy_webp(segment: bytes) -> bool:
-    """Return whether a WebP stream is not of the lossless kind."""
+    """Return whether a WebP stream is lossy."""
     return b"VP8L" not in segment[:64]
 
 
