@@ -188,7 +188,10 @@ def test_in_a_copy_without_the_record_files_that_would_change_are_not_replaced(h
     page = home / "o/report.html"
     page.write_bytes(b"a page of the user")
     result = call_command(*RUN)
-    assert (result.exit_code, "report.html: the file was not written by this program" in result.stderr) == (
+    assert (
+        result.exit_code,
+        "report.html: the file was not written by this program" in result.stderr,
+    ) == (
         2,
         True,
     )
