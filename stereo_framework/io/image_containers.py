@@ -259,6 +259,8 @@ def _check_webp(data: bytes, path: PathLike) -> None:
         )
         raise DataError(message)
 
+    # The extended and the lossless format store each length minus 1, in 24 and 14 bits.
+    # A lossy frame stores the length itself in 14 bits, below two bits for scaling.
     kind = data[12:16]
     if kind == _EXTENDED_WEBP:
         if data[20] & _ANIMATION_FLAG:
