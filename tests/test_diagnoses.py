@@ -13,8 +13,14 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.search import SearchRange
 from stereo_framework.engine.estimates import warnings as warnings_of_match
 from stereo_framework.evaluation import find_reading_errors
-from stereo_framework.io import locked, read_disparity, read_image, write_image, write_pfm
-from stereo_framework.io.calibration import read_stereo_calibration
+from stereo_framework.io import (
+    locked,
+    read_disparity,
+    read_image,
+    read_stereo_calibration,
+    write_image,
+    write_pfm,
+)
 from stereo_framework.kernels.threads import LIMIT_HINT
 from stereo_framework.script.legacy import convert
 from stereo_framework.sweep.external_maps import COMMAND_LINE
@@ -193,7 +199,7 @@ CASES = [
     ),
     (text_file, "replace it by an undamaged copy", "convert it"),
     (tiff_of_an_unknown_kind, "replace it by an undamaged copy", "save it again"),
-    (colours_that_code_values, "write the values themselves", "decode them with a reader"),
+    (colours_that_code_values, "write the values themselves", "decode them with your own reader"),
     (npy_of_records, "replace it by an undamaged copy", "write the array again"),
     (yaml_of_another_program, "write it again", "name another file"),
     (table_of_another_kind, "write the table again", "name another file"),
@@ -222,7 +228,7 @@ def test_a_file_system_without_locks_is_recognized_and_read_all_the_same(tmp_pat
     with Store(tmp_path, create=True):
         pass
     message = folder_without_locks(tmp_path, monkeypatch)
-    assert "writer.lock: cannot be locked (" in message
+    assert "writer.lock: the file cannot be locked (" in message
     assert "the file system may have no locks" in message
     assert "choose a folder on a local disk" in message
     # Nothing waits for a lock, and nothing is called locked.

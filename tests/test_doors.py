@@ -213,7 +213,7 @@ METRIC = "@sf.metric(unit='px', better='lower', source='s')\ndef "
         ),
         (
             "@sf.reader('x', kind='image')\ndef r(path): return 0",
-            "reader 'x': a suffix begins with a dot",
+            "reader 'x': the suffix must begin with a dot",
         ),
         (
             "@sf.reader('.x', kind='map')\ndef r(path): return 0",

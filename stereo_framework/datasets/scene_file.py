@@ -44,17 +44,17 @@ from stereo_framework.core.search import SearchArgument
 from stereo_framework.io import (
     PathLike,
     check_file,
-    own_suffixes,
     read_any_calibration,
     read_disparity,
     read_image,
     read_mask,
+    registered_suffixes,
     write_bytes,
 )
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.io.images import ENDINGS
-from stereo_framework.io.names import left_and_right, natural_order
 from stereo_framework.io.orientation import UPRIGHT, orientation_of
+from stereo_framework.io.paired_names import left_and_right, natural_order
 
 FILE_NAME = "scene.yaml"
 
@@ -315,7 +315,7 @@ def new_scene(folder: Path, estimate: Callable[[Scene], SearchRange]) -> Path:
     DataError
         There is a scene.yaml already, there are fewer than two images or several pairs, or they do not make a scene.
     """
-    file, endings = folder / FILE_NAME, (*ENDINGS, *own_suffixes("image"))
+    file, endings = folder / FILE_NAME, (*ENDINGS, *registered_suffixes("image"))
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
     if os.path.lexists(file):

@@ -1,7 +1,7 @@
-"""Kinds of files that the package cannot read, recognized by their first bytes.
+"""Formats of files that the package cannot read, recognized by their first bytes.
 
 Such a file is intact. A message that calls it damaged would mislead the user, so the
-message names the kind of the file and a remedy.
+message names the format of the file and a remedy.
 """
 
 import re
@@ -13,6 +13,7 @@ PathLike = object
 """A path of any type. Only its text is used, in messages."""
 
 _IMAGE_REMEDY = "convert it to PNG or TIFF without loss"
+
 _PICTURE_FORMATS: Mapping[str, str] = {
     r"GIF8[79]a": "a GIF picture",
     r"\0\0\0\x0cjP  \r\n|\xff\x4f\xff\x51": "a JPEG 2000 picture",
@@ -30,11 +31,14 @@ _PICTURE_FORMATS: Mapping[str, str] = {
 """Names of image formats that are not read, by patterns of their first bytes."""
 
 _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
-    r"\x1f\x8b": ("compressed with gzip", "decompress it first, as 'gunzip' does"),
-    r"BZh[1-9]": ("compressed with bzip2", "decompress it first, as 'bunzip2' does"),
-    r"\xfd7zXZ\0": ("compressed with xz", "decompress it first, as 'unxz' does"),
-    r"\x28\xb5\x2f\xfd": ("compressed with zstd", "decompress it first, as 'unzstd' does"),
-    r"7z\xbc\xaf\x27\x1c|Rar!\x1a": ("an archive", "unpack it, and name the file that is meant"),
+    r"\x1f\x8b": ("compressed with gzip", "decompress it first, for example with 'gunzip'"),
+    r"BZh[1-9]": ("compressed with bzip2", "decompress it first, for example with 'bunzip2'"),
+    r"\xfd7zXZ\0": ("compressed with xz", "decompress it first, for example with 'unxz'"),
+    r"\x28\xb5\x2f\xfd": (
+        "compressed with zstd",
+        "decompress it first, for example with 'unzstd'",
+    ),
+    r"7z\xbc\xaf\x27\x1c|Rar!\x1a": ("an archive", "unpack it, and name one of its files"),
     r"\x89HDF\r\n\x1a\n": ("an HDF5 file", "save its array with numpy.save"),
     r"MATLAB 5\.0 MAT-file": (
         "a MATLAB file",
@@ -58,11 +62,12 @@ _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
 }
 """Names of other formats, each with a remedy, by patterns of their first bytes.
 
-Images and maps are among them, because a reader is chosen by the ending of a file's name.
+Formats that the package reads are among them, because the ending of a file's name
+selects the reader, and the ending may be wrong.
 """
 
-_PEEK = 512
-"""Number of bytes at the beginning of a file from which its kind is recognized."""
+_EXAMINED_BYTES = 512
+"""Number of bytes at the beginning of a file that are examined."""
 
 _WEB_PAGE = re.compile(
     rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
@@ -70,7 +75,9 @@ _WEB_PAGE = re.compile(
 
 
 def known_kind(data: bytes) -> str | None:
-    """Return a clause that names the format of a file and a remedy; None if it is unknown.
+    """Return a clause that names the format of a file and a remedy, or None.
+
+    The result is None if the format is unknown.
 
     Parameters
     ----------
@@ -79,21 +86,21 @@ def known_kind(data: bytes) -> str | None:
 
     Examples
     --------
-    >>> known_kind(b"GIF89a...")
-    'is a GIF picture, which is not read; convert it to PNG or TIFF without loss'
+    >>> known_kind(b"GIF89a...").partition(";")[0]
+    'the file is a GIF picture, which is not read'
     """
-    beginning = data[:_PEEK]
+    beginning = data[:_EXAMINED_BYTES]
     for pattern, name in _PICTURE_FORMATS.items():
         if re.match(pattern.encode("latin-1"), beginning, re.DOTALL):
-            return f"is {name}, which is not read; {_IMAGE_REMEDY}"
+            return f"the file is {name}, which is not read; {_IMAGE_REMEDY}"
     for pattern, (name, remedy) in _OTHER_FORMATS.items():
         if re.match(pattern.encode("latin-1"), beginning, re.DOTALL):
-            return f"is {name}, which is not read here; {remedy}"
+            return f"the file is {name}, which is not read here; {remedy}"
     return None
 
 
 def check_present(data: bytes, path: PathLike) -> None:
-    """Refuse a text that a download left in the place of the file itself.
+    """Refuse a text that a download has left in place of the file itself.
 
     Parameters
     ----------
@@ -110,16 +117,19 @@ def check_present(data: bytes, path: PathLike) -> None:
     message = ""
     if data.startswith(b"version https://git-lfs.github.com/spec/"):
         message = (
-            "is a pointer of Git LFS and not the file itself; fetch the file with 'git lfs pull'"
+            "the file is a pointer of Git LFS and not the file itself; fetch the file with "
+            "'git lfs pull'"
         )
     elif data.startswith((b"/annex/objects/", b"../.git/annex/objects/")):
         message = (
-            "is a pointer of git-annex and not the file itself; fetch the file with 'git annex get'"
+            "the file is a pointer of git-annex and not the file itself; fetch the file with "
+            "'git annex get'"
         )
-    elif _WEB_PAGE.match(data[:_PEEK]):
+    elif _WEB_PAGE.match(data[:_EXAMINED_BYTES]):
         message = (
-            "is a web page (HTML), which a server may have sent in place of the file, because a login or a confirmation is needed; "
-            "download the file again with a browser, or copy it from another computer"
+            "the file is a web page (HTML), which a server may have sent in place of the file, "
+            "because a login or a confirmation is needed; download the file again with a "
+            "browser, or copy it from another computer"
         )
     if message:
         raise DataError(f"{path}: {message}")

@@ -1,4 +1,4 @@
-"""Values of a script with their locations, and the faults found in them."""
+"""Values of a script with their locations, and the faults that are found in them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from stereo_framework.core.errors import ScriptError, short
 
 Scalar = None | bool | int | float | str
 
+_SHOWN_VALUE_LENGTH = 80
+"""Largest number of characters of a refused value that a message shows."""
+
 
 @dataclass(frozen=True)
 class Location:
@@ -23,11 +26,12 @@ class Location:
     Parameters
     ----------
     file : str
-        As shown to the user; ``--set`` for an override, empty for a mapping from Python.
+        Name of the file as the user sees it. It is ``--set`` for an override on the
+        command line, and empty for a mapping from Python.
     line, column : int
-        From 1; 0 where there are none.
+        Position in the file, from 1; 0 if the value has no position in a file.
     path : str
-        Dotted keys, ``aggregation.box.size``.
+        Dotted keys that lead to the value, such as ``aggregation.box.size``.
     """
 
     file: str = ""
@@ -40,11 +44,16 @@ class Location:
             return self.path or "script"
         if not self.line:
             return f"{self.file} {self.path}".strip()
-        return f"{self.file}:{self.line}:{self.column}" + (f": {self.path}" if self.path else "")
+        position = f"{self.file}:{self.line}:{self.column}"
+        return f"{position}: {self.path}" if self.path else position
 
     @property
     def folder(self) -> Path:
-        """Folder that relative paths written there start from: the script's, else the working directory; absolute."""
+        """Absolute folder at which relative paths in the value begin.
+
+        It is the folder of the script, or the working directory if the value is not
+        from a file.
+        """
         return Path(self.file).parent.absolute() if self.line else Path.cwd()
 
     def in_brackets(self) -> str:
@@ -52,21 +61,29 @@ class Location:
 
         The text is empty for a mapping from Python, which has no lines.
         """
-        return f" ({replace(self, path='' if self.line else self.path)})" if self.file else ""
+        if not self.file:
+            return ""
+        # A position in a file is sufficient without the path of keys.
+        shown_location = replace(self, path="") if self.line else self
+        return f" ({shown_location})"
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A value and its location.
+    """A value of a script and its location.
 
     Parameters
     ----------
     value : None, bool, int, float, str, list of Node or dict of str to Node
+        A scalar, or the nodes of a list or a mapping.
     location : Location
+        Location of the value.
     keys : mapping of str to Location
-        Locations of the keys of a dict; their `path` is that of the dict.
+        Locations of the keys of a mapping. The `path` in each of them is that of the
+        mapping.
     raw : str, optional
-        What a scalar without quotes reads: ``no`` may be meant as false, ``2002`` as a name.
+        Text of a scalar without quotes, as the file has it. A reader that expects a
+        name can use it where YAML reads a number, as in ``2002``.
     """
 
     value: Scalar | list[Node] | dict[str, Node]
@@ -76,49 +93,62 @@ class Node:
 
     @property
     def entries(self) -> dict[str, Node]:
-        """The entries of a dict; empty for anything else."""
+        """The entries of a mapping; empty for a list or a scalar."""
         return self.value if isinstance(self.value, dict) else {}
 
+    @property
+    def items(self) -> list[Node]:
+        """The items of a list. A mapping or a scalar is the only item of its list."""
+        return self.value if isinstance(self.value, list) else [self]
+
     def at(self, *keys: str) -> Node:
-        """What stands under a key, and a key there, and so on; null where there is nothing."""
-        found = self
+        """Return the node that a sequence of keys leads to.
+
+        The result is null, at the location of this node, if one of the keys is missing.
+        """
+        node = self
         for key in keys:
-            found = found.entries.get(key, Node(None, self.location))
-        return found
+            node = node.entries.get(key, Node(None, self.location))
+        return node
 
     def location_of(self, steps: Iterable[int | str]) -> Location:
         """Return the location at which pydantic found a fault.
 
-        It is that of a value or, after ``[key]``, of its key. For a missing key it is that of the
-        mapping that lacks it.
+        Parameters
+        ----------
+        steps : iterable of int or str
+            Keys and indices that lead from this node to the fault. The step ``[key]``
+            means that the key before it is wrong, and not the value.
+
+        Returns
+        -------
+        Location
+            Location of the value, or of its key. For a missing key it is the location
+            of the mapping, with the path that the key would have.
         """
-        node, key = self, self.location
+        node = self
+        key_location = self.location
         for step in steps:
             if step == "[key]":
-                return key
+                return key_location
             if isinstance(step, str) and step not in node.entries:
                 return replace(node.location, path=join(node.location.path, step))
-            key = node.keys.get(str(step), key)
+            key_location = node.keys.get(str(step), key_location)
             node = node.items[step] if isinstance(step, int) else node.entries[step]
         return node.location
-
-    @property
-    def items(self) -> list[Node]:
-        """The items of a list; anything else is a list of one."""
-        return self.value if isinstance(self.value, list) else [self]
 
     def key(self, name: str) -> Location:
         """Return the location of the key `name`, with the path of its value."""
         return replace(self.keys[name], path=join(self.location.path, name))
 
     def having(self, name: str, node: Node) -> Node:
-        """The dict with another entry, or one more."""
-        return replace(
-            self, value={**self.entries, name: node}, keys={name: node.location, **self.keys}
-        )
+        """Return the mapping with an entry added or replaced."""
+        entries = {**self.entries, name: node}
+        keys = {name: node.location, **self.keys}
+        return replace(self, value=entries, keys=keys)
 
     def data(self) -> Any:
-        """Return the value without locations: scalars, lists and dicts."""
+        """Return the value without locations, as scalars, lists and dicts."""
         if isinstance(self.value, dict):
             return {name: node.data() for name, node in self.value.items()}
         if isinstance(self.value, list):
@@ -127,109 +157,131 @@ class Node:
 
 
 class Faults:
-    """Collects faults, one for each location; they are reported by file and in its order.
+    """Collects the faults of a script, at most one for each location.
 
-    Where there are very many the first of them are raised at once.
+    The faults are reported in the order of the files, and by line and column in a file.
+    If a script has more than ``limits.FAULTS`` faults, the first of them are raised at
+    once.
 
     Parameters
     ----------
     without_plugins : bool
-        Plug-ins were named and not loaded: stages that nobody knows may be theirs.
+        Whether the script names plug-ins that are not loaded. An unknown stage is then
+        not a fault, because a plug-in may define it.
 
     Attributes
     ----------
     unknown : list of str
-        Such stages.
+        Unknown stages that plug-ins may define.
     files : list of str
-        The order of the files.
+        Names of the files, in the order in which they were read.
     """
 
     def __init__(self, *, without_plugins: bool = False) -> None:
         self.without_plugins = without_plugins
         self.unknown: list[str] = []
         self.files = [""]
-        self._values = 0.0
-        self._found: dict[str, Location] = {}
+        self._value_count = 0.0
+        self._location_of_fault: dict[str, Location] = {}
         self._locations: set[Location] = set()
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._location_of_fault)
 
     def add(self, location: Location, message: str) -> None:
-        """Note a fault at a location.
+        """Add a fault at a location.
 
         Later faults at the same location follow from the first one and are left out.
-        """
-        # Keys of a mapping from Python share the location of the mapping.
-        if not location.file or location not in self._locations:
-            if len(self._found) == limits.FAULTS:
-                self._found[f"{location.file or 'script'}: there are further faults"] = Location(
-                    location.file, sys.maxsize
-                )
-                self.raise_if_any()
-            self._found.setdefault(f"{location}: {message}", location)
-            self._locations.add(location)
-
-    def count_values(self, location: Location, count: float) -> None:
-        """Refuse more values of axes, of the whole script, than can be held, before they are made.
 
         Raises
         ------
         ScriptError
-            With all faults so far.
+            There are too many faults.
         """
-        self._values += count
-        if self._values > limits.SETTINGS:
-            self.add(
-                location,
-                f"the axes of the script have more than {limits.SETTINGS} values; at most so many are possible",
+        # Keys of a mapping from Python share the location of the mapping, so that
+        # several faults at such a location may be independent.
+        if location.file and location in self._locations:
+            return
+        if len(self._location_of_fault) == limits.FAULTS:
+            last_line = f"{location.file or 'script'}: there are further faults"
+            self._location_of_fault[last_line] = Location(location.file, sys.maxsize)
+            self.raise_if_any()
+        self._location_of_fault.setdefault(f"{location}: {message}", location)
+        self._locations.add(location)
+
+    def count_values(self, location: Location, count: float) -> None:
+        """Count the values of an axis, before they are created.
+
+        Raises
+        ------
+        ScriptError
+            The axes of the whole script have more values than are possible. The error
+            contains all faults so far.
+        """
+        self._value_count += count
+        if self._value_count > limits.SETTINGS:
+            message = (
+                f"the axes of the script have more than {limits.SETTINGS} values, which is the "
+                "limit; remove axes or values"
             )
+            self.add(location, message)
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
-        """Raise all faults at once.
+        """Raise all faults at once, if there are any.
 
         Raises
         ------
         ScriptError
-            Something was added.
+            At least one fault was added.
         """
-        if not self._found:
+        if not self._location_of_fault:
             return
-        files = list(
-            dict.fromkeys([*self.files, *(location.file for location in self._found.values())])
-        )
-        order = {
-            fault: (files.index(at.file), at.line, at.column) for fault, at in self._found.items()
-        }
-        raise ScriptError(sorted(order, key=order.__getitem__))
+        files_with_faults = [location.file for location in self._location_of_fault.values()]
+        files = list(dict.fromkeys([*self.files, *files_with_faults]))
+
+        def position(fault: str) -> tuple[int, int, int]:
+            location = self._location_of_fault[fault]
+            return files.index(location.file), location.line, location.column
+
+        raise ScriptError(sorted(self._location_of_fault, key=position))
 
 
 def join(path: str, name: str) -> str:
-    """A dotted path grown by one key."""
+    """Append a key to a dotted path."""
     return f"{path}.{name}" if path else name
 
 
 def item_paths(path: str, uses: Sequence[object]) -> list[str]:
-    """Paths of a list's items: by the stage they use, ``aggregation.box``, or by index, ``scenes[1]``.
+    """Return the paths of the items of a list.
+
+    An item has the name of its stage in its path, as in ``aggregation.box``. If the
+    item has no stage, or if the list has the stage twice, the path has the index of the
+    item, as in ``scenes[1]``.
 
     Parameters
     ----------
     path : str
         Path of the list.
     uses : sequence
-        Per item the text under its key ``use``; anything else where there is none.
+        For each item the text under its key ``use``. Any other object means that the
+        item has no such key.
     """
-    named = [
-        use if isinstance(use, str) and use and list(uses).count(use) == 1 else None for use in uses
-    ]
-    return [join(path, name) if name else f"{path}[{i}]" for i, name in enumerate(named)]
+    paths = []
+    for i, use in enumerate(uses):
+        is_name = isinstance(use, str) and use != ""
+        if is_name and list(uses).count(use) == 1:
+            paths.append(join(path, str(use)))
+        else:
+            paths.append(f"{path}[{i}]")
+    return paths
 
 
 def from_python(value: Any, faults: Faults, path: str = "") -> Node:
-    """A mapping, list or scalar of Python as a node; NumPy's scalars and arrays count as theirs.
+    """Return a mapping, list or scalar of Python as a node.
 
-    What cannot stand in a script is reported and becomes null.
+    Scalars and arrays of NumPy are converted to numbers and lists. A value that a
+    script cannot contain is added to the faults and becomes null.
     """
     location = Location(path=path)
     if isinstance(value, np.generic | np.ndarray):
@@ -239,24 +291,37 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
     if isinstance(value, Path):
         return Node(str(value), location)
     if isinstance(value, Mapping):
-        for name in value:
-            if not isinstance(name, str):
-                faults.add(location, f"the key {short(repr(name), 80)} is not a text")
-        named = {name: item for name, item in value.items() if isinstance(name, str)}
-        entries = {
-            name: from_python(item, faults, join(path, name)) for name, item in named.items()
-        }
-        return Node(entries, location, dict.fromkeys(entries, location))
+        return _from_mapping(value, faults, location)
     if isinstance(value, Iterable) and not isinstance(value, bytes | set | frozenset):
-        items = list(value)
-        uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
-        return Node(
-            [
-                from_python(item, faults, at)
-                for item, at in zip(items, item_paths(path, uses), strict=True)
-            ],
-            location,
-        )
-    allowed = "null, true, false, numbers, texts, lists, mappings"
-    faults.add(location, f"{short(repr(value), 80)} cannot stand in a script; allowed: {allowed}")
+        return _from_iterable(value, faults, location)
+    shown_value = short(repr(value), _SHOWN_VALUE_LENGTH)
+    message = (
+        f"a script cannot contain {shown_value}; allowed: null, true, false, numbers, texts, "
+        "lists, mappings"
+    )
+    faults.add(location, message)
     return Node(None, location)
+
+
+def _from_mapping(mapping: Mapping[Any, Any], faults: Faults, location: Location) -> Node:
+    """Return a mapping of Python as a node. Keys that are not texts are faults."""
+    for name in mapping:
+        if not isinstance(name, str):
+            shown_name = short(repr(name), _SHOWN_VALUE_LENGTH)
+            faults.add(location, f"the key {shown_name} is not a text")
+    entries = {}
+    for name, item in mapping.items():
+        if isinstance(name, str):
+            entries[name] = from_python(item, faults, join(location.path, name))
+    return Node(entries, location, dict.fromkeys(entries, location))
+
+
+def _from_iterable(values: Iterable[Any], faults: Faults, location: Location) -> Node:
+    """Return a list or another iterable of Python as a node."""
+    items = list(values)
+    uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
+    paths = item_paths(location.path, uses)
+    nodes = [
+        from_python(item, faults, item_path) for item, item_path in zip(items, paths, strict=True)
+    ]
+    return Node(nodes, location)

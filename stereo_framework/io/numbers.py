@@ -1,4 +1,4 @@
-"""Numbers in text files, read by one rule: plain ASCII digits.
+"""Numbers in text files and options, which have plain ASCII digits.
 
 Python's `float` and `int` also read ``6_0`` as 60, the digits of other alphabets, and
 ``infinity``. In a file such a text is a slip or damage, and the number would be wrong.
@@ -24,20 +24,21 @@ def is_number(text: str) -> bool:
 
 
 def is_whole_number(text: str) -> bool:
-    """Return whether a text is a whole number in plain ASCII digits, such as ``-15``."""
+    """Return whether a text is a whole number in ASCII digits, such as ``-15``."""
     return _WHOLE_NUMBER.fullmatch(text) is not None
 
 
 def parse_number(text: str, *, finite: bool = True) -> float:
-    """Return the number that a text of plain ASCII digits gives.
+    """Convert a text of plain ASCII digits to a number.
 
     Parameters
     ----------
     text : str
-        Without blanks around the number.
+        The number, without blanks around it.
     finite : bool
-        Whether ``nan``, ``inf``, ``-inf`` and numbers that are too large for float64 are
-        refused. If not, the latter are infinite.
+        Whether ``nan``, ``inf``, ``-inf`` and numbers that are too large for float64
+        are refused. If they are not refused, numbers that are too large become
+        infinite.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def parse_number(text: str, *, finite: bool = True) -> float:
 
 
 def parse_whole_number(text: str) -> int:
-    """Return the whole number that a text of plain ASCII digits gives.
+    """Convert a text of plain ASCII digits to a whole number.
 
     Raises
     ------

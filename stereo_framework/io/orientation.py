@@ -1,4 +1,4 @@
-"""The EXIF orientation of images: how a stored image is turned to be upright."""
+"""The EXIF orientation of images: how a stored image must be turned to be upright."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.io._files import PathLike
+from stereo_framework.io.files import PathLike
 
 UPRIGHT = 1
-"""The orientation of an image whose rows are stored as they are shown."""
+"""Orientation of an image that is stored as it is shown."""
 
-_TAG = 0x0112
+_ORIENTATION_TAG = 0x0112
+
 _PNG = b"\x89PNG\r\n\x1a\n"
+_JPEG = b"\xff\xd8"
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -26,40 +28,40 @@ def orientation_of(path: PathLike) -> int:
     Returns
     -------
     int
-        From 1 to 8; 1 for an upright image, for a file without the tag, and for a path
-        that is no readable image.
+        Orientation from 1 to 8. It is 1 for an upright image, for a file without the
+        tag, and for a path that is not a readable image.
     """
     path = Path(path)
     try:
         with open(path, "rb") as file:
-            start = file.read(16)
-            if start.startswith(_TIFF):
-                return _of_tiff(path)
-            if start.startswith(_PNG):
-                return _of_exif(_exif_of_png(start + file.read()))
-            if start.startswith(b"\xff\xd8") or (
-                start.startswith(b"RIFF") and start[8:12] == b"WEBP"
-            ):
-                return _of_jpeg_or_webp(start + file.read())
+            beginning = file.read(16)
+            if beginning.startswith(_TIFF):
+                return _tiff_orientation(path)
+            if beginning.startswith(_PNG):
+                return _exif_orientation(_exif_of_png(beginning + file.read()))
+            is_webp = beginning.startswith(b"RIFF") and beginning[8:12] == b"WEBP"
+            if beginning.startswith(_JPEG) or is_webp:
+                return _jpeg_or_webp_orientation(beginning + file.read())
     except (OSError, ValueError):
         pass
     return UPRIGHT
 
 
 def turned_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
-    """Return an image as programs show it.
+    """Return an image in the orientation in which programs show it.
 
     Parameters
     ----------
     image : ndarray, (rows, columns) or (rows, columns, channels)
-        As stored. It may be a masked array.
+        The image as it is stored. It may be a masked array.
     orientation : int
         EXIF orientation, 1 to 8.
 
     Returns
     -------
     ndarray
-        Contiguous. From 5 on rows and columns are exchanged.
+        The upright image, contiguous. If `orientation` is 5 or more, its rows are
+        columns of the stored image.
     """
     if orientation == UPRIGHT:
         return image
@@ -71,28 +73,30 @@ def turned_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
     return turned.copy()
 
 
-def _valid(orientation: object) -> int:
-    return orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else UPRIGHT
+def _valid_orientation(value: object) -> int:
+    """Return the value of an orientation tag; upright if the value is not allowed."""
+    return value if isinstance(value, int) and 1 <= value <= 8 else UPRIGHT
 
 
-def _of_jpeg_or_webp(data: bytes) -> int:
+def _jpeg_or_webp_orientation(data: bytes) -> int:
+    """Return the orientation of a JPEG or WebP file."""
     import PIL.Image
 
     try:
         with PIL.Image.open(io.BytesIO(data)) as image:
-            return _valid(image.getexif().get(_TAG, UPRIGHT))
+            return _valid_orientation(image.getexif().get(_ORIENTATION_TAG, UPRIGHT))
     except Exception:  # Pillow may raise anything on a damaged header.
         return UPRIGHT
 
 
-def _of_exif(block: bytes) -> int:
+def _exif_orientation(block: bytes) -> int:
     """Return the orientation in a block of EXIF data."""
     import PIL.Image
 
     exif = PIL.Image.Exif()
     try:
         exif.load(block)
-        return _valid(exif.get(_TAG, UPRIGHT))
+        return _valid_orientation(exif.get(_ORIENTATION_TAG, UPRIGHT))
     except Exception:  # Pillow may raise anything on a damaged block.
         return UPRIGHT
 
@@ -108,13 +112,14 @@ def _exif_of_png(data: bytes) -> bytes:
     return b""
 
 
-def _of_tiff(path: Path) -> int:
+def _tiff_orientation(path: Path) -> int:
+    """Return the orientation of the first image of a TIFF file."""
     import tifffile
 
     try:
         with tifffile.TiffFile(path) as file:
             first_page: Any = file.pages[0]
-            tag = first_page.tags.get(_TAG)
-            return UPRIGHT if tag is None else _valid(int(tag.value))
+            tag = first_page.tags.get(_ORIENTATION_TAG)
+            return UPRIGHT if tag is None else _valid_orientation(int(tag.value))
     except Exception:  # tifffile may raise anything on a damaged file.
         return UPRIGHT

@@ -22,7 +22,7 @@ from stereo_framework import __version__
 from stereo_framework.core.errors import harmless
 from stereo_framework.figures._curves import Positions
 from stereo_framework.figures.grid import LARGEST_ERROR, colour_table
-from stereo_framework.io import PathLike, is_own, output_folder, write_bytes
+from stereo_framework.io import PathLike, is_replaceable, output_folder, write_bytes
 from stereo_framework.page.stored_pictures import Scenes, data_uri
 from stereo_framework.tables.tables import Cell, Table
 
@@ -219,7 +219,11 @@ class Page:
             write_bytes(path, text.encode(errors="backslashreplace"))
             earlier = re.compile(re.escape(path.stem) + r"-\d+\.(js|png|svg)")
             for old in [*folder.iterdir()] if folder.is_dir() else []:
-                if earlier.fullmatch(old.name) and old.name not in pictures.files and is_own(old):
+                if (
+                    earlier.fullmatch(old.name)
+                    and old.name not in pictures.files
+                    and is_replaceable(old)
+                ):
                     old.unlink()
 
 

@@ -218,7 +218,11 @@ def _unused(name: str, taken: Container[str]) -> str:
 
 def _tokens(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and tokens; a token that starts with # ends its line."""
-    text = read_bytes(path, limits.TEXT, empty=True).removeprefix(codecs.BOM_UTF8).decode("latin-1")
+    text = (
+        read_bytes(path, limits.TEXT, allow_empty=True)
+        .removeprefix(codecs.BOM_UTF8)
+        .decode("latin-1")
+    )
     for number, line in enumerate(text.splitlines(), 1):
         tokens = line.split()
         comment = next((i for i, token in enumerate(tokens) if token.startswith("#")), len(tokens))
@@ -284,7 +288,7 @@ def _parameter_file(state: _State, path: Path, tell: Callable[[str], None]) -> N
     if not path.is_file():
         tell(f"input_params: no file {path}; its parameters keep their values")
         return
-    tokens = read_bytes(path, limits.TEXT, empty=True).decode("latin-1").split()
+    tokens = read_bytes(path, limits.TEXT, allow_empty=True).decode("latin-1").split()
     for name, value in zip(tokens[::2], tokens[1::2], strict=False):
         _assign(state, name, value, tell)
 

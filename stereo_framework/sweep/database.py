@@ -18,7 +18,7 @@ from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, StereoFrameworkError
-from stereo_framework.io import check_plain, has_locks
+from stereo_framework.io import check_not_linked, has_locks
 
 LOCK = "writer.lock"
 """The file in the folder of a store that the writing process locks."""
@@ -264,7 +264,7 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
     sqlite3.Error
         SQLite cannot open the file.
     """
-    check_plain(path)
+    check_not_linked(path)
     _check_companions(path)
     with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
         database = Database(path, name, connection)
@@ -350,7 +350,7 @@ def _check_companions(path: Path) -> None:
         A companion is a link, a pipe or a device, or a journal names a super-journal.
     """
     for ending in _COMPANIONS:
-        check_plain(f"{path}{ending}")
+        check_not_linked(f"{path}{ending}")
     journal = Path(f"{path}-journal")
     if (
         journal.exists()

@@ -16,7 +16,7 @@ from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import PRESETS, derive, of_scene
 from stereo_framework.evaluation.sanity import Remedies
 from stereo_framework.io import PathLike, encoding_fault, write_bytes, write_disparity
-from stereo_framework.io.disparity import best_scenes, map_files, read_encoded
+from stereo_framework.io.scene_maps import best_scenes, map_files, read_encoded
 from stereo_framework.sweep.identity import (
     content_digest,
     environment,

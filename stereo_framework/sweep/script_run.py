@@ -15,7 +15,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.parameters import PositiveInt
 from stereo_framework.core.scene import Scene
 from stereo_framework.datasets import load_scenes
-from stereo_framework.io import is_own
+from stereo_framework.io import is_replaceable
 from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.progress import counted
 from stereo_framework.script import Script, load
@@ -278,7 +278,7 @@ def _matched_before(store: Store, task: Task) -> Result | None:
             continue
         confidence = confidence_files(one.map)
         whole = all(stage.slot != "confidence" or stage.name in confidence for stage in stages)
-        if whole and all(map(is_own, [one.map, *confidence.values()])):
+        if whole and all(map(is_replaceable, [one.map, *confidence.values()])):
             return one
     return None
 

@@ -23,7 +23,7 @@ from stereo_framework.io import (
     locked,
     output_folder,
     read_bytes,
-    remove_parts,
+    remove_partial_files,
     write_bytes,
     write_disparity,
     write_pfm,
@@ -105,7 +105,7 @@ class Store(contextlib.ExitStack):
                 "stopped and not ended; wait for it or end it, or choose another folder"
             )
             raise DataError(message) from None
-        remove_parts(self.folder)
+        remove_partial_files(self.folder)
         return self.enter_context(opened_to_write(self.folder / FILE, self._name))
 
     def _opened_to_read(self, folder: Path) -> Database:

@@ -20,7 +20,7 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import Protocol, average
-from stereo_framework.io import check_own, write_bytes
+from stereo_framework.io import check_replaceable, write_bytes
 from stereo_framework.script import Script, Setting, load
 from stereo_framework.script.methods import Method
 from stereo_framework.script.reading import Axis, is_number
@@ -232,7 +232,7 @@ def tune(
         store = None if out is None else stack.enter_context(Store(start / out, create=True))
         if store is not None:
             store.describe([loaded], tuned.protocol.metrics)
-            check_own(store.folder / BEST)
+            check_replaceable(store.folder / BEST)
         keys: list[str] = []
         for first in range(0, min(trials, tuned.size), workers):
             batch = [next(proposed) for _ in range(first, min(first + workers, trials, tuned.size))]

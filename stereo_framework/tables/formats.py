@@ -176,7 +176,7 @@ def read_csv(path: Path) -> list[Result]:
         The file is missing or is not a table.
     """
     try:
-        text = read_bytes(path, limits.TABLE, empty=True).decode("utf-8-sig")
+        text = read_bytes(path, limits.TABLE, allow_empty=True).decode("utf-8-sig")
         lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines()) if line]
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: cannot be read: not UTF-8 text") from error

@@ -55,7 +55,7 @@ def check_folder(folder: Path) -> None:
         raise DataError(f"{folder}: is no folder, or lies in none: {there} is a file")
     with io.output_folder(folder):
         for name in _FILES:
-            io.check_own(folder / name)
+            io.check_replaceable(folder / name)
 
 
 @report_attributes

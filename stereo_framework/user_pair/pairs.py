@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from stereo_framework.core.errors import DataError, ParameterError
-from stereo_framework.io import own_suffixes
+from stereo_framework.io import registered_suffixes
 from stereo_framework.io.images import ENDINGS
-from stereo_framework.io.names import Key, keys_without_side_words, natural_order, words_and_numbers
+from stereo_framework.io.paired_names import (
+    Key,
+    keys_without_side_words,
+    natural_order,
+    words_and_numbers,
+)
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -152,7 +157,7 @@ def _with_equal_keys(
 def _images(text: str) -> dict[str, Path]:
     """Return the images in a folder or of a pattern by their names or those of their folders."""
     candidates = Path(text).iterdir() if Path(text).is_dir() else map(Path, glob.glob(text))
-    endings = (*ENDINGS, *own_suffixes("image"))
+    endings = (*ENDINGS, *registered_suffixes("image"))
     images = [path for path in candidates if path.suffix.lower() in endings and path.is_file()]
     if not images:
         raise DataError(f"{text}: no images there; allowed endings: {', '.join(ENDINGS)}")

@@ -17,7 +17,7 @@ from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.pair import Pair
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.walk import walked
-from stereo_framework.io import check_file, inside, write_bytes
+from stereo_framework.io import check_file, resolve_inside, write_bytes
 from stereo_framework.sweep.identity import content_digest, files_digest
 
 _ARRAYS = ("disparity", "status")
@@ -60,7 +60,7 @@ def remove_tiles(folder: Path) -> None:
     """Remove what was kept in a folder, and what other versions of the code have left beside it, once the map is written."""
     # If the folder is a link that leads elsewhere, the link and its target stay.
     with contextlib.suppress(DataError, OSError):
-        shutil.rmtree(inside(folder.parents[1], folder.parent), ignore_errors=True)
+        shutil.rmtree(resolve_inside(folder.parents[1], folder.parent), ignore_errors=True)
 
 
 def _digest(method: Pipeline, pair: Pair) -> str:
@@ -79,7 +79,7 @@ def _write(path: Path, match: Estimate) -> None:
     # Numbers of plug-ins may be numpy's.
     text = json.dumps({name: getattr(match, name) for name in _VALUES}, default=float)
     # A file or an empty folder that could not be read is damaged.
-    damaged = inside(path.parents[2], path)
+    damaged = resolve_inside(path.parents[2], path)
     if damaged.is_dir() and not damaged.is_symlink():
         damaged.rmdir()
     else:

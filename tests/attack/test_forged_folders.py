@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from attack.written import EXPORT, REPORT, RUN, call, content
 
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
 

@@ -30,7 +30,7 @@ from stereo_framework.core.errors import (
 from stereo_framework.core.pair import Pair
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import read_any_calibration, read_image, write_image
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 from stereo_framework.script import load
 from stereo_framework.user_pair.tile_cache import _digest, match_or_read
 
@@ -188,7 +188,10 @@ def test_in_a_copy_without_the_record_files_that_would_change_are_not_replaced(h
     page = home / "o/report.html"
     page.write_bytes(b"a page of the user")
     result = call_command(*RUN)
-    assert (result.exit_code, "report.html: was not written by this program" in result.stderr) == (
+    assert (
+        result.exit_code,
+        "report.html: the file was not written by this program" in result.stderr,
+    ) == (
         2,
         True,
     )
@@ -267,7 +270,7 @@ def test_an_image_file_has_24_bytes_for_each_pixel(tmp_path, monkeypatch):
     path.write_bytes(bytes(24 * 100 + 2**20 + 1))
     with pytest.raises(
         DataError,
-        match=f"is {24 * 100 + 2**20 + 1} bytes long; at most {24 * 100 + 2**20} are read",
+        match=f"has {24 * 100 + 2**20 + 1} bytes; at most {24 * 100 + 2**20} are read",
     ):
         read_image(path)
     path.write_bytes(bytes(24 * 100 + 2**20))
@@ -285,13 +288,13 @@ def test_scripts_scenes_and_calibrations_have_a_megabyte(tmp_path, monkeypatch, 
     }[name]
     Path(name).write_text("#" * (2**20 + 1))
     with pytest.raises(
-        (DataError, ScriptError), match=f"is {2**20 + 1} bytes long; at most {2**20} are read"
+        (DataError, ScriptError), match=f"has {2**20 + 1} bytes; at most {2**20} are read"
     ):
         read(name)
     Path(name).write_text("#" * 2**20)
     with pytest.raises((DataError, ScriptError)) as caught:
         read(name)
-    assert "bytes long" not in str(caught.value)
+    assert "bytes; at most" not in str(caught.value)
 
 
 def test_aliases_repeat_20000_values_and_values_are_nested_100_deep(tmp_path, monkeypatch):

@@ -325,7 +325,7 @@ def test_yaml_tags_execute_nothing(kind, tag, mark):
         ),
     }[kind]
     result = invoke(*words)
-    assert (result.exit_code, f"{tag.partition(' ')[0]} is not used here" in result.stderr) == (
+    assert (result.exit_code, f"{tag.partition(' ')[0]} is not supported" in result.stderr) == (
         2,
         True,
     ), result.output
@@ -353,7 +353,7 @@ def test_pickled_objects_in_numpy_files_are_not_read(name, mark):
     result = invoke("evaluate", name, "--scene", "synthetic/planes")
     assert (
         result.exit_code,
-        f"{name}: holds Python objects, which are not read" in result.stderr,
+        f"{name}: the file has Python objects, which are not read" in result.stderr,
     ) == (2, True)
     assert not mark.exists()
 

@@ -157,7 +157,7 @@ def test_companions_that_are_no_plain_files_are_refused(folder, tmp_path):
     program = [sys.executable, "-c", OPENING, *(str(path.parent) for path in paths)]
     answer = subprocess.run(program, capture_output=True, text=True, timeout=TIME, check=True)
     messages = answer.stdout.splitlines()
-    assert [message.partition(": is ")[0] for message in messages] == [
+    assert [message.partition(": the ")[0] for message in messages] == [
         str(path) for path in paths for _ in (False, True)
     ]
 
@@ -167,7 +167,7 @@ def test_companions_that_are_no_plain_files_are_refused(folder, tmp_path):
 def test_a_lock_that_is_no_plain_file_is_refused(make, folder):
     (folder / "writer.lock").unlink()
     make(folder / "writer.lock")
-    with pytest.raises(DataError, match="writer.lock: is "):
+    with pytest.raises(DataError, match="writer.lock: the (file|path) is "):
         Store(folder, create=True)
 
 

@@ -107,7 +107,7 @@ def test_a_script_beside_its_results_stays_as_it_is(tmp_path):
     changed = resolved.read_text() + "# changed\n"
     resolved.write_text(changed)
     assert (
-        "mine.resolved.yaml: was not written by this program, or was changed since"
+        "mine.resolved.yaml: the file was not written by this program, or was changed since"
         in invoke(*again).stderr
     )
     assert (resolved.read_text(), (tmp_path / "mine.yaml").read_text()) == (changed, mine)
@@ -129,7 +129,7 @@ def test_match_does_not_replace_its_images(tmp_path, inputs):
     )
     assert (
         result.exit_code,
-        "disparity.png: was not written by this program" in result.stderr,
+        "disparity.png: the file was not written by this program" in result.stderr,
     ) == (2, True)
     assert (tmp_path / "disparity.png").read_bytes() == before
     assert not (tmp_path / "disparity.pfm").exists()

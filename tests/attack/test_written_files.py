@@ -14,7 +14,7 @@ from attack.written import EXPORT, REPORT, RUN, SCRIPT, call, content
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, read_pfm, write_bytes
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 from stereo_framework.sweep import Store
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.tables.formats import to_text
@@ -159,12 +159,12 @@ def test_a_file_is_replaced_unless_something_is_lost(tmp_path):
         for path in (mine, tmp_path / "plots/edited.svg"):
             with pytest.raises(
                 DataError,
-                match=r"\.svg: was not written by this program, or was changed since, and is not",
+                match=r"\.svg: the file was not written by this program, or was changed since, and is not",
             ):
                 write_bytes(path, b"second")
         # What was written under another name is the user's where it was copied to.
         shutil.copy(tmp_path / "plots/p.svg", tmp_path / "copy.svg")
-        with pytest.raises(DataError, match=r"copy\.svg: was not written"):
+        with pytest.raises(DataError, match=r"copy\.svg: the file was not written"):
             write_bytes(tmp_path / "copy.svg", b"third")
     found = {path.stem: path.read_bytes() for path in (tmp_path / "plots").iterdir()}
     assert found == {

@@ -2,7 +2,7 @@
 
 from cli_parts import invoke
 
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 
 SCENE = "middlebury-v3/trainingQ/Small"
 METHOD = {

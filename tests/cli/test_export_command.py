@@ -11,7 +11,7 @@ from made_files import CALIB, write
 
 import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework.io import read_pfm, write_disparity
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 
 TRUTH = np.full((24, 32), 3, np.float32)
 SCENES = {

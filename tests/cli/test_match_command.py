@@ -10,7 +10,7 @@ from small_scenes import cut_scenes
 
 from stereo_framework import evaluate, load_scene
 from stereo_framework.io import read_disparity, write_disparity, write_image
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 from stereo_framework.sweep import identity
 
 

@@ -19,7 +19,7 @@ from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.registration import find, stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.io import write_image
-from stereo_framework.io.disparity import map_files
+from stereo_framework.io.scene_maps import map_files
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import median

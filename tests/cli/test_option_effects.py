@@ -91,7 +91,7 @@ def test_integers_of_opencv_have_a_scale_and_a_marker(map_file, truth):
 def test_a_scale_that_is_missing_or_wrong_is_reported_with_the_option():
     one_line(
         invoke("evaluate", "opencv.tif", "--truth", "truth.pfm"),
-        "opencv.tif: holds int16 samples",
+        "opencv.tif: the file has int16 samples",
         "16",
     )
     *_, [scale, marker] = statistics("evaluate", "opencv.npy", "--truth", "truth.pfm")

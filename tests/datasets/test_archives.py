@@ -354,7 +354,9 @@ def test_a_pipe_in_the_place_of_an_archive_is_refused(root, archive, server, nam
     os.mkfifo(place)
     with (
         deadline(),
-        pytest.raises(DataError, match=rf"{name}: is not a regular file but a pipe or device"),
+        pytest.raises(
+            DataError, match=rf"{name}: the path is not a regular file but a pipe or device"
+        ),
     ):
         download.fetch("set")
     assert not server.requests

@@ -147,7 +147,9 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(root, server, one, sha256):
     os.mkfifo(place)
     with (
         deadline(),
-        pytest.raises(DataError, match=r"im0\.png: is not a regular file but a pipe or device"),
+        pytest.raises(
+            DataError, match=r"im0\.png: the path is not a regular file but a pipe or device"
+        ),
     ):
         download.fetch("set")
     assert not server.requests
@@ -157,7 +159,7 @@ def test_a_folder_or_a_dangling_link_in_the_place_of_a_file_is_refused(root, ser
     one()
     place = root / "set/scene/im0.png"
     place.mkdir(parents=True)
-    with pytest.raises(DataError, match=r"im0\.png: is a folder; expected a file"):
+    with pytest.raises(DataError, match=r"im0\.png: the path is a folder; expected a file"):
         download.fetch("set")
     place.rmdir()
     place.symlink_to(root / "elsewhere")

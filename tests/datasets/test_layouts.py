@@ -208,7 +208,7 @@ def test_loading_opens_no_image(root):
     write(root / "middlebury-v3/trainingQ/Pipes", unread | {"calib.txt": calib()})
     assert names(root) == ["middlebury-v3/trainingQ/Pipes"]
     scene = load_scene("Pipes", data=root)
-    with pytest.raises(DataError, match=r"disp0GT\.pfm: is not a PFM file"):
+    with pytest.raises(DataError, match=r"disp0GT\.pfm: the file is not a PFM file"):
         scene.truths[0, 1]()
 
 

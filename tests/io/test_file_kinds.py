@@ -1,4 +1,4 @@
-"""Files of formats that are read or refused, and texts that stand for files."""
+"""Formats of files that are read or refused, and texts in place of files."""
 
 import bz2
 import gzip
@@ -49,11 +49,9 @@ def array(values):
 
 def flow(u, v):
     """Return the bytes of a ``.flo`` file."""
-    return (
-        b"PIEH"
-        + np.array([100, 60], "<i4").tobytes()
-        + np.stack([u, v], -1).astype("<f4").tobytes()
-    )
+    size = np.array([100, 60], "<i4").tobytes()
+    components = np.stack([u, v], -1).astype("<f4").tobytes()
+    return b"PIEH" + size + components
 
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 24128\n"
@@ -87,15 +85,15 @@ PAGE = b"\n<!DOCTYPE html>\n<html><body>Please sign in</body></html>"
         (
             "a.npz",
             archive(**{"readme.txt": "no array"}),
-            "is an archive that holds no array",
+            "is an archive without an array",
             "numpy.savez",
         ),
-        ("a.npz", archive(), "is an archive that holds no array", "numpy.savez"),
-        ("a.npy", array(np.array([[None]])), "holds Python objects", "save it again"),
+        ("a.npz", archive(), "is an archive without an array", "numpy.savez"),
+        ("a.npy", array(np.array([[None]])), "has Python objects", "save it again"),
         (
             "a.npz",
             archive(**{"a.npy": array(np.array([[{}]]))}),
-            "holds Python objects",
+            "has Python objects",
             "save it again",
         ),
         (
@@ -128,21 +126,21 @@ def test_a_map_of_another_format_is_refused_with_the_format_and_a_remedy(
     with pytest.raises(DataError) as error:
         read_disparity(path, disparity_scale=8)
     message = str(error.value)
-    assert message.startswith(f"{path}: {kind}")
+    assert message.startswith(f"{path}: the file {kind}")
     assert remedy in message
     assert "damaged" not in message
     assert "allow_pickle" not in message
 
 
 @pytest.mark.parametrize("content", [LFS, PAGE])
-def test_a_text_that_stands_for_a_calibration_is_refused(tmp_path, content):
+def test_a_text_in_place_of_a_calibration_is_refused(tmp_path, content):
     path = tmp_path / "calib.txt"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"is a pointer of Git LFS|is a web page"):
         read_any_calibration(path)
 
 
-def test_a_plain_pgm_or_ppm_holds_the_same_values_as_a_raw_one(tmp_path):
+def test_a_plain_pgm_or_ppm_has_the_same_values_as_one_of_bytes(tmp_path):
     grey = tmp_path / "a.pgm"
     grey.write_text(
         "P2\n# a comment\n100 60\n255\n"
@@ -165,9 +163,9 @@ def test_a_plain_pgm_or_ppm_holds_the_same_values_as_a_raw_one(tmp_path):
     ("text", "message"),
     [
         ("P2 2 2 255\n1 2 3", "is truncated: 2x2 needs 4 samples after the header, the file has 3"),
-        ("P2 2 1 255\n1 -2", "holds b'-2' among its samples"),
-        ("P2 2 1 255\n1 2.5", "holds b'2.5' among its samples"),
-        ("P2 2 1 100\n1 101", "holds grey 101 above the 100 of its header"),
+        ("P2 2 1 255\n1 -2", "has b'-2' among its samples"),
+        ("P2 2 1 255\n1 2.5", "has b'2.5' among its samples"),
+        ("P2 2 1 100\n1 101", "has grey 101, which is above the 100 of its header"),
         ("P2 900000 900000 255\n1", "pixels; at most"),
     ],
 )
@@ -197,7 +195,7 @@ def test_a_lossless_webp_with_grey_values_is_a_map(tmp_path):
     )
 
 
-def test_transparent_pixels_of_a_webp_hold_no_data(tmp_path):
+def test_transparent_pixels_of_a_webp_have_no_data(tmp_path):
     alpha = np.where(ROWS < 5, 0, 255).astype(np.uint8)
     path = tmp_path / "a.webp"
     path.write_bytes(picture("WEBP", np.dstack([COLOUR, alpha]), lossless=True, exact=True))
@@ -229,7 +227,7 @@ def test_an_animation_is_refused(tmp_path):
     path = tmp_path / "a.webp"
     first.save(path, save_all=True, append_images=[second])
     with pytest.raises(
-        DataError, match="is a WebP animation, which holds several pictures; save one of them"
+        DataError, match="is a WebP animation, which has several pictures; save one of them"
     ):
         read_image(path)
 
@@ -246,7 +244,8 @@ def test_an_optical_flow_is_a_map_of_negated_horizontal_components(tmp_path):
     path.write_bytes(flow(-MAP, 0 * MAP)[:-1])
     with pytest.raises(
         DataError,
-        match="the header says 100x60, which needs 48000 bytes after the header; the file has 47999",
+        match="the header states 100x60, which needs 48000 bytes after the header; "
+        "the file has 47999",
     ):
         read_disparity(path)
 
@@ -257,9 +256,9 @@ def test_files_of_several_values_for_a_pixel_name_their_kind_and_two_remedies(tm
     with pytest.raises(DataError) as error:
         read_disparity(coded, disparity_scale=4)
     message = str(error.value)
-    assert "it may be a colour-mapped picture" in message
+    assert "the file may be a colour-mapped picture" in message
     assert (
-        "write the values themselves as PFM or grey PNG, or decode them with a reader of your own"
+        "write the values themselves as PFM or grey PNG, or decode them with your own reader"
         in message
     )
 
@@ -268,7 +267,7 @@ def test_files_of_several_values_for_a_pixel_name_their_kind_and_two_remedies(tm
     with pytest.raises(DataError) as error:
         read_disparity(bands)
     assert (
-        "holds 3 bands of float32 samples, which differ; expected one band; write the band that is meant"
-        in str(error.value)
+        "has 3 bands of float32 samples, which differ; expected one band; write the band that is "
+        "needed" in str(error.value)
     )
     assert "colour" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Images against files written by hand and read by naive code."""
+"""Image files, compared with bytes and readers of the tests."""
 
 import math
 import os
@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 from stereo_framework.core.errors import DataError, ResultWarning
-from stereo_framework.io import images, read_grey, read_image, read_mask, write_image, write_pfm
+from stereo_framework.io import (
+    image_containers,
+    read_grey,
+    read_image,
+    read_mask,
+    write_image,
+    write_pfm,
+)
 
 
 @pytest.fixture
@@ -33,6 +40,7 @@ def written(path, data):
 
 
 def without_data(path):
+    """Return the pixels of an image that are masked because they have no data."""
     return np.ma.getmaskarray(read_image(path, masked=True))
 
 
@@ -47,12 +55,12 @@ def same(image, expected, dtype=np.uint8):
         (b"P5\n3 2\n255\n\0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
         (b"P5 3 2 255 \0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
         (b"P5\n# by hand\n3 # columns\n2\n#\n255\n\0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
-        # Data may begin with white space and with what begins comments.
+        # The samples may begin with white space and with the beginning of a comment.
         (b"P5 3 2 255\n\n# \t\r#", [[10, 35, 32], [9, 13, 35]]),
         (b"P6 2 1 255\n\1\2\3\4\5\6", [[[1, 2, 3], [4, 5, 6]]]),
     ],
 )
-def test_raw_pgm_and_ppm(tmp_path, data, expected):
+def test_pgm_and_ppm_files_of_bytes_are_read(tmp_path, data, expected):
     same(read_image(written(tmp_path / "a.pgm", data)), expected)
 
 
@@ -61,11 +69,12 @@ def test_raw_pgm_and_ppm(tmp_path, data, expected):
     [(255, np.uint8, [255, 1]), (256, np.uint16, [256, 1]), (257, np.uint16, [257, 255])],
 )
 @pytest.mark.parametrize("kind", [2, 5])
-def test_the_largest_grey_decides_about_the_bytes_of_a_sample(
-    tmp_path, largest, dtype, samples, kind
-):
-    values = np.array(samples, ">u2" if dtype == np.uint16 else np.uint8)
-    body = " ".join(map(str, samples)).encode() if kind == 2 else values.tobytes()
+def test_the_largest_grey_determines_the_bytes_of_a_sample(tmp_path, largest, dtype, samples, kind):
+    if kind == 2:
+        body = " ".join(map(str, samples)).encode()
+    else:
+        stored_type = ">u2" if dtype == np.uint16 else np.uint8
+        body = np.array(samples, stored_type).tobytes()
     path = written(tmp_path / "a.pgm", f"P{kind} 2 1 {largest}\n".encode() + body)
     grey_levels = read_grey(path)
     assert grey_levels.dtype == dtype
@@ -85,31 +94,31 @@ def test_the_largest_grey_of_a_header_becomes_255(tmp_path):
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize(("kind", "channels"), [(0, 1), (2, 3), (4, 2), (6, 4)])
 def test_every_kind_of_png(tmp_path, kind, channels, depth, capfd):
-    """Grey and colours, with alpha and without, whatever is said of gamma and profiles."""
+    """Read grey and colours, with and without alpha; gamma and profiles are ignored."""
     samples = np.random.default_rng(5).integers(1, 2**depth, (11, 13, channels))
     missing = np.zeros((11, 13), bool)
     if kind >= 4:
         missing = samples[..., -1] % 3 == 0
         samples[missing, -1] = 0
-        samples[0, 0, -1] = 1  # nearly transparent is not fully so
+        # A pixel that is nearly transparent has data.
+        samples[0, 0, -1] = 1
         missing[0, 0] = False
     extra = [(b"gAMA", struct.pack(">I", 100000)), (b"iCCP", b"broken\0\0nothing")]
     path = written(
         tmp_path / "a.png", naive_files.png_bytes(samples, colour=kind, depth=depth, extra=extra)
     )
     shown = samples[..., :3] if channels > 2 else samples[..., 0]
-    same(
-        read_image(path),
-        shown if depth == 8 else (shown / 257).astype(np.float32),
-        np.uint8 if depth == 8 else np.float32,
-    )
+    if depth == 8:
+        same(read_image(path), shown)
+    else:
+        same(read_image(path), (shown / 257).astype(np.float32), np.float32)
     np.testing.assert_array_equal(np.atleast_3d(without_data(path))[..., 0], missing)
     if channels < 3:
         same(read_grey(path), shown, f"u{depth // 8}")
     assert capfd.readouterr() == ("", "")
 
 
-def test_palette_is_looked_up_and_its_transparency_dropped(tmp_path, grey):
+def test_palettes_are_decoded_without_their_transparency(tmp_path, grey):
     palette = np.random.default_rng(3).integers(0, 256, (256, 3), dtype=np.uint8)
     extra = [(b"PLTE", palette.tobytes()), (b"tRNS", bytes(range(256)))]
     grey[0, 0] = 0
@@ -119,23 +128,22 @@ def test_palette_is_looked_up_and_its_transparency_dropped(tmp_path, grey):
 
 
 @pytest.mark.parametrize("ending", ["bmp", "tif", "jpg"])
-def test_other_formats(tmp_path, ending):
+def test_bmp_tiff_and_jpeg_images_are_read(tmp_path, ending):
     image = np.full((16, 16, 3), (200, 100, 50), np.uint8)
-    path = written(
-        tmp_path / f"a.{ending}", cv2.imencode(f".{ending}", image[..., ::-1])[1].tobytes()
-    )
-    np.testing.assert_allclose(read_image(path), image, atol=3 if ending == "jpg" else 0)
+    data = cv2.imencode(f".{ending}", image[..., ::-1])[1].tobytes()
+    tolerance = 3 if ending == "jpg" else 0
+    read = read_image(written(tmp_path / f"a.{ending}", data))
+    np.testing.assert_allclose(read, image, atol=tolerance)
 
 
-def test_the_fourth_channel_of_a_bmp_means_nothing(tmp_path):
+def test_the_fourth_channel_of_a_bmp_is_not_alpha(tmp_path):
     image = np.dstack([np.full((5, 4, 3), 9, np.uint8), np.zeros((5, 4), np.uint8)])
-    # The content tells what a file is, and not its name.
-    assert not without_data(
-        written(tmp_path / "a.jpg", cv2.imencode(".bmp", image)[1].tobytes())
-    ).any()
+    # The content of a file determines its format, and not the ending of its name.
+    path = written(tmp_path / "a.jpg", cv2.imencode(".bmp", image)[1].tobytes())
+    assert not without_data(path).any()
 
 
-def test_what_holds_no_data_is_written_and_read(tmp_path, grey, colour):
+def test_pixels_without_data_are_written_and_read(tmp_path, grey, colour):
     for image in (grey, colour):
         write_image(tmp_path / "a.png", image, grey % 3 > 0)
         same(read_image(tmp_path / "a.png"), image)
@@ -148,7 +156,7 @@ def test_what_holds_no_data_is_written_and_read(tmp_path, grey, colour):
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (3, 4, 3)])
-def test_intensities_as_numbers_keep_what_is_unknown(tmp_path, shape):
+def test_nan_in_files_of_numbers_is_kept(tmp_path, shape):
     image = np.linspace(0, 255, math.prod(shape), dtype=np.float32).reshape(shape)
     image[1, 2] = np.nan
     np.save(tmp_path / "a.npy", image)
@@ -158,7 +166,7 @@ def test_intensities_as_numbers_keep_what_is_unknown(tmp_path, shape):
         same(read_image(tmp_path / "a.pfm"), image, np.float32)
     np.save(tmp_path / "b.npy", image[None, None])
     with pytest.raises(
-        DataError, match=r"b.npy: has shape .*; an image is \(rows, columns\[, 3\]\)"
+        DataError, match=r"b.npy: the array has shape .*; an image has \(rows, columns\[, 3\]\)"
     ):
         read_image(tmp_path / "b.npy")
 
@@ -179,45 +187,50 @@ def test_every_truncation_is_found_and_nothing_else_is_printed(
 ):
     data = encoded(ending, grey, colour)
     assert read_image(written(tmp_path / f"whole.{ending}", data)).shape[:2] == (11, 13)
-    # OpenCV writes a TIFF's directory behind its pixels, and a BMP's last row may be padded: the last bytes need not count
-    for length in [
-        *range(1, len(data) - 4, max(1, len(data) // 40)),
-        *([] if ending in ("tif", "bmp") else [len(data) - 1]),
-    ]:
+    lengths = [*range(1, len(data) - 4, max(1, len(data) // 40))]
+    # The last bytes of some files are not needed: OpenCV writes the directory of a TIFF
+    # after its pixels, and the last row of a BMP may be padded.
+    if ending not in ("tif", "bmp"):
+        lengths.append(len(data) - 1)
+    for length in lengths:
         with pytest.raises(DataError, match=r"is truncated|not an image|no valid header"):
             read_image(written(tmp_path / "cut", data[:length]))
     assert capfd.readouterr() == ("", "")
 
 
-def test_truncation_messages(tmp_path, grey):
+def test_messages_about_truncated_files_name_the_missing_part(tmp_path, grey):
     with pytest.raises(
         DataError,
-        match=r"a\.pgm: is truncated: 13x11 needs 143 samples after the header, the file has 142$",
+        match=r"a\.pgm: the file is truncated: 13x11 needs 143 samples after the header, "
+        r"the file has 142$",
     ):
         read_image(written(tmp_path / "a.pgm", b"P5 13 11 255\n" + grey.tobytes()[:-1]))
     jpeg = cv2.imencode(".jpg", grey)[1].tobytes()
-    with pytest.raises(DataError, match=r"a\.jpg: is truncated: the JPEG has no end marker$"):
+    with pytest.raises(
+        DataError, match=r"a\.jpg: the file is truncated: the JPEG has no end marker$"
+    ):
         read_image(written(tmp_path / "a.jpg", jpeg[:-2]))
     data = naive_files.png_bytes(grey, colour=0)
     with pytest.raises(
-        DataError, match=f"a.png: is truncated: the PNG ends early after {len(data) - 3} bytes$"
+        DataError,
+        match=f"a.png: the file is truncated: the PNG ends early after {len(data) - 3} bytes$",
     ):
         read_image(written(tmp_path / "a.png", data[:-3]))
 
 
-def test_damaged_png_is_found_by_its_checksum(tmp_path, grey):
+def test_a_damaged_png_is_found_by_its_checksum(tmp_path, grey):
     data = bytearray(naive_files.png_bytes(grey, colour=0))
     data[60] ^= 4
     with pytest.raises(DataError, match="is damaged: a checksum in the PNG does not match"):
         read_image(written(tmp_path / "a.png", bytes(data)))
 
 
-def test_png_with_too_few_pixels(tmp_path, grey):
+def test_a_png_with_too_few_pixels_is_refused(tmp_path, grey):
     with pytest.raises(DataError, match="may be damaged, truncated or not an image"):
         read_image(written(tmp_path / "a.png", naive_files.png_bytes(grey, colour=0, drop=20)))
 
 
-def test_missing_files(tmp_path):
+def test_a_missing_file_is_reported_with_the_most_similar_name(tmp_path):
     (tmp_path / "im2.png").write_bytes(b"x")
     with pytest.raises(
         DataError,
@@ -233,7 +246,7 @@ def test_missing_files(tmp_path):
         read_image(tmp_path)
 
 
-def test_masks_and_greys(tmp_path):
+def test_a_mask_is_true_at_white_pixels(tmp_path):
     samples = np.array([[0, 128, 254, 255]], np.uint8)
     same(
         read_mask(written(tmp_path / "a.png", naive_files.png_bytes(samples, colour=0))),
@@ -248,23 +261,25 @@ def test_masks_and_greys(tmp_path):
     same(read_mask(path), [[False, True, False]], bool)
     with pytest.raises(
         DataError,
-        match="its 3 channels differ; expected one grey channel; it may be a colour-mapped picture",
+        match="its 3 channels differ; expected one grey channel; "
+        "the file may be a colour-mapped picture",
     ):
         read_grey(written(tmp_path / "c.ppm", b"P6 1 1 255\n\x01\x01\x02"))
 
 
-def test_a_jpeg_holds_no_values(tmp_path, grey):
+def test_a_jpeg_is_refused_as_a_map_or_a_mask(tmp_path, grey):
     path = written(tmp_path / "a.png", cv2.imencode(".jpg", grey)[1].tobytes())
     for read in (read_grey, read_mask):
         with pytest.raises(
             DataError,
-            match=r"a\.png: is a JPEG, whose compression changes values: they cannot be recovered",
+            match=r"a\.png: the file is a JPEG, whose compression changes values: "
+            r"they cannot be recovered",
         ):
             read(path)
 
 
 @pytest.mark.parametrize("ending", ["png", "pgm", "ppm", "bmp", "tif"])
-def test_what_is_written_is_read_here_and_elsewhere(tmp_path, grey, colour, ending):
+def test_written_images_are_read_by_us_and_by_a_naive_reader(tmp_path, grey, colour, ending):
     path = tmp_path / f"a.{ending}"
     image = grey if ending == "pgm" else colour
     write_image(path, image)
@@ -276,7 +291,7 @@ def test_what_is_written_is_read_here_and_elsewhere(tmp_path, grey, colour, endi
         same(read_grey(path), samples, np.uint16)
 
 
-def test_write_floats_and_bools(tmp_path):
+def test_floats_are_rounded_and_truth_values_become_black_and_white(tmp_path):
     write_image(tmp_path / "f.png", np.array([[-3.0, 1.4, 1.6, 254.6, 300.0]]))
     same(read_image(tmp_path / "f.png"), [[0, 1, 2, 255, 255]])
     write_image(tmp_path / "b.png", np.array([[True, False]]))
@@ -286,18 +301,18 @@ def test_write_floats_and_bools(tmp_path):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("a.gif", np.zeros((2, 2), np.uint8), "unknown ending '.gif'; allowed: .png, .pgm"),
+        ("a.gif", np.zeros((2, 2), np.uint8), "the ending '.gif' is unknown; allowed: .png, .pgm"),
         ("a.png", np.zeros((2, 2, 2), np.uint8), r"shape \(2, 2, 2\) is not an image"),
         ("a.png", np.zeros((2, 0), np.uint8), r"shape \(2, 0\) is not an image"),
         ("a.png", np.full((2, 2), np.nan), "contains NaN"),
         ("a.png", np.zeros((2, 2), np.int64), "samples are int64; expected uint8"),
-        ("a.pgm", np.zeros((2, 2, 3), np.uint8), ".pgm holds grey only"),
-        ("a.ppm", np.zeros((2, 2), np.uint8), ".ppm holds colour only"),
-        ("a.jpg", np.zeros((2, 2), np.uint16), ".jpg holds 8 bits"),
+        ("a.pgm", np.zeros((2, 2, 3), np.uint8), ".pgm stores only grey"),
+        ("a.ppm", np.zeros((2, 2), np.uint8), ".ppm stores only images in colour"),
+        ("a.jpg", np.zeros((2, 2), np.uint16), ".jpg stores 8 bits"),
         ("a" * 300 + ".png", np.zeros((2, 2), np.uint8), "cannot be written: File name too long$"),
     ],
 )
-def test_write_refuses(tmp_path, name, array, message):
+def test_images_that_a_format_cannot_store_are_refused(tmp_path, name, array, message):
     with pytest.raises(DataError, match=message):
         write_image(tmp_path / name, array)
 
@@ -312,7 +327,7 @@ def test_real_files_equal_naive_readers(data):
         same(read_image(file), naive_files.samples(file))
 
 
-# --- damaged JPEG files -----------------------------------------------------------------------------------------------
+# --- damaged JPEG files ---------------------------------------------------------------
 
 JPEG_KINDS = {
     "baseline": [],
@@ -320,7 +335,8 @@ JPEG_KINDS = {
     "with restart markers": [cv2.IMWRITE_JPEG_RST_INTERVAL, 4],
 }
 JPEG_DAMAGE = (
-    r"a\d+\.jpg: is damaged, and pixels may be wrong \(.+\); replace the file by an undamaged copy"
+    r"a\d+\.jpg: the file is damaged, and pixels may be wrong \(.+\); "
+    r"replace the file by an undamaged copy"
 )
 
 
@@ -345,7 +361,8 @@ def test_a_jpeg_that_was_cut_and_closed_is_read_with_a_warning_that_names_it(
             try:
                 image = read_image(path)
             except DataError:
-                continue  # The file was cut in a table that its scan needs.
+                # The file was cut in a table that its scan needs.
+                continue
         if (image != whole).any():
             damaged += 1
             [warning] = caught
@@ -385,7 +402,7 @@ def test_undamaged_jpegs_are_read_without_a_warning(tmp_path, grey, colour):
 
 
 def test_messages_of_other_threads_reach_the_error_stream(capfd):
-    with images._captured_stderr() as lines:
+    with image_containers._captured_stderr() as lines:
         os.write(2, b"a message of another thread\nCorrupt JPEG data: bad Huffman code\n")
     assert lines == ["Corrupt JPEG data: bad Huffman code"]
     assert capfd.readouterr().err == "a message of another thread\n"
@@ -394,8 +411,11 @@ def test_messages_of_other_threads_reach_the_error_stream(capfd):
 def test_a_damaged_jpeg_is_read_if_the_error_stream_is_closed(tmp_path, grey):
     data = jpeg_bytes("baseline", grey)
     path = written(tmp_path / "a2.jpg", data[:-20] + b"\xff\xd9")
-    program = f"import os; os.close(2); from stereo_framework.io import read_image; print(read_image({str(path)!r}).shape)"
-    done = subprocess.run(
+    program = (
+        "import os; os.close(2); from stereo_framework.io import read_image; "
+        f"print(read_image({str(path)!r}).shape)"
+    )
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
-    assert done.stdout == "(11, 13)\n"
+    assert process.stdout == "(11, 13)\n"

@@ -1,4 +1,4 @@
-"""Numbers in files and options are plain ASCII digits, wherever they are read."""
+"""Numbers in files and options have plain ASCII digits in every reader."""
 
 import math
 import os
@@ -24,7 +24,7 @@ from stereo_framework.script import load
 from stereo_framework.script.legacy import convert
 from stereo_framework.tables.formats import read_csv
 
-ODD = [
+NOT_NUMBERS = [
     "6_0",
     "1__0",
     "６０",
@@ -42,7 +42,7 @@ ODD = [
     "true",
     "6\n",
 ]
-"""Texts that are not numbers; Python's `float` or `int` reads the first of them as numbers."""
+"""Texts that are not numbers. Python's `float` or `int` converts some of them."""
 
 CALIB = {
     "cam0": "[994.978 0 311.193; 0 994.978 254.877; 0 0 1]",
@@ -55,15 +55,15 @@ CALIB = {
 }
 
 
-def calib(path, **changes):
-    path.write_text(
-        "\n".join(f"{key}={value}" for key, value in (CALIB | changes).items()), encoding="utf-8"
-    )
+def calibration_file(path, **changes):
+    """Write the calibration `CALIB` with some entries changed or added."""
+    lines = [f"{key}={value}" for key, value in (CALIB | changes).items()]
+    path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_odd_texts_are_not_numbers(text):
+@pytest.mark.parametrize("text", NOT_NUMBERS)
+def test_texts_without_plain_digits_are_not_numbers(text):
     with pytest.raises(ValueError, match="is not a"):
         parse_number(text)
     with pytest.raises(ValueError, match="is not a"):
@@ -88,7 +88,7 @@ def test_numbers_that_are_not_finite_are_read_only_where_a_file_may_hold_them():
         parse_number("infinity", finite=False)
 
 
-# --- calibration files ------------------------------------------------------------------------------------------------
+# --- calibration files ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_numbers_that_are_not_finite_are_read_only_where_a_file_may_hold_them():
             "cam0: '99_4.978' is not a number",
         ),
         ("cam0", f"{CALIB['cam0']} 5", "cam0: '5' follows its value"),
-        ("width", "640\nndisp=70", "ndisp stands twice, as 70 and as 60; expected one value"),
+        ("width", "640\nndisp=70", "ndisp occurs twice, as 70 and as 60; expected one value"),
     ],
 )
 def test_middlebury_calibrations_hold_one_plain_number_a_key(tmp_path, key, value, fault):
-    path = calib(tmp_path / "calib.txt", **{key: value})
+    path = calibration_file(tmp_path / "calib.txt", **{key: value})
     with pytest.raises(DataError) as caught:
         read_calibration(path)
     assert fault in str(caught.value)
@@ -123,16 +123,13 @@ def test_middlebury_calibrations_hold_one_plain_number_a_key(tmp_path, key, valu
 
 def test_full_width_digits_in_a_calibration_are_not_numbers(tmp_path):
     with pytest.raises(DataError, match="ndisp: .* is not a number"):
-        read_calibration(calib(tmp_path / "calib.txt", ndisp="６０"))
+        read_calibration(calibration_file(tmp_path / "calib.txt", ndisp="６０"))
 
 
 def test_entries_of_one_line_and_comments_are_read(tmp_path):
     path = tmp_path / "calib.txt"
-    path.write_bytes(
-        (
-            "\r\n".join(f"{key} = {value}" for key, value in CALIB.items()) + "\r\n# a comment\r\n"
-        ).encode()
-    )
+    lines = [f"{key} = {value}" for key, value in CALIB.items()]
+    path.write_bytes("\r\n".join([*lines, "# a comment", ""]).encode())
     assert read_calibration(path)[1] == 60
     path.write_text(" ".join(f"{key}={value}" for key, value in CALIB.items()))
     assert read_calibration(path)[1] == 60
@@ -172,12 +169,12 @@ def test_opencv_matrices_hold_plain_numbers(tmp_path, field, value):
         text + "".join(f"   {key}: {fields[key]}\n" for key in fields), encoding="utf-8"
     )
     with pytest.raises(
-        DataError, match="holds neither Q|may be damaged or not a file of OpenCV's FileStorage"
+        DataError, match="contains neither Q|may be damaged or not a file of OpenCV's FileStorage"
     ):
         read_any_calibration(path)
 
 
-# --- other files ------------------------------------------------------------------------------------------------------
+# --- other files ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -186,14 +183,16 @@ def test_opencv_matrices_hold_plain_numbers(tmp_path, field, value):
 )
 def test_headers_of_pfm_files_are_plain_digits(tmp_path, header):
     (tmp_path / "a.pfm").write_bytes(header + bytes(40))
-    with pytest.raises(DataError, match=r"a\.pfm: is not a PFM file"):
+    with pytest.raises(DataError, match=r"a\.pfm: the file is not a PFM file"):
         read_pfm(tmp_path / "a.pfm")
 
 
 @pytest.mark.parametrize("header", [b"P5 1_0 1 255\n", b"P5 1 1 2_55\n", "P5 １ 1 255\n".encode()])
 def test_headers_of_pgm_files_are_plain_digits(tmp_path, header):
     (tmp_path / "a.pgm").write_bytes(header + bytes(40))
-    with pytest.raises(DataError, match=r"a\.pgm: starts with 'P5' but has no valid header"):
+    with pytest.raises(
+        DataError, match=r"a\.pgm: the file starts with 'P5' but has no valid header"
+    ):
         read_image(tmp_path / "a.pgm")
 
 
@@ -215,7 +214,7 @@ def test_yaml_tags_read_plain_digits(tmp_path, monkeypatch, value):
 
 
 @pytest.mark.parametrize("value", ["6_0", "６０", "0x3c", "infinity"])
-def test_scripts_and_scenes_take_such_texts_for_no_numbers(tmp_path, monkeypatch, value):
+def test_scripts_and_scenes_refuse_such_texts_as_numbers(tmp_path, monkeypatch, value):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ScriptError, match="is not a"):
         load({"include": "window"}, overrides=[f"search.maximum={value}"])
@@ -253,7 +252,7 @@ def test_the_value_for_no_data_of_a_tiff_is_a_plain_number(tmp_path):
         assert np.ma.is_masked(read_image(path, masked=True)) is masked
 
 
-# --- options, variables and names -------------------------------------------------------------------------------------
+# --- options, variables and names -----------------------------------------------------
 
 
 @pytest.mark.parametrize("value", ["1_0", "１"])

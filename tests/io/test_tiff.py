@@ -1,4 +1,4 @@
-"""TIFF files of the satellites' and mapping world, written by tifffile and OpenCV; what is written is read by Pillow."""
+"""TIFF files, written by tifffile and OpenCV; Pillow reads the files that we write."""
 
 import struct
 import warnings
@@ -19,7 +19,7 @@ from stereo_framework.io import (
     read_mask,
     write_disparity,
 )
-from stereo_framework.io.disparity import read_map
+from stereo_framework.io.scene_maps import read_map
 
 RANDOM = np.random.default_rng(5)
 NODATA = 42113
@@ -32,17 +32,14 @@ GEO = [
 ]
 
 
-def made(dtype, *bands):
+def random_samples(dtype, *bands):
     return RANDOM.integers(0, 250, (17, 33, *bands)).astype(dtype)
 
 
 def written(path, array, **options):
-    tifffile.imwrite(
-        path,
-        array,
-        metadata=None,
-        **{"photometric": "rgb" if array.ndim == 3 else "minisblack", **options},
-    )
+    photometric = "rgb" if array.ndim == 3 else "minisblack"
+    options = {"photometric": photometric, **options}
+    tifffile.imwrite(path, array, metadata=None, **options)
     return path
 
 
@@ -51,79 +48,94 @@ def nodata_tag(value):
 
 
 def without_data(path):
+    """Return the pixels of an image that are masked because they have no data."""
     return np.ma.getmaskarray(read_image(path, masked=True))
 
 
-WAYS = (
-    *({}, {"byteorder": ">"}, {"bigtiff": True}, {"rowsperstrip": 5}, {"tile": (16, 16)}),
-    *(
-        {"compression": "zlib", "tile": (16, 16)},
-        {"compression": "lzw"},
-        {"planarconfig": "separate"},
-    ),
-    {"extratags": [(274, 3, 1, 6, True)]},  # an orientation, which is ignored
+LAYOUTS = (
+    {},
+    {"byteorder": ">"},
+    {"bigtiff": True},
+    {"rowsperstrip": 5},
+    {"tile": (16, 16)},
+    {"compression": "zlib", "tile": (16, 16)},
+    {"compression": "lzw"},
+    {"planarconfig": "separate"},
+    # An orientation is ignored.
+    {"extratags": [(274, 3, 1, 6, True)]},
 )
+
+MARKED = 251
+"""The nodata value, which no random sample has."""
+
+
+def layout_options(bands, layout):
+    """Return the options with which tifffile writes a number of bands in a layout."""
+    if bands == 0:
+        options = {"photometric": "minisblack"}
+        layout = {name: value for name, value in layout.items() if name != "planarconfig"}
+    else:
+        photometric = "rgb" if bands > 2 else "minisblack"
+        options = {"photometric": photometric, "planarconfig": "contig"}
+    if bands in (2, 4):
+        options["extrasamples"] = ["unassalpha"]
+    tags = [*nodata_tag(MARKED), *layout.get("extratags", ())]
+    return {**options, **layout, "extratags": tags}
+
+
+def stored_samples(samples, bands, layout):
+    """Return samples, (rows, columns, bands), in the order of a layout."""
+    if bands == 0:
+        return samples[..., 0]
+    if "planarconfig" in layout:
+        return samples.transpose(2, 0, 1)
+    return samples
 
 
 @pytest.mark.parametrize("bands", [0, 2, 3, 4])
 @pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "i2", "f4", "f8"])
-@pytest.mark.parametrize("options", WAYS)
-def test_every_way_to_store_an_image_gives_the_same(tmp_path, options, dtype, bands):
-    """Grey or colours, with alpha in a second or fourth band, and a nodata value, which marks a pixel where all its colours have it."""
-    samples = made(dtype, bands or 1)
-    colours, alpha = (
-        (samples[..., : bands - 1], samples[..., -1])
-        if bands in (2, 4)
-        else (samples, np.ones((17, 33)))
-    )
-    alpha[:] = made("u1") % 2
-    colours[2:5, 7:9], colours[3, 4, :1] = 251, 251
-    missing = (colours == 251).all(axis=2) | (alpha == 0 if bands in (2, 4) else False)
-    stored = (
-        samples[..., 0]
-        if not bands
-        else samples.transpose(2, 0, 1)
-        if "planarconfig" in options
-        else samples
-    )
-    how = (
-        {"photometric": "rgb" if bands > 2 else "minisblack", "planarconfig": "contig"}
-        if bands
-        else {"photometric": "minisblack"}
-    )
-    how |= {"extrasamples": ["unassalpha"]} if bands in (2, 4) else {}
-    options = {name: value for name, value in options.items() if bands or name != "planarconfig"}
-    path = written(
-        tmp_path / "a.tif",
-        stored,
-        **how | options | {"extratags": [*nodata_tag(251), *options.get("extratags", ())]},
-    )
-    expected = (
-        colours.astype(np.float32)
-        if dtype in ("u1", "u2")
-        else np.where(missing[..., None], np.nan, colours).astype(np.float32)
-    )
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_of_a_tiff_gives_the_same_image(tmp_path, layout, dtype, bands):
+    """Read images in grey or colour, with alpha in the second or fourth band.
+
+    A pixel has no data if all its colours have the nodata value, or if its alpha is 0.
+    """
+    samples = random_samples(dtype, bands or 1)
+    has_alpha = bands in (2, 4)
+    colours = samples[..., :-1] if has_alpha else samples
+    colours[2:5, 7:9] = MARKED
+    colours[3, 4, :1] = MARKED
+    missing = (colours == MARKED).all(axis=2)
+    if has_alpha:
+        samples[..., -1] = random_samples("u1") % 2
+        missing |= samples[..., -1] == 0
+
+    stored = stored_samples(samples, bands, layout)
+    path = written(tmp_path / "a.tif", stored, **layout_options(bands, layout))
     image = read_image(path)
     assert image.dtype == (np.uint8 if dtype == "u1" else np.float32)
-    np.testing.assert_array_equal(
-        np.atleast_3d(image), (colours / 257).astype(np.float32) if dtype == "u2" else expected
-    )
+    expected = colours.astype(np.float32)
+    if dtype == "u2":
+        expected = (colours / 257).astype(np.float32)
+    elif dtype != "u1":
+        expected[missing] = np.nan
+    np.testing.assert_array_equal(np.atleast_3d(image), expected)
     np.testing.assert_array_equal(np.atleast_3d(without_data(path))[..., 0], missing)
 
 
-def test_a_fourth_band_that_is_something_else_is_left_out(tmp_path):
-    path = written(
-        tmp_path / "b.tif", made("u1", 4), extrasamples=["unspecified"]
-    )  # as near infrared
+def test_a_fourth_band_that_is_not_alpha_is_ignored(tmp_path):
+    # The fourth band may be near infrared, for example.
+    samples = random_samples("u1", 4)
+    path = written(tmp_path / "b.tif", samples, extrasamples=["unspecified"])
     assert read_image(path).shape == (17, 33, 3)
     assert not without_data(path).any()
 
 
 def test_pixels_without_data_are_filled_from_their_rows(tmp_path):
-    samples = made("f4")
+    samples = random_samples("f4")
     samples[2:5, 7:9] = 251
     path = written(tmp_path / "a.tif", samples, extratags=nodata_tag(251))
-    scene = pair_scene(path, written(tmp_path / "b.tif", made("f4")), None)
+    scene = pair_scene(path, written(tmp_path / "b.tif", random_samples("f4")), None)
     np.testing.assert_array_equal(scene.valid(0), samples != 251)
     assert scene.valid(1) is None
     assert np.isfinite(scene.reference).all()
@@ -133,14 +145,14 @@ def test_pixels_without_data_are_filled_from_their_rows(tmp_path):
 @pytest.mark.parametrize(
     ("dtype", "value"), [("u1", -9999), ("u1", "nan"), ("u1", "none"), ("u2", 0.5), ("f4", "nan")]
 )
-def test_nodata_that_no_sample_can_have(tmp_path, dtype, value):
+def test_a_nodata_value_that_no_sample_can_have_is_ignored(tmp_path, dtype, value):
     assert not without_data(
-        written(tmp_path / "a.tif", made(dtype), extratags=nodata_tag(value))
+        written(tmp_path / "a.tif", random_samples(dtype), extratags=nodata_tag(value))
     ).any()
 
 
-def test_the_lowest_float_as_gdal_writes_it(tmp_path):
-    samples = made("f4")
+def test_gdals_spelling_of_the_lowest_float_is_a_nodata_value(tmp_path):
+    samples = random_samples("f4")
     samples[0, 0] = np.finfo(np.float32).min
     image = read_image(
         written(tmp_path / "a.tif", samples, extratags=nodata_tag("-3.40282346638529e+38"))
@@ -148,42 +160,46 @@ def test_the_lowest_float_as_gdal_writes_it(tmp_path):
     assert np.argwhere(np.isnan(image)).tolist() == [[0, 0]]
 
 
-def test_other_pages(tmp_path):
-    path, image = tmp_path / "a.tif", made("u1")
+def test_the_first_of_several_images_is_read_with_a_warning(tmp_path):
+    path = tmp_path / "a.tif"
+    image = random_samples("u1")
+    smaller_image = image[::2, ::2]
+    mask = image > 99
 
-    def of_pages(second=image[::2, ::2], **kind):
+    def read_two_pages(second_page, photometric="minisblack", **options):
         with tifffile.TiffWriter(path) as file:
             file.write(image, photometric="minisblack", metadata=None)
-            file.write(second, metadata=None, **{"photometric": "minisblack"} | kind)
+            file.write(second_page, photometric=photometric, metadata=None, **options)
         return read_image(path)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # A page that is marked as a smaller version is not another image.
+        np.testing.assert_array_equal(read_two_pages(smaller_image, subfiletype=1), image)
+    message = r"a\.tif: the file has several images or a mask, of which the first image is read"
+    with pytest.warns(DataWarning, match=message):
+        np.testing.assert_array_equal(read_two_pages(smaller_image), image)
+    with pytest.warns(DataWarning, match=message):
         np.testing.assert_array_equal(
-            of_pages(subfiletype=1), image
-        )  # a smaller version of it is no other image
-    for second in ({}, {"second": image > 99, "photometric": "miniswhite", "subfiletype": 4}):
-        with pytest.warns(
-            DataWarning,
-            match=r"a\.tif: holds several images or a mask, of which the first image is read",
-        ):
-            np.testing.assert_array_equal(of_pages(**second), image)
+            read_two_pages(mask, photometric="miniswhite", subfiletype=4), image
+        )
 
 
-def test_strips_that_are_nowhere(tmp_path):
-    path = written(tmp_path / "a.tif", made("u1"), rowsperstrip=5)
+def test_an_image_with_missing_strips_is_refused(tmp_path):
+    path = written(tmp_path / "a.tif", random_samples("u1"), rowsperstrip=5)
     data = path.read_bytes()
     with tifffile.TiffFile(path) as file:
-        at = file.pages[0].tags["ImageLength"].valueoffset
-    path.write_bytes(data[:at] + struct.pack("<H", 21) + data[at + 2 :])
+        position = file.pages[0].tags["ImageLength"].valueoffset
+    path.write_bytes(data[:position] + struct.pack("<H", 21) + data[position + 2 :])
     with pytest.raises(
-        DataError, match=r"a\.tif: is damaged or truncated: parts of its image are not in the file"
+        DataError,
+        match=r"a\.tif: the file is damaged or truncated: parts of its image are not in the file",
     ):
         read_image(path)
 
 
-def test_a_wrong_limit_is_no_damaged_file(tmp_path, monkeypatch):
-    path = written(tmp_path / "a.tif", made("u1"))
+def test_a_wrong_limit_of_pixels_is_not_reported_as_damage(tmp_path, monkeypatch):
+    path = written(tmp_path / "a.tif", random_samples("u1"))
     monkeypatch.setenv("STEREO_MAX_PIXELS", "abc")
     with pytest.raises(ParameterError, match="STEREO_MAX_PIXELS: 'abc' is not a whole number"):
         read_image(path)
@@ -193,7 +209,7 @@ PALETTE = {"photometric": "palette", "colormap": np.zeros((3, 256), np.uint16)}
 
 
 @pytest.mark.parametrize(
-    ("array", "options", "said"),
+    ("array", "options", "message"),
     [
         (
             np.zeros((6, 8, 5), np.uint8),
@@ -221,18 +237,17 @@ PALETTE = {"photometric": "palette", "colormap": np.zeros((3, 256), np.uint16)}
         ),
     ],
 )
-def test_images_that_are_not_read(tmp_path, monkeypatch, array, options, said):
+def test_unsupported_images_are_refused(tmp_path, monkeypatch, array, options, message):
     monkeypatch.setenv("STEREO_MAX_PIXELS", "1000")
     path = written(tmp_path / "a.tif", array, **options)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         read_image(path)
 
 
-def test_jpeg_inside(tmp_path):
-    dim = made("u1", 3) // 250 + 100
-    np.testing.assert_allclose(
-        read_image(written(tmp_path / "b.tif", dim, compression="jpeg")), dim, atol=2
-    )
+def test_a_tiff_with_jpeg_compression_is_read(tmp_path):
+    uniform = random_samples("u1", 3) // 250 + 100
+    path = written(tmp_path / "b.tif", uniform, compression="jpeg")
+    np.testing.assert_allclose(read_image(path), uniform, atol=2)
 
 
 LOSSY = {
@@ -260,83 +275,96 @@ EXACT = {
 @pytest.mark.parametrize("name", LOSSY)
 def test_maps_and_masks_whose_compression_changes_values_are_refused(tmp_path, name):
     dtype, options, compression = LOSSY[name]
-    grey = np.repeat(made(dtype)[..., None], 3, axis=2) if "webp" in name else made(dtype)
+    grey = (
+        np.repeat(random_samples(dtype)[..., None], 3, axis=2)
+        if "webp" in name
+        else random_samples(dtype)
+    )
     path = written(tmp_path / "a.tif", grey, **options)
-    for read in (
-        lambda: read_disparity(path, disparity_scale=4),
-        lambda: read_grey(path),
-        lambda: read_mask(path),
-    ):
-        with pytest.raises(
-            DataError,
-            match=rf"a\.tif: its compression \({compression}\) has changed values, and they cannot",
-        ):
-            read()
-    read_image(path)  # an image may be lossy
+    message = rf"a\.tif: its compression \({compression}\) has changed values, and they cannot"
+    with pytest.raises(DataError, match=message):
+        read_disparity(path, disparity_scale=4)
+    for read in (read_grey, read_mask):
+        with pytest.raises(DataError, match=message):
+            read(path)
+    # An image may be lossy.
+    read_image(path)
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_maps_whose_compression_keeps_values_are_read_without_a_warning(tmp_path, name):
     dtype, options = EXACT[name]
-    grey = np.repeat(made(dtype)[..., None], 3, axis=2) if "webp" in name else made(dtype)
+    grey = (
+        np.repeat(random_samples(dtype)[..., None], 3, axis=2)
+        if "webp" in name
+        else random_samples(dtype)
+    )
     path = written(tmp_path / "a.tif", grey + 1, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read = read_disparity(path, disparity_scale=4)
-    np.testing.assert_array_equal(read, np.atleast_3d(grey + 1)[..., 0] / np.float32(4))
+        disparity = read_disparity(path, disparity_scale=4)
+    expected = np.atleast_3d(grey + 1)[..., 0] / np.float32(4)
+    np.testing.assert_array_equal(disparity, expected)
 
 
 def test_a_bound_or_doubt_about_a_compression_is_a_warning(tmp_path):
     path = written(
-        tmp_path / "a.tif", made("f4") + 0.3, compression="lerc", compressionargs={"level": 0.1}
+        tmp_path / "a.tif",
+        random_samples("f4") + 0.3,
+        compression="lerc",
+        compressionargs={"level": 0.1},
     )
     with pytest.warns(
         DataWarning,
         match=r"a\.tif: its compression \(LERC\) has changed values by up to 0\.1; expected",
     ):
         read_disparity(path)
-    path = written(tmp_path / "b.tif", made("u1"), compression="jpeg2000")
+    path = written(tmp_path / "b.tif", random_samples("u1"), compression="jpeg2000")
     with pytest.warns(
         DataWarning, match=r"b\.tif: its compression \(JPEG2000\) may have changed values"
     ):
         read_disparity(path, disparity_scale=4)
 
 
-def test_maps_keep_the_place_on_the_ground(tmp_path):
-    image = written(tmp_path / "image.tif", made("u2"), extratags=GEO)
-    disparity = made("f4") - 100
+def test_maps_keep_the_georeference_of_the_image(tmp_path):
+    image = written(tmp_path / "image.tif", random_samples("u2"), extratags=GEO)
+    disparity = random_samples("f4") - 100
     disparity[3, 4] = np.nan
     write_disparity(tmp_path / "d.tif", disparity, tags=geo_tags(image))
-    with Image.open(tmp_path / "d.tif") as read:
-        np.testing.assert_array_equal(np.asarray(read), disparity)
-        found = dict(read.tag_v2)
+    with Image.open(tmp_path / "d.tif") as image_of_pillow:
+        np.testing.assert_array_equal(np.asarray(image_of_pillow), disparity)
+        tags = dict(image_of_pillow.tag_v2)
     for code, _, _, value, _ in GEO:
-        assert found[code] == (value[0] if code == 34736 else value)
-    assert found[NODATA] == "nan"
+        # Pillow returns a single number for a tag with one number.
+        expected = value[0] if code == 34736 else value
+        assert tags[code] == expected
+    assert tags[NODATA] == "nan"
     np.testing.assert_array_equal(read_disparity(tmp_path / "d.tif"), disparity)
-    assert geo_tags(written(tmp_path / "b.tif", made("u1"))) == []
-    cv2.imwrite(str(tmp_path / "c.png"), made("u1"))
+    assert geo_tags(written(tmp_path / "b.tif", random_samples("u1"))) == []
+    cv2.imwrite(str(tmp_path / "c.png"), random_samples("u1"))
     assert geo_tags(tmp_path / "c.png") == ()
 
 
-def test_text_that_is_against_the_format(tmp_path):
-    path = written(tmp_path / "a.tif", made("u1"), extratags=[(34737, 7, 5, b"n\xe9e |", True)])
+def test_characters_outside_ascii_in_a_tag_are_replaced(tmp_path):
+    path = written(
+        tmp_path / "a.tif", random_samples("u1"), extratags=[(34737, 7, 5, b"n\xe9e |", True)]
+    )
     data = path.read_bytes()
-    at = data.index(struct.pack("<HH", 34737, 7))
-    path.write_bytes(data[: at + 2] + struct.pack("<H", 2) + data[at + 4 :])
-    write_disparity(tmp_path / "d.tif", made("f4"), tags=geo_tags(path))
+    # The type of the tag becomes that of a text.
+    position = data.index(struct.pack("<HH", 34737, 7))
+    path.write_bytes(data[: position + 2] + struct.pack("<H", 2) + data[position + 4 :])
+    write_disparity(tmp_path / "d.tif", random_samples("f4"), tags=geo_tags(path))
     assert [tag[3] for tag in geo_tags(tmp_path / "d.tif")] == ["n?e |"]
 
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
-def test_maps_of_whole_numbers_with_nodata(tmp_path, dtype):
-    grey = made(dtype) + 1
-    grey[2] = np.iinfo(dtype).max
-    path = written(
-        tmp_path / "d.tif", grey.astype(dtype), extratags=nodata_tag(np.iinfo(dtype).max)
-    )
-    wanted = np.where(np.arange(17)[:, None] == 2, np.nan, grey / 4).astype(np.float32)
-    np.testing.assert_array_equal(read_disparity(path, disparity_scale=4), wanted)
-    np.testing.assert_array_equal(
-        read_map(path, pair_scene(path, path, None), disparity_scale=4), wanted
-    )
+def test_a_nodata_value_of_a_map_of_integers_means_unknown(tmp_path, dtype):
+    nodata = np.iinfo(dtype).max
+    grey = random_samples(dtype) + 1
+    grey[2] = nodata
+    path = written(tmp_path / "d.tif", grey.astype(dtype), extratags=nodata_tag(nodata))
+    expected = (grey / 4).astype(np.float32)
+    expected[2] = np.nan
+    np.testing.assert_array_equal(read_disparity(path, disparity_scale=4), expected)
+    scene = pair_scene(path, path, None)
+    np.testing.assert_array_equal(read_map(path, scene, disparity_scale=4), expected)

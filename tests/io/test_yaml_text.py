@@ -1,4 +1,4 @@
-"""YAML with places and without traps."""
+"""YAML files: scalars of YAML 1.2, locations of keys and values, and faults."""
 
 import datetime
 
@@ -23,7 +23,8 @@ def _read(text):
         ("1E+3", 1000.0),
         (".5", 0.5),
         ("-3", -3),
-        ("010", 10),  # ten, not eight
+        # A zero in front does not make an octal number.
+        ("010", 10),
         ("true", True),
         ("False", False),
         ("null", None),
@@ -43,17 +44,17 @@ def _read(text):
         ("!!str 20", "20"),
     ],
 )
-def test_scalars(text, value):
-    read = _read(f"key: {text}").data()["key"]
-    assert read == value
-    assert type(read) is type(value)
+def test_scalars_have_the_types_of_yaml_1_2(text, value):
+    scalar = _read(f"key: {text}").data()["key"]
+    assert scalar == value
+    assert type(scalar) is type(value)
 
 
 def test_dates_are_texts():
     assert not isinstance(_read("2002-05-01").data(), datetime.date)
 
 
-def test_aliases_and_block_texts():
+def test_aliases_and_block_texts_are_read():
     text = "a: &box {use: box, size: 3}\nb: [*box, *box]\nc: |\n  two\n  lines\n"
     assert _read(text).data() == {
         "a": {"use": "box", "size": 3},
@@ -62,59 +63,74 @@ def test_aliases_and_block_texts():
     }
 
 
-def test_places_of_keys_and_values():
+def test_keys_and_values_have_locations():
     node = _read(
-        "matching_cost:\n  use: absolute_difference\n  truncation:   20\naggregation:\n- {use: box, size: 9}\n- {use: box}\n"
+        "matching_cost:\n  use: absolute_difference\n  truncation:   20\n"
+        "aggregation:\n- {use: box, size: 9}\n- {use: box}\n"
     )
     cost = node.entries["matching_cost"]
     assert str(cost.entries["truncation"].location) == "my.yaml:3:17: matching_cost.truncation"
     assert str(cost.keys["truncation"]) == "my.yaml:3:3: matching_cost"
-    # A stage that occurs twice is told by its index.
-    assert (
-        str(node.entries["aggregation"].items[0].entries["size"].location)
-        == "my.yaml:5:20: aggregation[0].size"
-    )
+    # The path has the index of an item if its stage occurs twice.
+    first_box = node.entries["aggregation"].items[0]
+    assert str(first_box.entries["size"].location) == "my.yaml:5:20: aggregation[0].size"
 
 
-def test_a_stage_of_a_list_is_told_by_its_name():
+def test_the_path_of_a_list_item_has_the_name_of_its_stage():
     node = _read("aggregation: [{use: box, size: 9}, {use: min_filter}]")
-    assert (
-        node.entries["aggregation"].items[0].entries["size"].location.path == "aggregation.box.size"
-    )
+    box = node.entries["aggregation"].items[0]
+    assert box.entries["size"].location.path == "aggregation.box.size"
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("seed: 1\nseed: 2\n", r"my\.yaml:2:1: the key 'seed' stands twice; first in line 1"),
+        (
+            "seed: 1\nseed: 2\n",
+            r"my\.yaml:2:1: the key 'seed' occurs twice; the first is in line 1",
+        ),
         (
             "a:\n  b: 1\n  c: 2\n  b: 3\n",
-            r"my\.yaml:4:3: a: the key 'b' stands twice; first in line 2",
+            r"my\.yaml:4:3: a: the key 'b' occurs twice; the first is in line 2",
         ),
-        ("a: [1, 2\n", r"my\.yaml:2:1: not YAML: expected ',' or '\]'"),
-        ("a:\n\tb: 1\n", r"my\.yaml:2:1: not YAML: .*indent with spaces"),
-        ("a: 1\n---\nb: 2\n", r"my\.yaml:2:1: not YAML: expected a single document"),
+        ("a: [1, 2\n", r"my\.yaml:2:1: the text is not valid YAML: expected ',' or '\]'"),
+        ("a:\n\tb: 1\n", r"my\.yaml:2:1: the text is not valid YAML: .*indent with spaces"),
+        (
+            "a: 1\n---\nb: 2\n",
+            r"my\.yaml:2:1: the text is not valid YAML: expected a single document",
+        ),
         (
             "a: !!python/object:os.system x\n",
-            r"my\.yaml:1:4: a: the tag !!python/object:os\.system is not used",
+            r"my\.yaml:1:4: a: the tag !!python/object:os\.system is not supported",
         ),
-        ("a: !mine {b: 1}\n", r"my\.yaml:1:4: a: the tag !mine is not used"),
-        ("a: &x {b: 1}\nc: {<<: *x}\n", r"my\.yaml:2:5: c: merge keys \(<<\) are not used"),
+        ("a: !mine {b: 1}\n", r"my\.yaml:1:4: a: the tag !mine is not supported"),
+        (
+            "a: &x {b: 1}\nc: {<<: *x}\n",
+            r"my\.yaml:2:5: c: YAML merge keys \(<<\) are not supported",
+        ),
         (
             "a: &x [*x]\n",
-            r"my\.yaml:1:1: cannot be read: nested too deeply: .*, or an alias inside its own anchor",
+            r"my\.yaml:1:1: the text cannot be read: it is nested too deeply: .*"
+            r"an alias inside its own anchor",
         ),
         ("[1, 2]: 3\n", r"my\.yaml:1:1: a key must be a text"),
-        ("a: x\x01\n", r"my\.yaml:1:5: not YAML: the character '\\x01' is not allowed"),
-        ("a: " + "[" * 600 + "]" * 600, r"my\.yaml:1:1: cannot be read: nested too deeply"),
+        (
+            "a: x\x01\n",
+            r"my\.yaml:1:5: the text is not valid YAML: the character '\\x01' is not allowed",
+        ),
+        (
+            "a: " + "[" * 600 + "]" * 600,
+            r"my\.yaml:1:1: the text cannot be read: it is nested too deeply",
+        ),
         (
             "a: " + "1" * 5000,
-            r"my\.yaml:1:4: a: '1+\.\.\. \(5000 characters\) \.\.\.1+' cannot be read as a whole number",
+            r"my\.yaml:1:4: a: '1+\.\.\. \(5000 characters\) \.\.\.1+' cannot be read "
+            r"as a whole number",
         ),
         ("a: 1e999", r"my\.yaml:1:4: a: '1e999' cannot be read as a number"),
     ],
 )
-def test_faults(text, fault):
+def test_faults_are_reported_at_their_locations(text, fault):
     with pytest.raises(ScriptError, match=f"^{fault}") as caught:
         _read(text)
     assert len(caught.value.faults) == 1

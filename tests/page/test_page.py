@@ -8,7 +8,7 @@ import pytest
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, write_bytes, write_image
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 from stereo_framework.page.page import (
     Curves,
     Details,
@@ -115,7 +115,7 @@ def test_pictures_beside_a_page(page, tmp_path):
 
 def test_a_page_that_cannot_be_written(page, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"file/assets/page-0\.svg: cannot be written"):
+    with pytest.raises(DataError, match=r"file/assets/page-0\.svg: the file cannot be written"):
         page.write(tmp_path / "file" / "page.html")
 
 

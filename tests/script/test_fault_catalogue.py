@@ -65,7 +65,7 @@ def test_places_of_a_mapping_are_its_keys():
     with pytest.raises(ScriptError) as caught:
         load(script)
     starts = [
-        "report.plots: {1, 2} cannot stand in a script",
+        "report.plots: a script cannot contain {1, 2}",
         "report: the key 3 is not a text",
         "matching_cost.truncation: 'abc' is not a number > 0 or null",
         "aggregation.box: no such parameter 'sise' of box",

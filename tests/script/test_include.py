@@ -19,7 +19,7 @@ def test_files_that_are_no_scripts(write, tmp_path):
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     write(list="- box\n")
     for name, said in (
-        ("binary", "not a text in UTF-8"),
+        ("binary", "the text is not UTF-8"),
         ("list", "not a script: expected keys and values"),
     ):
         with pytest.raises(ScriptError, match=rf"^{name}\.yaml:1:1: {said}"):

@@ -234,7 +234,8 @@ def test_two_files_with_different_matrices_of_one_name_are_refused(tmp_path):
     assert read_stereo_calibration([first, second]).left[0, 0] == 400
     second.write_text(second.read_text().replace("-100", "-90"))
     with pytest.raises(
-        DataError, match="both hold T, with different numbers; give the files of one calibration"
+        DataError,
+        match="both files have T, with different numbers; give the files of one calibration",
     ):
         read_stereo_calibration([first, second])
 

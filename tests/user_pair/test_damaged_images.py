@@ -53,7 +53,7 @@ def damage_in(warnings):
     return [
         warning
         for warning in warnings
-        if "right.jpg: is damaged, and pixels may be wrong (" in warning
+        if "right.jpg: the file is damaged, and pixels may be wrong (" in warning
     ]
 
 

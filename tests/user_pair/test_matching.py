@@ -11,7 +11,7 @@ from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.scene import Calibration, Scene
 from stereo_framework.core.volume import Status
 from stereo_framework.io import read_disparity, read_grey, read_pfm, write_image
-from stereo_framework.io._files import RECORD
+from stereo_framework.io.output_folders import RECORD
 from stereo_framework.kernels.progress import reporting_steps_to
 
 

@@ -113,7 +113,8 @@ def test_images_are_read_as_stored_unless_they_are_matched(tmp_path, images):
     path = write_turned(tmp_path / "l.png", images[0], 6)
     right = write_turned(tmp_path / "r.png", images[1], 6)
     with pytest.warns(
-        ResultWarning, match=r"l\.png: is stored in another orientation .* and read as it is stored"
+        ResultWarning,
+        match=r"l\.png: the image is stored in another orientation .* and read as it is stored",
     ):
         np.testing.assert_array_equal(read_image(path), stored(images[0], 6))
     with pytest.warns(ResultWarning, match="read as it is stored"):

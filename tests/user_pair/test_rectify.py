@@ -257,7 +257,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
         ({"M1": None, "K1": CAMERA, "D1": None, "distCoeffs1": LENS}, None),
         (
             {"T": None},
-            "c.yml: no T; expected a stereo calibration; where they are in two files, as of OpenCV's stereo_calib, name both",
+            "c.yml: there is no T; expected a stereo calibration; if the matrices are in two files, like those of OpenCV's stereo_calib, name both",
         ),
         (
             {"M2": None, "D2": None},

@@ -46,7 +46,7 @@ def files(tmp_path, monkeypatch):
         ),
         (
             "phone.heic",
-            "phone.heic: is a HEIC or AVIF picture, which is not read; convert it to PNG or TIFF without loss",
+            "phone.heic: the file is a HEIC or AVIF picture, which is not read; convert it to PNG or TIFF without loss",
         ),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_photograph_that_is_shown_turned(files, recwarn):
         match("turned.jpg", "r.png", (0, 30), method="ssd")
     [told] = [str(w.message) for w in recwarn if "EXIF" in str(w.message)]
     assert (
-        "turned.jpg: was turned upright, to 240x320 pixels, by its EXIF orientation 6; masks, maps and calibrations"
+        "turned.jpg: the image was turned upright, to 240x320 pixels, by its EXIF orientation 6; masks, maps and calibrations"
         in told
     )
     match("straight.jpg", "r.png", (0, 30), method="ssd")

@@ -1,22 +1,28 @@
-"""Words and numbers in the names of files, which show which files belong together."""
+"""Compare the names of files: find names that belong together, and sort names.
+
+The *key* of a name is the sequence of its words and numbers. Names that belong together
+have equal keys after the words for the side, such as ``left``, are removed.
+"""
 
 import re
 from collections.abc import Sequence
 
 Key = tuple[str | int, ...]
-"""Words in lower case and numbers of a name, in their order."""
+"""The words of a name, in lower case, and its numbers, in their order."""
 
 _PART = re.compile(r"cam(?:era)?[-_ ]?\d+|\d+|[^\W\d_]+")
 """A camera with its number, a number, or a word."""
 
-_NUMBER_BEHIND_WORD = re.compile(r"(?<=[^\W\d])\d+")
+_NUMBER_AFTER_WORD = re.compile(r"(?<=[^\W\d])\d+")
 
 _SIDES = (("left", "right"), ("l", "r"))
-"""Words that mark the left and the right image of a pair."""
+"""Pairs of words that mark the left and the right image of a pair."""
 
 _CAMERA_DIGITS = 2
-"""Number of digits up to which a number that follows a word may be that of a camera, as
-in ``im0`` and ``view5``. Numbers of frames and photographs are longer."""
+"""Largest number of digits of a camera number after a word, as in ``view5``.
+
+Numbers of frames and photographs are longer.
+"""
 
 
 def words_and_numbers(name: str) -> Key:
@@ -27,8 +33,10 @@ def words_and_numbers(name: str) -> Key:
     >>> words_and_numbers("Left_007-b")
     ('left', 7, 'b')
     """
-    parts = _PART.findall(name.lower())
-    return tuple(int(part) if part.isdecimal() else part for part in parts)
+    key: list[str | int] = []
+    for part in _PART.findall(name.lower()):
+        key.append(int(part) if part.isdecimal() else part)
+    return tuple(key)
 
 
 def natural_order(name: str) -> tuple[tuple[bool, int, str], ...]:
@@ -39,19 +47,21 @@ def natural_order(name: str) -> tuple[tuple[bool, int, str], ...]:
     >>> sorted(["im10", "im2", "im1"], key=natural_order)
     ['im1', 'im2', 'im10']
     """
-    parts = re.split(r"(\d+)", name)
-    return tuple(
-        (not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts
-    )
+    key = []
+    for part in re.split(r"(\d+)", name):
+        is_word = not part.isdecimal()
+        number = 0 if is_word else int(part)
+        key.append((is_word, number, part))
+    return tuple(key)
 
 
 def keys_without_side_words(
     left_names: Sequence[str], right_names: Sequence[str]
 ) -> tuple[list[Key], list[Key]]:
-    """Return the words and numbers of names, without those that mark a side.
+    """Return the keys of names, without the words that mark a side.
 
-    A word marks a side if it stands in all names of one side but not in all names of the
-    other side. If there is no such word, a short number behind a word can mark the side.
+    A word marks a side if all names of this side contain it, but not all names of the
+    other side. If there is no such word, a short number after a word can mark the side.
 
     Parameters
     ----------
@@ -61,7 +71,7 @@ def keys_without_side_words(
     Returns
     -------
     left_keys, right_keys : list of tuple
-        For each name its words and numbers. Files that belong together have equal keys.
+        The words and numbers of each name. Files that belong together have equal keys.
 
     Examples
     --------
@@ -81,9 +91,9 @@ def keys_without_side_words(
         right_marks = _words(right_marks)
     elif not _are_camera_numbers([*left_names, *right_names], left_marks | right_marks):
         return left_keys, right_keys
-    return [_without(key, left_marks) for key in left_keys], [
-        _without(key, right_marks) for key in right_keys
-    ]
+    left_keys = [_without(key, left_marks) for key in left_keys]
+    right_keys = [_without(key, right_marks) for key in right_keys]
+    return left_keys, right_keys
 
 
 def _in_all(keys: Sequence[Key]) -> set[str | int]:
@@ -92,21 +102,28 @@ def _in_all(keys: Sequence[Key]) -> set[str | int]:
 
 
 def _words(parts: set[str | int]) -> set[str | int]:
+    """Return the words among words and numbers."""
     return {part for part in parts if isinstance(part, str)}
 
 
 def _are_camera_numbers(names: Sequence[str], numbers: set[str | int]) -> bool:
     """Return whether each of the numbers occurs in the names as that of a camera."""
-    behind_words = [digits for name in names for digits in _NUMBER_BEHIND_WORD.findall(name)]
-    return numbers <= {int(digits) for digits in behind_words if len(digits) <= _CAMERA_DIGITS}
+    numbers_after_words: list[str] = []
+    for name in names:
+        numbers_after_words += _NUMBER_AFTER_WORD.findall(name)
+    camera_numbers = {
+        int(digits) for digits in numbers_after_words if len(digits) <= _CAMERA_DIGITS
+    }
+    return numbers <= camera_numbers
 
 
 def _without(key: Key, marks: set[str | int]) -> Key:
+    """Return a key without the words and numbers that mark a side."""
     return tuple(part for part in key if part not in marks)
 
 
 def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]] | None:
-    """Return the names that are marked as left and as right, by their other parts.
+    """Return the names of left and of right files, by their keys without the side.
 
     Parameters
     ----------
@@ -117,19 +134,26 @@ def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]
     -------
     (dict, dict) or None
         Names of left and of right files. Files that belong together have equal keys.
-        None if no side or only one side is marked.
+        The result is None if no name, or only one side, has a word for its side.
 
     Examples
     --------
     >>> left_and_right(["b_left", "a_right"])
     ({('b',): 'b_left'}, {('a',): 'a_right'})
     """
-    keys = {name: words_and_numbers(name) for name in names}
-    for left_mark, right_mark in _SIDES:
-        left = {_without(key, {left_mark}): name for name, key in keys.items() if left_mark in key}
-        right = {
-            _without(key, {right_mark}): name for name, key in keys.items() if right_mark in key
-        }
-        if left and right:
-            return left, right
+    for left_word, right_word in _SIDES:
+        left_names = _names_with_word(names, left_word)
+        right_names = _names_with_word(names, right_word)
+        if left_names and right_names:
+            return left_names, right_names
     return None
+
+
+def _names_with_word(names: Sequence[str], word: str) -> dict[Key, str]:
+    """Return the names that contain a word, by their keys without this word."""
+    names_by_key = {}
+    for name in names:
+        key = words_and_numbers(name)
+        if word in key:
+            names_by_key[_without(key, {word})] = name
+    return names_by_key

@@ -1,0 +1,208 @@
+"""The calibration of two cameras before rectification, from files of OpenCV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.arguments import checked
+from stereo_framework.core.errors import DataError
+from stereo_framework.io.file_storage import (
+    matrices_in,
+    read_file_storage,
+    refuse_other_lenses,
+    stated_size,
+)
+from stereo_framework.io.files import PathLike
+
+Matrices = dict[str, NDArray[np.float64]]
+"""Matrices by their names in a file."""
+
+_DISTORTION_COUNTS = (4, 5, 8, 12, 14)
+"""Numbers of distortion coefficients that OpenCV supports."""
+
+_ROTATION_TOLERANCE = 1e-3
+"""Largest deviation of R times its transpose from the identity matrix."""
+
+
+@dataclass(frozen=True)
+class _MatrixKind:
+    """One of the matrices of a stereo calibration.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names in files: that of OpenCV's example, that of many textbooks, and that of
+        the parameter of `cv2.stereoCalibrate`.
+    counts : tuple of int
+        Allowed numbers of elements.
+    """
+
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+
+
+_KINDS: Mapping[str, _MatrixKind] = {
+    "left": _MatrixKind(("M1", "K1", "cameraMatrix1"), (9,)),
+    "left_distortion": _MatrixKind(("D1", "distCoeffs1"), _DISTORTION_COUNTS),
+    "right": _MatrixKind(("M2", "K2", "cameraMatrix2"), (9,)),
+    "right_distortion": _MatrixKind(("D2", "distCoeffs2"), _DISTORTION_COUNTS),
+    "rotation": _MatrixKind(("R",), (9,)),
+    "translation": _MatrixKind(("T",), (3,)),
+}
+"""The matrices of a calibration, by the names of the fields of `StereoCalibration`."""
+
+
+@dataclass(frozen=True, eq=False)
+class StereoCalibration:
+    """The calibration of two cameras before rectification, from `cv2.stereoCalibrate`.
+
+    Parameters
+    ----------
+    left, right : ndarray, float64, (3, 3)
+        Camera matrices, in pixels.
+    left_distortion, right_distortion : ndarray, float64, (n,)
+        Distortion coefficients in OpenCV's order; n is 4, 5, 8, 12 or 14.
+    rotation, translation : ndarray, float64, (3, 3) and (3,)
+        Transformation from the coordinates of the left camera to those of the right
+        camera.
+    size : (int, int), optional
+        Columns and rows of the images for which the calibration was made, if the files
+        state them.
+    """
+
+    left: NDArray[np.float64]
+    left_distortion: NDArray[np.float64]
+    right: NDArray[np.float64]
+    right_distortion: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
+    size: tuple[int, int] | None = None
+
+
+@checked()
+def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
+    """Read the calibration of two cameras before rectification.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        YAML or JSON files of ``cv2.FileStorage``, such as the two files that OpenCV's
+        example ``stereo_calib`` writes. Together they have the camera matrices `M1` and
+        `M2`, the distortions `D1` and `D2`, and the rotation `R` and translation `T`
+        between the cameras. Names such as `K1`, `cameraMatrix1` and `distCoeffs1` are
+        also read.
+
+    Raises
+    ------
+    DataError
+        A file is missing or damaged, or states another lens model than that of
+        `cv2.stereoCalibrate`. Or a matrix is in none of the files, or it has a wrong
+        number of elements.
+    """
+    shown_paths = " and ".join(map(str, paths))
+    matrices, size = _combined_files(paths, shown_paths)
+    names = _matrix_names(matrices, shown_paths, is_single_file=len(paths) == 1)
+    values: Matrices = {}
+    for field_name, kind in _KINDS.items():
+        matrix = matrices[names[field_name]]
+        if matrix.size not in kind.counts:
+            counts = _alternatives([str(count) for count in kind.counts])
+            message = (
+                f"{shown_paths}: {names[field_name]} has {matrix.size} numbers; expected {counts}"
+            )
+            raise DataError(message)
+        values[field_name] = matrix.reshape(3, 3) if matrix.size == 9 else matrix.ravel()
+    _check_rotation(values["rotation"], shown_paths)
+    return StereoCalibration(
+        left=values["left"],
+        left_distortion=values["left_distortion"],
+        right=values["right"],
+        right_distortion=values["right_distortion"],
+        rotation=values["rotation"],
+        translation=values["translation"],
+        size=size,
+    )
+
+
+def _combined_files(
+    paths: Sequence[PathLike], shown_paths: str
+) -> tuple[Matrices, tuple[int, int] | None]:
+    """Return the matrices of all files, and the size of images if a file states it.
+
+    Raises
+    ------
+    DataError
+        Two files disagree, or a file has another lens model.
+    """
+    matrices: Matrices = {}
+    path_of_size: dict[tuple[int, int], PathLike] = {}
+    for path in paths:
+        entries = read_file_storage(path)
+        refuse_other_lenses(path, entries)
+        size = stated_size(path, entries)
+        if size is not None:
+            path_of_size[size] = path
+        matrices_of_file = matrices_in(entries)
+        for name in matrices.keys() & matrices_of_file.keys():
+            if not np.array_equal(matrices[name], matrices_of_file[name]):
+                message = (
+                    f"{shown_paths}: both files have {name}, with different numbers; give the "
+                    "files of one calibration"
+                )
+                raise DataError(message)
+        matrices |= matrices_of_file
+    if len(path_of_size) > 1:
+        sizes = " and ".join(
+            f"{path} is for {size[0]}x{size[1]} pixels" for size, path in path_of_size.items()
+        )
+        message = f"{sizes}; give files of one calibration"
+        raise DataError(message)
+    return matrices, next(iter(path_of_size), None)
+
+
+def _matrix_names(matrices: Matrices, shown_paths: str, *, is_single_file: bool) -> dict[str, str]:
+    """Return the names that the matrices of a calibration have in the files.
+
+    Raises
+    ------
+    DataError
+        A matrix is missing.
+    """
+    names_in_files: dict[str, str] = {}
+    missing = []
+    for field_name, kind in _KINDS.items():
+        names = [name for name in kind.names if name in matrices]
+        if names:
+            names_in_files[field_name] = names[0]
+        else:
+            missing.append(_alternatives(kind.names))
+    if missing:
+        message = (
+            f"{shown_paths}: there is no {', no '.join(missing)}; expected a stereo calibration"
+        )
+        if is_single_file:
+            message += (
+                "; if the matrices are in two files, like those of OpenCV's stereo_calib, name both"
+            )
+        raise DataError(message)
+    return names_in_files
+
+
+def _check_rotation(rotation: NDArray[np.float64], shown_paths: str) -> None:
+    """Refuse a matrix that is not a rotation."""
+    deviation = np.abs(rotation @ rotation.T - np.eye(3)).max()
+    # The determinant of a reflection is negative.
+    if deviation > _ROTATION_TOLERANCE or np.linalg.det(rotation) < 0:
+        message = f"{shown_paths}: R is not a rotation matrix; expected R of cv2.stereoCalibrate"
+        raise DataError(message)
+
+
+def _alternatives(texts: Sequence[str]) -> str:
+    """Return texts as a list with "or"."""
+    if len(texts) == 1:
+        return texts[0]
+    return f"{', '.join(texts[:-1])} or {texts[-1]}"
