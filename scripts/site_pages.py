@@ -13,8 +13,8 @@ import typer
 import stereo_framework
 from stereo_framework.cli import main as command_line
 from stereo_framework.cli.stages import slot_row
-from stereo_framework.core.docstrings import parameter_texts
-from stereo_framework.core.package_files import library
+from stereo_framework.core.docstrings import parameter_descriptions
+from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.parameters import describe, spelled
 from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.script import load, schema
@@ -76,7 +76,7 @@ def appended(uri: str, docs: Path) -> str:
 @functools.cache
 def methods() -> tuple[str, ...]:
     """Names of the methods that ship as scripts."""
-    return tuple(sorted(path.stem for path in (library() / "methods").glob("*.yaml")))
+    return tuple(sorted(path.stem for path in (package_folder() / "methods").glob("*.yaml")))
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -125,7 +125,7 @@ def method_details(name: str, docs: Path) -> str:
 
 def _script(name: str) -> tuple[str, str]:
     """The comment at the head of a script, as Markdown, and the rest of the script."""
-    text = (library() / "methods" / f"{name}.yaml").read_text()
+    text = (package_folder() / "methods" / f"{name}.yaml").read_text()
     head = re.match(r"(?:#.*\n)*", text)[0]  # type: ignore[index]
     paragraphs = re.sub(r"^# ?", "", head, flags=re.MULTILINE).strip().split("\n\n")
     said = [re.sub(r"\s+", " ", p) for p in paragraphs if not p.startswith("    ")]
@@ -162,7 +162,7 @@ def _made_of(name: str, docs: Path) -> str:
     pipeline = load(name).settings[0].pipeline
     rows = []
     for place, bound in pipeline.own_stages():
-        texts = parameter_texts(bound.stage.function)
+        texts = parameter_descriptions(bound.stage.function)
         written = (
             f"{bound.stage.name}.md"
             if (docs / "methods" / f"{bound.stage.name}.md").exists()
@@ -213,7 +213,7 @@ def _code(names: str) -> str:
 
 
 def _stage(stage: Stage, docs: Path) -> str:
-    texts = parameter_texts(stage.function)
+    texts = parameter_descriptions(stage.function)
     rows = [
         [
             f"`{n}`",

@@ -15,14 +15,14 @@ import site_hooks
 import site_pages
 
 from stereo_framework.cli import main
-from stereo_framework.core.package_files import library
+from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.stage import SLOTS, stages
 from stereo_framework.script import schema
 
 pytestmark = pytest.mark.docs
 
 DOCS = Path(__file__).parents[1] / "docs"
-SHIPPED = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
+SHIPPED = sorted(path.stem for path in (package_folder() / "methods").glob("*.yaml"))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_every_method_has_a_page_with_its_script_and_figures(name, made):
     assert page.startswith("# ")
     [script] = re.findall(r"^```yaml\n(.*?)^```", details, re.MULTILINE | re.DOTALL)
     assert yaml.safe_load(script) == yaml.safe_load(
-        (library() / "methods" / f"{name}.yaml").read_text()
+        (package_folder() / "methods" / f"{name}.yaml").read_text()
     )
     rows = [
         line

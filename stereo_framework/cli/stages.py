@@ -15,7 +15,7 @@ import typer
 from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, close_or_listing, nearest
 from stereo_framework.core.former_names import new_name_hint, new_or_nearest
-from stereo_framework.core.package_files import library, short_script_names
+from stereo_framework.core.package_files import package_folder, short_script_names
 
 if TYPE_CHECKING:
     from stereo_framework.core.stage import Stage
@@ -268,4 +268,4 @@ def example(slot: str, name: str | None = None) -> str:
 
 def _read(folder: str, name: str) -> str:
     """The text of an example, which lies inside the package where it is installed."""
-    return (library("examples") / folder / f"{name}.py").read_text(encoding="utf-8")
+    return (package_folder("examples") / folder / f"{name}.py").read_text(encoding="utf-8")

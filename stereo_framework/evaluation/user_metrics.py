@@ -118,7 +118,7 @@ def metric(
             and METRICS[name].compute is None
             and METRICS[name].about in ("region", "frame")
         ):
-            METRICS.forget(name)  # it was known by a results folder alone
+            METRICS.remove(name)  # it was known by a results folder alone
         METRICS.add(
             name, Metric(name, unit, better, about, source, compute, pooled), function.__module__
         )
@@ -154,7 +154,7 @@ def _view(seen: Any) -> Mapping[str, Any]:
 
 def describe_metrics(names: Iterable[str]) -> str:
     """Return the metrics that plug-ins brought as JSON for `remember_metrics`; empty without any."""
-    own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.OURS]
+    own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.PACKAGE]
     return (
         json.dumps([[m.name, m.unit, m.better, m.about, m.source, m.pooled] for m in own])
         if own

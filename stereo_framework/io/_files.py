@@ -382,7 +382,7 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     """
     if not suffix.startswith("."):
         raise ParameterError(f"reader {suffix!r}: a suffix begins with a dot, as '.dsp5'")
-    return _READERS[kind].door(suffix.lower())
+    return _READERS[kind].decorator(suffix.lower())
 
 
 def own_suffixes(kind: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.loaded_code import loaded_content
-from stereo_framework.core.package_files import library
+from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.plugins import (
     PLUGIN_PREFIX,
     as_loaded,
@@ -102,7 +102,7 @@ def computing_files() -> list[Path]:
     return [
         *computing,
         *(package / name for name in _COMPUTING_FILES),
-        library() / _REFERENCE_SCRIPT,
+        package_folder() / _REFERENCE_SCRIPT,
     ]
 
 
@@ -129,7 +129,7 @@ def _program_content() -> bytes:
     """
     things: list[Any] = []
     modules: set[str] = set()
-    for registry in Registry.every:
+    for registry in Registry.registries:
         names = [] if registry.kind in _IDENTIFIED_OTHERWISE else sorted(registry)
         for name in names:
             origin = registry.origin(name)
@@ -147,7 +147,7 @@ def _program_content() -> bytes:
 
 def _is_of_program(module: str) -> bool:
     """Return whether the program brought a module: neither this package nor a plug-in did."""
-    if module.partition(".")[0] == Registry.OURS or module.startswith(PLUGIN_PREFIX):
+    if module.partition(".")[0] == Registry.PACKAGE or module.startswith(PLUGIN_PREFIX):
         return False
     file = _source_file(module)
     return file is None or not is_plugin_file(file)

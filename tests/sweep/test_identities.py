@@ -133,7 +133,9 @@ def test_every_kind_of_registered_thing_is_identified():
     import stereo_framework.papers  # noqa: F401  registers a kind
 
     kinds = {
-        registry.kind for registry in Registry.every if registry.kind.partition(" ")[0] != "stage"
+        registry.kind
+        for registry in Registry.registries
+        if registry.kind.partition(" ")[0] != "stage"
     }
     in_code = {"metric", "reader of disparitys", "reader of images"}
     assert kinds - {"thing"} <= in_code | identity._IDENTIFIED_OTHERWISE, (

@@ -252,7 +252,7 @@ def test_code_and_learned_weights_of_all_folders_that_compute_count():
 
 def _in_package(path, package):
     """Return the name of a file within the package, in which the built-in scripts are `configs`."""
-    for root, prefix in ((package, ""), (identity.library(), "configs/")):
+    for root, prefix in ((package, ""), (identity.package_folder(), "configs/")):
         if path.is_relative_to(root.resolve()):
             return prefix + path.relative_to(root.resolve()).as_posix()
     return str(path)
