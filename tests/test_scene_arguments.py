@@ -250,6 +250,6 @@ def test_an_image_of_exactly_the_allowed_pixels_is_read(monkeypatch, columns, ro
     if is_allowed:
         limits.check_pixels(columns, rows, "a.png")
     else:
-        start = rf"^a.png: says {columns}x{rows} pixels; at most 100 are read"
+        start = rf"^a.png: the file has {columns}x{rows} pixels; at most 100 are read"
         with pytest.raises(DataError, match=start):
             limits.check_pixels(columns, rows, "a.png")

@@ -14,7 +14,7 @@ from stereo_framework.core.calls import CallReport
 from stereo_framework.core.errors import (
     NOTE,
     StereoFrameworkError,
-    harmless,
+    escape_controls,
     one_line,
     source_location,
 )
@@ -360,7 +360,7 @@ def _text(value: Any) -> str:
     """Check a text; what a terminal would execute or no file can hold is spelt out."""
     if not isinstance(value, str):
         raise ValueError(f"{in_short(value)}; expected a text")
-    return harmless(value)
+    return escape_controls(value)
 
 
 def _warning_lines(value: Any) -> tuple[str, ...]:

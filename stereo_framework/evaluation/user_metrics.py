@@ -18,7 +18,7 @@ from stereo_framework.core.errors import (
     DataError,
     ParameterError,
     describe_exception,
-    harmless,
+    escape_controls,
     one_line,
 )
 from stereo_framework.core.former_names import new_or_nearest, report_attributes_of_module
@@ -140,7 +140,7 @@ def _check_texts(name: str, **texts: Any) -> None:
         One of them is no text, too long, or has a character that is not printable.
     """
     for key, text in {"name": name, **texts}.items():
-        if not isinstance(text, str) or len(text) > _LONGEST[key] or harmless(text) != text:
+        if not isinstance(text, str) or len(text) > _LONGEST[key] or escape_controls(text) != text:
             expected = f"a text of up to {_LONGEST[key]} printable characters"
             raise ParameterError(
                 f"metric {one_line(name, 80)}: {key} is {in_short(text)}; expected {expected}"

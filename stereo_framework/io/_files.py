@@ -116,8 +116,8 @@ def read_bytes(path: PathLike, most: int | None = None, *, empty: bool = False) 
         cannot be read, is too large, or is empty although that is not allowed.
     """
     check_file(path)
-    raised = "" if most else f" ({limits.RAISED})"
-    most = most or limits.most_bytes()
+    raised = "" if most else f" ({limits.PIXEL_LIMIT_REMEDY})"
+    most = most or limits.max_image_bytes()
     try:
         size = os.stat(path).st_size
         if size > most:

@@ -338,8 +338,8 @@ def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
             message = f"{path}: is an archive that holds no array of NumPy; write the array with numpy.savez, or name another file"
             raise DataError(message)
         member = members[0] if len(members) < 2 else _fitting_member(archive, path, content)
-        if member.file_size > limits.most_bytes():
-            message = f"{path}: unpacks to {member.file_size} bytes; too many are not read ({limits.RAISED})"
+        if member.file_size > limits.max_image_bytes():
+            message = f"{path}: unpacks to {member.file_size} bytes; too many are not read ({limits.PIXEL_LIMIT_REMEDY})"
             raise DataError(message)
         return archive.read(member)
 

@@ -134,7 +134,9 @@ class Reader:
         try:
             # One that was written out lists all values of its axes.
             content = read_bytes(
-                path, limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT, empty=True
+                path,
+                limits.RESOLVED_SCRIPT if path.name.endswith(RESOLVED) else limits.TEXT,
+                empty=True,
             )
         except DataError as error:
             self.faults.add(Location(shown, 1, 1), str(error).removeprefix(f"{path}: "))
