@@ -138,7 +138,7 @@ def test_signed_whole_numbers_are_disparities_in_pixels_as_in_files(tmp_path):
     assert sf.evaluate(io.read_disparity(tmp_path / "map.npy"), truth) == expected
     with pytest.raises(
         DataError,
-        match="holds whole numbers from 0 to 1099511627776; expected disparities in pixels",
+        match="contains whole numbers from 0 to 1099511627776; expected disparities in pixels",
     ):
         sf.evaluate(np.where(x > 0, 2**40, 0).astype(np.int64), truth)
 

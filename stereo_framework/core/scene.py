@@ -22,11 +22,11 @@ from stereo_framework.core.frames import (
     Calibration,
     Disparity,
     Frame,
-    Given,
     Image,
+    InMemory,
     Mask,
-    in_memory,
     intensities,
+    load_into_memory,
     read_only,
     unmasked,
 )
@@ -115,7 +115,7 @@ class Scene:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scene, tuple(in_memory(getattr(self, f.name)) for f in fields(self))
+        return Scene, tuple(load_into_memory(getattr(self, f.name)) for f in fields(self))
 
     @staticmethod
     @checked(left=_AN_IMAGE, right=_AN_IMAGE)
@@ -173,16 +173,20 @@ class Scene:
         limits = [arrays[what] for what in ("low", "high") if what in arrays]
         nothing = np.full_like(limits[0], np.nan) if limits else None
         frames = (
-            Frame("left", Given(left), 0, None if left_mask is None else Given(left_mask)),
-            Frame("right", Given(right), 1, None if right_mask is None else Given(right_mask)),
+            Frame("left", InMemory(left), 0, None if left_mask is None else InMemory(left_mask)),
+            Frame(
+                "right", InMemory(right), 1, None if right_mask is None else InMemory(right_mask)
+            ),
         )
         return Scene(
             name,
             frames,
             search=None if disparities is None else SearchRange.of(disparities),
-            truths={} if truth is None else {(0, 1): Given(truth)},
+            truths={} if truth is None else {(0, 1): InMemory(truth)},
             ranges={
-                (0, 1): Given((nothing if low is None else low, nothing if high is None else high))
+                (0, 1): InMemory(
+                    (nothing if low is None else low, nothing if high is None else high)
+                )
             }
             if limits
             else {},
