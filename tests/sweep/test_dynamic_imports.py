@@ -14,7 +14,7 @@ from cli_parts import call
 from stereo_framework.core.dynamic_imports import dynamic_imports
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.loaded_code import loaded_content
-from stereo_framework.core.plugins import sources
+from stereo_framework.core.module_sources import source_files
 
 FUNCTION = """
 import importlib
@@ -126,7 +126,7 @@ def test_calls_that_import_modules_are_recognized(source, names, lines):
 def test_a_module_that_a_call_imports_is_among_the_sources_of_a_file(work_folder):
     path = work_folder / "mine.py"
     path.write_text('import importlib\ndef f():\n    importlib.import_module("disparity_module")\n')
-    assert sources(path) == [path.resolve(), (work_folder / "disparity_module.py").resolve()]
+    assert source_files(path) == [path.resolve(), (work_folder / "disparity_module.py").resolve()]
 
 
 def test_a_module_that_a_call_imports_is_part_of_the_content_of_a_loaded_function(work_folder):

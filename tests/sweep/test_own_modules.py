@@ -8,7 +8,7 @@ import pytest
 
 from stereo_framework import load_scene
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.plugins import forget, sources
+from stereo_framework.core.module_sources import source_files, unload_modules
 from stereo_framework.core.stage import load_plugin
 from stereo_framework.script import load
 from stereo_framework.sweep import identity
@@ -53,7 +53,7 @@ def loaded_anew(folder, **changed):
         folder / "mine",
         FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed.get("files", ())},
     )
-    forget(
+    unload_modules(
         [
             Path(path).resolve()
             for one in list(sys.modules.values())
@@ -61,7 +61,7 @@ def loaded_anew(folder, **changed):
         ]
     )
     load_plugin(str(plugin))
-    return sources(plugin), code_digest((str(plugin),))
+    return source_files(plugin), code_digest((str(plugin),))
 
 
 def _file(name):
@@ -83,11 +83,14 @@ def test_every_module_of_its_own_that_a_plugin_imports_now_or_later_counts(tmp_p
 
 
 def test_modules_of_installed_packages_and_of_this_one_do_not_count():
-    assert sources(_file("numpy.linalg"))[0] == _file("numpy.linalg")
+    assert source_files(_file("numpy.linalg"))[0] == _file("numpy.linalg")
     assert all(
-        path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg"))
+        path.is_relative_to(_file("numpy.linalg").parent)
+        for path in source_files(_file("numpy.linalg"))
     )
-    assert sources(_file("stereo_framework.core.stage")) == [_file("stereo_framework.core.stage")]
+    assert source_files(_file("stereo_framework.core.stage")) == [
+        _file("stereo_framework.core.stage")
+    ]
 
 
 COST = """
