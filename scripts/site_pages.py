@@ -15,7 +15,7 @@ from stereo_framework.cli import main as command_line
 from stereo_framework.cli.stages import slot_row
 from stereo_framework.core.docstrings import parameter_descriptions
 from stereo_framework.core.package_files import package_folder
-from stereo_framework.core.parameters import describe, spelled
+from stereo_framework.core.parameters import as_yaml, describe
 from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.script import load, schema
 
@@ -183,7 +183,7 @@ def _made_of(name: str, docs: Path) -> str:
 
 
 def _spelled(value: Any) -> str:
-    return value if isinstance(value, str) else spelled(value)
+    return value if isinstance(value, str) else as_yaml(value)
 
 
 # --- reference ------------------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ def slot_row(name: str) -> list[str]:
 
 
 def _page(stage: Stage) -> str:
-    from stereo_framework.core.parameters import describe, spelled
+    from stereo_framework.core.parameters import as_yaml, describe
 
     lines = [
         f"{stage.slot}: {stage.name}",
@@ -210,7 +210,7 @@ def _page(stage: Stage) -> str:
     ]
     for name, parameter in stage.parameters.items():
         default = (
-            parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
+            parameter.default if isinstance(parameter.default, str) else as_yaml(parameter.default)
         )
         allowed = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
         lines.append(f"  {name} = {default}   ({allowed})")

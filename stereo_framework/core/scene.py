@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import checked, checked_fields, shown
+from stereo_framework.core.arguments import checked, checked_fields, describe_value
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.file_damage import collecting_damage
 from stereo_framework.core.former_names import report_attributes_of_module
@@ -111,7 +111,7 @@ class Scene:
         """Refuse an index that no frame has."""
         if not 0 <= index < len(self.frames):
             raise self._fault(
-                f"{name} {shown(index)} is not one of its frames 0..{len(self.frames) - 1}"
+                f"{name} {describe_value(index)} is not one of its frames 0..{len(self.frames) - 1}"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import AnyNumber, checked, shown
+from stereo_framework.core.arguments import AnyNumber, checked, describe_value
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import Words
@@ -122,7 +122,7 @@ class SearchRange:
             return given
         if are_ends(given):
             return SearchRange(*given)
-        message = f"search is {shown(given)}; expected a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"
+        message = f"search is {describe_value(given)}; expected a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"
         raise ParameterError(message)
 
     @property
@@ -329,7 +329,7 @@ def _checked_number(name: str, value: Any) -> Any:
         value, bool
     )
     if not is_number or not _is_finite(value):
-        raise ParameterError(f"search.{name}: {shown(value)} is not a finite number")
+        raise ParameterError(f"search.{name}: {describe_value(value)} is not a finite number")
     if name == "step" and value <= 0:
         raise ParameterError(f"search.step: {value:g} is not above 0")
     # int8(-100) - int8(100) would wrap around.
@@ -356,7 +356,7 @@ def _checked_direction(value: Any) -> int:
     """Return a direction as a Python int, or refuse it."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or value not in (1, -1):
-        raise ParameterError(f"search.direction: {shown(value)} is neither 1 nor -1")
+        raise ParameterError(f"search.direction: {describe_value(value)} is neither 1 nor -1")
     return int(value)
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from stereo_framework.core.arguments import checked, shown
+from stereo_framework.core.arguments import checked, describe_value
 from stereo_framework.core.border import border
 from stereo_framework.core.calls import CallReport, per_image, report_call
 from stereo_framework.core.docstrings import summary
@@ -373,7 +373,7 @@ def of(function: Callable[..., Any]) -> Stage:
     try:
         return _BY_FUNCTION[function]
     except (KeyError, TypeError):
-        name = getattr(function, "__name__", shown(function))
+        name = getattr(function, "__name__", describe_value(function))
         raise ParameterError(
             f"{name}: not a stage; give step(NAME, parameter=value), or register a function with @stage(slot, source=...)"
         ) from None

@@ -24,9 +24,9 @@ from stereo_framework.core.errors import (
 )
 from stereo_framework.core.parameters import (
     Positive,
+    as_yaml,
     parameter_faults,
     parameters_of,
-    spelled,
     with_defaults,
 )
 from stereo_framework.core.scene import read_only
@@ -271,7 +271,7 @@ def _text(value: Any) -> str:
     return (
         value
         if isinstance(value, str)
-        else spelled(value)
+        else as_yaml(value)
         if isinstance(value, bool | None)
         else repr(value)
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.former_names import parameter_hint
-from stereo_framework.core.parameters import located, parameter_faults
+from stereo_framework.core.parameters import parameter_faults, resolve_paths
 from stereo_framework.core.stage import SLOTS, Stage, stages
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.step import FACTORS, Step, weighted
@@ -124,7 +124,7 @@ def checked(
             del wrong[name]
     for name, value in own.items():
         if name not in wrong and isinstance(value, str | list):  # which may name files
-            own[name] = located(
+            own[name] = resolve_paths(
                 stage.parameters[name].annotation, value, given[name].location.folder
             )
     return {name: value for name, value in (factors | own).items() if name not in wrong}, wrong
