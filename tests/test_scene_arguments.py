@@ -85,8 +85,8 @@ def test_floats_up_to_exactly_one_are_doubtful_intensities(largest, is_doubtful)
     image = np.zeros(SHAPE, np.float32)
     image[1, 1] = largest
     expected = (
-        f"intensities up to {largest:.3g}, where 0 to 255 are expected: multiply the images by 255 "
-        "(match --stretch spreads them); what counts in grey levels is wrong"
+        f"intensities up to {largest:.3g}, where 0 to 255 are expected; multiply the images by "
+        "255, or use match --stretch; otherwise parameters in grey levels are too large"
     )
     assert intensity_scale_warning(image) == (expected if is_doubtful else "")
 
