@@ -114,8 +114,8 @@ class SearchRange:
 
         first = _grid_position(lowest, spacing, math.floor)
         last = _grid_position(highest, spacing, math.ceil)
-        last = max(last, first + spacing)
-        return SearchRange(first, last, spacing, direction)
+        # The range has at least two levels.
+        return SearchRange(first, max(last, first + spacing), spacing, direction)
 
     @staticmethod
     def of(search: SearchRange | Sequence[float] | NDArray) -> SearchRange:
@@ -143,17 +143,17 @@ class SearchRange:
 
     @property
     def denominator(self) -> int:
-        """N for a step of 1/N pixel; 1 for a step of whole pixels."""
+        """Return N for a step of 1/N pixel, and 1 for a step of whole pixels."""
         return max(1, round(1 / self.step))
 
     @property
     def levels(self) -> int:
-        """Number of levels, which is the number of disparities that are tried."""
+        """Return the number of levels, which are the disparities that are tried."""
         return math.floor((self.maximum - self.minimum) / self.step + 1e-6) + 1
 
     @property
     def disparities(self) -> NDArray[np.float32]:
-        """Ascending disparities of all levels in pixels, float32 ``(levels,)``."""
+        """Return the disparities of all levels in pixels, float32 ``(levels,)``."""
         return (self.minimum + self.step * np.arange(self.levels)).astype(np.float32)
 
     @checked()
@@ -261,12 +261,12 @@ class SearchRange:
 
     @property
     def first(self) -> int:
-        """Disparity of level 0 in units of ``1 / denominator`` pixels."""
+        """Return the disparity of level 0 in units of ``1 / denominator`` pixels."""
         return round(self.minimum * self.denominator)
 
     @property
     def stride(self) -> int:
-        """Distance of neighbouring levels in units of ``1 / denominator`` pixels."""
+        """Return the distance of levels in units of ``1 / denominator`` pixels."""
         return round(self.step * self.denominator)
 
     @checked()
