@@ -98,9 +98,10 @@ def checked_fields(**expected: str) -> Callable[[C], C]:
 
 
 def calling_module() -> str:
-    """Return the name of the module that called the caller of this function.
+    """Return the name of the module that has called a function.
 
-    If the caller is a checked function, the frames of its check are skipped.
+    The function itself calls `calling_module`, for example in order to record which
+    module registers an object. The frames of `checked` are skipped.
     """
     frame = sys._getframe(2)
     while frame.f_globals.get("__name__") == __name__ and frame.f_back is not None:
@@ -456,11 +457,9 @@ def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
     if type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray | np.generic | type):
         return value
     kind = type(value)
-    if not (
-        hasattr(kind, "__array__")
-        or hasattr(kind, "__array_interface__")
-        or (lists and isinstance(value, list | tuple))
-    ):
+    offers_conversion = hasattr(kind, "__array__") or hasattr(kind, "__array_interface__")
+    is_converted_list = lists and isinstance(value, list | tuple)
+    if not (offers_conversion or is_converted_list):
         return value
     try:
         return np.asarray(value)

@@ -65,7 +65,9 @@ def short(text: str, length: int = _LINE) -> str:
     ----------
     text : str
     length : int
-        Maximum length of a text that is returned as a whole, in characters.
+        Maximum length of a text that is returned as a whole, in characters. Of a longer
+        text, a quarter of this length is kept at each end, or nearly half of it if the
+        text is a whole line of a message.
 
     Examples
     --------
@@ -75,10 +77,14 @@ def short(text: str, length: int = _LINE) -> str:
     text = escape_controls(text)
     if len(text) <= length:
         return text
-    # The note in the middle has at most 40 characters. A shortened line stays below
-    # `length` with it, while a shortened value may exceed a small `length`.
-    end = length // 4 if length < _LINE else (length - 40) // 2
-    return f"{text[:end]}... ({len(text)} characters) ...{text[-end:]}"
+    if length < _LINE:
+        end_length = length // 4
+    else:
+        # The note in the middle has at most 40 characters, so that the line does not
+        # become longer than `length`.
+        end_length = (length - 40) // 2
+    note = f"... ({len(text)} characters) ..."
+    return f"{text[:end_length]}{note}{text[-end_length:]}"
 
 
 def one_line(text: str, length: int = _LINE) -> str:

@@ -299,9 +299,8 @@ class SearchRange:
     def check_whole_steps(self, stage: str) -> None:
         """Refuse a step of a fraction of a pixel.
 
-        Stages that match each pixel of both images at most once call this method. If
-        levels lie between whole pixels, two of them may belong to the same pair of
-        pixels.
+        Stages call this method if they match each pixel of both images at most once.
+        Such stages need matches at whole pixels.
 
         Parameters
         ----------
@@ -325,6 +324,11 @@ class SearchRange:
         r"""Check whether the search range of a user is plausible for images of a width.
 
         No stage calls this method, because stages accept every search range.
+
+        Parameters
+        ----------
+        columns : int
+            Width of either image in pixels.
 
         Returns
         -------
