@@ -598,7 +598,7 @@ def discard(stream: TextIO) -> None:
 
 
 def tell_some(kind: str, lines: Sequence[str]) -> None:
-    """Print the first `limits.PRINTED_LINES` problems, and how many there are besides."""
+    """Print at most `limits.PRINTED_LINES` problems, and the number of the others."""
     tell(kind, *lines[: limits.PRINTED_LINES])
     if len(lines) > limits.PRINTED_LINES:
         tell(

@@ -399,7 +399,8 @@ def _check_unpacked_size(sizes: Collection[int], archive: Path) -> None:
     unpacked_size = sum(sizes)
     if unpacked_size > allowed_size:
         message = (
-            f"the archive of {archive.stat().st_size} bytes would unpack to {unpacked_size} bytes; at most {allowed_size} are unpacked "
-            f"({limits.ARCHIVE_RATIO} times the size of the archive, and {limits.ARCHIVE_CONTENT} bytes)"
+            f"the archive of {archive.stat().st_size} bytes would unpack to {unpacked_size} bytes; "
+            f"at most {allowed_size} are unpacked ({limits.ARCHIVE_RATIO} times the size of the "
+            f"archive, and {limits.ARCHIVE_CONTENT} bytes)"
         )
         raise DataError(message)
