@@ -11,29 +11,31 @@ from stereo_framework.core.registry import Registry
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget the stages, metrics, protocols and plug-ins of a test.
+    """Remove the stages, metrics, protocols and plug-ins that a test has registered.
 
-    Examples in docstrings register some, too, and other tests list all of them.
+    Other tests list all registered objects. Examples in docstrings register some too.
     """
     registration.stages()  # The first call registers the built-in stages.
     functions = dict(registration._STAGE_OF_FUNCTION)
     monkeypatch.setattr(registration, "_STAGE_OF_FUNCTION", functions)
-    contents = {id(one): (dict(one.data), dict(one._origins)) for one in Registry.every}
+    contents = {
+        id(table): (dict(table.data), dict(table._origins)) for table in Registry.registries
+    }
     modules = set(sys.modules)
     yield
-    for one in Registry.every:
-        if id(one) in contents:
-            one.data, one._origins = contents[id(one)]
+    for table in Registry.registries:
+        if id(table) in contents:
+            table.data, table._origins = contents[id(table)]
         else:
-            _forget_additions(one)
+            _remove_additions(table)
     for name in set(sys.modules) - modules:
         if name.startswith("stereo_framework_plugin_"):
             del sys.modules[name]
 
 
-def _forget_additions(one: Registry) -> None:
-    """Remove what plug-ins added to a registry that the test imported first."""
-    for name in list(one):
-        module = one.origin(name) or ""
-        if module.partition(".")[0] != Registry.OURS:
-            one.forget(name)
+def _remove_additions(table: Registry) -> None:
+    """Remove the additions of plug-ins from a registry that the test imported first."""
+    for name in list(table):
+        module = table.origin(name) or ""
+        if module.partition(".")[0] != Registry.PACKAGE:
+            table.remove(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from stereo_framework import load_scene, run
-from stereo_framework.core.parameters import spelled
+from stereo_framework.core.parameters import as_yaml
 from stereo_framework.figures.disparity_figures import write_comparison
 from stereo_framework.sweep.result import Result
 
@@ -19,7 +19,7 @@ PICTURES = Path(__file__).parents[1] / "docs" / "images" / "methods"
 def name(result: Result, several: bool) -> str:
     """The title of a map: the swept parameters, preceded by the method if the script has several."""
     swept = [
-        v if isinstance(v, str) else f"{k.rpartition('.')[2]}={spelled(v)}"
+        v if isinstance(v, str) else f"{k.rpartition('.')[2]}={as_yaml(v)}"
         for k, v in result.axes.items()
     ]
     return ": ".join(text for text in (result.method if several else "", ", ".join(swept)) if text)

@@ -18,7 +18,7 @@ import yaml
 from page_tables import with_block
 
 from stereo_framework.core import former_names
-from stereo_framework.core.docstrings import parameter_texts
+from stereo_framework.core.docstrings import parameter_descriptions
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
@@ -98,7 +98,7 @@ def parameter_table(slot: str) -> str:
     rows = []
     for stage in package_stages(slot):
         names_elsewhere = symbols().get(f"{slot}.{stage.name}", {})
-        texts = parameter_texts(stage.function)
+        texts = parameter_descriptions(stage.function)
         for name in stage.parameters:
             elsewhere = names_elsewhere.get(name, {})
             meaning = first_sentence(texts.get(name, ""))

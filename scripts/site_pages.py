@@ -13,9 +13,9 @@ import typer
 import stereo_framework
 from stereo_framework.cli import main as command_line
 from stereo_framework.cli.stages import slot_row
-from stereo_framework.core.docstrings import parameter_texts
-from stereo_framework.core.package_files import library
-from stereo_framework.core.parameters import describe, spelled
+from stereo_framework.core.docstrings import parameter_descriptions
+from stereo_framework.core.package_files import package_folder
+from stereo_framework.core.parameters import as_yaml, describe
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
@@ -93,7 +93,7 @@ def appended(uri: str, docs: Path) -> str:
 @functools.cache
 def methods() -> tuple[str, ...]:
     """Names of the methods that ship as scripts."""
-    return tuple(sorted(path.stem for path in (library() / "methods").glob("*.yaml")))
+    return tuple(sorted(path.stem for path in (package_folder() / "methods").glob("*.yaml")))
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -142,7 +142,7 @@ def method_details(name: str, docs: Path) -> str:
 
 def _script(name: str) -> tuple[str, str]:
     """The comment at the head of a script, as Markdown, and the rest of the script."""
-    text = (library() / "methods" / f"{name}.yaml").read_text()
+    text = (package_folder() / "methods" / f"{name}.yaml").read_text()
     head = re.match(r"(?:#.*\n)*", text)[0]  # type: ignore[index]
     paragraphs = re.sub(r"^# ?", "", head, flags=re.MULTILINE).strip().split("\n\n")
     said = [re.sub(r"\s+", " ", p) for p in paragraphs if not p.startswith("    ")]
@@ -179,7 +179,7 @@ def _made_of(name: str, docs: Path) -> str:
     pipeline = load(name).settings[0].pipeline
     rows = []
     for place, bound in pipeline.own_stages():
-        texts = parameter_texts(bound.stage.function)
+        texts = parameter_descriptions(bound.stage.function)
         written = (
             f"{bound.stage.name}.md"
             if (docs / "methods" / f"{bound.stage.name}.md").exists()
@@ -200,7 +200,7 @@ def _made_of(name: str, docs: Path) -> str:
 
 
 def _spelled(value: Any) -> str:
-    return value if isinstance(value, str) else spelled(value)
+    return value if isinstance(value, str) else as_yaml(value)
 
 
 # --- reference ------------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def _code(names: str) -> str:
 
 
 def _stage(stage: Stage, docs: Path) -> str:
-    texts = parameter_texts(stage.function)
+    texts = parameter_descriptions(stage.function)
     rows = [
         [
             f"`{n}`",

@@ -10,7 +10,7 @@ from stereo_framework.papers import PAPERS, find_paper
 study = import_file("photographs", Path(__file__).parents[1] / "benchmarks/photographs.py")
 PAPER = find_paper("photographs")
 # The paper of the plug-in must not stay for other tests.
-PAPERS.forget("photographs")
+PAPERS.remove("photographs")
 
 SCENES = {"photographs": 10, "roads": 8}
 

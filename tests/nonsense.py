@@ -204,7 +204,7 @@ CALLS = {
         sf.SearchRange.covering,
         {"minimum": 0, "maximum": 3, "step": 1, "direction": 1},
     ),
-    "SearchRange.of": (sf.SearchRange.of, {"given": SEARCH}),
+    "SearchRange.of": (sf.SearchRange.of, {"search": SEARCH}),
     "SearchRange.disparity_of": (SEARCH.disparity_of, {"levels": LEVEL_MAP}),
     "SearchRange.levels_of": (SEARCH.levels_of, {"disparity": MAP}),
     "SearchRange.columns": (lambda **named: list(SEARCH.columns(**named)), {"width": 5}),

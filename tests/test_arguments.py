@@ -1,4 +1,7 @@
-"""Arguments of public functions: nonsense ends in a result or in one line, and never in an error from the inside."""
+"""Arguments of public functions: any argument gives a result or a message of one line.
+
+No argument raises an exception that does not belong to this package.
+"""
 
 import inspect
 import pickle
@@ -21,7 +24,7 @@ from stereo_framework.refinement import median
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the files that `CALLS` names."""
+    """Return a folder with the files in the arguments of `CALLS`."""
     path = tmp_path_factory.mktemp("arguments")
     cv2.imwrite(str(path / "left.png"), LEFT)
     cv2.imwrite(str(path / "right.png"), RIGHT)
@@ -31,11 +34,15 @@ def folder(tmp_path_factory):
 
 
 PATHS = {"path", "folder", "out", "data", "results", "parts"}
-"""Arguments that are names of files: these may contain a line break, and a message shows it."""
+"""Arguments that are paths, which may contain a line break that the message repeats."""
 
 
 def _failure(call, arguments):
-    """Return the failure of a call in words; empty if it returns or refuses its arguments in lines."""
+    """Return a description of the failure of a call; empty if it does not fail.
+
+    A call does not fail if it returns, or if it refuses its arguments by lines that
+    begin with a place.
+    """
     try:
         call(**arguments)
     except sf.StereoFrameworkError as error:
@@ -52,7 +59,7 @@ PLACE = re.compile(r"[\w.\[\]]+: ")
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_nonsense_ends_in_a_result_or_in_one_line(name, folder, monkeypatch):
+def test_any_argument_gives_a_result_or_a_message_of_one_line(name, folder, monkeypatch):
     monkeypatch.chdir(folder)
     call, arguments = CALLS[name]
     failures = []
@@ -69,7 +76,7 @@ def test_nonsense_ends_in_a_result_or_in_one_line(name, folder, monkeypatch):
 
 
 class ArrayLike:
-    """An object that only converts to an array, as those of xarray and PyTorch do."""
+    """An object that converts to an array, like the objects of xarray and PyTorch."""
 
     def __init__(self, array):
         self._array = array
@@ -83,7 +90,7 @@ class Unconvertible:
         raise RuntimeError("on another device")
 
 
-def test_objects_that_convert_to_arrays_are_taken_wherever_arrays_are():
+def test_objects_that_convert_to_arrays_are_accepted_in_place_of_arrays():
     left, right, disparity, mask = map(ArrayLike, (LEFT, RIGHT, MAP, MASK))
     volume = census(LEFT, RIGHT, (0, 3), width=3, height=3)
     np.testing.assert_array_equal(
@@ -103,13 +110,16 @@ def test_objects_that_convert_to_arrays_are_taken_wherever_arrays_are():
     assert sf.match(left, right, (0, 3), method="sgbm").disparity.shape == LEFT.shape
 
 
-def test_pictures_of_pillow_are_images():
+def test_images_of_pillow_are_accepted():
     picture = pytest.importorskip("PIL.Image").fromarray(LEFT)
     np.testing.assert_array_equal(sf.Pair(picture, picture, (0, 3)).reference, LEFT)
 
 
-def test_an_object_that_refuses_the_conversion_is_named():
-    message = "^evaluate: disparity is an Unconvertible, whose conversion to an array fails .RuntimeError: on another device.; expected an array"
+def test_an_object_whose_conversion_fails_is_refused_with_the_cause():
+    message = (
+        "^evaluate: disparity is an Unconvertible, whose conversion to an array fails "
+        ".RuntimeError: on another device.; expected an array"
+    )
     with pytest.raises(ParameterError, match=message):
         sf.evaluate(Unconvertible(), MAP)
 
@@ -127,7 +137,7 @@ def test_masks_may_be_lists():
 RANDOM_ERRORS = np.random.default_rng(1).random(MAP.shape).astype(np.float32)
 
 
-def test_signed_whole_numbers_are_disparities_in_pixels_as_in_files(tmp_path):
+def test_signed_integers_are_disparities_in_pixels(tmp_path):
     x = np.arange(COLUMNS) + np.zeros((ROWS, 1))
     truth = (2 + 0.3 * x).astype(np.float32)
     whole = np.rint(truth)
@@ -138,19 +148,19 @@ def test_signed_whole_numbers_are_disparities_in_pixels_as_in_files(tmp_path):
     assert sf.evaluate(io.read_disparity(tmp_path / "map.npy"), truth) == expected
     with pytest.raises(
         DataError,
-        match="holds whole numbers from 0 to 1099511627776; expected disparities in pixels",
+        match="contains whole numbers from 0 to 1099511627776; expected disparities in pixels",
     ):
         sf.evaluate(np.where(x > 0, 2**40, 0).astype(np.int64), truth)
 
 
-def test_sixteenths_of_a_pixel_are_doubted_as_on_the_command_line():
+def test_a_map_in_sixteenths_of_a_pixel_gives_a_warning_about_its_scale():
     x = np.arange(COLUMNS) + np.zeros((ROWS, 1))
     truth = (20 + 0.3 * x).astype(np.float32)
     with pytest.warns(ResultWarning, match="wrong scale: .* when divided by 16"):
         sf.evaluate(np.rint(truth * 16).astype(np.int16), truth)
 
 
-def test_truths_of_grey_levels_are_refused_as_maps_are():
+def test_disparity_maps_and_ground_truth_in_grey_levels_are_refused():
     for arguments in ((MAP, MAP.astype(np.uint8)), (MAP.astype(np.uint8), MAP)):
         with pytest.raises(
             DataError,
@@ -159,13 +169,13 @@ def test_truths_of_grey_levels_are_refused_as_maps_are():
             sf.evaluate(*arguments)
 
 
-def test_levels_in_place_of_disparities_get_a_remedy():
+def test_a_message_about_levels_in_place_of_disparities_gives_the_conversion():
     message = r"median: disparity is int64 .*convert levels with SearchRange.disparity_of\(levels\)"
     with pytest.raises(DataError, match=message):
         median(MAP.astype(np.int64), size=3)
 
 
-def test_levels_of_an_optimizer_may_be_the_result_of_argmin(registry):
+def test_an_optimizer_may_return_the_result_of_argmin(registry):
     @sf.stage("optimization", source="a test")
     def lowest(volume, smoothness=None):
         return volume.costs.argmin(axis=2)
@@ -236,12 +246,12 @@ def test_levels_of_an_optimizer_may_be_the_result_of_argmin(registry):
         ),
     ],
 )
-def test_a_wrong_argument_is_named_with_value_and_expected_kind(call, message):
+def test_a_message_gives_the_argument_its_value_and_the_expected_kind(call, message):
     with pytest.raises(ParameterError, match=f"^{message}"):
         call()
 
 
-def test_a_single_text_is_one_override_and_one_plugin(tmp_path):
+def test_a_text_in_place_of_a_list_is_one_override_or_one_plugin(tmp_path):
     script = {"include": "window"}
     [step] = sf.load(script, overrides="aggregation.box.size=5").pipeline.in_slot("aggregation")
     assert step.parameters["size"] == 5
@@ -249,16 +259,16 @@ def test_a_single_text_is_one_override_and_one_plugin(tmp_path):
         sf.load(script, plugins=str(tmp_path / "missing.py"))
 
 
-def test_a_stage_that_builds_a_wrong_volume_is_named(registry):
+def test_a_stage_that_creates_a_wrong_cost_volume_is_named_with_its_line(registry):
     @sf.stage("matching_cost", source="a test")
-    def wrong(reference, match, search):
+    def faulty(reference, match, search):
         return sf.CostVolume([1], search, 1.0)
 
-    with pytest.raises(ParameterError, match="CostVolume: costs is") as caught:
-        sf.Pipeline([wrong, "winner_take_all"])(sf.Pair(LEFT, RIGHT, (0, 3)))
+    with pytest.raises(ParameterError, match="CostVolume: costs is") as error:
+        sf.Pipeline([faulty, "winner_take_all"])(sf.Pair(LEFT, RIGHT, (0, 3)))
     assert re.match(
-        r".*test_arguments.py:\d+: matching_cost stage wrong: ArgumentError: CostVolume: costs is",
-        blame(caught.value),
+        r".*test_arguments.py:\d+: matching_cost stage faulty: ArgumentError: CostVolume: costs is",
+        blame(error.value),
     )
 
 

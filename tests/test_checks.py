@@ -107,6 +107,6 @@ def test_steps_of_half_a_pixel_are_refused(name):
     images = [image] * (len({"reference", "match"} & {*stage.data}))
     with pytest.raises(
         ParameterError,
-        match=f"^{name}: search.step is 1/2 pixel; .* whole steps alone: use a step of 1 and refine",
+        match=f"^{name}: search.step is 1/2 pixel, but the stage .*; use a step of 1 and refine",
     ):
         stage.public(volume, *images)

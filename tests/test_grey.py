@@ -13,13 +13,13 @@ COLOURS = np.random.default_rng(0).integers(0, 256, (50, 40, 3), dtype=np.uint8)
 
 
 def test_luma_of_whole_channels_is_the_nearest_float_of_its_exact_value():
-    found = grey_values(COLOURS, "luma")
+    greys = grey_values(COLOURS, "luma")
     exact = [
         Fraction(299 * int(red) + 587 * int(green) + 114 * int(blue), 1000)
         for red, green, blue in COLOURS.reshape(-1, 3)
     ]
-    assert found.dtype == np.float32
-    assert found.ravel().tolist() == [float(np.float32(float(value))) for value in exact]
+    assert greys.dtype == np.float32
+    assert greys.ravel().tolist() == [float(np.float32(float(value))) for value in exact]
 
 
 def test_colours_of_equal_luma_have_equal_grey_values():
@@ -31,31 +31,31 @@ def test_colours_of_equal_luma_have_equal_grey_values():
     assert (grey_values(brighter, "luma") > 100).all()
 
 
-def test_rounded_luma_is_the_nearest_whole_number_and_opencvs_but_for_its_rounding():
-    found = grey_values(COLOURS, "rounded_luma")
-    assert found.dtype == np.uint8
+def test_rounded_luma_is_the_nearest_whole_number_and_close_to_opencv():
+    greys = grey_values(COLOURS, "rounded_luma")
+    assert greys.dtype == np.uint8
     exact = np.dot(COLOURS.astype(float), (0.299, 0.587, 0.114))
-    assert np.abs(found - exact).max() <= 0.5 + 1e-9
-    of_opencv = cv2.cvtColor(COLOURS, cv2.COLOR_RGB2GRAY).astype(int)
-    assert np.abs(found - of_opencv).max() <= 1
-    assert (found != of_opencv).mean() < 0.01
+    assert np.abs(greys - exact).max() <= 0.5 + 1e-9
+    opencv_greys = cv2.cvtColor(COLOURS, cv2.COLOR_RGB2GRAY).astype(int)
+    assert np.abs(greys - opencv_greys).max() <= 1
+    assert (greys != opencv_greys).mean() < 0.01
 
 
 @pytest.mark.parametrize("conversion", ["luma", "rounded_luma"])
 def test_luma_of_float_images_is_not_rounded(conversion):
-    found = grey_values(COLOURS.astype(np.float32) + 0.25, conversion)
+    greys = grey_values(COLOURS.astype(np.float32) + 0.25, conversion)
     exact = np.dot(COLOURS.astype(float) + 0.25, (0.299, 0.587, 0.114))
-    np.testing.assert_allclose(found, exact, rtol=1e-6)
+    np.testing.assert_allclose(greys, exact, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.float32])
 def test_mean_is_the_mean_of_the_channels(kind):
-    found = grey_values(COLOURS.astype(kind), "mean")
-    np.testing.assert_allclose(found, COLOURS.mean(axis=2), rtol=1e-6)
+    greys = grey_values(COLOURS.astype(kind), "mean")
+    np.testing.assert_allclose(greys, COLOURS.mean(axis=2), rtol=1e-6)
 
 
 @pytest.mark.parametrize("conversion", ["luma", "rounded_luma", "mean"])
-def test_grey_images_stay_as_they_are(conversion):
+def test_grey_images_are_returned_unchanged(conversion):
     np.testing.assert_array_equal(grey_values(COLOURS[..., 0], conversion), COLOURS[..., 0])
 
 
@@ -73,7 +73,7 @@ STAGES = {
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", STAGES)
-def test_default_is_unrounded_luma(name):
+def test_stages_use_unrounded_luma_by_default(name):
     parameter = "optimization" if name == "semi_global" else "matching_cost"
     script = {"optimization": "winner_take_all", **STAGES[name]}
 

@@ -1,4 +1,4 @@
-"""How long texts, lists and suggestions in messages are, at their limits."""
+"""Lengths of the texts, lists and suggestions in messages."""
 
 import pytest
 
@@ -27,7 +27,7 @@ from stereo_framework.sweep.result import changed_maps_warning
         ([], 2, ""),
     ],
 )
-def test_as_many_names_as_allowed_are_listed_whole(names, limit, text):
+def test_names_above_the_limit_are_counted_and_not_listed(names, limit, text):
     assert few(names, limit) == text
 
 
@@ -41,7 +41,7 @@ def test_as_many_names_as_allowed_are_listed_whole(names, limit, text):
         (1001, 1000, f"{'x' * 480}... (1001 characters) ...{'x' * 480}"),
     ],
 )
-def test_the_middle_of_longer_texts_is_left_out(length, limit, text):
+def test_the_middle_of_a_text_above_the_limit_is_left_out(length, limit, text):
     assert short("x" * length, limit) == text
     assert one_line("x" * length, limit) == text
     if limit == 1000:
@@ -60,7 +60,7 @@ def test_the_middle_of_longer_texts_is_left_out(length, limit, text):
         ("wholly", ["other"], []),
     ],
 )
-def test_names_with_half_of_their_letters_alike_are_suggested(name, names, close):
+def test_names_that_share_half_of_their_letters_are_suggested(name, names, close):
     assert close_names(name, names) == close
     end = ""
     if close:
@@ -69,7 +69,7 @@ def test_names_with_half_of_their_letters_alike_are_suggested(name, names, close
     assert nearest(name, names, kind="stages").startswith("allowed stages: ")
 
 
-def test_several_close_names_come_nearest_first():
+def test_close_names_are_sorted_by_similarity():
     names = ["box", "boxes", "boxed_window", "median"]
     assert close_names("boxe", names, count=2) == ["boxes", "box"]
     assert nearest("box", []) == "allowed: none"
@@ -84,14 +84,14 @@ def test_several_close_names_come_nearest_first():
         (["a.pfm", "b.pfm", "c.pfm"], "a.pfm and 2 more: changed"),
     ],
 )
-def test_changed_maps_are_one_warning_with_their_number(paths, beginning):
+def test_changed_disparity_maps_give_one_warning_with_their_number(paths, beginning):
     end = " since this program wrote it; the stored statistics belong to other disparities"
     assert changed_maps_warning(paths) == (beginning + end if paths else "")
 
 
 @pytest.mark.parametrize(("count", "printed"), [(19, 19), (20, 20), (21, 21), (25, 21)])
-def test_twenty_problems_are_printed_and_the_rest_is_counted(capsys, count, printed):
-    assert limits.LINES == 20
+def test_problems_above_twenty_are_counted_and_not_printed(capsys, count, printed):
+    assert limits.PRINTED_LINES == 20
     _shared.tell_some("warning", [f"problem {i}" for i in range(count)])
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == printed

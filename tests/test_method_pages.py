@@ -12,7 +12,7 @@ import yaml
 from cli_parts import invoke
 
 from stereo_framework import run
-from stereo_framework.core.parameters import spelled
+from stereo_framework.core.parameters import as_yaml
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.script import load
@@ -86,7 +86,7 @@ def _setting(result):
         name.rpartition(".")[2]: value for name, value in result.axes.items() if value is not False
     }
     words = {
-        k: spelled(v) if isinstance(v, bool) else v if isinstance(v, str) else f"{v:g}"
+        k: as_yaml(v) if isinstance(v, bool) else v if isinstance(v, str) else f"{v:g}"
         for k, v in axes.items()
     }
     return ", ".join(f"{name}: {value}" for name, value in words.items()) or result.method

@@ -1,4 +1,4 @@
-"""Parameters of stages: what is allowed, how it is said in words, and what defaults fill in."""
+"""Parameters of stages: allowed values, their descriptions, and default values."""
 
 import functools
 import re
@@ -24,23 +24,23 @@ from stereo_framework.core.registration import of, stage
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
 
-Size = Annotated[PositiveInt, Unit("pixels")]
+Window = Annotated[PositiveInt, Unit("pixels")]
 
 
-def with_units(
+def stage_with_units(
     volume,
     *,
-    size: Size = 3,
-    widest: Size | None = None,
+    size: Window = 3,
+    widest: Window | None = None,
     limit: Annotated[Positive | None, Unit("grey levels")] = None,
-    odd: Annotated[Size, Lt(9)] = 3,
-    sizes: list[Size] = [3],  # noqa: B006  A list is the subject of this test.
+    odd: Annotated[Window, Lt(9)] = 3,
+    sizes: list[Window] = [3],  # noqa: B006  A list is the subject of this test.
     beta: Positive = 0.5,
 ): ...
 
 
-def test_units_stand_in_annotations(registry):
-    record = of(aggregation()(with_units))
+def test_the_unit_of_a_parameter_is_part_of_its_annotation(registry):
+    record = of(aggregation()(stage_with_units))
     units = {name: record.unit(name) for name in record.parameters}
     expected = {
         "size": "pixels",
@@ -53,7 +53,7 @@ def test_units_stand_in_annotations(registry):
     assert units == expected
 
 
-def every_kind(
+def stage_with_all_types(
     volume,
     *,
     count: PositiveInt = 3,
@@ -89,31 +89,32 @@ def every_kind(
         (
             "cuont",
             3,
-            "no such parameter of every_kind; allowed parameters: bound, count, .*; did you mean 'count'?",
+            "no such parameter of stage_with_all_types; "
+            "allowed parameters: bound, count, .*; did you mean 'count'?",
         ),
-        ("volume", 3, "no such parameter of every_kind; allowed parameters: "),
+        ("volume", 3, "no such parameter of stage_with_all_types; allowed parameters: "),
     ],
 )
-def test_parameters_that_are_not_allowed_are_named(name, value, message):
+def test_a_message_gives_the_parameter_its_value_and_the_allowed_values(name, value, message):
     pattern = re.escape(message).replace(r"\.\*", ".*")
-    found = parameter_faults(every_kind, {"ratio": 0.25, name: value})
-    assert list(found) == [name]
-    assert re.match(pattern, found[name])
-    with pytest.raises(ParameterError, match=rf"^every_kind\.{name}: {pattern}"):
-        with_defaults(every_kind, {name: value})
+    faults = parameter_faults(stage_with_all_types, {"ratio": 0.25, name: value})
+    assert list(faults) == [name]
+    assert re.match(pattern, faults[name])
+    with pytest.raises(ParameterError, match=rf"^stage_with_all_types\.{name}: {pattern}"):
+        with_defaults(stage_with_all_types, {name: value})
 
 
-def test_all_faults_are_told_together():
-    found = parameter_faults(every_kind, {"count": 0, "mode": 1, "wrong": 2})
-    assert set(found) == {"count", "mode", "wrong"}
+def test_all_faults_are_reported_together():
+    faults = parameter_faults(stage_with_all_types, {"count": 0, "mode": 1, "wrong": 2})
+    assert set(faults) == {"count", "mode", "wrong"}
     with pytest.raises(ParameterError) as error:
-        with_defaults(every_kind, {"count": 0, "mode": 1})
+        with_defaults(stage_with_all_types, {"count": 0, "mode": 1})
     assert len(str(error.value).splitlines()) == 2
 
 
-def test_defaults_fill_what_is_not_given():
-    assert parameter_faults(every_kind, {}) == {}
-    resolved = with_defaults(every_kind, {"mode": "linear", "bound": 20})
+def test_parameters_without_a_value_have_their_defaults():
+    assert parameter_faults(stage_with_all_types, {}) == {}
+    resolved = with_defaults(stage_with_all_types, {"mode": "linear", "bound": 20})
     assert resolved == {
         "count": 3,
         "ratio": 0.5,
@@ -146,35 +147,37 @@ def test_defaults_fill_what_is_not_given():
         (SearchRange, "SearchRange"),
     ],
 )
-def test_annotations_in_words(annotation, words):
+def test_annotations_are_described_in_the_words_of_a_script(annotation, words):
     assert describe(annotation) == words
 
 
-def test_annotations_of_data_may_name_what_only_type_checkers_import():
-    def mine(reference, *, size: Positive = 1.0):
+def test_annotations_of_data_may_contain_names_that_are_not_imported():
+    def stage_of_a_user(reference, *, size: Positive = 1.0):
         pass
 
-    mine.__annotations__["reference"] = "NowhereImported"
-    assert with_defaults(mine, {"size": 2.0}) == {"size": 2.0}
+    stage_of_a_user.__annotations__["reference"] = "NowhereImported"
+    assert with_defaults(stage_of_a_user, {"size": 2.0}) == {"size": 2.0}
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
-    [("Pos", "name 'Pos' is not defined"), (np.ndarray, "ndarray is none of numbers")],
+    ("annotation", "cause"),
+    [
+        ("Pos", "name 'Pos' is not defined"),
+        (np.ndarray, "ndarray is not supported; expected numbers, texts or lists of these"),
+    ],
 )
-def test_annotations_that_nobody_can_check_are_told_with_their_place(kind, said):
-    def mine(reference, *, size: kind = None):
+def test_annotations_that_cannot_be_checked_are_refused_with_their_location(annotation, cause):
+    def stage_of_a_user(reference, *, size: annotation = None):
         pass
 
-    with pytest.raises(
-        ParameterError, match=rf"test_parameters.py:\d+: an annotation of mine: .*{said}"
-    ):
-        with_defaults(mine, {})
+    message = rf"test_parameters.py:\d+: an annotation of stage_of_a_user: .*{cause}"
+    with pytest.raises(ParameterError, match=message):
+        with_defaults(stage_of_a_user, {})
 
 
-def test_a_function_that_changes_its_default_changes_it_once():
-    def mine(reference, *, sizes: list[int] = [3]):  # noqa: B006  A list is the subject of this test.
+def test_a_stage_that_changes_its_default_list_changes_no_later_call():
+    def stage_of_a_user(reference, *, sizes: list[int] = [3]):  # noqa: B006  A list is the subject of this test.
         pass
 
-    with_defaults(mine, {})["sizes"].append(5)
-    assert with_defaults(mine, {}) == {"sizes": [3]}
+    with_defaults(stage_of_a_user, {})["sizes"].append(5)
+    assert with_defaults(stage_of_a_user, {}) == {"sizes": [3]}

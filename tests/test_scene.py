@@ -1,3 +1,5 @@
+"""Search ranges and scenes: levels, directions, loading, and messages about faults."""
+
 import numpy as np
 import pytest
 
@@ -15,13 +17,13 @@ def frame(position, load=image):
     return Frame(f"im{position}.png", load, position)
 
 
-def scene(*positions, loaders=(), **others):
-    """A scene "made" of frames at these positions."""
+def scene_of_frames(*positions, loaders=(), **fields):
+    """Return a scene "made" with a frame at each position."""
     loaders = loaders or [image] * len(positions)
-    return Scene("made", tuple(map(frame, positions, loaders)), **others)
+    return Scene("made", tuple(map(frame, positions, loaders)), **fields)
 
 
-# --- SearchRange -----------------------------------------------------------------------------------------------------------
+# --- SearchRange ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def scene(*positions, loaders=(), **others):
         ((1.5, 2.9, 0.5), [1.5, 2, 2.5]),
     ],
 )
-def test_levels(arguments, disparities):
+def test_levels_are_the_disparities_from_minimum_to_maximum(arguments, disparities):
     search = SearchRange(*arguments)
     assert search.levels == len(disparities)
     assert search.disparities.dtype == np.float32
@@ -59,13 +61,13 @@ def test_levels(arguments, disparities):
         (0.0005, 1 / 2000, 2000, 1),
     ],
 )
-def test_step_snaps_to_n_or_its_inverse(step, snapped, denominator, stride):
+def test_a_step_is_rounded_to_n_or_its_inverse(step, snapped, denominator, stride):
     search = SearchRange(0, 8, step)
     assert (search.step, search.denominator, search.stride) == (snapped, denominator, stride)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "in_view"),
+    ("arguments", "expected"),
     [
         # x_match = x - d for levels 0, 1, 2 and columns 0..3.
         ((0, 2), ["x..", "xx.", "xxx", "xxx"]),
@@ -73,16 +75,17 @@ def test_step_snaps_to_n_or_its_inverse(step, snapped, denominator, stride):
         ((0, 2, 1, -1), ["xxx", "xxx", "xx.", "x.."]),
         # Levels -2, 0, 2.
         ((-2, 2, 2), ["xx.", "xx.", ".xx", ".xx"]),
-        # Levels -1/2, 0, 1/2: positions between the outermost pixels are in view, beyond them not.
+        # Levels -1/2, 0, 1/2: positions between the outermost pixels lie inside the
+        # image.
         ((-0.5, 0.5, 0.5), ["xx.", "xxx", "xxx", ".xx"]),
         ((-0.5, 0.5, 0.5, -1), [".xx", "xxx", "xxx", "xx."]),
         ((9, 10), ["..", "..", "..", ".."]),
     ],
 )
-def test_levels_in_view(arguments, in_view):
-    assert SearchRange(*arguments).in_view(4).tolist() == [
-        [c == "x" for c in levels] for levels in in_view
-    ]
+def test_levels_whose_match_lies_inside_the_image_are_in_view(arguments, expected):
+    in_view = SearchRange(*arguments).in_view(4)
+    rows = ["".join(np.where(levels, "x", ".")) for levels in in_view]
+    assert rows == expected
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,8 @@ def test_levels_in_view(arguments, in_view):
     [
         (
             (0.5, 4),
-            "0.5 is not a whole number of pixels, as a step of 1 needs; use 0 or 1, or a step of which 0.5 is a multiple",
+            "0.5 is not a whole number of pixels, as a step of 1 needs; "
+            "use 0 or 1, or a step of which 0.5 is a multiple",
         ),
         (
             (-2.5, 4, 2),
@@ -130,21 +134,21 @@ def test_a_minimum_off_the_grid_is_refused(arguments, message):
         ((0, 3, 1, "left"), r"search.direction: 'left' is neither 1 nor -1"),
     ],
 )
-def test_bad_ranges_are_refused(arguments, message):
+def test_search_ranges_that_are_not_possible_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
         SearchRange(*arguments)
 
 
-# --- Scene ------------------------------------------------------------------------------------------------------------
+# --- Scene ----------------------------------------------------------------------------
 
 
-def test_everything_loads_on_first_use_and_once():
+def test_images_and_truth_are_loaded_once_when_they_are_used_first():
     loads = []
 
     def loader(name, array):
         return lambda: loads.append(name) or array
 
-    made = scene(
+    made = scene_of_frames(
         0,
         1,
         loaders=[loader("left", image(1)), loader("right", image(2))],
@@ -152,34 +156,34 @@ def test_everything_loads_on_first_use_and_once():
         masks={"nonocc": loader("mask", np.ones((2, 3), bool))},
     )
     assert loads == []
-    assert (
-        made.match.max(),
-        made.reference.max(),
-        made.match.max(),
-        made.truth.max(),
-        made.truth.max(),
-    ) == (2, 1, 2, 1, 1)
+    assert made.match.max() == 2
+    assert made.reference.max() == 1
+    assert made.match.max() == 2
+    assert made.truth.max() == 1
+    assert made.truth.max() == 1
     assert loads == ["right", "left", "truth"]
     assert made.mask("nonocc").all()
 
 
-def test_what_a_scene_gives_is_read_only_and_the_loaders_arrays_are_not_touched():
+def test_arrays_of_a_scene_are_read_only_and_arrays_of_loaders_stay_writable():
     original, truth = image(), np.zeros((2, 3), np.float32)
-    made = scene(0, 1, loaders=[lambda: original, lambda: original], truths={(0, 1): lambda: truth})
-    for given in (made.reference, made.match, made.image(1), made.truth):
+    made = scene_of_frames(
+        0, 1, loaders=[lambda: original, lambda: original], truths={(0, 1): lambda: truth}
+    )
+    for array in (made.reference, made.match, made.image(1), made.truth):
         with pytest.raises(ValueError, match="read-only"):
-            given[0, 0] = 1
+            array[0, 0] = 1
     original[0, 0] = truth[0, 0] = 1
 
 
 @pytest.mark.parametrize(("positions", "direction"), [((0, 1), 1), ((4, 1.5), -1)])
-def test_direction_comes_from_the_frames(positions, direction):
-    made = scene(*positions, search=SearchRange(0, 4, 1, -direction))
+def test_the_direction_of_a_scene_is_that_of_its_frames(positions, direction):
+    made = scene_of_frames(*positions, search=SearchRange(0, 4, 1, -direction))
     assert made.direction == made.search.direction == direction
 
 
 @pytest.mark.parametrize(
-    ("positions", "others", "message"),
+    ("positions", "fields", "message"),
     [
         ((0, 1), {"match_index": 2}, r"scene made: match_index 2 is not one of its frames 0..1"),
         (
@@ -192,13 +196,13 @@ def test_direction_comes_from_the_frames(positions, direction):
         ((0, 1), {"match_index": 0}, "reference frame 0 and match frame 0 have the same position"),
     ],
 )
-def test_bad_frame_pairs_are_refused(positions, others, message):
+def test_frame_pairs_that_are_not_possible_are_refused(positions, fields, message):
     with pytest.raises(DataError, match=message):
-        scene(*positions, **others)
+        scene_of_frames(*positions, **fields)
 
 
 @pytest.mark.parametrize(
-    ("bad", "message"),
+    ("match", "message"),
     [
         (
             image(shape=(2, 3, 4)),
@@ -220,26 +224,30 @@ def test_bad_frame_pairs_are_refused(positions, others, message):
         (image(shape=(2, 3, 3)), r"im0.png is 3x2 and im1.png is 3x2 in colour; both"),
     ],
 )
-def test_bad_images_are_refused(bad, message):
-    made = scene(0, 1, loaders=[image, lambda: bad])
+def test_match_images_of_another_form_are_refused(match, message):
+    made = scene_of_frames(0, 1, loaders=[image, lambda: match])
     with pytest.raises(DataError, match=message):
         _ = made.match
 
 
 @pytest.mark.parametrize("kind", ["<u2", ">u2", "f2", "f8", ">f4"])
-def test_images_of_other_number_types_are_taken(kind):
+def test_images_of_16_bits_and_of_floats_become_float32(kind):
     levels = np.arange(6, dtype=np.float32).reshape(2, 3)
-    given = (levels * (257 if "u" in kind else 1)).astype(kind)
-    for made in (scene(0, 1, loaders=[lambda: given] * 2), Pair(given, given, (0, 1))):
+    scale = 257 if "u" in kind else 1
+    stored = (levels * scale).astype(kind)
+    scene = scene_of_frames(0, 1, loaders=[lambda: stored] * 2)
+    for made in (scene, Pair(stored, stored, (0, 1))):
         assert made.reference.dtype == made.match.dtype == np.float32
         np.testing.assert_array_equal(made.reference, levels)
 
 
-def test_truth_belongs_to_its_frame_pair():
+def test_ground_truth_belongs_to_its_pair_of_frames():
     def constant(value):
         return lambda: np.full((2, 3), value, np.float32)
 
-    made = scene(0, 1, 2, truths={(0, 1): constant(1), (1, 0): constant(2), (0, 2): constant(3)})
+    made = scene_of_frames(
+        0, 1, 2, truths={(0, 1): constant(1), (1, 0): constant(2), (0, 2): constant(3)}
+    )
     assert (made.truth.max(), made.match_truth.max()) == (1, 2)
     exchanged = made.pair(1, 0)
     assert (exchanged.truth.max(), exchanged.match_truth.max()) == (2, 1)
@@ -249,15 +257,15 @@ def test_truth_belongs_to_its_frame_pair():
     assert made.pair(1, 2).truth is None
 
 
-def test_unknown_truth_is_nan_but_not_all_of_it():
-    some = np.array([[np.nan, 1, 2], [np.nan] * 3], np.float32)
-    assert np.isnan(scene(0, 1, truths={(0, 1): lambda: some}).truth).sum() == 4
+def test_some_but_not_all_of_the_ground_truth_may_be_unknown():
+    truth = np.array([[np.nan, 1, 2], [np.nan] * 3], np.float32)
+    assert np.isnan(scene_of_frames(0, 1, truths={(0, 1): lambda: truth}).truth).sum() == 4
     with pytest.raises(DataError, match=r"scene made: truth of im0.png holds no known disparity"):
-        _ = scene(0, 1, truths={(0, 1): lambda: some * np.float32(np.nan)}).truth
+        _ = scene_of_frames(0, 1, truths={(0, 1): lambda: truth * np.float32(np.nan)}).truth
 
 
-def test_truth_and_masks_have_the_images_size():
-    made = scene(
+def test_ground_truth_and_masks_of_another_size_than_the_images_are_refused():
+    made = scene_of_frames(
         0,
         1,
         truths={
@@ -274,41 +282,42 @@ def test_truth_and_masks_have_the_images_size():
         made.mask("nonocc")
 
 
-def test_missing_masks_are_named():
+def test_a_message_about_an_unknown_mask_lists_the_masks_of_the_scene():
     with pytest.raises(DataError, match=r"scene made: no mask 'nonocc'; it has none"):
-        scene(0, 1).mask("nonocc")
+        scene_of_frames(0, 1).mask("nonocc")
     with pytest.raises(DataError, match=r"no mask 'nonocc'; it has all, disc"):
-        scene(0, 1, masks={"disc": image, "all": image}).mask("nonocc")
+        scene_of_frames(0, 1, masks={"disc": image, "all": image}).mask("nonocc")
 
 
-def test_another_pair():
-    made = scene(0, 1, 4, search=SearchRange(-1, 3), masks={"nonocc": image}, border=7)
+def test_another_pair_has_a_scaled_search_range_and_no_masks():
+    made = scene_of_frames(0, 1, 4, search=SearchRange(-1, 3), masks={"nonocc": image}, border=7)
     exchanged = made.pair(1, 0)
     assert exchanged.search == SearchRange(-1, 3, 1, -1)
     assert (exchanged.masks, exchanged.border) == ({}, 7)
     assert "nonocc" in made.pair(0, 1).masks
-    assert scene(0, 1, search=SearchRange(-0.5, 1.5, 0.5)).pair(1, 0).search == SearchRange(
-        -0.5, 1.5, 0.5, -1
-    )
-    # Four times, three times as far.
+    assert scene_of_frames(0, 1, search=SearchRange(-0.5, 1.5, 0.5)).pair(
+        1, 0
+    ).search == SearchRange(-0.5, 1.5, 0.5, -1)
+    # The frames are four times and three times as far apart.
     assert made.pair(0, 2).search == SearchRange(-4, 12)
     assert made.pair(2, 1).search == SearchRange(-3, 9, 1, -1)
     assert made.pair(0, 2).pair(0, 1).search == SearchRange(-1, 3)
     assert made.pair(2, 1, SearchRange(0, 5)).search == SearchRange(0, 5, 1, -1)
-    assert scene(0, 1).pair(1, 0).search is None
+    assert scene_of_frames(0, 1).pair(1, 0).search is None
 
 
-# --- what holds data -------------------------------------------------------------------------------------------------
+# --- pixels without data --------------------------------------------------------------
 
 
-def test_images_from_memory_with_masks_and_ranges():
+def test_pixels_without_data_are_filled_from_their_rows():
     left = np.array([[1, np.nan, np.nan, 4], [np.nan] * 4, [9, 9, np.nan, 7]], np.float32)
     mask = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 1, 1, 1]], bool)
     low, high = np.zeros((3, 4), np.float32), np.full((3, 4), 2, np.float32)
     made = Scene.from_images(
         left, np.ones_like(left), (0, 3), left_mask=mask, low=low, high=high, truth=low
     )
-    # The nearest in the row, the left one of two; a row without data is black.
+    # A pixel without data gets the intensity of the nearest pixel in its row, of the
+    # left one if two are equally near. A row without data is black.
     np.testing.assert_array_equal(made.reference, [[1, 1, 4, 4], [0] * 4, [9, 9, 9, 7]])
     np.testing.assert_array_equal(made.valid(0), [[1, 0, 0, 1], [0] * 4, [0, 1, 0, 1]])
     assert made.valid(1) is None
@@ -316,7 +325,7 @@ def test_images_from_memory_with_masks_and_ranges():
     np.testing.assert_array_equal(made.range(0, 1), [low, high])
     np.testing.assert_array_equal(made.truth, low)
     assert np.isnan(left[0, 1]), "the caller's image was changed"
-    # Colour with NaN in one channel holds no data there.
+    # A colour with NaN in one channel contains no data.
     colour = np.ones((2, 3, 3), np.float32)
     colour[1, 2, 0] = np.nan
     np.testing.assert_array_equal(
@@ -326,14 +335,17 @@ def test_images_from_memory_with_masks_and_ranges():
     np.testing.assert_array_equal(exchanged.valid(exchanged.match_index), made.valid(0))
 
 
-def test_files_in_place_of_images_from_memory_are_refused():
-    message = "^Scene.from_images: left is 'left.png'; expected an image as an array; stereo_framework.datasets.pair_scene"
+def test_paths_in_place_of_images_are_refused():
+    message = (
+        "^Scene.from_images: left is 'left.png'; "
+        "expected an image as an array; stereo_framework.datasets.pair_scene"
+    )
     with pytest.raises(ParameterError, match=message):
         Scene.from_images("left.png", image())
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         (
             {"left_mask": np.ones((2, 3))},
@@ -347,10 +359,7 @@ def test_files_in_place_of_images_from_memory_are_refused():
         ),
     ],
 )
-def test_faults_of_images_from_memory(given, message):
+def test_masks_and_limits_that_do_not_fit_the_images_are_refused(arguments, message):
+    scene = Scene.from_images(image(), image(), (0, 1), **arguments)
     with pytest.raises(DataError, match=message):
-        Pair.of(
-            Scene.from_images(
-                **({"left": image(), "right": image(), "disparities": (0, 1)} | given)
-            )
-        )
+        Pair.of(scene)

@@ -1,4 +1,4 @@
-"""Optional arguments of scenes and pairs, and other pairs of the same frames."""
+"""Optional arguments of scenes and pairs, and other pairs of the frames of a scene."""
 
 import itertools
 
@@ -45,7 +45,7 @@ def assert_argument(array, name, names):
 
 
 @pytest.mark.parametrize("names", CHOICES, ids="+".join)
-def test_each_argument_of_a_scene_from_images_counts_alone_and_beside_each_other_one(names):
+def test_each_argument_of_a_scene_from_images_has_its_effect_with_each_other_argument(names):
     scene = Scene.from_images(*IMAGES, **{name: ARGUMENTS[name] for name in names})
     assert scene.name == ("mine" if "name" in names else "images")
     assert scene.search == (SearchRange(0, 3) if "disparities" in names else None)
@@ -78,20 +78,20 @@ def test_each_argument_of_a_scene_reaches_the_mask_of_its_pair(names):
 
 
 @pytest.mark.parametrize(
-    ("largest", "is_doubtful"),
+    ("largest", "has_warning"),
     [(0.0, False), (0.004, True), (0.5, True), (1.0, True), (1.004, False), (255.0, False)],
 )
-def test_floats_up_to_exactly_one_are_doubtful_intensities(largest, is_doubtful):
+def test_float_intensities_up_to_exactly_one_give_a_warning(largest, has_warning):
     image = np.zeros(SHAPE, np.float32)
     image[1, 1] = largest
     expected = (
-        f"intensities up to {largest:.3g}, where 0 to 255 are expected: multiply the images by 255 "
-        "(match --stretch spreads them); what counts in grey levels is wrong"
+        f"intensities up to {largest:.3g}, where 0 to 255 are expected; multiply the images by "
+        "255, or use match --stretch; otherwise parameters in grey levels are too large"
     )
-    assert intensity_scale_warning(image) == (expected if is_doubtful else "")
+    assert intensity_scale_warning(image) == (expected if has_warning else "")
 
 
-def test_bytes_are_no_doubtful_intensities():
+def test_intensities_of_uint8_give_no_warning():
     assert intensity_scale_warning(np.ones(SHAPE, np.uint8)) == ""
 
 
@@ -129,7 +129,7 @@ def sequence(**fields):
     return Scene("made", frames, search=SearchRange(0, 13), **fields)
 
 
-def test_damage_is_reported_of_the_two_images_of_the_present_pair():
+def test_damage_is_reported_for_the_two_loaded_images_of_the_pair():
     scene = sequence()
     assert scene.damage == ()
     assert scene.reference[0, 0] == 0
@@ -155,21 +155,21 @@ def test_damage_is_reported_of_the_two_images_of_the_present_pair():
         ((0, 1), [SearchRange(0, 5)], (0, 5)),
     ],
 )
-def test_another_pair_has_its_own_range_or_one_scaled_by_the_distance_of_its_frames(
+def test_the_range_of_another_pair_is_passed_or_scaled_by_the_distance_of_its_frames(
     frames, search, expected
 ):
     scene = sequence()
     assert scene.pair(*frames, *search).search == SearchRange(*expected)
 
 
-def test_a_nearer_pair_has_a_range_widened_to_whole_pixels():
+def test_the_range_of_a_pair_with_a_shorter_baseline_is_widened_to_whole_pixels():
     frames = tuple(damaged_frame(number) for number in range(3))
     scene = Scene("made", frames, match_index=2, search=SearchRange(-3, 13))
     assert scene.pair(0, 1).search == SearchRange(-2, 7)
     assert scene.pair(1, 0).search == SearchRange(-2, 7, 1, -1)
 
 
-def test_a_scene_that_was_let_go_loads_all_again():
+def test_released_data_of_a_scene_are_loaded_again():
     values = {"count": 0}
 
     def load(shape=SHAPE, dtype=np.uint8):
@@ -189,7 +189,7 @@ def test_a_scene_that_was_let_go_loads_all_again():
     assert [float(getattr(scene, name)[0, 0]) for name in parts] == [5, 6, 7, 8]
 
 
-def test_the_other_view_of_a_pair_has_a_name_of_its_own():
+def test_the_exchanged_pair_has_another_scene_name():
     pair = Pair.of(sequence())
     assert pair.scene.name == "made"
     turned = pair.exchanged()
@@ -250,6 +250,6 @@ def test_an_image_of_exactly_the_allowed_pixels_is_read(monkeypatch, columns, ro
     if is_allowed:
         limits.check_pixels(columns, rows, "a.png")
     else:
-        start = rf"^a.png: says {columns}x{rows} pixels; at most 100 are read"
+        start = rf"^a.png: the file has {columns}x{rows} pixels; at most 100 are read"
         with pytest.raises(DataError, match=start):
             limits.check_pixels(columns, rows, "a.png")

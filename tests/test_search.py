@@ -1,4 +1,4 @@
-"""Every function of `SearchRange` at steps of several pixels and of fractions of a pixel."""
+"""Methods of `SearchRange` for steps of several pixels and of fractions of a pixel."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from kernel_inputs import searches
 
 from stereo_framework import SearchRange
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.search import arranged, geometry
+from stereo_framework.core.search import arrange_samples, geometry
 
 STEPS = (1, 2, 3, 1 / 2, 1 / 3, 1 / 4)
 RANGES = [
@@ -55,14 +55,16 @@ def test_the_last_level_is_at_or_below_the_maximum(ends, levels):
 
 
 @pytest.mark.parametrize(("level", "is_valid"), [(-2, False), (-1, True), (6, True), (7, False)])
-def test_a_level_lies_between_none_and_the_last_one(level, is_valid):
+def test_levels_below_minus_one_or_above_the_last_level_are_refused(level, is_valid):
     search = SearchRange(0, 3, 0.5)
     levels = np.array([0, level])
     if is_valid:
         assert np.isnan(search.disparity_of(levels)).tolist() == [False, level < 0]
         return
     lowest, highest = sorted([0, level])
-    message = f"^levels from {lowest} to {highest}; expected 0 to 6, -1 = none$"
+    message = (
+        f"^levels from {lowest} to {highest}; expected 0 to 6, or -1 for a pixel without a level$"
+    )
     with pytest.raises(ParameterError, match=message):
         search.disparity_of(levels)
 
@@ -91,7 +93,7 @@ def test_a_pixel_without_a_disparity_is_not_beyond_the_range():
     assert not SearchRange(0, 10).beyond(np.array([np.nan], np.float32))[0]
 
 
-@pytest.mark.parametrize("search", [one for one in RANGES if one.step != 1 / 3], ids=str)
+@pytest.mark.parametrize("search", [search for search in RANGES if search.step != 1 / 3], ids=str)
 def test_the_nearest_level_agrees_with_the_twin(search):
     # Eighths of a step are exact, so that the values halfway between two levels are.
     offsets = np.arange(-12, 8 * 7 + 12) / 8
@@ -111,34 +113,34 @@ def test_each_disparity_of_thirds_belongs_to_its_level(minimum):
 
 @pytest.mark.parametrize("columns", [1, 2, 5, 9])
 @pytest.mark.parametrize("search", RANGES, ids=str)
-def test_levels_in_view_agree_with_the_twin(search, columns):
+def test_levels_that_match_inside_the_image_agree_with_the_twin(search, columns):
     expected = [naive_search.in_view(search, column, columns) for column in range(columns)]
     assert search.in_view(columns).tolist() == expected
 
 
 @pytest.mark.parametrize("width", [1, 5, 9])
-@pytest.mark.parametrize("search", [one for one in RANGES if one.step >= 1], ids=str)
-def test_columns_of_whole_steps_meet_those_in_view(search, width):
-    seen = np.array([naive_search.in_view(search, column, width) for column in range(width)])
+@pytest.mark.parametrize("search", [search for search in RANGES if search.step >= 1], ids=str)
+def test_columns_of_whole_steps_are_those_that_match_inside_the_image(search, width):
+    is_inside = np.array([naive_search.in_view(search, column, width) for column in range(width)])
     for level, (reference, match) in enumerate(search.columns(width)):
-        here = np.arange(width)[reference]
-        assert here.tolist() == np.flatnonzero(seen[:, level]).tolist()
-        there = here - search.direction * int(search.disparities[level])
-        assert np.arange(width)[match].tolist() == there.tolist()
+        reference_columns = np.arange(width)[reference]
+        assert reference_columns.tolist() == np.flatnonzero(is_inside[:, level]).tolist()
+        match_columns = reference_columns - search.direction * int(search.disparities[level])
+        assert np.arange(width)[match].tolist() == match_columns.tolist()
 
 
-@pytest.mark.parametrize("search", [one for one in RANGES if one.step < 1], ids=str)
+@pytest.mark.parametrize("search", [search for search in RANGES if search.step < 1], ids=str)
 def test_columns_of_fractions_of_a_pixel_are_refused(search):
     message = rf"^search.columns: the step is {search.step:g} pixels; whole steps are needed$"
     with pytest.raises(ParameterError, match=message):
         next(search.columns(9))
-    message = rf"^mine: search.step is 1/{round(1 / search.step)} pixel; pixels match one to one at whole steps"
+    message = rf"^mine: search.step is 1/{round(1 / search.step)} pixel, but the stage matches"
     with pytest.raises(ParameterError, match=message):
         search.check_whole_steps("mine")
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
-def test_whole_steps_are_accepted_where_pixels_match_one_to_one(step):
+def test_stages_that_match_each_pixel_at_most_once_accept_whole_steps(step):
     SearchRange(0, 12, step).check_whole_steps("mine")
 
 
@@ -146,24 +148,24 @@ def test_whole_steps_are_accepted_where_pixels_match_one_to_one(step):
 @given(search=searches(), columns=st.integers(1, 9))
 @example(search=SearchRange(0, 3, 1 / 3), columns=1)
 @example(search=SearchRange(-6, 6, 3, -1), columns=7)
-def test_the_samples_of_a_line_lie_level_by_level(search, columns):
-    """Each level of a column in view finds, at its place in the line, the sample that it meets."""
-    view = geometry(columns, search)
-    samples = np.arange(view.samples, dtype=np.float32) + 1
-    line = arranged(samples[None], view)[0]
-    assert line.shape == (view.samples + 2 * view.levels,)
+def test_the_samples_of_neighbouring_levels_are_neighbours_in_a_line(search, columns):
+    """The line contains the sample that each level meets at the index of the level."""
+    rows = geometry(columns, search)
+    samples = np.arange(rows.samples, dtype=np.float32) + 1
+    line = arrange_samples(samples[None], rows)[0]
+    assert line.shape == (rows.samples + 2 * rows.levels,)
     clipped = []
     for column in range(columns):
-        seen = naive_search.in_view(search, column, columns)
-        levels = [level for level, is_seen in enumerate(seen) if is_seen]
-        assert list(range(view.starts[column], view.stops[column])) == levels
+        is_inside = naive_search.in_view(search, column, columns)
+        levels = np.flatnonzero(is_inside).tolist()
+        assert list(range(rows.starts[column], rows.stops[column])) == levels
         if len(levels) < search.levels:
             clipped.append(column)
         for level in levels:
             position = column - search.direction * naive_search.disparities(search)[level]
             sample = int(position * search.denominator)
-            assert line[view.origins[column] + level] == sample + 1
-    assert view.clipped.tolist() == clipped
+            assert line[rows.origins[column] + level] == sample + 1
+    assert rows.clipped.tolist() == clipped
 
 
 @pytest.mark.parametrize(
@@ -187,56 +189,45 @@ def test_a_scaled_range_is_widened_to_whole_pixels(search, scale, expected):
     assert (scaled.minimum, scaled.maximum, scaled.step) == expected
 
 
-IS_DOUBTFUL = (
-    "the range {} of disparities is wider than half of the {} columns of the image; "
-    "most of it is out of view nearly everywhere"
+WIDE_RANGE = (
+    "the search range {} is wider than half of the image ({} columns); "
+    "for most pixels, most of it lies outside the image"
 )
 
 
 @pytest.mark.parametrize(
-    ("ends", "columns", "doubt"),
+    ("ends", "columns", "warning"),
     [
         # Ten disparities are exactly half of twenty columns.
         ((0, 9), 20, ""),
-        ((0, 9), 19, IS_DOUBTFUL.format("0..9", 19)),
-        ((0, 10), 20, IS_DOUBTFUL.format("0..10", 20)),
+        ((0, 9), 19, WIDE_RANGE.format("0..9", 19)),
+        ((0, 10), 20, WIDE_RANGE.format("0..10", 20)),
         # Twenty disparities are exactly as many as there are columns.
-        ((0, 19), 20, IS_DOUBTFUL.format("0..19", 20)),
-        ((-19, 0), 20, IS_DOUBTFUL.format("-19..0", 20)),
-        # Only the outermost column has a counterpart.
+        ((0, 19), 20, WIDE_RANGE.format("0..19", 20)),
+        ((-19, 0), 20, WIDE_RANGE.format("-19..0", 20)),
+        # Only the outermost column has a match.
         ((19, 22), 20, ""),
         ((-22, -19), 20, ""),
         ((0, 9, 0.5), 20, ""),
         ((0, 9, 3), 20, ""),
     ],
 )
-def test_a_range_wider_than_half_of_the_image_is_doubtful(ends, columns, doubt):
-    assert SearchRange(*ends).check_width(columns) == doubt
+def test_a_range_wider_than_half_of_the_image_gives_a_warning(ends, columns, warning):
+    assert SearchRange(*ends).check_width(columns) == warning
 
 
 @pytest.mark.parametrize(
     ("ends", "columns", "message"),
     [
-        (
-            (0, 20),
-            20,
-            r"the range 0..20 of disparities has 21 pixels, it is wider than the image of 20 columns",
-        ),
-        (
-            (20, 23),
-            20,
-            r"the range 20..23 of disparities lies beyond the image of 20 columns: no pixel has a counterpart there",
-        ),
-        (
-            (-23, -20),
-            20,
-            r"the range -23..-20 of disparities lies beyond the image of 20 columns: no pixel has a counterpart there",
-        ),
+        ((0, 20), 20, "0..20 (21 pixels) is wider than the image (20 columns)"),
+        ((20, 23), 20, "20..23 contains no match inside the image (20 columns)"),
+        ((-23, -20), 20, "-23..-20 contains no match inside the image (20 columns)"),
     ],
 )
-def test_a_range_without_any_counterpart_is_refused(ends, columns, message):
-    with pytest.raises(ParameterError, match=f"^{message}$"):
+def test_a_range_without_a_match_inside_the_image_is_refused(ends, columns, message):
+    with pytest.raises(ParameterError) as error:
         SearchRange(*ends).check_width(columns)
+    assert str(error.value) == f"the search range {message}"
 
 
 @pytest.mark.parametrize(
@@ -264,7 +255,7 @@ def test_a_step_more_than_a_thousandth_off_is_refused(step):
 @example(low=1, width=1, step=1 / 2, direction=1)
 @example(low=-1, width=1, step=3, direction=-1)
 def test_a_covering_range_is_the_smallest_on_the_grid(low, width, step, direction):
-    """Eighths of a pixel lie on the grids of halves and quarters and between those of others."""
+    """Eighths of a pixel lie on or between the points of each grid."""
     lowest = Fraction(low, 8)
     highest = lowest + Fraction(width, 8)
     search = SearchRange.covering(float(lowest), float(highest), step, direction)
@@ -277,15 +268,17 @@ def test_a_covering_range_is_the_smallest_on_the_grid(low, width, step, directio
     assert (search.step, search.direction) == (step, direction)
 
 
-@pytest.mark.parametrize("given", [(0, 3), [0, 3], np.array([0, 3]), (0, 3, 1), SearchRange(0, 3)])
-def test_a_range_is_given_as_such_or_by_its_ends_and_step(given):
-    assert SearchRange.of(given) == SearchRange(0, 3)
+@pytest.mark.parametrize(
+    "argument", [(0, 3), [0, 3], np.array([0, 3]), (0, 3, 1), SearchRange(0, 3)]
+)
+def test_a_search_range_may_be_replaced_by_its_ends_and_step(argument):
+    assert SearchRange.of(argument) == SearchRange(0, 3)
 
 
-@pytest.mark.parametrize("given", [(0,), (0, 3, 1, 1), 3, "0:3", np.zeros((2, 1)), None])
-def test_any_other_range_is_refused(given):
+@pytest.mark.parametrize("argument", [(0,), (0, 3, 1, 1), 3, "0:3", np.zeros((2, 1)), None])
+def test_arguments_of_another_form_are_refused(argument):
     with pytest.raises(ParameterError, match="; expected a SearchRange, such as"):
-        SearchRange.of(given)
+        SearchRange.of(argument)
 
 
 @pytest.mark.parametrize(
@@ -296,5 +289,5 @@ def test_any_other_range_is_refused(given):
         (SearchRange(0.5, 3, 0.25), "0.5..3 step 0.25"),
     ],
 )
-def test_a_range_is_shown_with_its_ends_and_step(search, text):
+def test_the_text_of_a_range_contains_its_ends_and_step(search, text):
     assert str(search) == text

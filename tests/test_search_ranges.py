@@ -13,7 +13,7 @@ import stereo_framework
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.confidence.learned import MEASURES
 from stereo_framework.core.errors import ParameterError, ScriptError
-from stereo_framework.core.package_files import library
+from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stages
 from stereo_framework.core.scene import Frame, Scene
@@ -318,7 +318,7 @@ def test_planes_are_found_in_ranges_narrower_than_a_pixel(minimum, spacing, dire
 
 # --- methods ------------------------------------------------------------------------------------------------------------
 
-METHODS = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
+METHODS = sorted(path.stem for path in (package_folder() / "methods").glob("*.yaml"))
 OVERRIDES = {
     # A window of 35 pixels would see two bands, and few iterations leave errors of an eighth of a pixel.
     "patch_match": ["matcher.size=7", "matcher.iterations=8", "matcher.gamma=100"],

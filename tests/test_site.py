@@ -15,7 +15,7 @@ import site_hooks
 import site_pages
 
 from stereo_framework.cli import main
-from stereo_framework.core.package_files import library
+from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.script import schema
@@ -23,7 +23,7 @@ from stereo_framework.script import schema
 pytestmark = pytest.mark.docs
 
 DOCS = Path(__file__).parents[1] / "docs"
-SHIPPED = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
+SHIPPED = sorted(path.stem for path in (package_folder() / "methods").glob("*.yaml"))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_every_method_has_a_page_with_its_script_and_figures(name, made):
     assert page.startswith("# ")
     [script] = re.findall(r"^```yaml\n(.*?)^```", details, re.MULTILINE | re.DOTALL)
     assert yaml.safe_load(script) == yaml.safe_load(
-        (library() / "methods" / f"{name}.yaml").read_text()
+        (package_folder() / "methods" / f"{name}.yaml").read_text()
     )
     rows = [
         line

@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import read_only
-from stereo_framework.core.search import Geometry, arranged, geometry
+from stereo_framework.core.search import Geometry, arrange_samples, geometry
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.arms import MAX_ARM_LENGTH, Arms, measure_arms
 from stereo_framework.kernels.decorator import kernel
@@ -221,11 +221,11 @@ def _to_the_border(rows: int, columns: int) -> Arms:
 
 
 def _along_levels(arms: Arms, n: int, view: Geometry) -> Arms:
-    """The arms at all positions of the match image, `n` to a pixel, `arranged`; between two pixels the shorter one of theirs."""
+    """The arms at all positions of the match image, `n` to a pixel, in lines; between two pixels the shorter one of theirs."""
     fine = np.empty((*arms.shape[:2], view.samples), np.uint8)
     for i in range(n):
         fine[..., i::n] = arms if i == 0 else np.minimum(arms[..., :-1], arms[..., 1:])
-    return arranged(fine, view)
+    return arrange_samples(fine, view)
 
 
 @kernel

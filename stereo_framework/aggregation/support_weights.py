@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.search import Geometry, arranged, geometry
+from stereo_framework.core.search import Geometry, arrange_samples, geometry
 from stereo_framework.core.volume import Costs, CostVolume, SearchMask
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
@@ -27,7 +27,7 @@ _TO_XYZ = np.array(
 
 class _Images(NamedTuple):
     """CIELab colours, (3, rows, positions), of the reference image and of the match image at all positions that levels reach; how many of these a pixel
-    has; which of them each place takes when they are `arranged` by their geometry.
+    has; which of them each place takes when they are arranged by their geometry.
     """
 
     own: Costs
@@ -107,7 +107,7 @@ def support_weights(
         fine[..., i::n] = (
             colours if i == 0 else (1 - part) * colours[..., :-1] + part * colours[..., 1:]
         )
-    images = _Images(_lab(reference), fine, n, arranged(np.arange(view.samples), view), view)
+    images = _Images(_lab(reference), fine, n, arrange_samples(np.arange(view.samples), view), view)
     # 1 for each open cell, which need not be written down unless some are closed.
     weights = np.empty((0, 0, 0), np.float32)
     if mask is not None:

@@ -598,12 +598,12 @@ def discard(stream: TextIO) -> None:
 
 
 def tell_some(kind: str, lines: Sequence[str]) -> None:
-    """Print the first `limits.LINES` problems, and how many there are besides."""
-    tell(kind, *lines[: limits.LINES])
-    if len(lines) > limits.LINES:
+    """Print at most `limits.PRINTED_LINES` problems, and the number of the others."""
+    tell(kind, *lines[: limits.PRINTED_LINES])
+    if len(lines) > limits.PRINTED_LINES:
         tell(
             kind,
-            f"{len(lines) - limits.LINES} further lines like these are not printed; 'results FOLDER --json' lists all",
+            f"{len(lines) - limits.PRINTED_LINES} further lines like these are not printed; 'results FOLDER --json' lists all",
         )
 
 

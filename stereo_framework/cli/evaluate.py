@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stereo_framework.cli import _shared
-from stereo_framework.core.errors import DataError, ParameterError, few, harmless
+from stereo_framework.core.errors import DataError, ParameterError, escape_controls, few
 
 if TYPE_CHECKING:
     from stereo_framework.sweep import Result
@@ -144,7 +144,7 @@ def evaluate(
 def map_names(maps: list[Path]) -> dict[Path, str]:
     """Each map's file name without its ending, with as many of its folders as it takes to tell all maps apart."""
     for depth in range(1, max((len(p.parts) for p in maps), default=0) + 1):
-        names = {p: harmless("-".join(p.with_suffix("").parts[-depth:])) for p in maps}
+        names = {p: escape_controls("-".join(p.with_suffix("").parts[-depth:])) for p in maps}
         if len(set(names.values())) == len(names):
             return names
     return {p: p.name for p in maps}

@@ -41,7 +41,7 @@ from stereo_framework.cli.run import run
 from stereo_framework.cli.scenes import scenes
 from stereo_framework.cli.stages import stages
 from stereo_framework.cli.tune import tune
-from stereo_framework.core.docstrings import parameter_texts
+from stereo_framework.core.docstrings import parameter_descriptions
 from stereo_framework.core.errors import (
     DataWarning,
     ParameterError,
@@ -454,7 +454,7 @@ def _without_silent_end() -> Iterator[None]:
 
 def _documented(command: Callable[..., Any]) -> inspect.Signature:
     """The signature of a command as typer reads it: parameters without a default are arguments, the rest options, with help from the docstring."""
-    texts = parameter_texts(command)
+    texts = parameter_descriptions(command)
     signature = inspect.signature(command, eval_str=True)
     found = []
     for one in signature.parameters.values():

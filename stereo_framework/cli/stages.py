@@ -15,7 +15,7 @@ import typer
 from stereo_framework.cli import _shared
 from stereo_framework.core.errors import DataError, ParameterError, close_or_listing, nearest
 from stereo_framework.core.former_names import new_name_hint, new_or_nearest
-from stereo_framework.core.package_files import library, short_script_names
+from stereo_framework.core.package_files import package_folder, short_script_names
 
 if TYPE_CHECKING:
     from stereo_framework.core.stage import Stage
@@ -201,7 +201,7 @@ def slot_row(name: str) -> list[str]:
 
 
 def _page(stage: Stage) -> str:
-    from stereo_framework.core.parameters import describe, spelled
+    from stereo_framework.core.parameters import as_yaml, describe
 
     lines = [
         f"{stage.slot}: {stage.name}",
@@ -211,7 +211,7 @@ def _page(stage: Stage) -> str:
     ]
     for name, parameter in stage.parameters.items():
         default = (
-            parameter.default if isinstance(parameter.default, str) else spelled(parameter.default)
+            parameter.default if isinstance(parameter.default, str) else as_yaml(parameter.default)
         )
         allowed = "; ".join(filter(None, [describe(parameter.annotation), stage.unit(name)]))
         lines.append(f"  {name} = {default}   ({allowed})")
@@ -270,4 +270,4 @@ def example(slot: str, name: str | None = None) -> str:
 
 def _read(folder: str, name: str) -> str:
     """The text of an example, which lies inside the package where it is installed."""
-    return (library("examples") / folder / f"{name}.py").read_text(encoding="utf-8")
+    return (package_folder("examples") / folder / f"{name}.py").read_text(encoding="utf-8")

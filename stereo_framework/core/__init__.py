@@ -1,1 +1,1 @@
-"""What everything else is made of: scenes, search ranges, pairs, volumes, views, and how stages and parameters are declared."""
+"""Basic data types, such as scenes, pairs and cost volumes, and rules for stages."""

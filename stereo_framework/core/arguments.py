@@ -1,10 +1,10 @@
 """Checks of the arguments of public functions and dataclasses, by their annotations.
 
-Users call these functions with whatever they have. `checked` compares each argument with
-the annotation of its parameter before the function looks at it, and raises an error of
-this package that names the function, the argument, its value and the expected kind.
-Calls inside the package that must be fast, such as those of stages in a pipeline, do not
-pass through checked functions.
+Users may call a public function with arguments of wrong types. The decorator `checked`
+compares each argument with the annotation of its parameter before the function runs. If
+the argument does not fit, it raises an error with the names of the function and of the
+argument, the value and the expected kind of value. Calls that must be fast, such as the
+calls of stages in a pipeline, bypass the checks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from stereo_framework.core import former_names
 from stereo_framework.core.errors import ArgumentError
-from stereo_framework.core.parameters import Checked, Words, in_short
+from stereo_framework.core.parameters import Checked, Words, bounds_in_words, in_short
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -37,27 +37,23 @@ _MISSING = object()
 
 
 def checked(**expected: str) -> Callable[[F], F]:
-    """Let a public function check its arguments by its annotations.
+    """Return a decorator that checks the arguments of a function by its annotations.
 
-    Numbers of NumPy become numbers of Python, and objects that can be converted to an
-    array (with ``__array__``) become arrays where the annotation names an array.
-    Parameters without an annotation, and those annotated as ``Any``, are not checked.
+    NumPy numbers become Python numbers. If the annotation is an array, objects that can
+    be converted to an array become arrays. Parameters that have no annotation or the
+    annotation ``Any`` are not checked.
 
     Parameters
     ----------
     **expected : str
-        Description of the expected kind by the name of a parameter, with a remedy.
-        Default: the words of the annotation.
+        Descriptions of expected values by the name of the parameter, for messages.
+        Default: a description of the annotation.
 
     Returns
     -------
     callable
-        Decorator of a function. Name, signature and docstring of the function remain.
-
-    Raises
-    ------
-    ArgumentError
-        The decorated function raises it for an argument of another kind.
+        Decorator. The decorated function keeps its name, signature and docstring. It
+        raises an ArgumentError if an argument does not fit its annotation.
 
     Examples
     --------
@@ -66,22 +62,21 @@ def checked(**expected: str) -> Callable[[F], F]:
     ...     return size
     >>> window(5)
     5
-    >>> window("5")
-    Traceback (most recent call last):
-        ...
-    stereo_framework.core.errors.ArgumentError: window: size is '5'; expected a whole number >= 1, in pixels
-    >>> window(5, "abc")
-    Traceback (most recent call last):
-        ...
-    stereo_framework.core.errors.ArgumentError: window: names is 'abc'; expected a list of texts
+    >>> for arguments in [("5",), (5, "abc")]:
+    ...     try:
+    ...         window(*arguments)
+    ...     except ArgumentError as error:
+    ...         print(error)
+    window: size is '5'; expected a whole number >= 1, in pixels
+    window: names is 'abc'; expected a list of texts
     """
 
     def decorate(function: F) -> F:
         check = _Check(function, expected)
 
         @functools.wraps(function)
-        def with_check(*arguments: Any, **named: Any) -> Any:
-            return function(*check.positional(arguments), **check.by_name(named))
+        def with_check(*arguments: Any, **keyword_arguments: Any) -> Any:
+            return function(*check.positional(arguments), **check.by_name(keyword_arguments))
 
         return typing.cast(F, with_check)
 
@@ -89,7 +84,10 @@ def checked(**expected: str) -> Callable[[F], F]:
 
 
 def checked_fields(**expected: str) -> Callable[[C], C]:
-    """Let a public class check the arguments of its constructor, as `checked` does."""
+    """Return a decorator that checks the arguments of the constructor of a class.
+
+    The parameters are those of `checked`.
+    """
 
     def decorate(kind: C) -> C:
         constructor = kind.__init__  # type: ignore[misc]
@@ -100,9 +98,10 @@ def checked_fields(**expected: str) -> Callable[[C], C]:
 
 
 def calling_module() -> str:
-    """Return the name of the module that called the function that asks for it.
+    """Return the name of the module that has called a function.
 
-    The frames of `checked` between the two functions are skipped.
+    The function itself calls `calling_module`, for example in order to record which
+    module registers an object. The frames of `checked` are skipped.
     """
     frame = sys._getframe(2)
     while frame.f_globals.get("__name__") == __name__ and frame.f_back is not None:
@@ -111,9 +110,10 @@ def calling_module() -> str:
 
 
 class _Check:
-    """The check of the arguments of a function.
+    """Check of the arguments of a function.
 
-    Annotations are resolved at the first call, so that importing a module stays fast.
+    Annotations are resolved at the first call of the function, not when its module is
+    imported, because resolving them takes time.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class _Check:
 
     @functools.cached_property
     def _in_order(self) -> tuple[str, ...]:
-        """Names of the parameters that can be given by position."""
+        """Names of the parameters that a call may pass by position."""
         return tuple(
             p.name
             for p in self._parameters
@@ -145,8 +145,8 @@ class _Check:
         return frozenset(parameter.name for parameter in self._parameters)
 
     @functools.cached_property
-    def _rest(self) -> str:
-        """Name of the parameter that takes further positional arguments; empty if there is none."""
+    def _variadic_name(self) -> str:
+        """Name of a parameter such as ``*names``; empty if the function has none."""
         return next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), "")
 
     @functools.cached_property
@@ -163,34 +163,53 @@ class _Check:
         names = self._in_order
         values = []
         for i, value in enumerate(arguments):
-            name = names[i] if i < len(names) else self._rest
+            name = names[i] if i < len(names) else self._variadic_name
             values.append(self._value(name, value))
         return values
 
-    def by_name(self, named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return checked arguments that were given by name."""
-        # Sweeps make many steps, so names are only searched if one is unknown.
-        if not self._names.issuperset(named):
-            former_names.check_arguments(self.label, named, self._names)
-        return {name: self._value(name, value) for name, value in named.items()}
+    def by_name(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return checked keyword arguments."""
+        # A sweep calls checked functions very often. Therefore former names are
+        # searched only if a name is unknown.
+        if not self._names.issuperset(arguments):
+            former_names.check_arguments(self.label, arguments, self._names)
+        return {name: self._value(name, value) for name, value in arguments.items()}
 
     def _value(self, name: str, value: Any) -> Any:
+        """Return a checked argument.
+
+        Raises
+        ------
+        ArgumentError
+            The argument does not fit the annotation of its parameter.
+        """
         annotation = self._annotations.get(name, Any)
-        # Most arguments are objects of the annotated class, and this test is fast.
+        # Most arguments are objects of the annotated class. This test is faster than
+        # the complete check.
         if type(value) is annotation and annotation is not float:
             return value
         try:
-            return fitted(annotation, value, name)
+            return fit_value(annotation, value, name)
         except Misfit as misfit:
-            words = self.expected.get(name, "") if misfit.place == name else ""
-            message = f"{self.label}: {misfit.place} is {misfit.event}; expected {words or expected_kind(misfit.annotation)}"
+            expected = expected_kind(misfit.annotation)
+            # The description concerns the whole argument, not an item in it.
+            if misfit.place == name:
+                expected = self.expected.get(name, "") or expected
+            message = f"{self.label}: {misfit.place} is {misfit.event}; expected {expected}"
         raise ArgumentError(message)
 
 
 def _resolved(texts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return annotations by name of the parameter, with all names in them replaced by their values.
+    """Return annotations with the objects that their texts name.
 
-    A package that a module imports for type checkers only, such as pandas, is imported.
+    If a module imports a package for type checkers only, the package is imported here.
+
+    Parameters
+    ----------
+    texts : mapping of str to object
+        Annotations by the name of the parameter.
+    names : mapping of str to object
+        Global variables of the module that contains the annotations.
     """
     scope = dict(names)
     holder = types.SimpleNamespace(__annotations__=dict(texts))
@@ -208,11 +227,12 @@ class Misfit(Exception):
     Parameters
     ----------
     place : str
-        Name of the argument, or of an item in it.
+        Name of the argument, or of an item in it such as ``names[1]``.
     value : object
     annotation : object
     event : str, optional
-        Description of the value. Default: the value itself.
+        Description of the value, for messages. Default: its description by
+        `describe_value`.
     """
 
     def __init__(self, place: str, value: Any, annotation: Any, event: str = ""):
@@ -224,17 +244,28 @@ class Misfit(Exception):
 
     @property
     def event(self) -> str:
-        """Description of the value, made only for messages, because it may take time."""
-        return self._event or shown(self._value)
+        """Description of the value.
+
+        It is made only if a message needs it, because this may take time.
+        """
+        return self._event or describe_value(self._value)
 
 
-def fitted(annotation: Any, value: Any, place: str) -> Any:
+def fit_value(annotation: Any, value: Any, place: str) -> Any:
     """Return a value in the form that an annotation describes.
+
+    Parameters
+    ----------
+    annotation : object
+        Resolved annotation.
+    value : object
+    place : str
+        Name of the value, for messages.
 
     Raises
     ------
     Misfit
-        The value is of another kind.
+        The value does not fit the annotation.
     """
     if annotation is Any or annotation is object or isinstance(annotation, TypeVar):
         return value
@@ -249,29 +280,37 @@ def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
     if value is None and types.NoneType in alternatives:
         return None
     if isinstance(value, str) and _is_path(alternatives):
-        if not value:
-            raise Misfit(place, value, annotation, "'', an empty path")
-        if "\0" in value:
-            raise Misfit(
-                place,
-                value,
-                annotation,
-                f"{shown(value)}, which contains a character that no path can contain",
-            )
+        _check_path(annotation, value, place)
 
-    deepest: Misfit | None = None
+    # A misfit of an item, such as a number in a list of texts, is reported rather than
+    # a misfit of the whole value.
+    misfit_of_item: Misfit | None = None
     for alternative in alternatives:
         try:
-            return fitted(alternative, value, place)
+            return fit_value(alternative, value, place)
         except Misfit as misfit:
-            # A list with a wrong item is described by this item.
             if misfit.place != place:
-                deepest = deepest or misfit
-    raise deepest or Misfit(place, value, annotation)
+                misfit_of_item = misfit_of_item or misfit
+    raise misfit_of_item or Misfit(place, value, annotation)
+
+
+def _check_path(annotation: Any, text: str, place: str) -> None:
+    """Refuse a text that cannot be a path.
+
+    Raises
+    ------
+    Misfit
+        The text is empty or contains a null character.
+    """
+    if not text:
+        raise Misfit(place, text, annotation, "'', an empty path")
+    if "\0" in text:
+        event = f"{describe_value(text)}, which contains a character that no path can contain"
+        raise Misfit(place, text, annotation, event)
 
 
 def _is_path(alternatives: Sequence[Any]) -> bool:
-    """Return whether alternatives contain a text and a path object."""
+    """Return whether the alternatives are a text and a path object, among others."""
     classes = [typing.get_origin(alternative) or alternative for alternative in alternatives]
     return str in classes and any(
         isinstance(kind, type) and hasattr(kind, "__fspath__") for kind in classes
@@ -279,7 +318,7 @@ def _is_path(alternatives: Sequence[Any]) -> bool:
 
 
 def _fit_annotated(annotation: Any, value: Any, place: str) -> Any:
-    """Return a value that also keeps the bounds in an annotation."""
+    """Return a value that fits a type, and its checks and bounds."""
     base, *extras = typing.get_args(annotation)
     for extra in extras:
         if isinstance(extra, Checked):
@@ -287,7 +326,7 @@ def _fit_annotated(annotation: Any, value: Any, place: str) -> Any:
     if annotation == AnyNumber:
         return _fit_any_number(annotation, value, place)
     try:
-        value = fitted(base, value, place)
+        value = fit_value(base, value, place)
     except Misfit as misfit:
         if misfit.place == place:
             misfit.annotation = annotation
@@ -308,7 +347,7 @@ _BOUNDS: Mapping[type, Callable[[Any, Any], bool]] = {
 
 
 def _number(annotation: Any, value: Any, place: str) -> Any:
-    """Return a number as a number of Python; it may be infinite or NaN."""
+    """Return a number as a Python number, which may be infinite or NaN."""
     if isinstance(value, np.generic) or (type(value) is np.ndarray and value.ndim == 0):
         value = value.item()
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -317,7 +356,7 @@ def _number(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_any_number(annotation: Any, value: Any, place: str) -> Any:
-    """Return a number that a float can hold; it may be infinite or NaN."""
+    """Return a number in the range of a float, which may be infinite or NaN."""
     number = _number(annotation, value, place)
     try:
         float(number)
@@ -330,7 +369,7 @@ def _fit_float(annotation: Any, value: Any, place: str) -> Any:
     number = _number(annotation, value, place)
     try:
         is_finite = math.isfinite(number)
-    except OverflowError:  # an int that no float can hold
+    except OverflowError:  # The number is an int beyond the range of a float.
         is_finite = False
     if not is_finite:
         raise Misfit(place, value, annotation)
@@ -351,9 +390,9 @@ def _fit_bool(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_literal(annotation: Any, value: Any, place: str) -> Any:
-    if not any(
-        type(value) is type(choice) and value == choice for choice in typing.get_args(annotation)
-    ):
+    choices = typing.get_args(annotation)
+    # True and 1 are equal but not the same choice.
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise Misfit(place, value, annotation)
     return value
 
@@ -378,8 +417,8 @@ def _fit_class(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_array(annotation: Any, value: Any, place: str) -> Any:
-    dtype = _dtype(annotation)
-    array = _converted(value, place, lists=dtype is np.bool_)
+    number_type = _number_type(typing.get_args(annotation))
+    array = _converted(value, place, lists=number_type is np.bool_)
     is_numeric = isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
     if not is_numeric or array.ndim == 0:
         raise Misfit(place, array, annotation)
@@ -387,19 +426,21 @@ def _fit_array(annotation: Any, value: Any, place: str) -> Any:
 
 
 def as_array(value: Any, label: str) -> Any:
-    """Return an object that can be converted to an array as an array; others unchanged.
+    """Convert an object to an array if its class offers the conversion.
+
+    Any other object is returned unchanged. Classes that offer the conversion are arrays
+    of xarray, tensors of PyTorch and images of Pillow, for example.
 
     Parameters
     ----------
     value : object
-        Such as an array of xarray, a tensor or a picture of Pillow.
     label : str
-        Function and name of the value, for messages.
+        Names of the function and of the value, for messages.
 
     Raises
     ------
     ArgumentError
-        The object refuses the conversion.
+        The conversion raised an exception.
     """
     try:
         return _converted(value, label)
@@ -409,22 +450,22 @@ def as_array(value: Any, label: str) -> Any:
 
 
 def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
-    """Return what can be converted to an array as an array; also lists if `lists` is set."""
+    """Convert an object to an array as in `as_array`.
+
+    Lists and tuples are converted only if `lists` is True.
+    """
     if type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray | np.generic | type):
         return value
     kind = type(value)
-    if not (
-        hasattr(kind, "__array__")
-        or hasattr(kind, "__array_interface__")
-        or (lists and isinstance(value, list | tuple))
-    ):
+    offers_conversion = hasattr(kind, "__array__") or hasattr(kind, "__array_interface__")
+    is_converted_list = lists and isinstance(value, list | tuple)
+    if not (offers_conversion or is_converted_list):
         return value
     try:
         return np.asarray(value)
-    except Exception as error:  # The conversion of a class of another package may raise anything.
-        event = (
-            f"{shown(value)}, whose conversion to an array fails ({type(error).__name__}: {error})"
-        )
+    except Exception as error:  # Classes of other packages may raise anything.
+        cause = f"{type(error).__name__}: {error}"
+        event = f"{describe_value(value)}, whose conversion to an array fails ({cause})"
         raise Misfit(place, value, np.ndarray, " ".join(event.split())) from None
 
 
@@ -442,35 +483,43 @@ def _fit_tuple(annotation: Any, value: Any, place: str) -> Any:
     if len(value) != len(kinds):
         raise Misfit(place, value, annotation)
     items = [
-        fitted(kind, item, f"{place}[{i}]")
+        fit_value(kind, item, f"{place}[{i}]")
         for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
     ]
-    # A named tuple stays what it is.
-    same = isinstance(value, tuple) and all(map(_is_same, items, value))
-    return value if same else tuple(items)
+    # An unchanged tuple is returned itself, because it may be a named tuple.
+    if isinstance(value, tuple) and _are_unchanged(items, value):
+        return value
+    return tuple(items)
 
 
-def _is_same(first: Any, second: Any) -> bool:
-    return first is second
+def _are_unchanged(items: Sequence[Any], original_items: Sequence[Any]) -> bool:
+    """Return whether checked items are the same objects as the original items."""
+    return all(item is original for item, original in zip(items, original_items, strict=True))
 
 
 def _fit_sequence(annotation: Any, value: Any, place: str) -> Any:
-    """Return a collection with checked items; a text is no list of letters."""
-    is_iterable = (typing.get_origin(annotation) or annotation) is Iterable
-    allowed = Iterable if is_iterable else Collection
-    # The items of a table of pandas are the names of its columns.
-    is_table = hasattr(value, "columns")
-    is_scalar = isinstance(value, str | bytes | bytearray | Mapping | type) or (
-        isinstance(value, np.ndarray) and not value.ndim
-    )
-    if is_table or is_scalar or not isinstance(value, allowed):
+    """Return a collection with checked items. A text is not a collection of letters."""
+    if not _is_collection(annotation, value):
         raise Misfit(place, value, annotation)
     sequence = value if isinstance(value, Sequence) else list(value)
     kinds = typing.get_args(annotation)
     if not kinds:
         return sequence
-    items = [fitted(kinds[0], item, f"{place}[{i}]") for i, item in enumerate(sequence)]
-    return sequence if all(map(_is_same, items, sequence)) else items
+    items = [fit_value(kinds[0], item, f"{place}[{i}]") for i, item in enumerate(sequence)]
+    return sequence if _are_unchanged(items, sequence) else items
+
+
+def _is_collection(annotation: Any, value: Any) -> bool:
+    """Return whether a value is a collection, or an iterable if this is allowed."""
+    if isinstance(value, str | bytes | bytearray | Mapping | type):
+        return False
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return False
+    # Iterating over a pandas table yields the names of its columns.
+    if hasattr(value, "columns"):
+        return False
+    is_iterable_allowed = (typing.get_origin(annotation) or annotation) is Iterable
+    return isinstance(value, Iterable if is_iterable_allowed else Collection)
 
 
 def _fit_mapping(annotation: Any, value: Any, place: str) -> Any:
@@ -481,8 +530,11 @@ def _fit_mapping(annotation: Any, value: Any, place: str) -> Any:
     if not kinds:
         return value
     for key in value:
-        fitted(kinds[0], key, f"the key {shown(key)} of {place}")
-    items = {key: fitted(kinds[1], item, f"{place}[{shown(key)}]") for key, item in value.items()}
+        fit_value(kinds[0], key, f"the key {describe_value(key)} of {place}")
+    items = {
+        key: fit_value(kinds[1], item, f"{place}[{describe_value(key)}]")
+        for key, item in value.items()
+    }
     return value if all(items[key] is value[key] for key in items) else items
 
 
@@ -507,34 +559,29 @@ _FITS: Mapping[Any, Callable[[Any, Any, str], Any]] = {
 }
 
 
-# --- words ------------------------------------------------------------------------------
+# --- descriptions for messages ------------------------------------------------------
 
 
-def shown(value: Any) -> str:
-    """Return a value for a message in one line; an object without a short form by its class."""
+_PLAIN_TYPES = (
+    bool | int | float | complex | str | bytes | bytearray | list | tuple | set | frozenset | dict
+)
+"""Types whose `repr` is short and clear enough for a message."""
+
+
+def describe_value(value: Any) -> str:
+    """Return a description of a value in one line, for messages.
+
+    Plain values and paths are described by their `repr`, arrays by their type and
+    shape, and other objects by their class.
+    """
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, types.ModuleType):
         return f"the module {value.__name__}"
     if isinstance(value, np.generic):
         value = value.item()
-    plain = (
-        bool
-        | int
-        | float
-        | complex
-        | str
-        | bytes
-        | bytearray
-        | list
-        | tuple
-        | set
-        | frozenset
-        | dict
-        | os.PathLike
-    )
     name = type(value).__name__
-    if value is None or isinstance(value, np.ndarray | plain):
+    if value is None or isinstance(value, np.ndarray | os.PathLike | _PLAIN_TYPES):
         try:
             return in_short(value)
         except RecursionError:
@@ -547,40 +594,25 @@ def _article(noun: str) -> str:
 
 
 def expected_kind(annotation: Any, *, plural: bool = False) -> str:
-    """Return an annotation in words.
+    """Describe the values that fit an annotation.
 
     Parameters
     ----------
     annotation : object
     plural : bool
-        Whether several values are described, such as the items of a list.
+        Whether the description is that of several values, such as the items of a list.
 
     Examples
     --------
     >>> expected_kind(Sequence[str] | float | None)
     'a list of texts, a finite number or None'
     """
-    origin = typing.get_origin(annotation)
-    arguments = typing.get_args(annotation)
     if annotation in _NOUNS:
-        return _NOUNS[annotation][plural]
-    if origin is Annotated:
-        return _words_of_annotated(arguments, plural=plural)
-    if origin in (typing.Union, types.UnionType):
-        return _words_of_alternatives(arguments, plural=plural)
-    if origin is Literal:
-        return _joined([repr(choice) for choice in arguments])
-    if origin is np.ndarray or annotation is np.ndarray:
-        return _words_of_arrays([_dtype(annotation)], plural=plural)
-    if origin is tuple and arguments and arguments[-1] is not Ellipsis:
-        return f"({', '.join(map(expected_kind, arguments))})"
-    if origin in (tuple, list, Sequence, Iterable):
-        noun = "lists" if plural else "a list"
-        return f"{noun} of {expected_kind(arguments[0], plural=True)}" if arguments else noun
-    if origin in (Mapping, dict):
-        return f"a mapping of {expected_kind(arguments[0], plural=True)} to {expected_kind(arguments[1], plural=True)}"
-    if origin is Callable:
-        return "functions" if plural else "a function"
+        noun, plural_noun = _NOUNS[annotation]
+        return plural_noun if plural else noun
+    origin = typing.get_origin(annotation)
+    if origin in _DESCRIPTIONS:
+        return _DESCRIPTIONS[origin](typing.get_args(annotation), plural)
     name = getattr(origin or annotation, "__name__", str(annotation))
     return f"objects of {name}" if plural else f"{_article(name)} {name}"
 
@@ -595,56 +627,130 @@ _NOUNS: Mapping[Any, tuple[str, str]] = {
     tuple: ("a tuple", "tuples"),
     dict: ("a mapping", "mappings"),
     Mapping: ("a mapping", "mappings"),
+    np.ndarray: ("an array of numbers", "arrays of numbers"),
 }
-"""Words for a value and for several values."""
+"""Singular and plural descriptions."""
 
 
-def _words_of_annotated(arguments: Sequence[Any], *, plural: bool) -> str:
+def _describe_annotated(arguments: Sequence[Any], plural: bool) -> str:
+    """Describe a type with extras, such as bounds or `Words`."""
     base, *extras = arguments
     words = [extra.text for extra in extras if isinstance(extra, Words)]
     if words:
         return words[-1]
-    signs = {Gt: ("> ", "gt"), Ge: (">= ", "ge"), Lt: ("< ", "lt"), Le: ("<= ", "le")}
-    bounds = []
-    for extra in extras:
-        if type(extra) in signs:
-            sign, name = signs[type(extra)]
-            bounds.append(f"{sign}{getattr(extra, name):g}")
-    return " ".join(filter(None, [expected_kind(base, plural=plural), " and ".join(bounds)]))
+    kind = expected_kind(base, plural=plural)
+    bounds = bounds_in_words(extras)
+    return f"{kind} {bounds}" if bounds else kind
 
 
-def _words_of_alternatives(alternatives: Sequence[Any], *, plural: bool) -> str:
-    """Return alternatives in words; a text or path object is a path, and all arrays are one kind."""
-    is_path = _is_path(alternatives)
-    arrays = [part for part in alternatives if typing.get_origin(part) is np.ndarray]
-    words = []
+def _describe_alternatives(alternatives: Sequence[Any], plural: bool) -> str:
+    """Describe the alternatives of a union. None is the last one in the description."""
+    descriptions: list[str] = []
     for alternative in alternatives:
-        kind = typing.get_origin(alternative) or alternative
-        if is_path and (kind is str or hasattr(kind, "__fspath__")):
-            words.append("paths" if plural else "a path")
-        elif alternative in arrays:
-            words.append(_words_of_arrays([_dtype(array) for array in arrays], plural=plural))
-        elif alternative is bool:
-            words += ["True", "False"]
-        elif alternative is not types.NoneType:
-            words.append(expected_kind(alternative, plural=plural))
+        if alternative is not types.NoneType:
+            descriptions += _descriptions_of_alternative(alternative, alternatives, plural)
     if types.NoneType in alternatives:
-        words.append("None")
-    return _joined(list(dict.fromkeys(words)))
+        descriptions.append("None")
+    return _joined(list(dict.fromkeys(descriptions)))
 
 
-def _dtype(annotation: Any) -> Any:
-    """Return the scalar type of an annotated array; None if any is allowed."""
-    arguments = typing.get_args(annotation)
-    scalars = typing.get_args(arguments[-1]) if arguments else ()
-    is_known = bool(scalars) and isinstance(scalars[0], type)
-    return scalars[0] if is_known else None
+def _descriptions_of_alternative(
+    alternative: Any, alternatives: Sequence[Any], plural: bool
+) -> list[str]:
+    """Describe one of several alternatives.
+
+    A text or a path object is described as a path, and all arrays have one description.
+    """
+    kind = typing.get_origin(alternative) or alternative
+    if _is_path(alternatives) and (kind is str or hasattr(kind, "__fspath__")):
+        return ["paths"] if plural else ["a path"]
+    arrays = [part for part in alternatives if typing.get_origin(part) is np.ndarray]
+    if alternative in arrays:
+        number_types = [_number_type(typing.get_args(array)) for array in arrays]
+        return [_describe_arrays(number_types, plural)]
+    if alternative is bool:
+        return ["True", "False"]
+    return [expected_kind(alternative, plural=plural)]
 
 
-def _words_of_arrays(dtypes: Sequence[Any], *, plural: bool) -> str:
+def _describe_array(arguments: Sequence[Any], plural: bool) -> str:
+    """Describe an array by the arguments of its annotation, its shape and its type."""
+    return _describe_arrays([_number_type(arguments)], plural)
+
+
+def _describe_arrays(dtypes: Sequence[Any], plural: bool) -> str:
+    """Describe arrays whose numbers have one of several types; None means any type."""
     noun = "arrays" if plural else "an array"
     names = [dtype.__name__.rstrip("_") for dtype in dtypes if dtype is not None]
     return f"{noun} of {_joined(names)}" if names else f"{noun} of numbers"
+
+
+def _number_type(arguments: Sequence[Any]) -> Any:
+    """Return the type of the numbers in an annotated array; None if any is allowed.
+
+    Parameters
+    ----------
+    arguments : sequence of object
+        Arguments of the annotation: the shape, and the dtype such as
+        ``np.dtype[np.float32]``. An array without annotated numbers has no arguments.
+    """
+    if not arguments:
+        return None
+    number_types = typing.get_args(arguments[-1])
+    if number_types and isinstance(number_types[0], type):
+        return number_types[0]
+    return None
+
+
+def _describe_literal(choices: Sequence[Any], plural: bool) -> str:
+    """Describe the choices of a literal, which are the same for several values."""
+    return _joined([repr(choice) for choice in choices])
+
+
+def _describe_tuple(items: Sequence[Any], plural: bool) -> str:
+    """Describe a tuple of a fixed or of any number of items."""
+    if items and items[-1] is not Ellipsis:
+        return f"({', '.join(map(expected_kind, items))})"
+    return _describe_list(items, plural)
+
+
+def _describe_list(items: Sequence[Any], plural: bool) -> str:
+    """Describe a list by the annotation of its items."""
+    noun = "lists" if plural else "a list"
+    return f"{noun} of {expected_kind(items[0], plural=True)}" if items else noun
+
+
+def _describe_mapping(arguments: Sequence[Any], plural: bool) -> str:
+    """Describe a mapping by the annotations of its keys and values."""
+    keys = expected_kind(arguments[0], plural=True)
+    values = expected_kind(arguments[1], plural=True)
+    return f"a mapping of {keys} to {values}"
+
+
+def _describe_function(arguments: Sequence[Any], plural: bool) -> str:
+    """Describe a function, without its parameters and its result."""
+    return "functions" if plural else "a function"
+
+
+_DESCRIPTIONS: Mapping[Any, Callable[[Sequence[Any], bool], str]] = {
+    Annotated: _describe_annotated,
+    typing.Union: _describe_alternatives,
+    types.UnionType: _describe_alternatives,
+    Literal: _describe_literal,
+    np.ndarray: _describe_array,
+    Callable: _describe_function,
+    tuple: _describe_tuple,
+    list: _describe_list,
+    Sequence: _describe_list,
+    Iterable: _describe_list,
+    Mapping: _describe_mapping,
+    dict: _describe_mapping,
+}
+"""Functions that describe an annotation, by its origin.
+
+The arguments of the functions are the arguments of the annotation, and whether several
+values are described.
+"""
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ _LARGE = 1 << 20
 """Smallest size in bytes of a file whose digest is remembered."""
 
 _CLOCK_STEP = 2 * 10**9
-"""Two changes of a file within this many nanoseconds may get the same time of change."""
+"""Resolution of the time of change of a file, in nanoseconds."""
 
 _REMEMBERED: dict[tuple[int, int], tuple[tuple[int, ...], bytes]] = {}
 """The state and the digest of large files, by device and inode."""
@@ -20,17 +20,8 @@ def file_digest(path: Path) -> bytes:
 
     The digest of a large file is remembered as long as the file's size, time of
     modification and time of change stay the same. Programs can set the time of
-    modification but not the time of change, so a changed file is noticed even if a program
-    restored its time of modification.
-
-    Parameters
-    ----------
-    path : Path
-        An existing file.
-
-    Returns
-    -------
-    bytes
+    modification but not the time of change. Therefore a changed file gets a new digest
+    even if a program restored its time of modification.
     """
     with path.open("rb") as file:
         now = time.time_ns()
@@ -61,9 +52,9 @@ def content_digest_of(path: Path) -> bytes:
     Returns
     -------
     bytes
-        Digests of a file, of a folder and of a missing path never agree. The digest of a
-        folder includes the relative names of its files; the digest of a file does not
-        include its name.
+        Digests of a file, of a folder and of a missing path always differ. The digest
+        of a folder includes the relative names of its files. The digest of a file does
+        not include its name.
     """
     digest = hashlib.sha256()
     if path.is_file():

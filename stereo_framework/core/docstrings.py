@@ -1,39 +1,48 @@
-"""What docstrings say about parameters: descriptions in the JSON Schema, help on the command line."""
+"""Summaries and parameter descriptions from docstrings, for help pages and schemas."""
 
 import inspect
 import re
 from collections.abc import Callable
 from typing import Any
 
+_PARAMETERS_SECTION = re.compile(
+    r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.DOTALL | re.MULTILINE
+)
+"""The lines between the heading "Parameters" and the next heading of a docstring."""
+
 
 def summary(documented: Callable[..., Any]) -> str:
-    """First line of a docstring; empty where there is none."""
+    """Return the first line of a docstring; empty if there is no docstring."""
     return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
-def parameter_texts(function: Callable[..., Any]) -> dict[str, str]:
-    """What a numpydoc docstring says about each parameter, in one line each.
+def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the description of each parameter in a numpydoc docstring.
 
     Parameters
     ----------
     function : callable
+        A function, or a class whose docstring describes its fields.
 
     Returns
     -------
     dict of str to str
-        By name; ``a, b : float`` gives both the same text.
+        Description of each parameter in one line. Parameters that are described
+        together, as in ``a, b : float``, have the same description.
     """
-    found: dict[str, list[str]] = {}
+    section = _PARAMETERS_SECTION.search(inspect.getdoc(function) or "")
+    if section is None:
+        return {}
+
+    description_lines: dict[str, list[str]] = {}
     names: list[str] = []
-    section = re.search(
-        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)",
-        inspect.getdoc(function) or "",
-        re.DOTALL | re.MULTILINE,
-    )
-    for line in section[1].splitlines() if section else ():
-        if line and not line[0].isspace():
-            names = [name.strip() for name in line.partition(" : ")[0].split(",")]
-        elif line.strip():
+    for line in section[1].splitlines():
+        if not line.strip():
+            continue
+        is_indented = line[0].isspace()
+        if is_indented:
             for name in names:
-                found.setdefault(name, []).append(line.strip())
-    return {name: " ".join(lines) for name, lines in found.items()}
+                description_lines.setdefault(name, []).append(line.strip())
+        else:
+            names = [name.strip() for name in line.partition(" : ")[0].split(",")]
+    return {name: " ".join(lines) for name, lines in description_lines.items()}

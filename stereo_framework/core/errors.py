@@ -1,4 +1,8 @@
-"""The errors that a user can cause. Each message is one line: what, where, what is allowed, the nearest name."""
+"""Errors and warnings that a user can cause, and functions that word their messages.
+
+A line of a message has the form ``place: event; expected value; remedy``. Messages
+about unknown names suggest the nearest allowed name.
+"""
 
 from __future__ import annotations
 
@@ -12,83 +16,125 @@ from pathlib import Path
 from typing import Any
 
 _LINE = 1000
-"""Characters of a line that an error prints; what is longer holds an input, not a message."""
+"""Maximum length of a line of an error, in characters.
+
+A longer line contains an input of the user, which would hide the message.
+"""
+
+_COMPARED_CHARACTERS = 200
+"""Maximum length of a name that is compared with allowed names.
+
+No allowed name is longer. The time of a comparison grows with the square of the length.
+"""
+
+_CONTROL_CODES = (*range(9), *range(11, 32), *range(127, 160))
+"""Codes of characters that move the cursor or change the colours of a terminal."""
+
+_LINE_AND_DIRECTION_CODES = (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Codes of line separators, and of characters that change the direction of writing."""
+
+_SURROGATE_CODES = range(0xD800, 0xE000)
+"""Codes that Python uses for bytes of a path that are not valid UTF-8.
+
+A text with such a code cannot be written to a file.
+"""
+
+_ESCAPES = {code: f"\\x{code:02x}" for code in _CONTROL_CODES}
+_ESCAPES |= {code: f"\\u{code:04x}" for code in (*_LINE_AND_DIRECTION_CODES, *_SURROGATE_CODES)}
 
 
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
-# Separators of lines, and characters that turn the direction of the text after them.
-_CONTROLS |= {
-    code: f"\\u{code:04x}"
-    for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-}
-# What Python makes of bytes of a path that are not UTF-8; no file and no drawing can hold it.
-_CONTROLS |= {code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)}
+def escape_controls(text: str) -> str:
+    r"""Escape the characters of a text that could damage a terminal or a file.
 
-
-def harmless(text: str) -> str:
-    r"""A text of somebody else's, such as a path, for a terminal or a file: what would move a cursor or change colours, or is not UTF-8, is spelt out.
+    Use this function for texts from outside the program, such as paths. It escapes
+    control characters except tabs and line ends, characters that change the direction
+    of writing, and bytes that are not valid UTF-8.
 
     Examples
     --------
-    >>> print(harmless("\x1b[31mred"))
+    >>> print(escape_controls("\x1b[31mred"))
     \x1b[31mred
     """
-    return text.translate(_CONTROLS)
+    return text.translate(_ESCAPES)
 
 
-def short(text: str, most: int = _LINE) -> str:
-    """A text for a message, `harmless`; the middle of one that is longer than `most` characters is left out.
+def short(text: str, length: int = _LINE) -> str:
+    """Return a text for a message: escaped, and without its middle if it is long.
+
+    Parameters
+    ----------
+    text : str
+    length : int
+        Maximum length of a text that is returned as a whole, in characters. Of a longer
+        text, a quarter of this length is kept at each end, or nearly half of it if the
+        text is a whole line of a message.
 
     Examples
     --------
     >>> short("x" * 5000, 40)
     'xxxxxxxxxx... (5000 characters) ...xxxxxxxxxx'
     """
-    text = harmless(text)
-    if len(text) <= most:
+    text = escape_controls(text)
+    if len(text) <= length:
         return text
-    end = most // 4 if most < _LINE else (most - 40) // 2
-    return f"{text[:end]}... ({len(text)} characters) ...{text[-end:]}"
+    if length < _LINE:
+        end_length = length // 4
+    else:
+        # The note in the middle has at most 40 characters, so that the line does not
+        # become longer than `length`.
+        end_length = (length - 40) // 2
+    note = f"... ({len(text)} characters) ..."
+    return f"{text[:end_length]}{note}{text[-end_length:]}"
 
 
-def one_line(text: str, most: int = _LINE) -> str:
-    r"""Return a text as one line for a terminal: `short`, with its line ends and tabs spelt out.
+def one_line(text: str, length: int = _LINE) -> str:
+    r"""Return a text for a message as `short` does, with line ends and tabs escaped.
 
     Examples
     --------
     >>> print(one_line("two\nlines"))
     two\nlines
     """
-    return short(text, most).replace("\n", "\\n").replace("\t", "\\t")
+    return short(text, length).replace("\n", "\\n").replace("\t", "\\t")
 
 
 class StereoFrameworkError(Exception):
-    """Root of all errors raised on purpose; the command line prints them without a traceback. No line of them is longer than 1000 characters."""
+    """Root of all errors that this package raises on purpose.
+
+    The command line prints such errors without a traceback. Lines of the message that
+    are longer than 1000 characters are shortened.
+    """
 
     def __init__(self, message: object = ""):
         super().__init__("\n".join(map(short, str(message).split("\n"))))
 
 
 class DataWarning(UserWarning):
-    """Something in a file is doubtful, and was read all the same; the command line prints it as one line."""
+    """Warning about a file whose content is doubtful but was read.
+
+    The command line prints it as one line.
+    """
 
 
 class ResultWarning(DataWarning):
-    """A result is doubtful, or what it was made of: exchanged images, a range that is too small, intensities or disparities in another scale."""
+    """Warning about a doubtful result, or about doubtful data that a result depends on.
+
+    Examples are exchanged images, a search range that is too small, and intensities or
+    disparities in another scale.
+    """
 
 
 NOTE = "note: "
-"""Beginning of a remark on a result that is no warning.
+"""Beginning of a remark about a result that requires no action of the user.
 
-The user has to do nothing. Such remarks are stored together with the warnings of a
-result.
+Such remarks are stored together with the warnings of a result.
 """
 
 
-def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> None:
-    """Issue each doubt as a warning at the line that called this package.
+def warn(messages: Iterable[str], category: type[DataWarning] = ResultWarning) -> None:
+    """Issue warnings at the line of the user's code that called this package.
 
-    The command line prints warnings as lines, without a place. Remarks that begin with
+    The command line prints the messages without that line. Remarks that begin with
     `NOTE` are not issued.
     """
     frame, level = sys._getframe(1), 2
@@ -96,25 +142,37 @@ def warn(doubts: Iterable[str], category: type[DataWarning] = ResultWarning) -> 
         "stereo_framework."
     ):
         frame, level = frame.f_back, level + 1
-    for doubt in doubts:
-        if not doubt.startswith(NOTE):
-            warnings.warn(doubt, category, stacklevel=level)
+    for message in messages:
+        if not message.startswith(NOTE):
+            warnings.warn(message, category, stacklevel=level)
 
 
 class ParameterError(StereoFrameworkError):
-    """A parameter of a stage, a protocol or a search range has a value or a name that is not allowed."""
+    """Error about a parameter whose name or value is not allowed.
+
+    The parameter belongs to a stage, a protocol, a search range or a function.
+    """
 
 
 class ArgumentError(ParameterError):
-    """An argument of a public function or class is of a kind that it does not take."""
+    """Error about an argument of a public function or class that has the wrong type."""
 
 
 class DataError(StereoFrameworkError):
-    """An image, disparity map, calibration file or scene is missing, unreadable or inconsistent."""
+    """Error about input data that are missing, unreadable or inconsistent.
+
+    The data are an image, a disparity map, a calibration file or a scene.
+    """
 
 
 class ScriptError(StereoFrameworkError):
-    """A parameter script has faults; ``faults`` holds one line for each."""
+    """Error about a script, with one line for each fault.
+
+    Parameters
+    ----------
+    faults : iterable of str
+        One message for each fault of the script.
+    """
 
     def __init__(self, faults: Iterable[str]):
         self.faults = tuple(map(short, faults))
@@ -122,65 +180,93 @@ class ScriptError(StereoFrameworkError):
 
 
 class MissingExtraError(StereoFrameworkError):
-    """A feature needs an optional dependency that is not installed."""
+    """Error about an optional dependency of a feature that is not installed."""
 
 
 def describe_exception(
-    error: BaseException, function: Callable[..., Any] | None = None, what: str = ""
+    error: BaseException, function: Callable[..., Any] | None = None, subject: str = ""
 ) -> str:
-    """What somebody's code raised, in one line.
+    """Describe an exception of third-party code in one line.
 
     Parameters
     ----------
     error : exception
     function : callable, optional
-        Whose code it is: the line begins with the last place of its file that the exception passed through.
-    what : str
-        What the function is, ``refinement stage mine``.
+        Function that raised the exception. The description begins with the last line of
+        the function's file that the exception passed through.
+    subject : str
+        Description of the function, such as ``refinement stage mine``.
     """
-    text = next(iter(str(error).splitlines()), "")
-    line = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return line if function is None else f"{source_location(function, error)}: {what}: {line}"
+    description = type(error).__name__
+    first_line = next(iter(str(error).splitlines()), "")
+    if first_line:
+        description = f"{description}: {first_line}"
+    if function is None:
+        return description
+    return f"{source_location(function, error)}: {subject}: {description}"
 
 
 def source_location(function: Callable[..., Any], error: BaseException | None = None) -> str:
-    """File and line of a function, or of the last of the lines of its file that an exception passed through, as one would type it here."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return str(function.__module__)
-    frames = traceback.walk_tb(error.__traceback__ if error else None)
-    lines = [number for frame, number in frames if frame.f_code.co_filename == code.co_filename]
-    path = Path(code.co_filename)
-    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else code.co_filename
-    return f"{shown}:{(lines or [code.co_firstlineno])[-1]}"
-
-
-def brings(extra: str) -> str:
-    """The command that installs what an extra needs, for messages."""
-    return f"pip install '.[{extra}]' in the folder of this project's source"
-
-
-def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
-    """The end of an error line that lists the allowed names and, where one is close, asks for it.
+    """Return the file and the line of a function.
 
     Parameters
     ----------
-    name : str
-        What the user wrote.
-    names : iterable of str
-        The allowed names.
-    kind : str
-        Plural noun for the allowed names ("stages"); without it the list reads "allowed: a, b".
+    function : callable
+    error : exception, optional
+        Exception that the function raised. The line is then the last line of the
+        function's file that the exception passed through.
 
     Returns
     -------
     str
-        For example ``"allowed: box, min_filter; did you mean 'box'?"``.
+        Such as ``mine.py:12``. The path is relative if the file lies below the working
+        directory. For a function without Python source, the name of its module.
     """
-    names = sorted(map(str, names))
-    allowed = f"allowed{' ' + kind if kind else ''}: {one_line(', '.join(names), _LINE) or 'none'}"
-    close = close_names(name, names)
-    return f"{allowed}; did you mean {short(close[0], 80)!r}?" if close else allowed
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return str(function.__module__)
+
+    line = code.co_firstlineno
+    for frame, frame_line in traceback.walk_tb(error.__traceback__ if error else None):
+        if frame.f_code.co_filename == code.co_filename:
+            line = frame_line
+    path = Path(code.co_filename)
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+        return f"{path}:{line}"
+    return f"{code.co_filename}:{line}"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the dependencies of an extra, for messages."""
+    return f"pip install '.[{extra}]' in the folder of this project's source"
+
+
+def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
+    """Return the end of an error line: the allowed names, and a close name if any.
+
+    Parameters
+    ----------
+    name : str
+        Name that the user wrote.
+    names : iterable of str
+        Allowed names.
+    kind : str
+        Plural noun for the allowed names, such as "stages". Without it the line reads
+        "allowed: a, b".
+
+    Examples
+    --------
+    >>> nearest("boxx", ["min_filter", "box"])
+    "allowed: box, min_filter; did you mean 'box'?"
+    """
+    sorted_names = sorted(map(str, names))
+    label = f"allowed {kind}" if kind else "allowed"
+    allowed = f"{label}: {one_line(', '.join(sorted_names), _LINE) or 'none'}"
+    similar_names = close_names(name, sorted_names)
+    if not similar_names:
+        return allowed
+    return f"{allowed}; did you mean {short(similar_names[0], 80)!r}?"
 
 
 def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
@@ -189,9 +275,9 @@ def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
     Parameters
     ----------
     name : str
-        The name that the user wrote.
+        Name that the user wrote.
     names : iterable of str
-        The allowed names, which are too many for a message.
+        Allowed names, which are too many for a message.
     listing : str
         Clause about the list of all names.
 
@@ -200,29 +286,32 @@ def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
     >>> close_or_listing("boxx", ["box", "census"], "'stages' lists all stages")
     "did you mean 'box'? 'stages' lists all stages"
     """
-    close = close_names(name, names)
-    return f"did you mean {short(close[0], 80)!r}? {listing}" if close else listing
+    similar_names = close_names(name, names)
+    if not similar_names:
+        return listing
+    return f"did you mean {short(similar_names[0], 80)!r}? {listing}"
 
 
-def few(names: Sequence[str], most: int) -> str:
-    """The first names and how many more there are.
+def few(names: Sequence[str], count: int) -> str:
+    """Return at most `count` names as a text, with the number of the remaining names.
 
     Examples
     --------
     >>> few(["census", "rank", "birchfield"], 2)
     'census, rank and 1 more'
     """
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    text = ", ".join(names[:count])
+    if len(names) > count:
+        text = f"{text} and {len(names) - count} more"
+    return text
 
 
 def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:
-    """Up to `count` of the names that resemble `name`, the nearest first; case does not matter."""
-    folded = {n.lower(): n for n in names}
-    # Nobody writes a name of more letters; to compare one takes time by the square of them.
-    return [
-        folded[n]
-        for n in difflib.get_close_matches(str(name).lower()[:_NAME], folded, n=count, cutoff=0.5)
-    ]
+    """Return at most `count` names that resemble a name, the most similar name first.
 
-
-_NAME = 200
+    Upper and lower case are not distinguished.
+    """
+    name_in_lower_case = str(name).lower()[:_COMPARED_CHARACTERS]
+    by_lower_case = {candidate.lower(): candidate for candidate in names}
+    matches = difflib.get_close_matches(name_in_lower_case, by_lower_case, n=count, cutoff=0.5)
+    return [by_lower_case[match] for match in matches]

@@ -13,7 +13,7 @@ _MESSAGES: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
 def collecting_damage() -> Iterator[list[str]]:
     """Collect the messages about damage of files that are read in the block.
 
-    If the block lies in another such block, the outer block receives the messages too.
+    If the block is nested in another such block, both blocks receive the messages.
     """
     messages: list[str] = []
     outer_messages = _MESSAGES.get()
@@ -27,9 +27,9 @@ def collecting_damage() -> Iterator[list[str]]:
 
 
 def report_damage(message: str) -> None:
-    """Add a message about a damaged file to the list of the innermost `collecting_damage`.
+    """Add a message about a damaged file to the innermost `collecting_damage` block.
 
-    If the call lies in no such block, the message is dropped.
+    Outside such a block, the message is dropped.
     """
     messages = _MESSAGES.get()
     if messages is not None:

@@ -37,7 +37,7 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
 
 
 def new_name(section: str, place: str, name: str) -> str | None:
-    """Return the new name of a former name, or None for any other name.
+    """Return the new name of a former name; None for any other name.
 
     Examples
     --------
@@ -175,8 +175,8 @@ def raise_missing_attribute(module: str, name: str) -> NoReturn:
     AttributeError
         The user wrote ``module.name``.
     ImportError
-        The user wrote ``from module import name``, and `name` is a former name. An
-        AttributeError would lose its message, because Python writes its own there.
+        The user wrote ``from module import name``, and `name` is a former name. In this
+        statement, Python replaces the message of an AttributeError by another one.
     """
     hint = ""
     if not name.startswith("__"):

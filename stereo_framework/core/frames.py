@@ -1,4 +1,4 @@
-"""Frames of a sequence, the camera that took them, and loaders of what is in memory; arrays that are masked or may not be written."""
+"""Frames of a sequence, their calibration, and conversions of images and masks."""
 
 from __future__ import annotations
 
@@ -19,33 +19,43 @@ Disparity = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 
-def unmasked(what: str, array: Any) -> Any:
-    """A masked array as a plain one: NaN in float32 where numbers are masked, False where booleans are. Anything else as it is.
+def unmasked(label: str, array: Any) -> Any:
+    """Return a masked array as a plain array, and any other object unchanged.
+
+    Masked numbers become NaN in an array of float32, and masked booleans become False.
+
+    Parameters
+    ----------
+    label : str
+        Name of the array, for messages.
+    array : object
 
     Raises
     ------
     DataError
-        It holds neither numbers nor booleans.
+        The masked array contains neither numbers nor booleans.
     """
     if not isinstance(array, np.ma.MaskedArray):
         return array
     if array.dtype == bool:
         return array.filled(False)
     if array.dtype.kind not in "fiu":
-        raise DataError(f"{what}: a masked array of {array.dtype}; expected numbers")
-    return np.ma.filled(array.astype(np.float32), np.nan) if np.ma.is_masked(array) else array.data
+        raise DataError(f"{label}: a masked array of {array.dtype}; expected numbers")
+    if not np.ma.is_masked(array):
+        return array.data
+    return np.ma.filled(array.astype(np.float32), np.nan)
 
 
 LARGEST_EXACT = 2**24
-"""Largest whole number up to which float32 holds every whole number."""
+"""Largest number up to which float32 represents every whole number exactly."""
 
 
 def intensities(image: NDArray) -> NDArray:
-    """Return an image in a type that methods take, if its numbers have one meaning.
+    """Return an image as uint8 or float32 if its type has only one possible scale.
 
-    Unsigned numbers of 16 bits are divided by 257, and floats become float32. The
-    results of integer arithmetic, int32 and int64, become uint8 if all numbers lie in 0..255.
-    Any other image is returned unchanged.
+    Unsigned integers of 16 bits are divided by 257, and floats become float32. Arrays
+    of int32 and int64, which are results of integer arithmetic, become uint8 if all
+    numbers lie in 0..255. Any other image is returned unchanged.
     """
     if image.dtype.kind == "u" and image.dtype.itemsize == 2:
         return image.astype(np.float32) / np.float32(257)
@@ -58,22 +68,31 @@ def intensities(image: NDArray) -> NDArray:
 
 
 def pixels_as_float(label: str, array: NDArray) -> NDArray:
-    """Return a disparity map of signed whole numbers as float32; other maps unchanged.
+    """Return a disparity map of signed integers as float32; any other map unchanged.
 
-    Whole numbers with a sign are disparities in pixels, as in ``.npy`` files. Those
-    without a sign are grey levels of pictures, whose scale is unknown.
+    Signed integers are disparities in pixels, as in ``.npy`` files. Unsigned integers
+    are grey levels of an image of disparities, whose scale is unknown here.
+
+    Parameters
+    ----------
+    label : str
+        Name of the disparity map, for messages.
+    array : ndarray
 
     Raises
     ------
     DataError
-        float32 cannot hold a number exactly.
+        A number is so large that float32 cannot represent it exactly.
     """
     if array.dtype.kind != "i" or not array.size:
         return array
     lowest = int(array.min())
     highest = int(array.max())
     if lowest < -LARGEST_EXACT or highest > LARGEST_EXACT:
-        message = f"{label} holds whole numbers from {lowest} to {highest}; expected disparities in pixels"
+        message = (
+            f"{label} contains whole numbers from {lowest} to {highest}; "
+            "expected disparities in pixels"
+        )
         raise DataError(message)
     return array.astype(np.float32)
 
@@ -83,19 +102,24 @@ def pixels_as_float(label: str, array: NDArray) -> NDArray:
 class Calibration:
     """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
 
+    Two calibrations that differ only in `size` are equal.
+
     Parameters
     ----------
     focal_length : float
-        Pixels.
+        Focal length in pixels.
     baseline : float
-        Distance of the two cameras; depths come out in its unit (Middlebury: mm).
+        Distance of the two cameras. Depths have the unit of the baseline, which is
+        millimetres in Middlebury data sets.
     doffs : float
-        Difference of the principal points' columns, match minus reference, in pixels.
+        Column of the principal point in the match image minus its column in the
+        reference image, in pixels.
     center : (float, float), optional
-        Column and row of the reference image's principal point in pixels; None = its middle.
+        Column and row of the principal point in the reference image, in pixels.
+        Default: the middle of the image.
     size : (int, int), optional
-        Columns and rows of the images for which the calibration was made, as far as its file states them. Two calibrations that differ only in this
-        are equal.
+        Columns and rows of the images for which the calibration was made. None if its
+        file does not contain them.
     """
 
     focal_length: Positive
@@ -105,30 +129,37 @@ class Calibration:
     size: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     def scaled(self, factor: float) -> Calibration:
-        """Return the calibration of images that are larger by a factor."""
-        center, size = self.center, self.size
+        """Return the calibration of the same images, enlarged by a factor."""
+        center = self.center
+        if center is not None:
+            center = (factor * center[0], factor * center[1])
+        size = self.size
+        if size is not None:
+            size = (round(factor * size[0]), round(factor * size[1]))
         return replace(
             self,
             focal_length=factor * self.focal_length,
             doffs=factor * self.doffs,
-            center=None if center is None else (factor * center[0], factor * center[1]),
-            size=None if size is None else (round(factor * size[0]), round(factor * size[1])),
+            center=center,
+            size=size,
         )
 
 
 def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None:
-    """Return by which factor an image is larger than the size that a file states.
+    """Return the factor by which an image is larger than the size in its calibration.
 
     Parameters
     ----------
-    stated, actual : (int, int)
-        Columns and rows.
+    stated : (int, int)
+        Columns and rows in the calibration.
+    actual : (int, int)
+        Columns and rows of the image.
 
     Returns
     -------
     float or None
-        1 for equal sizes. None if no factor gives both sides to within a pixel, as after
-        cropping or turning.
+        1 for equal sizes. None if no factor gives both sides to within a pixel, for
+        example because the image was cropped or rotated.
     """
     if stated == actual:
         return 1.0
@@ -148,14 +179,17 @@ class Frame:
     Parameters
     ----------
     name : str
-        Shown in messages: a file name or a generated one.
+        File name or another name, for messages.
     load : callable
-        Returns the image, 0..255 in uint8 or floats, or 16 bits, ``(rows, columns)`` or ``(rows, columns, 3)`` RGB.
+        Loader of the image, ``(rows, columns)`` or ``(rows, columns, 3)`` in RGB order.
+        Intensities are 0..255 as uint8 or floats, or 0..65535 as uint16.
     position : float
-        Place of the camera along the baseline; larger = further right. The unit is free, ratios count.
+        Position of the camera on the baseline, in any unit. Larger positions lie
+        further to the right.
     valid : callable, optional
-        Returns the mask of the pixels that hold data, bool ``(rows, columns)``, or None where all do. NaN in a float image marks further
-        pixels as holding none.
+        Loader of the mask of the pixels that contain data, bool ``(rows, columns)``.
+        The loader returns None if all pixels contain data. Pixels of a float image that
+        are NaN contain no data either.
     """
 
     name: str
@@ -165,50 +199,64 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Given:
-    """A loader of what is in memory already; unlike a lambda it can be pickled.
+class InMemory:
+    """A loader of an object that is in memory. Unlike a lambda it can be pickled.
 
     Parameters
     ----------
     value : object
+        Object that the loader returns.
     error : str
-        Where it could not be loaded, why: it says so when it is asked.
+        Message of the error that the loader raises. If it is empty, the loader returns
+        the object.
     """
 
     value: Any
     error: str = ""
 
     def __call__(self) -> Any:
-        """The value.
+        """Return the object.
 
         Raises
         ------
         DataError
-            There is none.
+            The loader has an error message instead of an object.
         """
         if self.error:
             raise DataError(self.error)
         return self.value
 
 
-def in_memory(value: Any) -> Any:
-    """The same scene, or part of one, with all that it would load in memory."""
+def load_into_memory(value: Any) -> Any:
+    """Return a copy of a scene or of a part of it, with all its data loaded.
+
+    Each loader is called and replaced by an `InMemory` loader of its result. If a
+    loader raises an error, the new loader raises this error too.
+    """
     if callable(value):
-        try:
-            return Given(value())
-        except StereoFrameworkError as error:
-            return Given(None, str(error))
-        except (Exception, SystemExit) as error:  # whatever a loader of the user's raises
-            return Given(None, f"{type(error).__name__}: {error}")
+        return _loaded(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: in_memory(getattr(value, f.name)) for f in fields(value)})
+        names = [field.name for field in fields(value)]
+        return replace(value, **{name: load_into_memory(getattr(value, name)) for name in names})
     if isinstance(value, Mapping):
-        return {key: in_memory(item) for key, item in value.items()}
-    return tuple(map(in_memory, value)) if isinstance(value, tuple) else value
+        return {key: load_into_memory(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(load_into_memory, value))
+    return value
+
+
+def _loaded(load: Callable[[], Any]) -> InMemory:
+    """Return a loader of the object that another loader returns, or of its error."""
+    try:
+        return InMemory(load())
+    except StereoFrameworkError as error:
+        return InMemory(None, str(error))
+    except (Exception, SystemExit) as error:  # A loader of the user may raise anything.
+        return InMemory(None, f"{type(error).__name__}: {error}")
 
 
 def read_only(array: NDArray) -> NDArray:
-    """A read-only view: the loader's own array stays as it is."""
+    """Return a read-only view of an array. The array itself stays writable."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -18,20 +18,20 @@ GreyConversion = Literal["luma", "rounded_luma", "mean"]
 
 
 def grey_values(image: Image, conversion: GreyConversion) -> Image:
-    """Convert a colour image to grey; return a grey image as it is.
+    """Convert a colour image to grey. A grey image is returned unchanged.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities 0..255.
     conversion : {"luma", "rounded_luma", "mean"}
-        See `GreyConversion`.
+        Conversion, as described at `GreyConversion`.
 
     Returns
     -------
     ndarray, uint8 or float32, (rows, columns)
-        Grey levels 0..255. A uint8 image gives uint8 if it is grey or if its luma is
-        rounded; otherwise the type is float32.
+        Grey levels 0..255. The result of a uint8 image is uint8 if the image is grey or
+        if its luma is rounded. In all other cases it is float32.
 
     Examples
     --------
@@ -50,7 +50,8 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
         return mean
     if image.dtype == np.uint8:
         red, green, blue = np.moveaxis(image.astype(np.int32), 2, 0)
-        # Sums of whole thousandths are exact, so that equal lumas stay equal.
+        # The sum in thousandths of a grey level is exact, so that colours of equal luma
+        # get equal grey values.
         thousandths = 299 * red + 587 * green + 114 * blue
         if conversion == "rounded_luma":
             rounded: Image = ((thousandths + 500) // 1000).astype(np.uint8)

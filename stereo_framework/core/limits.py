@@ -1,4 +1,8 @@
-"""Limits of what is read. No honest input comes near them; a bad one cannot take the memory or the time of the machine."""
+"""Limits on the size of the files and texts that are read.
+
+No correct input comes near a limit. Without the limits, a damaged or malicious input
+could use up the memory or the time of the machine.
+"""
 
 from __future__ import annotations
 
@@ -7,107 +11,128 @@ import os
 from stereo_framework.core.errors import DataError, ParameterError
 
 VARIABLE = "STEREO_MAX_PIXELS"
-"""Environment variable that replaces the number of pixels below."""
+"""Environment variable that sets the maximum number of pixels of an image."""
 
-RAISED = f"--max-pixels N, or {VARIABLE}=N in the environment, raises that"
-"""What can be done about the limit of pixels."""
+PIXEL_LIMIT_REMEDY = f"--max-pixels N, or {VARIABLE}=N in the environment, raises the limit"
+"""Clause for messages that explains how to raise the maximum number of pixels."""
 
 _PIXELS = 100_000_000
-"""Pixels of an image, map or mask: some four times those of the largest cameras."""
+"""Default maximum number of pixels of an image, a disparity map or a mask.
+
+The largest cameras have about a fourth of it.
+"""
 
 _BYTES_PER_PIXEL = 24
-"""Of the largest files: three channels of float64."""
+"""Bytes per pixel of the largest files, which have three channels of float64."""
 
 TEXT = 2**20
-"""Bytes of a script, a ``scene.yaml`` or a calibration, and of what comes out of a pipe."""
+"""Maximum size of a script, a ``scene.yaml``, a calibration or a pipe, in bytes."""
 
-WRITTEN = 2**24
-"""Bytes of a resolved script, which lists all values of its axes."""
+RESOLVED_SCRIPT = 2**24
+"""Maximum size of a resolved script, which lists all values of its axes, in bytes."""
 
-STORED = 2**26
-"""Bytes of one value in a results store, such as a result's statistics as JSON."""
+STORED_VALUE = 2**26
+"""Maximum size of a value in a results store, in bytes.
+
+The statistics of a result, as JSON, are an example of such a value.
+"""
 
 TABLE = 2**28
-"""Bytes of a file with scores."""
+"""Maximum size of a file with scores, in bytes."""
 
 NODES = 20_000
-"""Values of a YAML text once its aliases are followed, if there are fewer without them."""
+"""Maximum number of values of a YAML text with aliases, after these are resolved."""
 
 NESTING = 100
-"""Levels of a YAML text."""
+"""Maximum nesting depth of a YAML text."""
 
 INCLUDES = 500
-"""Script files that one script includes, each counted once."""
+"""Maximum number of different files that a script includes, directly or indirectly."""
 
 INCLUDE_DEPTH = 50
-"""Script files, each of which includes the next."""
+"""Maximum number of script files of which each includes the next."""
 
 FAULTS = 200
-"""Faults that are told of a script."""
+"""Maximum number of faults that are reported for a script."""
 
 SETTINGS = 200_000
-"""Values of all axes of a script, and its runs; more are a slip of the pen."""
+"""Maximum number of runs of a script, and of the values of all its axes.
+
+A larger number is most likely a typing error.
+"""
 
 WINDOW = 65_536
-"""Pixels of a window, or of a distance in whole pixels: more than images are wide."""
+"""Maximum size of a window or a distance in pixels; images are narrower than this."""
 
-UNPACKED = 100 * 2**30
-"""Bytes that the content of an archive may have; the largest public set has a tenth."""
+ARCHIVE_CONTENT = 100 * 2**30
+"""Maximum size of the content of an archive, in bytes.
 
-RATIO = 200
-"""How many times as large as an archive its content may be; images are compressed much less."""
+The largest public data set has a tenth of it.
+"""
 
-MEMBERS = 1_000_000
-"""Files and folders in an archive; empty files take no bytes, but they fill a disk as well."""
+ARCHIVE_RATIO = 200
+"""Maximum ratio of the size of an archive's content to the size of the archive.
+
+Images are compressed by much smaller ratios.
+"""
+
+ARCHIVE_MEMBERS = 1_000_000
+"""Maximum number of files and folders in an archive; even empty files fill a disk."""
 
 TRACE = 10_000
-"""Points of an optimizer's trace that are kept; evenly spaced points of a longer one remain."""
+"""Maximum number of points of an optimizer's trace. Longer traces are thinned."""
 
 TRACE_TEXT = 2**24
-"""Characters of a stored trace."""
+"""Maximum length of a stored trace, in characters."""
 
 ENTRIES = 10_000
-"""Statistics, axes, stages with seconds, or other entries of one kind in a stored result."""
+"""Maximum number of entries of one kind in a stored result, such as its statistics."""
 
 METRICS = 1000
-"""Metrics of plug-ins that a results folder describes."""
+"""Maximum number of metrics of plug-ins that a results folder describes."""
 
-LINES = 20
-"""Warnings, or errors of single runs, that a command prints; it counts the others."""
+PRINTED_LINES = 20
+"""Maximum number of warnings or of failed runs that a command prints one by one.
+
+The command prints only the number of the remaining ones.
+"""
 
 
-def most_pixels() -> int:
-    """Pixels that an image may have.
+def max_pixels() -> int:
+    """Return the maximum number of pixels of an image.
 
     Raises
     ------
     ParameterError
-        The environment variable is no number above 0.
+        The environment variable is not a whole number above 0.
     """
     text = os.environ.get(VARIABLE, "")
     if not text:
         return _PIXELS
-    if not (text.isascii() and text.isdecimal() and len(text) < 19 and int(text) > 0):
-        raise ParameterError(
-            f"the environment variable {VARIABLE}: {text!r} is not a whole number above 0"
-        )
+    is_number = text.isascii() and text.isdecimal() and len(text) < 19
+    if not is_number or int(text) == 0:
+        message = f"the environment variable {VARIABLE}: {text!r} is not a whole number above 0"
+        raise ParameterError(message)
     return int(text)
 
 
-def most_bytes() -> int:
-    """Bytes that the file of an image or map may have."""
-    return _BYTES_PER_PIXEL * most_pixels() + 2**20
+def max_image_bytes() -> int:
+    """Return the maximum size of the file of an image or a disparity map, in bytes."""
+    return _BYTES_PER_PIXEL * max_pixels() + 2**20
 
 
-def check_pixels(columns: int, rows: int, path: str | os.PathLike[str] = "") -> None:
-    """Refuse a size before memory is taken for it.
+def check_pixels(columns: int, rows: int, path: str | os.PathLike[str]) -> None:
+    """Refuse an image that is too large, before memory is allocated for it.
 
     Raises
     ------
     DataError
-        It has more pixels than are read.
+        The image has more than `max_pixels` pixels.
     """
-    if columns * rows > most_pixels():
-        raise DataError(
-            f"{path}{': ' * bool(str(path))}says {columns}x{rows} pixels; at most {most_pixels()} are read ({RAISED})"
+    allowed_pixels = max_pixels()
+    if columns * rows > allowed_pixels:
+        message = (
+            f"{path}: the file has {columns}x{rows} pixels; "
+            f"at most {allowed_pixels} are read ({PIXEL_LIMIT_REMEDY})"
         )
+        raise DataError(message)

@@ -1,4 +1,8 @@
-"""Files that are installed with the package: its scripts and their names, and its tables in YAML. Imports nothing that takes time, since shells ask for these names."""
+"""Files that are installed with the package: its scripts, examples and YAML tables.
+
+Shells import this module to complete the names of scripts, so that it must import only
+modules that load fast.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +12,52 @@ from typing import Any
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def library(name: str = "configs") -> Path:
-    """Folder of the built-in scripts, or of the ``examples``: inside an installed package, beside it in a checkout."""
-    inside = _PACKAGE / name
-    return inside if inside.is_dir() else _PACKAGE.parent / name
+def package_folder(name: str = "configs") -> Path:
+    """Return the folder of the built-in scripts or of the examples.
+
+    Parameters
+    ----------
+    name : {"configs", "examples"}
+        Name of the folder. An installed package contains the folder. In a checkout of
+        the sources, the folder lies next to the package.
+    """
+    installed_folder = _PACKAGE / name
+    if installed_folder.is_dir():
+        return installed_folder
+    return _PACKAGE.parent / name
 
 
 def script_names() -> tuple[str, ...]:
-    """Names of the built-in scripts, ``methods/ssd``; sorted."""
-    root = library()
-    return tuple(
-        sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.yaml"))
-    )
+    """Return the sorted names of the built-in scripts, such as ``methods/ssd``."""
+    root = package_folder()
+    paths = [path.relative_to(root).with_suffix("") for path in root.rglob("*.yaml")]
+    return tuple(sorted(path.as_posix() for path in paths))
 
 
 def short_script_names() -> tuple[str, ...]:
-    """The names of all built-in scripts without their folders, except where two scripts would then have the same name."""
+    """Return the names of the built-in scripts without their folders.
+
+    If two scripts would then have the same name, both keep their folders.
+    """
     names = script_names()
-    last = [name.rpartition("/")[2] for name in names]
-    return tuple(
-        short if last.count(short) == 1 else name for name, short in zip(names, last, strict=True)
-    )
+    last_parts = [name.rpartition("/")[2] for name in names]
+    short_names = []
+    for name, last_part in zip(names, last_parts, strict=True):
+        is_unique = last_parts.count(last_part) == 1
+        short_names.append(last_part if is_unique else name)
+    return tuple(short_names)
 
 
 def package_yaml(file: str) -> Any:
-    """What a YAML file of the package holds, by its path within the package, such as ``datasets/catalogue.yaml``."""
+    """Return the content of a YAML file of the package.
+
+    Parameters
+    ----------
+    file : str
+        Path within the package, such as ``datasets/catalogue.yaml``.
+    """
     import yaml
 
-    # With libyaml, where it is installed, reading is ten times as fast.
-    return yaml.load(
-        (_PACKAGE / file).read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    )
+    # The loader that uses libyaml is ten times as fast. It may be missing.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load((_PACKAGE / file).read_text("utf-8"), loader)

@@ -1,7 +1,9 @@
-"""Parameters: annotated types and bounds, what is wrong with values, and their words and units.
+"""Parameters of stages and protocols: their types, bounds, units and checks.
 
-Parameters are the keyword-only ones of a function, such as a stage, or the fields of a dataclass. Annotations are types and bounds, defaults are
-defaults. Nothing is converted: neither ``true`` nor ``"20"`` is a number.
+The parameters of a function, such as a stage, are its keyword-only arguments. The
+parameters of a dataclass are its fields. Annotations give the type, the bounds and the
+unit of a parameter. Values are checked and not converted: neither ``true`` nor ``"20"``
+is a number.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -46,14 +48,22 @@ Fraction01 = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True)
 class Unit:
-    """Unit of a stage's parameter, in its annotation: ``size: Annotated[PositiveInt, Unit("pixels")] = 9``.
+    """Unit of a parameter, in its annotation.
 
-    Plots, pages and the command line take it from there. What is no quantity has none, nor has a count that its name explains (`iterations`).
+    Charts, reports and the command line show the unit. A parameter that is not a
+    quantity has no unit. A count that its name explains, such as `iterations`, has no
+    unit either.
 
     Parameters
     ----------
     text : str
-        As it follows a number: ``pixels``, ``grey levels``, ``levels`` (of disparity), ``passes``, ``units of the matching cost``.
+        Unit as it follows a number, such as ``pixels``, ``grey levels``, ``levels`` (of
+        disparity), ``passes`` or ``units of the matching cost``.
+
+    Examples
+    --------
+    >>> unit(Annotated[PositiveInt, Unit("pixels")])
+    'pixels'
     """
 
     text: str
@@ -61,25 +71,35 @@ class Unit:
 
 @dataclass(frozen=True)
 class Words:
-    """What is allowed, in an annotation whose type and bounds do not say it well: ``Annotated[int, Predicate(is_odd), Words("an odd number")]``."""
+    """Description of the allowed values, in an annotation.
+
+    It replaces the description that is made from the type and the bounds.
+
+    Examples
+    --------
+    >>> describe(Annotated[int, Words("an odd number")])
+    'an odd number'
+    """
 
     text: str
 
 
 @dataclass(frozen=True)
 class Checked:
-    """In an annotation: what a value is put through before its type is checked, and what becomes of its JSON Schema.
+    """Check of a value before its type is checked, in an annotation.
 
     Parameters
     ----------
     check : callable
-        Returns the value, or another one in its place. A ValueError is the message about the value.
+        Takes the value, and returns it or a value that replaces it. The text of a
+        ValueError is the message about the value.
     schema : callable
-        Takes the type's own JSON Schema.
+        Takes the JSON Schema of the type, and returns the schema of the values that
+        `check` accepts.
     """
 
     check: Callable[[Any], Any]
-    schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda own: own
+    schema: Callable[[dict[str, Any]], dict[str, Any]] = lambda schema_of_type: schema_of_type
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         from pydantic_core import core_schema
@@ -92,27 +112,38 @@ class Checked:
 
 @dataclass(frozen=True)
 class Located:
-    """In an annotation: the value names files, and what becomes of it when a script in some folder says it.
+    """Rule for the relative paths in a value, in an annotation.
+
+    Relative paths in a script start in the folder of the script.
 
     Parameters
     ----------
-    start : callable
-        Takes the value and the folder; returns the value with all relative paths starting there.
+    resolve : callable
+        Takes the value and a folder, and returns the value with the paths resolved.
     """
 
-    start: Callable[[Any, Path], Any]
+    resolve: Callable[[Any, Path], Any]
 
 
-def located(annotation: Any, value: Any, folder: Path) -> Any:
-    """An allowed value with the files that it names, if its annotation says that it names some, found from a folder."""
+def resolve_paths(annotation: Any, value: Any, folder: Path) -> Any:
+    """Resolve the relative paths in a value, if the annotation has a `Located` rule.
+
+    Parameters
+    ----------
+    annotation : object
+    value : object
+        An allowed value of the annotation.
+    folder : Path
+        Folder in which relative paths start.
+    """
     for part in _parts(annotation):
         if isinstance(part, Located) and value is not None:
-            value = part.start(value, folder)
+            value = part.resolve(value, folder)
     return value
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """An annotation and all that it is made of: its type, alternatives, elements, bounds, units."""
+    """Yield an annotation, and recursively its types, bounds and units."""
     yield annotation
     for part in typing.get_args(annotation):
         yield from _parts(part)
@@ -120,92 +151,159 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 @functools.cache
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Parameters by name, annotations resolved: the keyword-only ones of a function, all fields of a dataclass."""
-    every = inspect.signature(function).parameters.values()
-    own = {
-        p.name: p for p in every if dataclasses.is_dataclass(function) or p.kind is p.KEYWORD_ONLY
+    """Return the parameters of a function or dataclass by name.
+
+    Parameters
+    ----------
+    function : callable
+        A function, whose keyword-only arguments are the parameters, or a dataclass,
+        whose fields are the parameters.
+
+    Returns
+    -------
+    mapping of str to inspect.Parameter
+        Parameters with resolved annotations.
+
+    Raises
+    ------
+    ParameterError
+        An annotation cannot be resolved.
+    """
+    parameters = {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if dataclasses.is_dataclass(function) or parameter.kind is parameter.KEYWORD_ONLY
     }
-    # Annotations of data may name what only type checkers import.
-    written = types.SimpleNamespace(__annotations__={name: p.annotation for name, p in own.items()})
-    names = getattr(inspect.unwrap(function), "__globals__", None) or vars(
-        sys.modules[function.__module__]
+    # Only the annotations of parameters are resolved. The annotations of data may
+    # contain names that are imported for type checkers only.
+    holder = types.SimpleNamespace(
+        __annotations__={name: parameter.annotation for name, parameter in parameters.items()}
     )
+    scope = getattr(inspect.unwrap(function), "__globals__", None)
+    if not scope:
+        scope = vars(sys.modules[function.__module__])
     try:
-        hints = typing.get_type_hints(written, names, include_extras=True)
-    except Exception as error:
-        raise ParameterError(
-            f"{source_location(function)}: an annotation of {function.__name__}: {describe_exception(error)}"
-        ) from error
+        hints = typing.get_type_hints(holder, scope, include_extras=True)
+    except Exception as error:  # Annotations of plug-ins may raise anything.
+        message = (
+            f"{source_location(function)}: an annotation of {function.__name__}: "
+            f"{describe_exception(error)}"
+        )
+        raise ParameterError(message) from error
     return types.MappingProxyType(
-        {name: p.replace(annotation=hints[name]) for name, p in own.items()}
+        {name: parameter.replace(annotation=hints[name]) for name, parameter in parameters.items()}
     )
 
 
 @functools.cache
 def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapter[Any]]:
-    """Pydantic's strict check of each parameter's annotation, by name; built on first use."""
+    """Return the strict check of each parameter of a function or dataclass by name.
+
+    Raises
+    ------
+    ParameterError
+        pydantic does not support the type of a parameter.
+    """
     import pydantic
 
-    found = {}
+    strict = pydantic.ConfigDict(strict=True, allow_inf_nan=False)
+    checkers = {}
     for name, parameter in parameters_of(function).items():
         annotation = parameter.annotation
-        kind = (
-            typing.get_args(annotation)[0]
-            if typing.get_origin(annotation) is Annotated
-            else annotation
-        )
-        # Records have checked themselves, and pydantic refuses to be told how to check them.
-        config = (
-            None
-            if dataclasses.is_dataclass(kind)
-            else pydantic.ConfigDict(strict=True, allow_inf_nan=False)
-        )
+        kind = annotation
+        if typing.get_origin(annotation) is Annotated:
+            kind = typing.get_args(annotation)[0]
+        # The constructor of a dataclass checks its fields, and pydantic refuses a
+        # configuration for dataclasses.
+        config = None if dataclasses.is_dataclass(kind) else strict
         try:
-            found[name] = pydantic.TypeAdapter(annotation, config=config)
+            checkers[name] = pydantic.TypeAdapter(annotation, config=config)
         except pydantic.errors.PydanticUserError as error:
-            wrong = f"an annotation of {function.__name__}: {describe(annotation)} is none of numbers, texts and lists of these"
-            raise ParameterError(f"{source_location(function)}: {wrong}") from error
-    return found
+            message = (
+                f"{source_location(function)}: an annotation of {function.__name__}: "
+                f"{describe(annotation)} is not supported; "
+                "expected numbers, texts or lists of these"
+            )
+            raise ParameterError(message) from error
+    return checkers
 
 
-def _checked(
+def _check_values(
     function: Callable[..., Any], parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values that are allowed, with the defaults of what is not given, and messages about all others, both by name."""
-    import pydantic
+    """Check the values of parameters, and add the default values of the others.
 
-    allowed, checkers = parameters_of(function), checkers_of(function)
-    given = {str(name): plain(value) for name, value in parameters.items()}
+    Returns
+    -------
+    values : dict of str to object
+        Allowed values and default values by name.
+    faults : dict of str to str
+        Messages about unknown names, missing values and values that are not allowed, by
+        name.
+    """
+    known_parameters = parameters_of(function)
+    checkers = checkers_of(function)
+    assigned = {str(name): as_python_number(value) for name, value in parameters.items()}
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}
-    for name, parameter in allowed.items():
-        if name not in given:
-            values[name] = copy.deepcopy(parameter.default)
-            if parameter.default is parameter.empty:
-                faults[name] = "is missing"
+    for name, parameter in known_parameters.items():
+        if name in assigned:
+            try:
+                values[name] = _checked_value(checkers[name], parameter.annotation, assigned[name])
+            except ValueError as error:
+                faults[name] = str(error)
             continue
-        value, annotation = given[name], parameter.annotation
-        try:
-            values[name] = checkers[name].validate_python(value, strict=True)
-        except pydantic.ValidationError as error:
-            fault = error.errors(include_url=False)[-1]
-            close = close_names(value, _choices(annotation)) if isinstance(value, str) else []
-            near = f"; did you mean {close[0]!r}?" if close else ""
-            own_words = fault["type"] == "value_error"
-            faults[name] = (
-                str(fault["ctx"]["error"])
-                if own_words
-                else f"{spelled(value)} is not {describe(annotation)}{near}"
-            )
-        else:
-            if isinstance(value, int) and value > limits.WINDOW and unit(annotation) == "pixels":
-                faults[name] = (
-                    f"{spelled(value)} pixels are more than any image has in a row; allowed: up to {limits.WINDOW}"
-                )
-    for name in given:
-        if name not in allowed:
+        values[name] = copy.deepcopy(parameter.default)
+        if parameter.default is parameter.empty:
+            faults[name] = "is missing"
+    for name in assigned:
+        if name not in known_parameters:
             faults[name] = _no_parameter(function, name)
     return values, faults
+
+
+def _checked_value(checker: pydantic.TypeAdapter[Any], annotation: Any, value: Any) -> Any:
+    """Return a value in the form that its annotation describes.
+
+    Parameters
+    ----------
+    checker : TypeAdapter
+        Check of the annotation.
+    annotation, value : object
+
+    Raises
+    ------
+    ValueError
+        The value is not allowed.
+    """
+    import pydantic
+
+    try:
+        checked = checker.validate_python(value, strict=True)
+    except pydantic.ValidationError as error:
+        message = _message_about_value(annotation, value, error)
+        raise ValueError(message) from None
+    is_large = isinstance(value, int) and value > limits.WINDOW
+    if is_large and unit(annotation) == "pixels":
+        message = (
+            f"{as_yaml(value)} pixels are more than any image has in a row; "
+            f"allowed: up to {limits.WINDOW}"
+        )
+        raise ValueError(message)
+    return checked
+
+
+def _message_about_value(annotation: Any, value: Any, error: pydantic.ValidationError) -> str:
+    """Return the message about a value that pydantic has refused."""
+    fault = error.errors(include_url=False)[-1]
+    if fault["type"] == "value_error":
+        # A `Checked` annotation has raised this error with a message for the user.
+        return str(fault["ctx"]["error"])
+    message = f"{as_yaml(value)} is not {describe(annotation)}"
+    similar_choices = close_names(value, _choices(annotation)) if isinstance(value, str) else []
+    if similar_choices:
+        message = f"{message}; did you mean {similar_choices[0]!r}?"
+    return message
 
 
 def _no_parameter(function: Callable[..., Any], name: str) -> str:
@@ -218,144 +316,210 @@ def _no_parameter(function: Callable[..., Any], name: str) -> str:
 
 
 def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with values of parameters: messages by name, empty when all is well."""
-    return _checked(function, parameters)[1]
+    """Return messages about the parameters that are not allowed, by name."""
+    return _check_values(function, parameters)[1]
 
 
 def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters: those given, checked, and the defaults of the rest, in signature order.
+    """Check the values of parameters, and return all parameters in signature order.
+
+    Parameters
+    ----------
+    function : callable
+    parameters : mapping of str to object
+        Values by name. All other parameters have their default values.
 
     Raises
     ------
     ParameterError
-        Unknown names, or values that are not allowed, one line each.
+        Names are unknown, values are not allowed or values are missing. The message has
+        a line for each of them.
     """
-    values, faults = _checked(function, parameters)
+    values, faults = _check_values(function, parameters)
     if faults:
-        raise ParameterError(
-            "\n".join(f"{function.__name__}.{name}: {message}" for name, message in faults.items())
-        )
+        lines = [f"{function.__name__}.{name}: {message}" for name, message in faults.items()]
+        raise ParameterError("\n".join(lines))
     return values
 
 
 def check_kind(
     function: str, name: str, value: Any, kind: type | tuple[type, ...], expected: str
 ) -> None:
-    """Refuse an argument of another kind than a function takes.
+    """Refuse an argument that is not an object of the expected type.
 
     Parameters
     ----------
     function, name : str
-        The function and its argument, as messages name them.
+        Names of the function and of its argument, for messages.
     value : object
     kind : type or tuple of type
+        Allowed types.
     expected : str
-        What it takes, in words.
+        Description of the allowed types.
 
     Raises
     ------
     ParameterError
-        `value` is of another kind.
+        `value` has another type.
     """
     if not isinstance(value, kind):
         raise ParameterError(f"{function}: {name} is {in_short(value)}; expected {expected}")
 
 
 def brief(kind: type[T]) -> type[T]:
-    """Let objects of a dataclass print types and shapes of the arrays that they hold, instead of all numbers; what is None, False or empty is left out."""
+    """Give a dataclass a short ``repr``, with the types and shapes of its arrays.
 
-    def shown(self: Any) -> str:
-        values = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
-        told = (
-            f"{name}={in_short(value)}"
-            for name, value in values
-            if not (value is None or _is_empty(value))
-        )
-        return f"{kind.__name__}({', '.join(told)})"
+    Fields that are None, False or empty are left out. Use it as a decorator.
+    """
 
-    kind.__repr__ = shown  # type: ignore[method-assign]
+    def representation(self: Any) -> str:
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        texts = [
+            f"{name}={in_short(value)}" for name, value in values.items() if not _is_empty(value)
+        ]
+        return f"{kind.__name__}({', '.join(texts)})"
+
+    kind.__repr__ = representation  # type: ignore[method-assign]
     return kind
 
 
 def in_short(value: Any) -> str:
-    """An array as ``float32 (20, 30)``, anything else as it prints, in one line, its middle left out where that is long."""
+    """Return a description of a value in one line.
+
+    An array is described by its type and shape, such as ``float32 (20, 30)``. Any other
+    value is described by its ``repr``, whose middle is left out if it is long.
+    """
     if hasattr(value, "dtype") and getattr(value, "shape", None):
-        return f"{'a masked array of ' * isinstance(value, np.ma.MaskedArray)}{value.dtype} {value.shape}"
+        return _array_in_short(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name!r}: {in_short(item)}" for name, item in value.items()) + "}"
+        items = [f"{name!r}: {in_short(item)}" for name, item in value.items()]
+        return f"{{{', '.join(items)}}}"
     if isinstance(value, tuple | list) and any(isinstance(item, np.ndarray) for item in value):
-        return f"{'a list of ' * isinstance(value, list)}({', '.join(map(in_short, value))})"
+        noun = "a list of " if isinstance(value, list) else ""
+        return f"{noun}({', '.join(map(in_short, value))})"
     text = " ".join(_printed(value).split())
     return text if len(text) <= 200 else f"{text[:90]} ... {text[-90:]}"
+
+
+def _array_in_short(array: Any) -> str:
+    """Return the type and the shape of an array."""
+    description = f"{array.dtype} {array.shape}"
+    if isinstance(array, np.ma.MaskedArray):
+        return f"a masked array of {description}"
+    return description
 
 
 def _printed(value: Any) -> str:
     """Return the ``repr`` of a value, or its class if it has none."""
     try:
         return repr(value)
-    except ValueError:  # Python writes no number of more than 4300 digits.
+    except ValueError:  # Python refuses to write a number of more than 4300 digits.
         return "a number of thousands of digits"
-    except Exception:  # The repr of a class of the user may raise anything.
+    except Exception:  # The repr of a user's class may raise anything.
         return f"an object of {type(value).__name__}"
 
 
 def _is_empty(value: Any) -> bool:
-    return value is False or (isinstance(value, tuple | dict) and not value)
+    """Return whether a value is None, False, an empty tuple or an empty dictionary."""
+    is_empty_collection = isinstance(value, tuple | dict) and not value
+    return value is None or value is False or is_empty_collection
 
 
-def plain(value: Any) -> Any:
-    """A number computed with numpy as the number that one would write down."""
+def as_python_number(value: Any) -> Any:
+    """Return a NumPy number as a Python number; any other object unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _choices(annotation: Any) -> list[str]:
-    """The texts that an annotation lists, itself or as one of its alternatives."""
-    lists = (
-        typing.get_args(part) for part in _parts(annotation) if typing.get_origin(part) is Literal
-    )
-    return [value for values in lists for value in values if isinstance(value, str)]
+    """Return the texts that the literals in an annotation allow."""
+    choices: list[Any] = []
+    for part in _parts(annotation):
+        if typing.get_origin(part) is Literal:
+            choices += typing.get_args(part)
+    return [choice for choice in choices if isinstance(choice, str)]
+
+
+_NOUNS = {
+    float: "a number",
+    int: "a whole number",
+    bool: "true or false",
+    str: "a text",
+    type(None): "null",
+}
 
 
 def describe(annotation: Any) -> str:
-    """An annotation in words: ``Positive | None`` is "a number > 0 or null"."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    """Describe the allowed values of an annotation in the words of a script.
+
+    Examples
+    --------
+    >>> describe(Positive | None)
+    'a number > 0 or null'
+    """
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
     if origin is Annotated:
-        told = [extra.text for extra in arguments[1:] if isinstance(extra, Words)]
-        if told:
-            return told[-1]
-        signs = {Gt: (">", "gt"), Ge: (">=", "ge"), Lt: ("<", "lt"), Le: ("<=", "le")}
-        bounds = [(b, *signs[type(b)]) for b in arguments[1:] if type(b) in signs]
-        limits = [f"{sign} {getattr(bound, field):g}" for bound, sign, field in bounds]
-        return " ".join([describe(arguments[0]), " and ".join(limits)]).strip()
+        return _describe_annotated(arguments[0], arguments[1:])
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(describe(a) for a in arguments)
+        return " or ".join(map(describe, arguments))
     if origin is Literal:
-        return ("one of " if len(arguments) > 1 else "") + ", ".join(map(str, arguments))
+        choices = ", ".join(map(str, arguments))
+        return f"one of {choices}" if len(arguments) > 1 else choices
     if origin in (list, tuple):
-        return "a list" + (f" of {describe(arguments[0])}" if arguments else "")
-    words = {
-        float: "a number",
-        int: "a whole number",
-        bool: "true or false",
-        str: "a text",
-        type(None): "null",
-    }
-    return words.get(annotation, getattr(annotation, "__name__", str(annotation)))
+        return f"a list of {describe(arguments[0])}" if arguments else "a list"
+    return _NOUNS.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def _describe_annotated(base: Any, extras: Sequence[Any]) -> str:
+    """Describe a type with extras, such as bounds or `Words`."""
+    words = [extra.text for extra in extras if isinstance(extra, Words)]
+    if words:
+        return words[-1]
+    bounds = bounds_in_words(extras)
+    return f"{describe(base)} {bounds}" if bounds else describe(base)
+
+
+def bounds_in_words(extras: Sequence[Any]) -> str:
+    """Describe the bounds among the extras of an annotation; empty if there is none.
+
+    Examples
+    --------
+    >>> bounds_in_words([Ge(0), Unit("pixels"), Lt(1)])
+    '>= 0 and < 1'
+    """
+    texts = []
+    for extra in extras:
+        if isinstance(extra, Gt):
+            texts.append(f"> {extra.gt:g}")
+        elif isinstance(extra, Ge):
+            texts.append(f">= {extra.ge:g}")
+        elif isinstance(extra, Lt):
+            texts.append(f"< {extra.lt:g}")
+        elif isinstance(extra, Le):
+            texts.append(f"<= {extra.le:g}")
+    return " and ".join(texts)
 
 
 def unit(annotation: Any) -> str:
-    """Unit in an annotation or one of its alternatives; empty where there is none."""
+    """Return the unit in an annotation or in one of its alternatives; empty if none."""
     return next((part.text for part in _parts(annotation) if isinstance(part, Unit)), "")
 
 
-def spelled(value: Any) -> str:
-    """A value as a script spells it, for a message: the middle of a long one is left out."""
-    if isinstance(value, bool | None):
-        return {True: "true", False: "false", None: "null"}[value]
+def as_yaml(value: Any) -> str:
+    """Return a value as a script would contain it, for a message.
+
+    The middle of a long text is left out. Arrays and tables are described by their type
+    and shape.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # The repr of arrays and tables has several lines.
     if hasattr(value, "dtype") or hasattr(value, "columns"):
-        return in_short(value)  # an array or a table, whose repr has several lines
-    return short(" ".join(_printed(value).splitlines()), _SHOWN)
+        return in_short(value)
+    return short(" ".join(_printed(value).splitlines()), _VALUE_LENGTH)
 
 
-_SHOWN = 80
-"""Characters of a value in a message."""
+_VALUE_LENGTH = 80
+"""Maximum length of a value in a message, in characters."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from stereo_framework.core.arguments import checked, shown
+from stereo_framework.core.arguments import checked, describe_value
 from stereo_framework.core.errors import (
     ParameterError,
     StereoFrameworkError,
@@ -306,7 +306,7 @@ def of(function: Callable[..., Any]) -> Stage:
     try:
         return _STAGE_OF_FUNCTION[function]
     except (KeyError, TypeError):
-        name = getattr(function, "__name__", shown(function))
+        name = getattr(function, "__name__", describe_value(function))
         message = (
             f"{name}: not a stage; give step(NAME, parameter=value), or register a function "
             "with @stage(slot, source=...)"

@@ -1,4 +1,7 @@
-"""What can be added to: stages, metrics, data sets, readers, protocols, charts and papers, by name."""
+"""Registries: tables of the objects that users can add, such as stages and metrics.
+
+Data sets, readers of files, protocols, charts and papers have registries too.
+"""
 
 from __future__ import annotations
 
@@ -13,46 +16,74 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Registry(UserDict[str, T]):
-    """Things of a kind by name, first those of the package.
+    """Registered objects of one kind by name. The objects of this package come first.
 
     Parameters
     ----------
     kind : str
-        What they are, for messages: ``"metric"``.
+        Singular noun for the objects, for messages, such as ``"metric"``.
     built_in : mapping of str to object
-        Those of the package.
+        The objects of this package.
+
+    Attributes
+    ----------
+    changes : int
+        Number of additions and removals so far. Callers that keep values computed from
+        the registry compute them again if this number has changed.
     """
 
-    every: ClassVar[list[Registry]] = []
-    OURS: ClassVar[str] = "stereo_framework"
+    registries: ClassVar[list[Registry]] = []
+    """All registries of the program."""
+
+    PACKAGE: ClassVar[str] = "stereo_framework"
+    """The origin of the objects in `built_in`."""
 
     def __init__(self, kind: str, built_in: Mapping[str, T]):
         super().__init__(built_in)
-        self.kind, self._origins = kind, dict.fromkeys(built_in, self.OURS)
+        self.kind = kind
         self.changes = 0
-        """How often something was added or taken away."""
-        self.every.append(self)
+        self._origins = dict.fromkeys(built_in, self.PACKAGE)
+        self.registries.append(self)
 
-    def add(self, name: str, thing: T, origin: str) -> None:
-        """Add a thing that the module `origin` brings; the same module may bring it again, as a notebook does.
+    def add(self, name: str, registered: T, origin: str) -> None:
+        """Add an object to the registry.
+
+        The module that added an object may add it again. Notebooks do so when the user
+        runs a cell twice.
+
+        Parameters
+        ----------
+        name : str
+        registered : object
+        origin : str
+            Name of the module that defines the object.
 
         Raises
         ------
         ParameterError
-            Another module has brought something of this name.
+            Another module has registered an object of this name.
         """
-        first = self._origins.setdefault(name, origin)
-        if first != origin:
-            raise ParameterError(
-                f"{self.kind} {name!r}: already registered by {first}; choose another name"
+        first_origin = self._origins.setdefault(name, origin)
+        if first_origin != origin:
+            message = (
+                f"{self.kind} {name!r}: already registered by {first_origin}; choose another name"
             )
-        self[name] = thing
+            raise ParameterError(message)
+        self[name] = registered
         self.changes += 1
 
-    def door(
+    def decorator(
         self, name: str, make: Callable[[Any], T] = lambda function: function
     ) -> Callable[[F], F]:
-        """A decorator that adds what `make` makes of a function, which it returns as it is; raises as `add`."""
+        """Return a decorator that registers a function and returns it unchanged.
+
+        Parameters
+        ----------
+        name : str
+            Name of the registered object.
+        make : callable
+            Makes the registered object from the function. Default: the function itself.
+        """
 
         def register(function: F) -> F:
             self.add(name, make(function), function.__module__)
@@ -61,10 +92,10 @@ class Registry(UserDict[str, T]):
         return register
 
     def origin(self, name: str) -> str:
-        """The module that brought a thing."""
+        """Return the name of the module that registered an object."""
         return self._origins[name]
 
-    def forget(self, name: str) -> None:
-        """Take a thing away."""
+    def remove(self, name: str) -> None:
+        """Remove an object from the registry."""
         del self[name], self._origins[name]
         self.changes += 1

@@ -1,4 +1,4 @@
-"""The disparities that are tried, and the order in which they meet the positions of a match row."""
+"""Search ranges, and the order in which levels meet the samples of a match row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import AnyNumber, checked, shown
+from stereo_framework.core.arguments import AnyNumber, checked, describe_value
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import Words
@@ -20,24 +20,28 @@ from stereo_framework.core.parameters import Words
 
 @dataclass(frozen=True)
 class SearchRange:
-    """The disparities that are tried, in pixels: ``minimum, minimum + step, ..., maximum``.
+    """Disparities that are tried: ``minimum, minimum + step, ..., maximum`` pixels.
+
+    The index of a disparity in the search range is called its level.
 
     Parameters
     ----------
     minimum, maximum : float
-        Ends of the range in pixels, both included; `minimum` may be negative. It is a
+        Ends of the range in pixels, both included. `minimum` may be negative. It is a
         multiple of 1/N for a step of 1/N pixel, and whole for a step of N pixels.
     step : float
-        Distance of neighbouring levels in pixels: N or 1/N. Values within 0.001 of N or 0.1 % of 1/N are snapped to it.
+        Distance of neighbouring levels in pixels: N or 1/N. A step within 0.001 of N or
+        within 0.1 % of 1/N is rounded to N or 1/N.
     direction : int
-        ``x_match = x_reference - direction * d``: +1 when the match frame lies to the right of the reference frame in
-        the sequence, -1 otherwise.
+        +1 if the match frame lies to the right of the reference frame in the sequence,
+        otherwise -1: ``x_match = x_reference - direction * disparity``.
 
     Raises
     ------
     ParameterError
-        `maximum` not above `minimum`, fewer than two levels, a step that is neither N nor 1/N,
-        a minimum that is not on the grid of the step.
+        `maximum` is not greater than `minimum`, the range has fewer than two levels,
+        the step is neither N nor 1/N, or the minimum does not lie on the grid of the
+        step.
     """
 
     minimum: float
@@ -55,13 +59,14 @@ class SearchRange:
         _check_grid(self.minimum, self.step, self.denominator)
 
         if self.levels < 2:
-            raise ParameterError(
-                f"search.step: {self.step:g} leaves one level between {self.minimum:g} and {self.maximum:g}; at least two are needed"
+            message = (
+                f"search.step: {self.step:g} leaves one level between {self.minimum:g} "
+                f"and {self.maximum:g}; at least two are needed"
             )
-        if self.levels > np.iinfo(np.int16).max:
-            raise ParameterError(
-                f"search: {self.levels} levels; at most {np.iinfo(np.int16).max} are possible"
-            )
+            raise ParameterError(message)
+        if self.levels > _MAX_LEVELS:
+            message = f"search: {self.levels} levels; at most {_MAX_LEVELS} are possible"
+            raise ParameterError(message)
 
     @staticmethod
     def covering(
@@ -69,9 +74,10 @@ class SearchRange:
     ) -> SearchRange:
         """Return the smallest valid search range that contains two disparities.
 
-        Use it if the ends of a range come from a user or an estimate, because these ends
-        may lie between the levels. Each end moves outwards to the next multiple of 1/N
-        for a step of 1/N pixel, and to the next whole number for a step of N pixels.
+        Use this method if the ends of a range come from a user or an estimate, because
+        these ends may lie between the levels. Each end moves outwards to the next
+        multiple of 1/N for a step of 1/N pixel, and to the next whole number for a step
+        of N pixels.
 
         Parameters
         ----------
@@ -85,19 +91,21 @@ class SearchRange:
         Returns
         -------
         SearchRange
-            Search range with at least two levels; its ends are `minimum` and `maximum` if
-            these lie on the grid.
+            Search range with at least two levels. Its ends are `minimum` and `maximum`
+            if these lie on the grid of the step.
 
         Raises
         ------
         ParameterError
-            A number is not finite, `maximum` is not above `minimum`, or the step is neither
-            N nor 1/N.
+            A number is not finite, `maximum` is not greater than `minimum`, or the step
+            is neither N nor 1/N.
 
         Examples
         --------
-        >>> print(SearchRange.covering(5.5, 58.7), SearchRange.covering(5.5, 58.7, 0.5), sep=", ")
-        5..59 step 1, 5.5..59 step 0.5
+        >>> print(SearchRange.covering(5.5, 58.7))
+        5..59 step 1
+        >>> print(SearchRange.covering(5.5, 58.7, step=0.5))
+        5.5..59 step 0.5
         """
         lowest = _checked_number("minimum", minimum)
         highest = _checked_number("maximum", maximum)
@@ -106,48 +114,66 @@ class SearchRange:
 
         first = _grid_position(lowest, spacing, math.floor)
         last = _grid_position(highest, spacing, math.ceil)
-        last = max(last, first + spacing)
-        return SearchRange(first, last, spacing, direction)
+        # The range has at least two levels.
+        return SearchRange(first, max(last, first + spacing), spacing, direction)
 
     @staticmethod
-    def of(given: SearchRange | Sequence[float] | NDArray) -> SearchRange:
-        """Return a search range that is given as such, or by its two ends and perhaps its step.
+    def of(search: SearchRange | Sequence[float] | NDArray) -> SearchRange:
+        """Return the search range that an argument of a user describes.
+
+        Parameters
+        ----------
+        search : SearchRange or sequence of float
+            A search range, its minimum and maximum, or its minimum, maximum and step.
 
         Raises
         ------
         ParameterError
-            The argument is none of these, or there is no such range.
+            The argument has another form, or no such search range is possible.
         """
-        if isinstance(given, SearchRange):
-            return given
-        if are_ends(given):
-            return SearchRange(*given)
-        message = f"search is {shown(given)}; expected a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"
+        if isinstance(search, SearchRange):
+            return search
+        if are_ends(search):
+            return SearchRange(*search)
+        message = (
+            f"search is {describe_value(search)}; "
+            "expected a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"
+        )
         raise ParameterError(message)
 
     @property
     def denominator(self) -> int:
-        """N for a step of 1/N, else 1."""
+        """Return N for a step of 1/N pixel, and 1 for a step of whole pixels."""
         return max(1, round(1 / self.step))
 
     @property
     def levels(self) -> int:
-        """Number of disparities tried."""
+        """Return the number of levels, which are the disparities that are tried."""
         return math.floor((self.maximum - self.minimum) / self.step + 1e-6) + 1
 
     @property
     def disparities(self) -> NDArray[np.float32]:
-        """The disparity of every level in pixels, float32 ``(levels,)``, ascending."""
+        """Return the disparities of all levels in pixels, float32 ``(levels,)``."""
         return (self.minimum + self.step * np.arange(self.levels)).astype(np.float32)
 
     @checked()
     def disparity_of(self, levels: NDArray[np.integer]) -> NDArray[np.float32]:
-        """The disparity of each level in pixels, float32 of the same shape; NaN where the level is -1.
+        """Return the disparity of each level.
+
+        Parameters
+        ----------
+        levels : ndarray, integer, any shape
+            Levels; -1 means that a pixel has no level.
+
+        Returns
+        -------
+        ndarray, float32, same shape
+            Disparities in pixels, NaN where the level is -1.
 
         Raises
         ------
         ParameterError
-            Not whole numbers, or a level that the range does not have.
+            The array does not contain integers, or a level is outside the search range.
 
         Examples
         --------
@@ -155,31 +181,59 @@ class SearchRange:
         [2.0, 0.0, nan]
         """
         if levels.dtype.kind not in "iu":
-            raise ParameterError(
-                f"levels: {levels.dtype}; expected whole numbers from 0 to {self.levels - 1}, -1 = none"
+            message = (
+                f"levels: {levels.dtype}; expected whole numbers from 0 to {self.levels - 1}, "
+                "or -1 for a pixel without a level"
             )
-        least, most = levels.min(initial=0), levels.max(initial=0)
-        if least < -1 or most >= self.levels:
-            raise ParameterError(
-                f"levels from {least} to {most}; expected 0 to {self.levels - 1}, -1 = none"
+            raise ParameterError(message)
+        lowest = levels.min(initial=0)
+        highest = levels.max(initial=0)
+        if lowest < -1 or highest >= self.levels:
+            message = (
+                f"levels from {lowest} to {highest}; expected 0 to {self.levels - 1}, "
+                "or -1 for a pixel without a level"
             )
-        # The last place is that of -1.
+            raise ParameterError(message)
+        # The index -1 selects the last element, which is NaN.
         return np.append(self.disparities, np.float32(np.nan))[levels]
 
     @checked()
     def levels_of(self, disparity: NDArray[np.floating]) -> NDArray[np.int16]:
-        """The level nearest to each disparity, int16 of the same shape; -1 where that is NaN."""
+        """Return the level that is nearest to each disparity.
+
+        Parameters
+        ----------
+        disparity : ndarray, float, any shape
+            Disparities in pixels, NaN for a pixel without an estimate.
+
+        Returns
+        -------
+        ndarray, int16, same shape
+            Levels, -1 where the disparity is NaN.
+        """
         nearest = np.clip(np.rint((disparity - self.minimum) / self.step), 0, self.levels - 1)
         return np.where(np.isnan(disparity), -1, nearest).astype(np.int16)
 
     @checked()
     def columns(self, width: ImageWidth) -> Iterator[tuple[slice, slice]]:
-        """For each level the columns of the reference image that meet some of the match image, and those that they meet.
+        """Yield the columns of both images that match at each level.
+
+        Parameters
+        ----------
+        width : int
+            Width of either image in pixels.
+
+        Yields
+        ------
+        reference_columns, match_columns : slice
+            Columns of the reference image whose match lies inside the match image, and
+            the columns of these matches. Both slices have the same length, which may be
+            0.
 
         Raises
         ------
         ParameterError
-            Levels between whole pixels, where images would have to be sampled.
+            The step is a fraction of a pixel, so that matches lie between columns.
 
         Examples
         --------
@@ -187,37 +241,39 @@ class SearchRange:
         [(slice(0, 5, None), slice(0, 5, None)), (slice(1, 5, None), slice(0, 4, None))]
         """
         if self.denominator > 1:
-            raise ParameterError(
-                f"search.columns: the step is {self.step:g} pixels; whole steps are needed"
-            )
+            message = f"search.columns: the step is {self.step:g} pixels; whole steps are needed"
+            raise ParameterError(message)
         for level in range(self.levels):
-            moved = self.direction * (self.first + level * self.stride)
-            start = min(max(moved, 0), width)
-            stop = max(min(width, width + moved), start)
-            yield slice(start, stop), slice(start - moved, stop - moved)
+            shift = self.direction * (self.first + level * self.stride)
+            start = min(max(shift, 0), width)
+            stop = max(min(width, width + shift), start)
+            yield slice(start, stop), slice(start - shift, stop - shift)
 
     @checked()
     def beyond(self, disparity: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Where a map of disparities lies more than half a step outside the range: these were not searched, and are no estimates.
+        """Return where disparities lie more than half a step outside the search range.
 
-        Half a step is what sub-pixel refinement adds to the outermost levels.
+        Sub-pixel refinement moves a disparity by at most half a step. Disparities that
+        are further outside do not come from this search range.
         """
         half = self.step / 2 + 1e-3 * self.step
         return (disparity < self.minimum - half) | (disparity > self.maximum + half)
 
     @property
     def first(self) -> int:
-        """Disparity of level 0 in units of ``1 / denominator`` pixels."""
+        """Return the disparity of level 0 in units of ``1 / denominator`` pixels."""
         return round(self.minimum * self.denominator)
 
     @property
     def stride(self) -> int:
-        """Distance of neighbouring levels in units of ``1 / denominator`` pixels."""
+        """Return the distance of levels in units of ``1 / denominator`` pixels."""
         return round(self.step * self.denominator)
 
     @checked()
     def in_view(self, columns: ImageWidth) -> NDArray[np.bool_]:
-        """Which levels of a pixel the match image shows, for each column: ``0 <= x_match <= columns - 1``.
+        """Return at which levels the match of a pixel lies inside the match image.
+
+        This is the case if ``0 <= x_match <= columns - 1``.
 
         Parameters
         ----------
@@ -227,7 +283,8 @@ class SearchRange:
         Returns
         -------
         ndarray, bool, (columns, levels)
-            The same for every row. A level is in view in consecutive columns, a column has consecutive levels in view.
+            Mask that applies to every row. The levels of a column whose matches lie
+            inside the image are consecutive, and so are the columns of a level.
 
         Examples
         --------
@@ -240,56 +297,77 @@ class SearchRange:
 
     @checked()
     def check_whole_steps(self, stage: str) -> None:
-        """Refuse disparities at fractions of a pixel, for a stage that matches every pixel of either image once at most.
+        """Refuse a step of a fraction of a pixel.
+
+        Stages call this method if they match each pixel of both images at most once.
+        Such stages need matches at whole pixels.
+
+        Parameters
+        ----------
+        stage : str
+            Name of the stage, for the message.
 
         Raises
         ------
         ParameterError
-            The step is below a pixel.
+            The step is less than a pixel.
         """
         if self.denominator > 1:
-            raise ParameterError(
-                f"{stage}: search.step is 1/{self.denominator} pixel; pixels match one to one at whole steps alone: use a step of 1 and refine afterwards"
+            message = (
+                f"{stage}: search.step is 1/{self.denominator} pixel, but the stage matches "
+                "each pixel at most once; use a step of 1 and refine the disparities afterwards"
             )
+            raise ParameterError(message)
 
     @checked()
     def check_width(self, columns: ImageWidth) -> str:
-        """Whether a range that somebody wrote down makes sense for images of so many columns. No stage asks: they match whatever they are given.
+        r"""Check whether the search range of a user is plausible for images of a width.
+
+        No stage calls this method, because stages accept every search range.
+
+        Parameters
+        ----------
+        columns : int
+            Width of either image in pixels.
 
         Returns
         -------
         str
-            What is doubtful about it; empty if nothing is.
+            Warning about a range that is wider than half of the image; empty if there
+            is no reason for a warning.
 
         Raises
         ------
         ParameterError
-            It is wider than the images, or none of it shows in them.
+            The range is wider than the images, or no match lies inside the match image.
 
         Examples
         --------
-        >>> SearchRange(0, 400).check_width(741)
-        'the range 0..400 of disparities is wider than half of the 741 columns of the image; most of it is out of view nearly everywhere'
+        >>> print(SearchRange(0, 400).check_width(741).replace("; ", ";\n"))
+        the search range 0..400 is wider than half of the image (741 columns);
+        for most pixels, most of it lies outside the image
         """
-        said, width = (
-            f"the range {self.minimum:g}..{self.maximum:g} of disparities",
-            self.maximum - self.minimum + 1,
-        )
+        label = f"the search range {self.minimum:g}..{self.maximum:g}"
+        width = self.maximum - self.minimum + 1
         if width > columns:
-            raise ParameterError(
-                f"{said} has {width:g} pixels, it is wider than the image of {columns} columns"
-            )
+            message = f"{label} ({width:g} pixels) is wider than the image ({columns} columns)"
+            raise ParameterError(message)
         if self.minimum >= columns or self.maximum <= -columns:
-            raise ParameterError(
-                f"{said} lies beyond the image of {columns} columns: no pixel has a counterpart there"
-            )
+            message = f"{label} contains no match inside the image ({columns} columns)"
+            raise ParameterError(message)
         if width > columns / 2:
-            return f"{said} is wider than half of the {columns} columns of the image; most of it is out of view nearly everywhere"
+            return (
+                f"{label} is wider than half of the image ({columns} columns); "
+                "for most pixels, most of it lies outside the image"
+            )
         return ""
 
     @checked()
     def scaled(self, scale: float) -> SearchRange:
-        """The range of a pair whose frames are `scale` times as far apart, widened to whole pixels."""
+        """Return the search range for frames whose distance is `scale` times as large.
+
+        The ends are moved outwards to whole pixels.
+        """
         if scale == 1:
             return self
         return SearchRange(
@@ -301,24 +379,33 @@ class SearchRange:
 
 
 ImageWidth = Annotated[int, Ge(0), Le(2**31)]
-"""Annotation of a number of columns."""
+"""Annotation of the width of an image in pixels."""
 
 SearchArgument = Annotated[
     SearchRange | tuple[AnyNumber, AnyNumber] | tuple[AnyNumber, AnyNumber, AnyNumber],
     Words("a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"),
 ]
-"""Annotation of a search range that a user gives: as such, or by its ends and perhaps its step."""
+"""Annotation of a search range, or of its ends with or without its step."""
+
+_MAX_LEVELS = int(np.iinfo(np.int16).max)
+"""Maximum number of levels. Maps of levels are int16."""
 
 
 def are_ends(value: Any) -> bool:
-    """Return whether a value consists of the two ends of a range, or of its ends and step."""
+    """Return whether a value has the form of (minimum, maximum[, step])."""
     if isinstance(value, np.ndarray):
         return value.shape in ((2,), (3,))
     return isinstance(value, tuple | list) and len(value) in (2, 3)
 
 
 def _checked_number(name: str, value: Any) -> Any:
-    """Return a number of a search range as a Python number, or refuse it.
+    """Return a field of a search range as a Python number.
+
+    Parameters
+    ----------
+    name : {"minimum", "maximum", "step"}
+        Name of the field.
+    value : object
 
     Raises
     ------
@@ -329,7 +416,7 @@ def _checked_number(name: str, value: Any) -> Any:
         value, bool
     )
     if not is_number or not _is_finite(value):
-        raise ParameterError(f"search.{name}: {shown(value)} is not a finite number")
+        raise ParameterError(f"search.{name}: {describe_value(value)} is not a finite number")
     if name == "step" and value <= 0:
         raise ParameterError(f"search.step: {value:g} is not above 0")
     # int8(-100) - int8(100) would wrap around.
@@ -337,53 +424,65 @@ def _checked_number(name: str, value: Any) -> Any:
 
 
 def _is_finite(number: float) -> bool:
-    """Return whether a number is finite as a float."""
+    """Return whether a number is finite and in the range of a float."""
     try:
         return math.isfinite(number)
-    except OverflowError:  # an int that no float can hold
+    except OverflowError:  # The number is an int beyond the range of a float.
         return False
 
 
 def _check_order(minimum: float, maximum: float) -> None:
-    """Refuse a range whose maximum is not above its minimum."""
+    """Refuse a search range whose maximum is not greater than its minimum."""
     if not maximum > minimum:
-        raise ParameterError(
-            f"search.maximum: {maximum:g} is not above search.minimum, {minimum:g}"
-        )
+        message = f"search.maximum: {maximum:g} is not above search.minimum, {minimum:g}"
+        raise ParameterError(message)
 
 
 def _checked_direction(value: Any) -> int:
-    """Return a direction as a Python int, or refuse it."""
+    """Return a direction as a Python int; refuse any value other than 1 and -1."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or value not in (1, -1):
-        raise ParameterError(f"search.direction: {shown(value)} is neither 1 nor -1")
+        raise ParameterError(f"search.direction: {describe_value(value)} is neither 1 nor -1")
     return int(value)
 
 
 def _snap(step: float) -> float:
-    """Return the nearest N or 1/N within 0.001, or raise an error."""
-    if step >= 1:
-        if abs(step - round(step)) <= 1e-3:
-            return float(round(step))
-    # The inverse of the smallest numbers is infinite.
-    elif math.isfinite(1 / step) and abs(1 / step - round(1 / step)) * step <= 1e-3:
-        return 1 / round(1 / step)
-    raise ParameterError(
-        f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one"
-    )
-
-
-_GRID_TOLERANCE = 1e-3
-"""Largest distance from the grid at which a disparity lies on it, in units of the grid."""
-
-
-def _check_grid(minimum: float, step: float, denominator: int) -> None:
-    """Refuse a minimum that is not a multiple of 1/N pixel, or not whole for a step of N pixels.
+    """Round a step to the nearest N or 1/N.
 
     Raises
     ------
     ParameterError
-        The minimum lies between two points of the grid; the message gives both.
+        The step differs by more than 0.001 from N, or by more than 0.1 % from 1/N.
+    """
+    if step >= 1:
+        if abs(step - round(step)) <= 1e-3:
+            return float(round(step))
+    # The inverse of a very small number is infinite.
+    elif math.isfinite(1 / step) and abs(1 / step - round(1 / step)) * step <= 1e-3:
+        return 1 / round(1 / step)
+    message = f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one"
+    raise ParameterError(message)
+
+
+_GRID_TOLERANCE = 1e-3
+"""Maximum distance of a disparity on the grid from the grid, in grid spacings."""
+
+
+def _check_grid(minimum: float, step: float, denominator: int) -> None:
+    """Refuse a minimum that does not lie on the grid of the step.
+
+    Parameters
+    ----------
+    minimum, step : float
+        Fields of the search range.
+    denominator : int
+        N for a step of 1/N pixel, whose grid is the multiples of 1/N. 1 for a step of N
+        pixels, whose grid is the whole numbers.
+
+    Raises
+    ------
+    ParameterError
+        The minimum lies between two points of the grid. The message gives both.
     """
     position = minimum * denominator
     if abs(position - round(position)) <= _GRID_TOLERANCE:
@@ -403,7 +502,15 @@ def _check_grid(minimum: float, step: float, denominator: int) -> None:
 
 
 def _grid_position(disparity: float, step: float, rounding: Callable[[float], int]) -> float:
-    """Return a disparity rounded to the grid of a step; unchanged if it lies on the grid."""
+    """Round a disparity to the grid of a step, unless it lies on the grid already.
+
+    Parameters
+    ----------
+    disparity, step : float
+        Disparity and step in pixels.
+    rounding : callable
+        `math.floor` or `math.ceil`.
+    """
     denominator = max(1, round(1 / step))
     position = disparity * denominator
     if abs(position - round(position)) <= _GRID_TOLERANCE:
@@ -412,29 +519,36 @@ def _grid_position(disparity: float, step: float, rounding: Callable[[float], in
 
 
 class Geometry(NamedTuple):
-    """Which levels each column of the reference image has in view, and where in a line of match samples its levels lie.
+    """The samples that a row of the reference image meets at all levels.
 
-    A line holds the samples of a match row in an order in which the levels 0, 1, 2 ... of a pixel lie side by side, so that a loop over levels
-    reads consecutive memory. Before and after them there is room for as many samples as there are levels: a loop over all levels of a pixel never leaves the
-    line, whether they are in view or not. What it finds in that room does not matter: costs out of view
-    are overwritten or never used.
+    The samples of a match row are all positions that a disparity can reach: the pixels
+    and, for a step of 1/N pixel, N - 1 positions between neighbouring pixels.
+
+    A *line* contains the samples of a match row in an order in which the samples of the
+    levels 0, 1, 2, ... of a pixel are neighbours. Therefore a loop over the levels
+    reads consecutive memory. Before and after the samples, the line has as many free
+    elements as there are levels. Therefore a loop over all levels of a pixel stays in
+    the line even if matches lie outside the image. The content of the free elements
+    does not matter, because costs of such matches are overwritten or never used.
 
     Parameters
     ----------
     starts, stops : ndarray, int64, (columns,)
-        In view are the levels from `starts` to `stops` - 1.
+        At the levels from `starts` to `stops` - 1 of a column of the reference image,
+        the match lies inside the match image.
     origins : ndarray, int64, (columns,)
-        Where in the line level 0 lies; level k lies k places after it.
+        Index in the line of the sample of level 0. The sample of level k has the index
+        ``origin + k``.
     clipped : ndarray, int64
-        The columns that have levels out of view.
+        The columns at which some matches lie outside the match image.
     levels : int
-        Levels of a pixel, and free places at either end of the line.
+        Number of levels, and of free elements at either end of the line.
     samples : int
-        Samples of a match row.
+        Number of samples of a match row.
     stride : int
-        Samples from one level to the next.
+        Number of samples from one level to the next.
     reverse : bool
-        Levels meet the samples from right to left.
+        Whether higher levels meet samples further to the left.
     """
 
     starts: NDArray[np.int64]
@@ -449,52 +563,84 @@ class Geometry(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def geometry(columns: int, search: SearchRange) -> Geometry:
-    """The geometry of rows of `columns` pixels.
+    """Return the geometry of rows of an image.
+
+    Parameters
+    ----------
+    columns : int
+        Width of either image in pixels.
+    search : SearchRange
 
     Examples
     --------
-    >>> found = geometry(3, SearchRange(0, 1))
-    >>> found.starts.tolist(), found.stops.tolist(), found.clipped.tolist()
+    >>> rows = geometry(3, SearchRange(0, 1))
+    >>> rows.starts.tolist(), rows.stops.tolist(), rows.clipped.tolist()
     ([0, 0, 0], [1, 2, 2], [0])
 
-    From right to left the line is ``- - 2 1 0 - -``: pixel 2 meets match column 2 at disparity 0 and then 1; pixel 0 meets column 0 alone.
+    With `-` for a free element and columns for samples, the line is ``- - 2 1 0 - -``.
+    Pixel 2 meets column 2 at disparity 0 and column 1 at disparity 1. Pixel 0 meets
+    only column 0.
 
-    >>> found.origins.tolist()
+    >>> rows.origins.tolist()
     [4, 3, 2]
     """
     samples = (columns - 1) * search.denominator + 1
-    seen = search.in_view(columns)
-    start = seen.argmax(axis=1)
-    stop = start + seen.sum(axis=1)
-    # The sample that the first level in view meets, counted in the direction in which levels go.
-    position = np.arange(columns) * search.denominator - search.direction * (
+    is_inside = search.in_view(columns)
+    start = is_inside.argmax(axis=1)
+    stop = start + is_inside.sum(axis=1)
+
+    # The sample that the first level inside the image meets. Samples are counted in the
+    # direction in which higher levels lie.
+    sample_of_start = np.arange(columns) * search.denominator - search.direction * (
         search.first + search.stride * start
     )
     if search.direction > 0:
-        position = samples - 1 - position
-    # Samples that one pixel's levels can meet leave the same residue. `arranged` puts residue after residue; each of those before this one fills
-    # the quotient of places, the first few of them one more.
-    residue = position % search.stride
-    place = (
-        residue * (samples // search.stride)
-        + np.minimum(residue, samples % search.stride)
-        + position // search.stride
+        sample_of_start = samples - 1 - sample_of_start
+
+    # The samples that a pixel meets have the same remainder of the division by the
+    # stride. In a line, the samples of remainder 0 come first, then those of remainder
+    # 1, and so on. Each group has `samples // stride` elements, and one more in each of
+    # the first `samples % stride` groups.
+    group = sample_of_start % search.stride
+    size_of_earlier_groups = group * (samples // search.stride) + np.minimum(
+        group, samples % search.stride
     )
-    origins = np.where(start < stop, search.levels + place - start, 0)
-    clipped = np.flatnonzero((start > 0) | (stop < search.levels))
+    index = size_of_earlier_groups + sample_of_start // search.stride
+    origins = np.where(start < stop, search.levels + index - start, 0)
     return Geometry(
-        start, stop, origins, clipped, search.levels, samples, search.stride, search.direction > 0
+        starts=start,
+        stops=stop,
+        origins=origins,
+        clipped=np.flatnonzero((start > 0) | (stop < search.levels)),
+        levels=search.levels,
+        samples=samples,
+        stride=search.stride,
+        reverse=search.direction > 0,
     )
 
 
-def arranged(samples: NDArray, view: Geometry) -> NDArray:
-    """Samples of rows (the last axis) in lines: those a level apart side by side, reversed where levels meet them from right to left; 0 in the room around them."""
-    lines = np.zeros((*samples.shape[:-1], view.samples + 2 * view.levels), samples.dtype)
-    at, ordered = view.levels, samples[..., ::-1] if view.reverse else samples
-    for residue in range(view.stride):
-        part = ordered[..., residue :: view.stride]
-        lines[..., at : at + part.shape[-1]] = part
-        at += part.shape[-1]
+def arrange_samples(samples: NDArray, rows: Geometry) -> NDArray:
+    """Arrange the samples of match rows in lines, as `Geometry` describes.
+
+    Parameters
+    ----------
+    samples : ndarray, (..., samples)
+        Samples of match rows.
+    rows : Geometry
+
+    Returns
+    -------
+    ndarray, same type, (..., samples + 2 * levels)
+        Lines, with 0 in the free elements.
+    """
+    lines = np.zeros((*samples.shape[:-1], rows.samples + 2 * rows.levels), samples.dtype)
+    ordered = samples[..., ::-1] if rows.reverse else samples
+    start = rows.levels
+    for remainder in range(rows.stride):
+        group = ordered[..., remainder :: rows.stride]
+        stop = start + group.shape[-1]
+        lines[..., start:stop] = group
+        start = stop
     return lines
 
 

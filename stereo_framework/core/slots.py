@@ -1,4 +1,4 @@
-"""Slots: the places of a method that stages stand in."""
+"""Slots: the positions in a method, each of which is filled by stages of one kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,22 +6,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a method: what its stages get first, what they may name after that, and whether several may stand there.
+    """A slot of a method, with the rules for its stages.
 
     Parameters
     ----------
     first : tuple of tuple of str
-        The data that a stage starts with: one of these.
+        Names of the first arguments of a stage: one tuple for each allowed beginning.
     data : frozenset of str
-        What it may name besides.
+        Names of the data that a stage may take after its first arguments.
     returns : str
-        What it returns, in words.
+        Description of the value that a stage returns.
     many : bool
-        The slot takes a list of stages, which run in order.
+        Whether the slot takes a list of stages, which run in order.
     added : bool
-        The slot takes one stage or a list, whose volumes are added.
+        Whether the slot takes one stage or a list of stages. The cost volumes of a list
+        are added up.
     optional : bool
-        A method needs no stage there; it never needs a list.
+        Whether a method needs no stage in the slot. A slot that takes a list is always
+        optional.
     """
 
     first: tuple[tuple[str, ...], ...]
@@ -41,8 +43,26 @@ def _slot(
     added: bool = False,
     optional: bool = False,
 ) -> Slot:
-    firsts = tuple(tuple(one.split()) for one in first.split(" or "))
-    return Slot(firsts, frozenset(data.split()), returns, many, added, many or optional)
+    """Return a slot whose names are given as texts.
+
+    Parameters
+    ----------
+    first : str
+        Names separated by spaces; alternatives are separated by ``or``.
+    data : str
+        Names separated by spaces.
+    returns, many, added, optional
+        As in `Slot`.
+    """
+    alternatives = [tuple(names.split()) for names in first.split(" or ")]
+    return Slot(
+        first=tuple(alternatives),
+        data=frozenset(data.split()),
+        returns=returns,
+        many=many,
+        added=added,
+        optional=many or optional,
+    )
 
 
 _IMAGES = "reference match search"
@@ -66,7 +86,7 @@ SLOTS: Mapping[str, Slot] = {
         f"{_COSTS} smoothness other auxiliary",
         "Labeling, levels or a disparity map; BothSides of both disparity maps if it names other",
     ),
-    "confidence": _slot("disparity", _DISPARITY, "a float32 map, higher = surer", many=True),
+    "confidence": _slot("disparity", _DISPARITY, "a float32 map, higher = more certain", many=True),
     "refinement": _slot(
         "disparity",
         f"{_DISPARITY} corrected auxiliary",
@@ -75,7 +95,7 @@ SLOTS: Mapping[str, Slot] = {
     ),
     "scheme": _slot("solve pair", "", "Estimate", many=True),
 }
-"""Slots in the order in which they run; schemes stand around all of them."""
+"""All slots, in the order in which their stages run. A scheme runs all other stages."""
 
 VOLUME_SLOTS = ("matching_cost", "aggregation", "smoothness", "optimization")
-"""The slots that a matcher stands instead of."""
+"""The slots that a matcher replaces."""

@@ -24,9 +24,9 @@ from stereo_framework.core.errors import (
 )
 from stereo_framework.core.parameters import (
     Positive,
+    as_yaml,
     parameter_faults,
     parameters_of,
-    spelled,
     with_defaults,
 )
 from stereo_framework.core.scene import read_only
@@ -320,7 +320,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool | None):
-        return spelled(value)
+        return as_yaml(value)
     return repr(value)
 
 

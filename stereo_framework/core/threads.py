@@ -19,7 +19,7 @@ def threads(count: PositiveInt) -> AbstractContextManager[Any]:
     Raises
     ------
     ParameterError
-        `count` is no whole number, or is below 1.
+        `count` is not a whole number, or it is less than 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of results that stages return beside arrays: optimizer traces and single numbers."""
+"""Checks of optimizer traces and of single numbers that stages return."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ def as_number(value: Any) -> float:
     Raises
     ------
     ValueError
-        The value is not a real number, for example a text, a truth value or an array with
-        axes, or it is too large.
+        The value is not a real number, for example a text, a truth value or an array
+        with axes, or it is too large.
     """
-    scalar = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    scalar = value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        scalar = value[()]
     if not isinstance(scalar, numbers.Real) or isinstance(scalar, bool):
         raise ValueError(f"{in_short(value)}; expected a number")
     try:
         return float(scalar)
     except OverflowError:
-        raise ValueError(
-            "a whole number beyond the range of float64; expected a smaller number"
-        ) from None
+        message = "a whole number beyond the range of float64; expected a smaller number"
+        raise ValueError(message) from None
 
 
 def as_finite_number(value: Any) -> float:
@@ -54,7 +55,7 @@ def as_finite_number(value: Any) -> float:
 
 
 def as_lower_bound(value: Any) -> float:
-    """Convert a lower bound to a float. Minus infinity stands for a bound that is not known yet.
+    """Convert a lower bound to a float; minus infinity means that it is not known yet.
 
     Raises
     ------
@@ -68,14 +69,16 @@ def as_lower_bound(value: Any) -> float:
 
 
 def as_trace(value: Any) -> tuple[Point, ...]:
-    """Convert the trace of an optimizer to tuples of floats, thinned to `limits.TRACE` points.
+    """Convert the trace of an optimizer to tuples of floats.
+
+    A long trace is thinned to `limits.TRACE` points.
 
     Parameters
     ----------
     value : sequence of sequence, or ndarray, (points, 2) or (points, 3)
         Seconds since the start, energy and, if the optimizer has one, lower bound. All
-        points of a trace have the same length. The lower bound is minus infinity as
-        long as it is not known.
+        points of a trace have the same length. The lower bound is minus infinity until
+        the optimizer has computed one.
 
     Returns
     -------
@@ -85,8 +88,9 @@ def as_trace(value: Any) -> tuple[Point, ...]:
     Raises
     ------
     ValueError
-        The value is not such a sequence, seconds or an energy are not finite, a lower bound
-        is NaN or plus infinity, or the seconds are negative or decrease.
+        The value is not such a sequence, a time or an energy is not finite, a lower
+        bound is NaN or plus infinity, or a time is negative or smaller than the time of
+        the point before.
 
     Examples
     --------
@@ -97,30 +101,46 @@ def as_trace(value: Any) -> tuple[Point, ...]:
         raise ValueError(f"{in_short(value)}; {_EXPECTED}")
     points = tuple(_point(i, point) for i, point in enumerate(_thinned(value)))
     if len({len(point) for point in points}) > 1:
-        raise ValueError(
-            "some points with a lower bound and some without; expected one length, with -inf for an unknown bound"
+        message = (
+            "some points with a lower bound and some without; "
+            "expected one length, with -inf for an unknown bound"
         )
-    for i, (before, after) in enumerate(itertools.pairwise(points)):
-        if after[0] < before[0]:
-            raise ValueError(
-                f"seconds that decrease from {before[0]:g} to {after[0]:g} at point {i + 1}; expected ascending seconds"
-            )
+        raise ValueError(message)
+    _check_order(points)
     return points
 
 
+def _check_order(points: Sequence[Point]) -> None:
+    """Refuse a trace whose times decrease.
+
+    Raises
+    ------
+    ValueError
+        A point has a smaller time than the point before.
+    """
+    times = [point[0] for point in points]
+    for i, (time, next_time) in enumerate(itertools.pairwise(times)):
+        if next_time < time:
+            message = (
+                f"seconds that decrease from {time:g} to {next_time:g} at point {i + 1}; "
+                "expected ascending seconds"
+            )
+            raise ValueError(message)
+
+
 def _is_sequence(value: Any) -> bool:
-    """Return whether a value is a sequence with a length; texts and single numbers are not."""
+    """Return whether a value is a sequence or an array with axes, and not a text."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def _thinned(points: Any) -> list[Any]:
-    """Return evenly spaced points, the first and the last included, at most `limits.TRACE`."""
+    """Return the first, the last and evenly spaced points, at most `limits.TRACE`."""
     if len(points) <= limits.TRACE:
         return list(points)
-    places = np.linspace(0, len(points) - 1, limits.TRACE).astype(np.int64)
-    return [points[place] for place in places.tolist()]
+    indices = np.linspace(0, len(points) - 1, limits.TRACE).astype(np.int64)
+    return [points[index] for index in indices.tolist()]
 
 
 def _point(i: int, point: Any) -> Point:
@@ -141,8 +161,7 @@ def _point(i: int, point: Any) -> Point:
             numbers_of_point.append(convert(number))
         except ValueError as error:
             raise ValueError(f"the {name} at point {i}: {error}") from None
-    if numbers_of_point[0] < 0:
-        raise ValueError(
-            f"the seconds at point {i}: {numbers_of_point[0]:g}; expected a number of 0 or more"
-        )
+    seconds = numbers_of_point[0]
+    if seconds < 0:
+        raise ValueError(f"the seconds at point {i}: {seconds:g}; expected a number of 0 or more")
     return tuple(numbers_of_point)

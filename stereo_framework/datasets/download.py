@@ -18,7 +18,7 @@ from typing import Any
 
 from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, MissingExtraError, brings, nearest
+from stereo_framework.core.errors import DataError, MissingExtraError, install_command, nearest
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.datasets.registry import data_roots
 from stereo_framework.io import PathLike, check_file, write_bytes
@@ -201,7 +201,7 @@ def fetch(name: str, *, data: PathLike | None = None) -> tuple[Fetched, ...]:
     needed = ["pooch", *(["py7zr"] if any(file.name.endswith(".7z") for file in files) else [])]
     if missing := [module for module in needed if find_spec(module) is None]:
         raise MissingExtraError(
-            f"fetching this data set needs {' and '.join(missing)}: {brings('data')}"
+            f"fetching this data set needs {' and '.join(missing)}: {install_command('data')}"
         )
     try:
         return tuple(_fetched(file, public_set, root) for file in files)
@@ -390,14 +390,17 @@ def _check_unpacked_size(sizes: Collection[int], archive: Path) -> None:
     DataError
         The members have together more bytes than allowed, or the archive has too many.
     """
-    if len(sizes) > limits.MEMBERS:
-        message = f"the archive has {len(sizes)} members; at most {limits.MEMBERS} are unpacked"
+    if len(sizes) > limits.ARCHIVE_MEMBERS:
+        message = (
+            f"the archive has {len(sizes)} members; at most {limits.ARCHIVE_MEMBERS} are unpacked"
+        )
         raise DataError(message)
-    allowed_size = min(limits.UNPACKED, limits.RATIO * archive.stat().st_size)
+    allowed_size = min(limits.ARCHIVE_CONTENT, limits.ARCHIVE_RATIO * archive.stat().st_size)
     unpacked_size = sum(sizes)
     if unpacked_size > allowed_size:
         message = (
-            f"the archive of {archive.stat().st_size} bytes would unpack to {unpacked_size} bytes; at most {allowed_size} are unpacked "
-            f"({limits.RATIO} times the size of the archive, and {limits.UNPACKED} bytes)"
+            f"the archive of {archive.stat().st_size} bytes would unpack to {unpacked_size} bytes; "
+            f"at most {allowed_size} are unpacked ({limits.ARCHIVE_RATIO} times the size of the "
+            f"archive, and {limits.ARCHIVE_CONTENT} bytes)"
         )
         raise DataError(message)

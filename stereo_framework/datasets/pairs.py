@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stereo_framework.core.errors import DataError, MissingExtraError, brings
+from stereo_framework.core.errors import DataError, MissingExtraError, install_command
 from stereo_framework.core.scene import Disparity, Mask, Scene, SearchRange
 from stereo_framework.datasets.registry import dataset, frames_of, truths_of
 from stereo_framework.datasets.scene_file import pair_scene
@@ -152,7 +152,7 @@ def _spring_truth(path: Path) -> Disparity:
     try:
         import h5py
     except ImportError:
-        raise MissingExtraError(f"truth of Spring needs h5py: {brings('data')}") from None
+        raise MissingExtraError(f"truth of Spring needs h5py: {install_command('data')}") from None
     try:
         with h5py.File(path) as file:
             disparity: Disparity = np.asarray(file["disparity"][::2, ::2], np.float32)

@@ -115,7 +115,7 @@ def dataset(
     ... def mine(folder, name):
     ...     return pair_scene(folder / name / "left.png", folder / name / "right.png", (0, 64))
     """
-    return DATA_SETS.door(folder, lambda make: DataSet(folder, names, make, protocol))
+    return DATA_SETS.decorator(folder, lambda make: DataSet(folder, names, make, protocol))
 
 
 def frames_of(

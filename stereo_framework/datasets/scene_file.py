@@ -29,7 +29,13 @@ import numpy as np
 import yaml
 
 from stereo_framework.core.arguments import AnyNumber, checked
-from stereo_framework.core.errors import DataError, DataWarning, ParameterError, harmless, warn
+from stereo_framework.core.errors import (
+    DataError,
+    DataWarning,
+    ParameterError,
+    escape_controls,
+    warn,
+)
 from stereo_framework.core.frames import size_ratio
 from stereo_framework.core.scene import (
     EVALUATED,
@@ -174,7 +180,7 @@ def pair_scene(
     left = Path(left)
     right = Path(right)
     # The folder tells apart pairs whose files have the same names.
-    name = harmless(
+    name = escape_controls(
         "/".join(filter(None, (left.resolve().parent.name, f"{left.stem}-{right.stem}")))
     )
     search = _range_beside(left, upright=upright) if search is None else SearchRange.of(search)
@@ -283,7 +289,7 @@ def _limits(load_low: _Load | None, load_high: _Load | None) -> tuple[Disparity,
 def _name(path: Path) -> str:
     """A scene name that can also name a result folder: the path as given, without its root and upward steps."""
     parts = [part for part in path.parts if part not in (path.anchor, "..")]
-    return harmless("/".join(parts) or path.resolve().name or "scene")
+    return escape_controls("/".join(parts) or path.resolve().name or "scene")
 
 
 _NO_IMAGE = re.compile(r"(disp|depth|truth|gt|mask|nonocc|confidence)", re.IGNORECASE)
@@ -332,7 +338,7 @@ def new_scene(folder: Path, estimate: Callable[[Scene], SearchRange]) -> Path:
     _ = pair.match  # both are of one size
     search = pair.search or estimate(pair)
     text = _TEXT.read_text(encoding="utf-8").format(
-        folder=harmless(str(folder)),
+        folder=escape_controls(str(folder)),
         frames=yaml.safe_dump(
             [left.name, right.name], default_flow_style=True, allow_unicode=True
         ).strip(),

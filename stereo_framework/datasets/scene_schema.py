@@ -9,7 +9,7 @@ from annotated_types import MinLen
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.core.former_names import new_or_nearest
-from stereo_framework.core.parameters import NonNegativeInt, Positive, spelled
+from stereo_framework.core.parameters import NonNegativeInt, Positive, as_yaml
 from stereo_framework.io import read_bytes
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.io.locations import Faults
@@ -28,13 +28,13 @@ class _Entry(pydantic.BaseModel):
             return {"file": value}
         if not isinstance(value, dict):
             raise ValueError(
-                f"{spelled(value)}: expected {'a file name or ' * ('file' in allowed)}keys: {', '.join(allowed)}"
+                f"{as_yaml(value)}: expected {'a file name or ' * ('file' in allowed)}keys: {', '.join(allowed)}"
             )
         if unknown_keys := [key for key in value if key not in allowed]:
             key = unknown_keys[0]
             place = cls.__name__.removesuffix("Entry").lower()
             remedy = new_or_nearest("scene_keys", place, key, allowed, kind="keys")
-            raise ValueError(f"unknown key {spelled(key)}; {remedy}")
+            raise ValueError(f"unknown key {as_yaml(key)}; {remedy}")
         return value
 
 
@@ -122,4 +122,4 @@ def _words(fault: Any) -> str:
         return "is missing"
     if fault["type"] == "value_error":
         return str(fault["ctx"]["error"])
-    return f"{spelled(fault['input'])}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+    return f"{as_yaml(fault['input'])}: {fault['msg'][0].lower()}{fault['msg'][1:]}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stereo_framework.core.arguments import checked, shown
+from stereo_framework.core.arguments import checked, describe_value
 from stereo_framework.core.call_context import stored_results
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.core.estimate import Estimate
@@ -161,7 +161,7 @@ class Pipeline:
         slots = {name: changes.pop(name) for name in (*SLOTS, "auxiliary") if name in changes}
         auxiliary = slots.pop("auxiliary", dict(self.auxiliary))
         if not isinstance(auxiliary, Mapping | None):
-            message = f"Pipeline.having: auxiliary is {shown(auxiliary)}; expected a mapping of names to Pipelines"
+            message = f"Pipeline.having: auxiliary is {describe_value(auxiliary)}; expected a mapping of names to Pipelines"
             raise ParameterError(message)
         others = dict(auxiliary or {})
         own = dict(self.own_stages())
@@ -419,7 +419,7 @@ def _steps(stages: Any) -> Iterator[Step]:
         yield step(stages)
         return
     if isinstance(stages, Mapping | bytes | np.ndarray) or not isinstance(stages, Iterable):
-        message = f"Pipeline: a step is {shown(stages)}; expected {STAGES}"
+        message = f"Pipeline: a step is {describe_value(stages)}; expected {STAGES}"
         raise ParameterError(message)
     for stage in stages:
         yield from _steps(stage)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.call_context import CallReport
 from stereo_framework.core.errors import (
     StereoFrameworkError,
-    harmless,
+    escape_controls,
     one_line,
     source_location,
 )
@@ -322,7 +322,7 @@ def _text(value: Any) -> str:
     """Return a text with escaped control characters, which a terminal would execute."""
     if not isinstance(value, str):
         raise ValueError(f"{in_short(value)}; expected a text")
-    return harmless(value)
+    return escape_controls(value)
 
 
 def _warning_lines(value: Any) -> tuple[str, ...]:

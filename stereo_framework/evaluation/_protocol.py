@@ -16,8 +16,8 @@ from stereo_framework.core.parameters import (
     NonNegativeInt,
     Positive,
     Words,
+    as_python_number,
     parameter_faults,
-    plain,
     with_defaults,
 )
 from stereo_framework.core.scene import Scene
@@ -84,7 +84,8 @@ def _is_name(value: str) -> bool:
 
 def items(value: Any) -> tuple[Any, ...]:
     """The values of a list; a single value stands for a list of one."""
-    return tuple(map(plain, value)) if isinstance(value, list | tuple) else (plain(value),)
+    values = value if isinstance(value, list | tuple) else (value,)
+    return tuple(map(as_python_number, values))
 
 
 def _check_metrics(value: Any) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from stereo_framework.core.arguments import AnyNumber, calling_module, checked
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.package_files import package_yaml
-from stereo_framework.core.parameters import parameters_of, spelled
+from stereo_framework.core.parameters import as_yaml, parameters_of
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation._protocol import (
@@ -172,7 +172,7 @@ def faults(spec: object) -> dict[str, str]:
     if not isinstance(spec, Mapping):
         expected = "a name or a mapping of 'base' and the fields that differ"
         return {
-            "": f"{spelled(spec)} is not a protocol; expected {expected}; {nearest('', PRESETS, kind='protocols')}"
+            "": f"{as_yaml(spec)} is not a protocol; expected {expected}; {nearest('', PRESETS, kind='protocols')}"
         }
     found = {}
     base = spec.get("base")
@@ -214,7 +214,7 @@ def of_scene(scene: Scene) -> Protocol:
 
 
 def _no_preset(name: object) -> str:
-    return f"no protocol {spelled(name)}; {nearest(str(name), PRESETS, kind='protocols')}"
+    return f"no protocol {as_yaml(name)}; {nearest(str(name), PRESETS, kind='protocols')}"
 
 
 def _derived_name(base: Protocol, derived: Protocol) -> str:

@@ -18,7 +18,7 @@ from stereo_framework.core.errors import (
     DataError,
     ParameterError,
     describe_exception,
-    harmless,
+    escape_controls,
     one_line,
 )
 from stereo_framework.core.former_names import new_or_nearest, report_attributes_of_module
@@ -118,7 +118,7 @@ def metric(
             and METRICS[name].compute is None
             and METRICS[name].about in ("region", "frame")
         ):
-            METRICS.forget(name)  # it was known by a results folder alone
+            METRICS.remove(name)  # it was known by a results folder alone
         METRICS.add(
             name, Metric(name, unit, better, about, source, compute, pooled), function.__module__
         )
@@ -140,7 +140,7 @@ def _check_texts(name: str, **texts: Any) -> None:
         One of them is no text, too long, or has a character that is not printable.
     """
     for key, text in {"name": name, **texts}.items():
-        if not isinstance(text, str) or len(text) > _LONGEST[key] or harmless(text) != text:
+        if not isinstance(text, str) or len(text) > _LONGEST[key] or escape_controls(text) != text:
             expected = f"a text of up to {_LONGEST[key]} printable characters"
             raise ParameterError(
                 f"metric {one_line(name, 80)}: {key} is {in_short(text)}; expected {expected}"
@@ -154,7 +154,7 @@ def _view(seen: Any) -> Mapping[str, Any]:
 
 def describe_metrics(names: Iterable[str]) -> str:
     """Return the metrics that plug-ins brought as JSON for `remember_metrics`; empty without any."""
-    own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.OURS]
+    own = [METRICS[name] for name in names if METRICS.origin(name) != METRICS.PACKAGE]
     return (
         json.dumps([[m.name, m.unit, m.better, m.about, m.source, m.pooled] for m in own])
         if own

@@ -49,7 +49,7 @@ def chart(title: str) -> Callable[[F], F]:
     ...     axes.scatter(frame["seconds"], frame["bad_pixels_nonocc"])
     ...     axes.set(xlabel="seconds", ylabel="bad pixels (%)")
     """
-    return CHARTS.door(title)
+    return CHARTS.decorator(title)
 
 
 def chart_figure(title: str, results: Sequence[Result]) -> Figure:

@@ -38,8 +38,8 @@ def read_bytes(path: PathLike, max_bytes: int | None = None, *, allow_empty: boo
     check_file(path)
     hint = ""
     if not max_bytes:
-        max_bytes = limits.most_bytes()
-        hint = f" ({limits.RAISED})"
+        max_bytes = limits.max_image_bytes()
+        hint = f" ({limits.PIXEL_LIMIT_REMEDY})"
     try:
         size = os.stat(path).st_size
         if size > max_bytes:

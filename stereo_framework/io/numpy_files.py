@@ -122,10 +122,10 @@ def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
             message = f"{path}: {_NO_ARRAY}"
             raise DataError(message)
         member = members[0] if len(members) == 1 else _fitting_member(archive, path, content)
-        if member.file_size > limits.most_bytes():
+        if member.file_size > limits.max_image_bytes():
             message = (
                 f"{path}: the array unpacks to {member.file_size} bytes; at most "
-                f"{limits.most_bytes()} are read ({limits.RAISED})"
+                f"{limits.max_image_bytes()} are read ({limits.PIXEL_LIMIT_REMEDY})"
             )
             raise DataError(message)
         return archive.read(member)

@@ -59,7 +59,7 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     if not suffix.startswith("."):
         message = f"reader {suffix!r}: the suffix must begin with a dot, for example '.dsp5'"
         raise ParameterError(message)
-    return _READERS[kind].door(suffix.lower())
+    return _READERS[kind].decorator(suffix.lower())
 
 
 def registered_suffixes(kind: str) -> tuple[str, ...]:

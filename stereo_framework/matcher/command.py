@@ -23,7 +23,8 @@ import numpy as np
 from stereo_framework.core.call_context import is_stopped
 from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError, nearest
-from stereo_framework.core.plugins import check_execution, sources
+from stereo_framework.core.module_sources import source_files
+from stereo_framework.core.plugins import check_execution
 from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.kernels.threads import LIMIT_HINT, environment_of_programs
@@ -121,7 +122,7 @@ def _program_files(command_line: str, shell: bool) -> list[Path]:
             if os.path.isabs(path) and Path(path).is_file():
                 files.append(Path(path))
 
-    belonging = [part for file in files if file.suffix == ".py" for part in sources(file)[1:]]
+    belonging = [part for file in files if file.suffix == ".py" for part in source_files(file)[1:]]
     programs = [file for file in files if file.suffix == ".py"]
     warn_of_computed_imports([*programs, *belonging], "list its file under 'files' of the matcher")
     return list(dict.fromkeys([*files, *belonging]))

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.contents import content_digest_of
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, brings, nearest
+from stereo_framework.core.errors import (
+    ParameterError,
+    StereoFrameworkError,
+    install_command,
+    nearest,
+)
 from stereo_framework.kernels.threads import thread_count
 from stereo_framework.matcher._external import FilePath, existing, left_and_right, taken
 from stereo_framework.matcher._onnx_files import model_files
@@ -41,7 +46,7 @@ def _files(model: str) -> list[Path]:
     """List the model's file and the files that hold its weights."""
     missing_packages = [name for name in ("onnxruntime", "onnx") if find_spec(name) is None]
     if missing_packages:
-        message = f"onnx needs {' and '.join(missing_packages)}: {brings('onnx')}"
+        message = f"onnx needs {' and '.join(missing_packages)}: {install_command('onnx')}"
         raise ParameterError(message)
     [path] = existing("onnx.model", [model])
     return model_files(path)

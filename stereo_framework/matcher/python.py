@@ -15,14 +15,8 @@ from typing import Annotated, Any
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, describe_exception
-from stereo_framework.core.plugins import (
-    check_execution,
-    forget,
-    import_file,
-    noted,
-    raised,
-    sources,
-)
+from stereo_framework.core.module_sources import record_import, source_files, unload_modules
+from stereo_framework.core.plugins import check_execution, describe_import_error, import_file
 from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
 from stereo_framework.stages import Disparity, Image, Located, Scene, SearchRange, stage
 
@@ -187,14 +181,14 @@ def _module(function: str) -> tuple[ModuleType, list[Path]]:
             if not changed:
                 return imported, list(contents)
             _refuse_compiled(changed)
-        forget(list(contents))
+        unload_modules(list(contents))
         try:
             loaded = _imported(module, file)
         except (Exception, SystemExit) as error:  # A module may raise anything when it is imported.
             raise ParameterError(
-                f"python.function: {module} cannot be imported: {raised(error)}"
+                f"python.function: {module} cannot be imported: {describe_import_error(error)}"
             ) from error
-        contents = {path: content_digest_of(path) for path in sources(file)}
+        contents = {path: content_digest_of(path) for path in source_files(file)}
         _MODULES[module] = (loaded, contents)
         return loaded, list(contents)
 
@@ -203,7 +197,7 @@ def _imported(module: str, file: Path) -> ModuleType:
     """Import a module by its file or by its name."""
     if module.endswith(".py"):
         return import_file(f"stereo_framework_function_{file.stem}", module)
-    return noted(lambda: importlib.import_module(module))
+    return record_import(lambda: importlib.import_module(module))
 
 
 def _refuse_compiled(changed: list[Path]) -> None:

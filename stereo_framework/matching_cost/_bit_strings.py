@@ -179,7 +179,7 @@ def count_differences(
 ) -> None:
     """How many bits differ, for a row; (columns, levels).
 
-    `left`: the row's strings ``(words, columns)``; `lines`: those of the match image, `arranged`, with room for `levels` strings at
+    `left`: the row's strings ``(words, columns)``; `lines`: those of the match image, from `arrange_samples`, with room for `levels` strings at
     either end; `origins`: where the string of level 0 stands.
     """
     words = lines.shape[0]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.scene import Image, SearchRange
-from stereo_framework.core.search import Geometry, arranged, geometry
+from stereo_framework.core.search import Geometry, arrange_samples, geometry
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._sampling import (
@@ -57,11 +57,11 @@ def difference_volume(
         own, out = left[start:stop], costs[start:stop]
         samples = samples_of(match[start:stop], n, interpolation == "cubic")
         bounds = bounds_of(samples, whole, not symmetric) if birchfield_tomasi else (samples,)
-        lines = [arranged(bound, view) for bound in bounds]
+        lines = [arrange_samples(bound, view) for bound in bounds]
         if not symmetric:
             _kernel(own, lines[0], lines[-1], view, limits, squared, bool(birchfield_tomasi), out)
             return
-        lines.append(arranged(samples, view))
+        lines.append(arrange_samples(samples, view))
         samples = samples_of(reference[start:stop], n, interpolation == "cubic")
         below, above = (
             np.ascontiguousarray(bound[..., ::n]) for bound in bounds_of(samples, whole, up=False)

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion
-from stereo_framework.core.search import Geometry, arranged, geometry
+from stereo_framework.core.search import Geometry, arrange_samples, geometry
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.exponential import exponential
 from stereo_framework.kernels.local_averages import average_locally
@@ -203,12 +203,12 @@ def ad_census(
     costs = np.empty((rows, columns, search.levels), dtype)
 
     def run(start: int, stop: int) -> None:
-        lines = arranged(
+        lines = arrange_samples(
             samples_of(match[start:stop], search.denominator, interpolation == "cubic"), view
         )
         strings = (
             left_strings[:, start:stop],
-            arranged(right_strings[:, start:stop].swapaxes(0, 1), view),
+            arrange_samples(right_strings[:, start:stop].swapaxes(0, 1), view),
         )
         found = (
             costs[start:stop]

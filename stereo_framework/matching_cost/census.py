@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion
-from stereo_framework.core.search import Geometry, arranged, geometry
+from stereo_framework.core.search import Geometry, arrange_samples, geometry
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._bit_strings import (
     Form,
@@ -104,7 +104,7 @@ def census(
     costs: NDArray[Any] = np.empty((rows, columns, search.levels), np.uint8)
 
     def run(start: int, stop: int) -> None:
-        lines = arranged(right[:, start:stop].swapaxes(0, 1), view)
+        lines = arrange_samples(right[:, start:stop].swapaxes(0, 1), view)
         _kernel(left, lines, start, view, np.uint8(outside_cost), costs[start:stop])
 
     over_bands(run, rows, costs.size)

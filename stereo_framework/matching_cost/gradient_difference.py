@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion, grey_values
-from stereo_framework.core.search import Geometry, arranged, geometry
+from stereo_framework.core.search import Geometry, arrange_samples, geometry
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.matching_cost._difference import difference_row
@@ -116,7 +116,7 @@ def gradient_difference(
         grey_match = _grey_samples(match_rows, samples, grey_conversion, search.denominator, cubic)
         slopes = _slopes(grey_reference, 1)
         match_slopes = _slopes(grey_match, search.denominator)
-        lines, slope_lines = arranged(samples, view), arranged(match_slopes, view)
+        lines, slope_lines = arrange_samples(samples, view), arrange_samples(match_slopes, view)
         rows_of_costs = costs[start:stop]
         _kernel(
             left[start:stop], lines, slopes, slope_lines, view, terms, outside_cost, rows_of_costs

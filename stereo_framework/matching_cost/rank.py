@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.grey import GreyConversion
-from stereo_framework.core.search import Geometry, arranged, geometry
+from stereo_framework.core.search import Geometry, arrange_samples, geometry
 from stereo_framework.kernels.bits import count_bits
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -93,7 +93,7 @@ def rank(
     def run(start: int, stop: int) -> None:
         _kernel(
             left[start:stop],
-            arranged(right[start:stop], view),
+            arrange_samples(right[start:stop], view),
             view,
             np.uint8(outside_cost),
             costs[start:stop],

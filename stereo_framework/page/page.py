@@ -19,7 +19,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from stereo_framework import __version__
-from stereo_framework.core.errors import harmless
+from stereo_framework.core.errors import escape_controls
 from stereo_framework.figures._curves import Positions
 from stereo_framework.figures.grid import LARGEST_ERROR, colour_table
 from stereo_framework.io import PathLike, is_replaceable, output_folder, write_bytes
@@ -249,7 +249,7 @@ def _cell(cell: Cell, key: bool) -> str:
         [f' {name}="{escape(value)}"' for name, value in told if value is not None]
     )
     unseen = f'<span class="unseen"> ({escape(cell.mark)})</span>' if cell.mark else ""
-    return harmless(f"<td{attributes}>{escape(cell.text)}{unseen}</td>")
+    return escape_controls(f"<td{attributes}>{escape(cell.text)}{unseen}</td>")
 
 
 def _scenes_data(scenes: Scenes, key: Callable[[bytes], str]) -> list[dict[str, Any]]:
@@ -333,4 +333,4 @@ def _environment() -> jinja2.Environment:
 def _printable(value: Any) -> Any:
     """Return a text without control characters, which terminals execute that print a page."""
     # Markup has been made from such texts, or holds a picture of many megabytes.
-    return harmless(value) if type(value) is str else value
+    return escape_controls(value) if type(value) is str else value

@@ -73,16 +73,16 @@ def find_script(name: ScriptName, base: Path | None = None) -> Path:
         folder = False
     wanted, names = Path(name).as_posix().removesuffix(".yaml"), package_files.script_names()
     if wanted in names:
-        return package_files.library() / f"{wanted}.yaml"
+        return package_files.package_folder() / f"{wanted}.yaml"
     same = [full for full in names if full.rpartition("/")[2] == wanted]
     if len(same) == 1:
-        return package_files.library() / f"{same[0]}.yaml"
+        return package_files.package_folder() / f"{same[0]}.yaml"
     if same:
         raise ScriptError(
             [f"script {str(name)!r}: several built-in scripts have this name: {', '.join(same)}"]
         )
     what = "only a folder of this name" if folder else "no such file"
-    where = f"{what} in {(base or Path()).resolve()}, and no built-in script of this name in {package_files.library()}"
+    where = f"{what} in {(base or Path()).resolve()}, and no built-in script of this name in {package_files.package_folder()}"
     raise ScriptError([f"script {short(str(name), 80)!r}: {where}; {_nearest(path, wanted)}"])
 
 
@@ -135,7 +135,7 @@ class Reader:
             # One that was written out lists all values of its axes.
             content = read_bytes(
                 path,
-                limits.WRITTEN if path.name.endswith(RESOLVED) else limits.TEXT,
+                limits.RESOLVED_SCRIPT if path.name.endswith(RESOLVED) else limits.TEXT,
                 allow_empty=True,
             )
         except DataError as error:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.parameters import spelled
+from stereo_framework.core.parameters import as_yaml
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
 from stereo_framework.core.step import Step, step
@@ -674,7 +674,7 @@ def report_idle_axes(script_methods: Sequence[Method], model: Model) -> None:
                 model.fault(axis.location, idle.fault(name, method.name))
             elif idle.merged:
                 model.notes.append(
-                    f"{axis.location}: {idle.note(method.name, spelled(axis.values[0].data()))}"
+                    f"{axis.location}: {idle.note(method.name, as_yaml(axis.values[0].data()))}"
                 )
 
 

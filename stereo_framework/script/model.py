@@ -6,7 +6,7 @@ from dataclasses import replace
 from stereo_framework.core import registration
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.former_names import new_or_nearest
-from stereo_framework.core.parameters import spelled
+from stereo_framework.core.parameters import as_yaml
 from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
 from stereo_framework.core.step import Step, step
 from stereo_framework.evaluation import protocols
@@ -155,7 +155,7 @@ class Model:
     def name(self, node: Node) -> str | None:
         """Of the script."""
         found = text(node)
-        wrong = name_fault(found) if found else f"{spelled(node.data())} is not a text"
+        wrong = name_fault(found) if found else f"{as_yaml(node.data())} is not a text"
         if node.value is None or not wrong:
             return found
         self.fault(node.location, wrong)
@@ -216,7 +216,7 @@ class Model:
         """Maps of others as the matcher that they are; it leaves nothing of all other slots."""
         own = entry("maps", node)
         if not isinstance(own.value, dict) or "use" in own.value:
-            said = f"{spelled(node.data())} is no path; write a folder, PATH/{{scene}}.pfm, or {{path: PATH, disparity_scale: 4}}"
+            said = f"{as_yaml(node.data())} is no path; write a folder, PATH/{{scene}}.pfm, or {{path: PATH, disparity_scale: 4}}"
             self.fault(node.location, said)
             return FAULTY
         matcher = own.having("use", Node("maps", node.location))
@@ -228,7 +228,7 @@ class Model:
         found: dict[str, Axis] = {}
         for kind, axes in expect_mapping(node, ("grid", "zip"), self.faults).items():
             if not isinstance(axes.value, dict | None):
-                said = f"{spelled(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
+                said = f"{as_yaml(axes.data())} is not a mapping of axes: {{matching_cost.truncation: [5, 10, 20]}}"
                 self.fault(axes.location, said)
             for name, value in axes.entries.items():
                 if value not in self._axes:
@@ -272,7 +272,7 @@ class Model:
             names = nearest("", [s.name for s in registration.stages(slot)], kind="stages")
             said = "a stage without 'use'; write use: NAME"
             if use is not None:
-                said = f"{spelled(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
+                said = f"{as_yaml(use.data())} is not the name of a stage; write NAME or {{use: NAME, parameter: value}}"
             self.fault((use or node).location, f"{said}; {names}")
             return None
         try:

@@ -20,10 +20,10 @@ from stereo_framework.core.parameters import (
     NonNegative,
     NonNegativeInt,
     Words,
+    as_yaml,
     checkers_of,
     describe,
     parameters_of,
-    spelled,
 )
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.io.locations import Faults, Location, Node
@@ -78,9 +78,9 @@ def is_right(keys: type, name: str, node: Node, faults: Faults) -> bool:
 def _wrong(value: Any, annotation: Any) -> str:
     if typing.get_origin(annotation) is Literal:
         return (
-            f"{spelled(value)} is not allowed; {nearest(str(value), typing.get_args(annotation))}"
+            f"{as_yaml(value)} is not allowed; {nearest(str(value), typing.get_args(annotation))}"
         )
-    return f"{spelled(value)} is not {describe(annotation)}"
+    return f"{as_yaml(value)} is not {describe(annotation)}"
 
 
 _LARGEST = sys.float_info.max
@@ -105,7 +105,7 @@ def expect_mapping(
         if node.value is not None:
             faults.add(
                 node.location,
-                f"{spelled(node.data())} is not a mapping; {nearest('', allowed, kind='keys')}",
+                f"{as_yaml(node.data())} is not a mapping; {nearest('', allowed, kind='keys')}",
             )
         return {}
     for key in node.entries.keys() - set(allowed):
@@ -126,7 +126,7 @@ def texts(node: Node, faults: Faults, what: str) -> list[Node]:
         if text(item):
             found.append(item)
         else:
-            faults.add(item.location, f"{spelled(item.data())} is not {what} or a list of them")
+            faults.add(item.location, f"{as_yaml(item.data())} is not {what} or a list of them")
     return found
 
 
@@ -241,7 +241,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
             faults.add(node.location, "an empty axis; give at least one value")
         return node.value
     if not isinstance(node.value, dict) or len(node.value) != 1:
-        said = f"{spelled(node.data())} is not a list of values; allowed: [value, ...]"
+        said = f"{as_yaml(node.data())} is not a list of values; allowed: [value, ...]"
         faults.add(
             node.location,
             f"{said}, {{range: [first, last, step]}}, {{linspace or geomspace: [first, last, count]}}",
@@ -257,7 +257,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
     if not isinstance(given, list) or len(given) != 3 or not all(map(is_number, given)):
         faults.add(
             arguments.location,
-            f"{spelled(given)} is not three numbers: [first, last, {_KINDS[kind]}]",
+            f"{as_yaml(given)} is not three numbers: [first, last, {_KINDS[kind]}]",
         )
         return []
     try:
@@ -269,7 +269,7 @@ def values(node: Node, faults: Faults) -> list[Node]:
             arguments.location,
             str(error)
             if isinstance(error, ValueError)
-            else f"{spelled(given)}: numbers too far apart",
+            else f"{as_yaml(given)}: numbers too far apart",
         )
         return []
     whole = all(isinstance(end, int) for end in given[:2])

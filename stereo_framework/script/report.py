@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from stereo_framework.core.errors import close_names, nearest
 from stereo_framework.core.former_names import new_or_nearest, parameter_hint
-from stereo_framework.core.parameters import Checked, Words, spelled
+from stereo_framework.core.parameters import Checked, Words, as_yaml
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
@@ -148,7 +148,7 @@ def _name(fault: Callable[[str], str | None], example: str) -> Checked:
 
     def check(value: Any) -> Any:
         if not isinstance(value, str):
-            raise ValueError(f"{spelled(value)} is not a name, such as {example}")
+            raise ValueError(f"{as_yaml(value)} is not a name, such as {example}")
         if not _STORED.get() and (wrong := fault(value)):
             raise ValueError(wrong)
         return value
@@ -164,13 +164,13 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 def _scalar(value: Any) -> Any:
     if isinstance(value, dict | list):
-        raise ValueError(f"{spelled(value)} is not a value or a list of values")
+        raise ValueError(f"{as_yaml(value)} is not a value or a list of values")
     return value
 
 
 def _text(value: Any) -> Any:
     if not isinstance(value, str) and not is_number(value):
-        raise ValueError(f"{spelled(value)} is not a text")
+        raise ValueError(f"{as_yaml(value)} is not a text")
     return str(value)
 
 
@@ -303,7 +303,7 @@ def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
     if not isinstance(node.value, dict):
         faults.add(
             node.location,
-            f"{spelled(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}",
+            f"{as_yaml(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}",
         )
     for name, one in node.entries.items():
         if wrong := name_fault(name):

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from stereo_framework.core.docstrings import parameter_texts, summary
+from stereo_framework.core.docstrings import parameter_descriptions, summary
 from stereo_framework.core.package_files import package_yaml
 from stereo_framework.core.parameters import checkers_of, parameters_of
 from stereo_framework.core.registration import find, stages
@@ -62,7 +62,7 @@ def schema() -> Schema:
 
 
 def _report() -> Schema:
-    texts = parameter_texts(Report)
+    texts = parameter_descriptions(Report)
     properties = {
         name: {
             "type": ["object", "null"],
@@ -93,7 +93,7 @@ def _keys(part: type) -> Schema:
 
 def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
     """What may be given for each parameter of a stage, or field of a dataclass, by name."""
-    texts = parameter_texts(function)
+    texts = parameter_descriptions(function)
     found = {}
     for name, parameter in parameters_of(function).items():
         found[name] = checkers_of(function)[name].json_schema()

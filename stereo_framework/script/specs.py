@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.former_names import parameter_hint
-from stereo_framework.core.parameters import located, parameter_faults
+from stereo_framework.core.parameters import parameter_faults, resolve_paths
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
@@ -126,7 +126,7 @@ def checked(
             del wrong[name]
     for name, value in own.items():
         if name not in wrong and isinstance(value, str | list):  # which may name files
-            own[name] = located(
+            own[name] = resolve_paths(
                 stage.parameters[name].annotation, value, given[name].location.folder
             )
     return {name: value for name, value in (factors | own).items() if name not in wrong}, wrong

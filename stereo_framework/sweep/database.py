@@ -82,7 +82,7 @@ class Database:
         self._connection = connection
         self._opened_file = _file_identity(path)
         self._steps = 0
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.STORED)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.STORED_VALUE)
         connection.set_progress_handler(self._is_endless, _STEPS_PER_CHECK)
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA cell_size_check=ON")

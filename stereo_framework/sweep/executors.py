@@ -29,7 +29,7 @@ from stereo_framework.core.errors import (
     MissingExtraError,
     ParameterError,
     StereoFrameworkError,
-    brings,
+    install_command,
     warn,
 )
 from stereo_framework.core.step import blame
@@ -462,7 +462,9 @@ def dask_executor(address: str) -> Iterator[Executor]:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port
     except ImportError:
-        raise MissingExtraError(f"--dask needs dask.distributed: {brings('cluster')}") from None
+        raise MissingExtraError(
+            f"--dask needs dask.distributed: {install_command('cluster')}"
+        ) from None
     # What goes wrong is told in a line of ours.
     for name in (
         "tornado.application",

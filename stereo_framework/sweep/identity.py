@@ -20,13 +20,13 @@ import numpy as np
 
 from stereo_framework.core.contents import content_digest_of
 from stereo_framework.core.loaded_code import loaded_content
-from stereo_framework.core.package_files import library
+from stereo_framework.core.module_sources import source_files
+from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.plugins import (
     PLUGIN_PREFIX,
-    as_loaded,
+    content_when_loaded,
     installed_plugins,
     is_plugin_file,
-    sources,
 )
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.scene import Frame, Scene
@@ -102,16 +102,20 @@ def computing_files() -> list[Path]:
     return [
         *computing,
         *(package / name for name in _COMPUTING_FILES),
-        library() / _REFERENCE_SCRIPT,
+        package_folder() / _REFERENCE_SCRIPT,
     ]
 
 
 def _plugin(plugin: str) -> list[bytes]:
     """What a plug-in's file holds, and the names and contents of the modules that belong to it."""
-    file, *helpers = sources(Path(plugin))
+    file, *helpers = source_files(Path(plugin))
     return [
-        as_loaded(file),
-        *(part for helper in helpers for part in (helper.name.encode(), as_loaded(helper))),
+        content_when_loaded(file),
+        *(
+            part
+            for helper in helpers
+            for part in (helper.name.encode(), content_when_loaded(helper))
+        ),
     ]
 
 
@@ -129,7 +133,7 @@ def _program_content() -> bytes:
     """
     things: list[Any] = []
     modules: set[str] = set()
-    for registry in Registry.every:
+    for registry in Registry.registries:
         names = [] if registry.kind in _IDENTIFIED_OTHERWISE else sorted(registry)
         for name in names:
             origin = registry.origin(name)
@@ -140,14 +144,14 @@ def _program_content() -> bytes:
         return b""
     files = [_source_file(module) for module in sorted(modules)]
     contents = [
-        content_digest_of(path) for file in files if file is not None for path in sources(file)
+        content_digest_of(path) for file in files if file is not None for path in source_files(file)
     ]
     return _digest("program", loaded_content(things), *contents)
 
 
 def _is_of_program(module: str) -> bool:
     """Return whether the program brought a module: neither this package nor a plug-in did."""
-    if module.partition(".")[0] == Registry.OURS or module.startswith(PLUGIN_PREFIX):
+    if module.partition(".")[0] == Registry.PACKAGE or module.startswith(PLUGIN_PREFIX):
         return False
     file = _source_file(module)
     return file is None or not is_plugin_file(file)

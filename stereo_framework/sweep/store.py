@@ -275,7 +275,7 @@ def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
     problems: list[str] = []
     for path in sorted(folder.glob(f"*{RESOLVED}")):
         try:
-            scripts[path.name] = dict(yaml.safe_load(read_bytes(path, limits.WRITTEN)))
+            scripts[path.name] = dict(yaml.safe_load(read_bytes(path, limits.RESOLVED_SCRIPT)))
         except DataError as error:
             problems.append(str(error))
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:

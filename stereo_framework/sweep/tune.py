@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from stereo_framework.core.errors import MissingExtraError, ParameterError, brings
+from stereo_framework.core.errors import MissingExtraError, ParameterError, install_command
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
@@ -33,7 +33,7 @@ from stereo_framework.sweep.tasks import Task, tasks_of
 try:
     import optuna
 except ImportError:
-    raise MissingExtraError(f"tune needs optuna: {brings('tune')}") from None
+    raise MissingExtraError(f"tune needs optuna: {install_command('tune')}") from None
 
 # It tells of each trial otherwise, and that the model of several parameters at a time may change.
 optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, harmless, short
+from stereo_framework.core.errors import DataError, escape_controls, short
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.io import read_bytes
 from stereo_framework.io.numbers import parse_number
@@ -61,7 +61,7 @@ def _harmless(cell: Any) -> Any:
     """
     if not isinstance(cell, str):
         return cell
-    cell = harmless(cell.replace("\r\n", "\n").replace("\r", "\n"))
+    cell = escape_controls(cell.replace("\r\n", "\n").replace("\r", "\n"))
     if len(cell) < 2 or cell[0] not in "=+-@\t\n":
         return cell
     try:
@@ -93,7 +93,7 @@ def _markdown(table: Table) -> str:
 
 def _one_line(text: str) -> str:
     """A text that ends no row and no comment, whatever the names in it hold."""
-    return harmless(" ".join(text.split()))
+    return escape_controls(" ".join(text.split()))
 
 
 def _escaped_markdown(text: str) -> str:

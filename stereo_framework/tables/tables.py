@@ -242,7 +242,7 @@ def _usual_statistics(results: Sequence[Result], statistics: Mapping[str, Any]) 
 def _is_of_plugin(statistic: str) -> bool:
     """Return whether a plug-in's metric computes a statistic; the script asked for such a one."""
     metric = metric_of(statistic)
-    return metric is not None and METRICS.origin(metric.name) != METRICS.OURS
+    return metric is not None and METRICS.origin(metric.name) != METRICS.PACKAGE
 
 
 def density(statistics: Mapping[str, float]) -> float | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereo_framework import io
 from stereo_framework.confidence import left_right_consistency
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, harmless
+from stereo_framework.core.errors import DataError, escape_controls
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.former_names import report_attributes
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange
@@ -105,7 +105,7 @@ class MatchResult:
     @property
     def name(self) -> str:
         """The name of the pair, which is that of its reference image."""
-        return harmless(Path(self.scene.frames[self.scene.reference_index].name).stem)
+        return escape_controls(Path(self.scene.frames[self.scene.reference_index].name).stem)
 
     @property
     def disparity(self) -> Disparity:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.errors import DataError, DataWarning
-from stereo_framework.core.scene import Calibration, Frame, Given, Image, Mask, Scene
+from stereo_framework.core.scene import Calibration, Frame, Image, InMemory, Mask, Scene
 from stereo_framework.io import StereoCalibration
 from stereo_framework.user_pair.calibrations import OFF_CENTRE, fitted_stereo
 from stereo_framework.user_pair.search_range import ENOUGH, SparseMatches, sparse_matches
@@ -116,7 +116,7 @@ def warped(scene: Scene, places: Sequence[NDArray[np.float32]]) -> Scene:
     frames = []
     for position, index in enumerate((scene.reference_index, scene.match_index)):
         image, valid = _remapped(scene.image(index), scene.valid(index), places[position])
-        frames.append(Frame(scene.frames[index].name, Given(image), position, Given(valid)))
+        frames.append(Frame(scene.frames[index].name, InMemory(image), position, InMemory(valid)))
     return Scene(scene.name, tuple(frames), search=scene.search)
 
 

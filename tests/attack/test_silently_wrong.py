@@ -221,7 +221,9 @@ def test_levels_become_disparities():
         np.array([[2, np.nan], [4, 2.5]], np.float32),
     )
     for levels in ([5], [-2]):
-        with pytest.raises(ParameterError, match="expected 0 to 4, -1 = none"):
+        with pytest.raises(
+            ParameterError, match="expected 0 to 4, or -1 for a pixel without a level"
+        ):
             search.disparity_of(np.array(levels))
     with pytest.raises(ParameterError, match="float64; expected whole numbers"):
         search.disparity_of(np.array([1.0]))

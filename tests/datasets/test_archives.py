@@ -161,15 +161,15 @@ def test_an_archive_below_200_times_its_size_is_unpacked(root, archive, name):
 
 
 def test_an_archive_of_more_than_100_gigabytes_is_refused(root, archive, monkeypatch):
-    assert limits.UNPACKED == 100 * 2**30
-    monkeypatch.setattr(limits, "UNPACKED", 999)
+    assert limits.ARCHIVE_CONTENT == 100 * 2**30
+    monkeypatch.setattr(limits, "ARCHIVE_CONTENT", 999)
     archive(zipped(im0=os.urandom(1000)))
     with pytest.raises(DataError, match=r"would unpack to 1000 bytes; at most 999 are unpacked"):
         download.fetch("set")
     assert not files(root)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("UNPACKED", 1000), ("MEMBERS", 1)])
+@pytest.mark.parametrize(("limit", "value"), [("ARCHIVE_CONTENT", 1000), ("ARCHIVE_MEMBERS", 1)])
 def test_an_archive_exactly_at_a_limit_is_unpacked(root, archive, monkeypatch, limit, value):
     monkeypatch.setattr(limits, limit, value)
     archive(zipped(im0=os.urandom(1000)))
@@ -178,8 +178,8 @@ def test_an_archive_exactly_at_a_limit_is_unpacked(root, archive, monkeypatch, l
 
 
 def test_an_archive_of_a_million_empty_files_is_refused(root, archive, monkeypatch):
-    assert limits.MEMBERS == 1_000_000
-    monkeypatch.setattr(limits, "MEMBERS", 3)
+    assert limits.ARCHIVE_MEMBERS == 1_000_000
+    monkeypatch.setattr(limits, "ARCHIVE_MEMBERS", 3)
     archive(zipped(a="", b="", c="", d=""))
     with pytest.raises(DataError, match=r"the archive has 4 members; at most 3 are unpacked"):
         download.fetch("set")

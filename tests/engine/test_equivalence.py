@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import SearchRange, load_scene, step
-from stereo_framework.core.package_files import library
+from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import walk
@@ -16,7 +16,7 @@ from stereo_framework.engine.walk import Walk
 from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 
-METHODS = sorted(path.stem for path in (library() / "methods").glob("*.yaml"))
+METHODS = sorted(path.stem for path in (package_folder() / "methods").glob("*.yaml"))
 SLOW = ("bayesian", "bp", "gc", "gco", "patch_match", "sa", "support_weights")
 QUICK = [name for name in METHODS if name not in SLOW]
 PAIRS = ("plain", "masks", "masks and ranges")

@@ -88,7 +88,7 @@ def test_descriptions_are_remembered(tmp_path, registry):
         return 1.0
 
     (tmp_path / "metrics.json").write_text(describe_metrics(["pleasantness"]))
-    METRICS.forget("pleasantness")
+    METRICS.remove("pleasantness")
     assert remember_metrics(tmp_path / "metrics.json") is None
     registered = METRICS["pleasantness"]
     assert (registered.unit, registered.better, registered.source) == ("px", "higher", "a paper")

@@ -9,7 +9,7 @@ import tifffile
 from cli_parts import invoke
 
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError
-from stereo_framework.core.limits import most_pixels
+from stereo_framework.core.limits import max_pixels
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import (
     read_any_calibration,
@@ -276,7 +276,7 @@ def test_options_are_plain_numbers(command, option, value):
 def test_the_limit_of_pixels_is_a_plain_number(monkeypatch, value):
     monkeypatch.setitem(os.environ, "STEREO_MAX_PIXELS", value)
     with pytest.raises(ParameterError, match="is not a whole number above 0"):
-        most_pixels()
+        max_pixels()
 
 
 @pytest.mark.parametrize("index", ["１", "9" * 5000])

@@ -229,11 +229,11 @@ PALETTE = {"photometric": "palette", "colormap": np.zeros((3, 256), np.uint16)}
         (np.zeros((6, 8), bool), {}, "samples of 1 bits"),
         (np.zeros((6, 8), np.uint8), PALETTE, "PALETTE samples of 8 bits"),
         (np.zeros((6, 8), np.uint8), {"photometric": "miniswhite"}, "MINISWHITE samples of 8 bits"),
-        (np.zeros((60, 80), np.uint8), {}, "says 80x60 pixels; at most 1000 are read"),
+        (np.zeros((60, 80), np.uint8), {}, "the file has 80x60 pixels; at most 1000 are read"),
         (
             np.zeros((6, 8), np.uint8),
             {"tile": (64, 64)},
-            "says 64x64 pixels; at most 1000 are read",
+            "the file has 64x64 pixels; at most 1000 are read",
         ),
     ],
 )

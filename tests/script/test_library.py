@@ -16,7 +16,7 @@ def shelf(tmp_path, monkeypatch):
         path = tmp_path / "shelf" / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {name}\n")
-    monkeypatch.setattr(package_files, "library", lambda: tmp_path / "shelf")
+    monkeypatch.setattr(package_files, "package_folder", lambda: tmp_path / "shelf")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "shelf"
 

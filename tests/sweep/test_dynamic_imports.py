@@ -1,4 +1,7 @@
-"""Modules that a function imports by a call: those with a constant name count, and a warning names all others."""
+"""Imports by calls: modules with a constant name are part of the identity of a run.
+
+Calls that compute the name of the module give a warning.
+"""
 
 import importlib
 import json
@@ -11,7 +14,7 @@ from cli_parts import call
 from stereo_framework.core.dynamic_imports import dynamic_imports
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.loaded_code import loaded_content
-from stereo_framework.core.plugins import sources
+from stereo_framework.core.module_sources import source_files
 
 FUNCTION = """
 import importlib
@@ -28,67 +31,68 @@ def match(left, right, minimum, maximum):
 
 
 @pytest.fixture
-def desk(tmp_path, monkeypatch):
-    """Write a module of a constant disparity, and restore the search path of Python."""
+def work_folder(tmp_path, monkeypatch):
+    """Write a module with a disparity, and restore the search path of Python."""
     monkeypatch.chdir(tmp_path)
-    # The functions change the list.
+    # The imported functions insert a folder into the search path.
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    sys.modules.pop("dyn_of_a_test", None)
+    sys.modules.pop("disparity_module", None)
     importlib.invalidate_caches()
-    (tmp_path / "dyn_of_a_test.py").write_text("V = 5\n")
+    (tmp_path / "disparity_module.py").write_text("V = 5\n")
     return tmp_path
 
 
-def script(desk, value, more=""):
-    """Write a function that returns a value, and a script that runs it."""
-    (desk / "mine.py").write_text(FUNCTION.format(value=value))
-    (desk / "mine.yaml").write_text(
-        f"scenes: [synthetic/planes]\nmatcher: {{use: python, function: 'mine.py:match'{more}}}\n"
-    )
+def write_script(work_folder, value, more_keys=""):
+    """Write a function that returns a constant disparity, and a script that runs it."""
+    (work_folder / "mine.py").write_text(FUNCTION.format(value=value))
+    matcher = f"{{use: python, function: 'mine.py:match'{more_keys}}}"
+    (work_folder / "mine.yaml").write_text(f"scenes: [synthetic/planes]\nmatcher: {matcher}\n")
 
 
-def bad_pixels():
-    """Run the script into its folder of results; return the percentage of bad pixels and the error stream."""
+def bad_pixels_and_warnings():
+    """Run the script; return the percentage of bad pixels and the printed warnings."""
     result = call("run", "mine.yaml", "--out", "out", "--json")
     return json.loads(result.stdout)[0]["statistics"]["bad_pixels_all"], result.stderr
 
 
 @pytest.mark.parametrize(
-    ("value", "more"),
+    ("value", "more_keys"),
     [
-        ('importlib.import_module("dyn_of_a_test").V', ""),
-        ('__import__("dyn_of_a_test").V', ""),
-        ('importlib.import_module("dyn_of_" + "a_test").V', ", files: [dyn_of_a_test.py]"),
+        ('importlib.import_module("disparity_module").V', ""),
+        ('__import__("disparity_module").V', ""),
+        ('importlib.import_module("disparity_" + "module").V', ", files: [disparity_module.py]"),
     ],
 )
-def test_a_change_of_a_module_that_a_call_imports_computes_the_run_again(desk, value, more):
-    script(desk, value, more)
-    earlier, _ = bad_pixels()
-    (desk / "dyn_of_a_test.py").write_text("V = 500\n")
+def test_a_run_is_computed_again_if_a_module_that_a_call_imports_changes(
+    work_folder, value, more_keys
+):
+    write_script(work_folder, value, more_keys)
+    earlier, _ = bad_pixels_and_warnings()
+    (work_folder / "disparity_module.py").write_text("V = 500\n")
     # The next process has not imported the module.
-    sys.modules.pop("dyn_of_a_test", None)
-    changed, _ = bad_pixels()
+    sys.modules.pop("disparity_module", None)
+    changed, _ = bad_pixels_and_warnings()
     assert earlier < 100
     assert changed == 100
 
 
-def test_an_import_under_a_computed_name_gives_a_warning_with_its_line_and_two_remedies(desk):
-    script(desk, 'importlib.import_module("dyn_of_" + "a_test").V')
-    _, printed = bad_pixels()
+def test_a_computed_module_name_gives_a_warning_with_its_line_and_two_remedies(work_folder):
+    write_script(work_folder, 'importlib.import_module("disparity_" + "module").V')
+    _, printed = bad_pixels_and_warnings()
     [line] = [line for line in printed.splitlines() if "computed while the program runs" in line]
     assert "mine.py:11: " in line
-    assert "a change of it may go unnoticed" in line
+    assert "stored results are not computed again if that file changes" in line
     assert (
         "list its file under 'files' of the matcher, or import the module by an import statement"
         in line
     )
 
 
-def test_an_import_under_a_constant_name_gives_no_warning(desk):
-    script(desk, 'importlib.import_module("dyn_of_a_test").V')
+def test_a_constant_module_name_gives_no_warning(work_folder):
+    write_script(work_folder, 'importlib.import_module("disparity_module").V')
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResultWarning)
-        _, printed = bad_pixels()
+        _, printed = bad_pixels_and_warnings()
     assert "computed while the program runs" not in printed
 
 
@@ -114,22 +118,23 @@ def test_an_import_under_a_constant_name_gives_no_warning(desk):
         ("this is no Python", (), ()),
     ],
 )
-def test_calls_that_import_are_recognized(source, names, lines):
+def test_calls_that_import_modules_are_recognized(source, names, lines):
     imports = dynamic_imports(source.encode())
     assert (imports.names, imports.computed_lines) == (names, lines)
 
 
-def test_a_module_of_a_call_is_among_the_sources_of_a_file(desk):
-    path = desk / "mine.py"
-    path.write_text('import importlib\ndef f():\n    importlib.import_module("dyn_of_a_test")\n')
-    assert sources(path) == [path.resolve(), (desk / "dyn_of_a_test.py").resolve()]
+def test_a_module_that_a_call_imports_is_among_the_sources_of_a_file(work_folder):
+    path = work_folder / "mine.py"
+    path.write_text('import importlib\ndef f():\n    importlib.import_module("disparity_module")\n')
+    assert source_files(path) == [path.resolve(), (work_folder / "disparity_module.py").resolve()]
 
 
-def test_a_module_of_a_call_is_part_of_the_content_of_a_function_in_memory(desk):
+def test_a_module_that_a_call_imports_is_part_of_the_content_of_a_loaded_function(work_folder):
     names = {"__name__": "__main__"}
     exec(
-        'import importlib\ndef f():\n    return importlib.import_module("dyn_of_a_test").V\n', names
+        'import importlib\ndef f():\n    return importlib.import_module("disparity_module").V\n',
+        names,
     )
     before = loaded_content(names["f"])
-    (desk / "dyn_of_a_test.py").write_text("V = 500\n")
+    (work_folder / "disparity_module.py").write_text("V = 500\n")
     assert loaded_content(names["f"]) != before

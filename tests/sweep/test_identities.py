@@ -20,7 +20,8 @@ from stereo_framework import Scene
 from stereo_framework.core import contents
 from stereo_framework.core.contents import file_digest
 from stereo_framework.core.frames import Frame
-from stereo_framework.core.plugins import load_plugin, sources
+from stereo_framework.core.module_sources import source_files
+from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.registration import stages
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.search import SearchRange
@@ -133,7 +134,9 @@ def test_every_kind_of_registered_thing_is_identified():
     import stereo_framework.papers  # noqa: F401  registers a kind
 
     kinds = {
-        registry.kind for registry in Registry.every if registry.kind.partition(" ")[0] != "stage"
+        registry.kind
+        for registry in Registry.registries
+        if registry.kind.partition(" ")[0] != "stage"
     }
     in_code = {"metric", "reader of disparitys", "reader of images"}
     assert kinds - {"thing"} <= in_code | identity._IDENTIFIED_OTHERWISE, (
@@ -438,5 +441,5 @@ del sys.path[0]
         digests.add(code_digest((plugin,)))
         loaded = Path(sys.modules["helper_of_two_plug_ins"].__file__).resolve()
         # The module that computes counts, whichever plug-in brought it.
-        assert loaded in sources(Path(plugin))
+        assert loaded in source_files(Path(plugin))
     assert len(digests) == 2

@@ -11,7 +11,8 @@ from sweep_parts import WINDOW, dots
 
 import stereo_framework
 from stereo_framework import SearchRange
-from stereo_framework.core.plugins import load_plugin, sources
+from stereo_framework.core.module_sources import source_files
+from stereo_framework.core.plugins import load_plugin
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.script import load
 from stereo_framework.sweep import identity
@@ -199,7 +200,7 @@ def test_helpers_of_one_content_and_different_names_differ(registry, tmp_path):
         plugin = load_plugin(str(folder / "plugin.py"))
         # The second plug-in must not find the helper of the first one.
         del sys.modules[name]
-        assert sources(Path(plugin)) == [folder / "plugin.py", folder / f"{name}.py"]
+        assert source_files(Path(plugin)) == [folder / "plugin.py", folder / f"{name}.py"]
         digests.add(code_digest((plugin,)))
     assert len(digests) == 2
 
@@ -252,7 +253,7 @@ def test_code_and_learned_weights_of_all_folders_that_compute_count():
 
 def _in_package(path, package):
     """Return the name of a file within the package, in which the built-in scripts are `configs`."""
-    for root, prefix in ((package, ""), (identity.library(), "configs/")):
+    for root, prefix in ((package, ""), (identity.package_folder(), "configs/")):
         if path.is_relative_to(root.resolve()):
             return prefix + path.relative_to(root.resolve()).as_posix()
     return str(path)

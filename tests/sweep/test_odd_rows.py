@@ -140,11 +140,13 @@ def test_the_time_of_choosing_columns_grows_with_their_number_alone():
 def test_of_many_warnings_and_errors_the_first_are_printed(tmp_path):
     changes = [
         {"error": f"e{i}", "axes": {"a": i}, "warnings": (f"w{i}",)}
-        for i in range(3 * limits.LINES)
+        for i in range(3 * limits.PRINTED_LINES)
     ]
     lines = invoke("results", folder_of(tmp_path / "out", *changes)).stderr.splitlines()
-    assert len(lines) == 2 * (limits.LINES + 1)
-    assert lines[limits.LINES].startswith(f"error: {2 * limits.LINES} further lines")
+    assert len(lines) == 2 * (limits.PRINTED_LINES + 1)
+    assert lines[limits.PRINTED_LINES].startswith(
+        f"error: {2 * limits.PRINTED_LINES} further lines"
+    )
 
 
 # --- files beside the results -----------------------------------------------------------------------------------------

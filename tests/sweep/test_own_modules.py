@@ -1,4 +1,4 @@
-"""The modules that plug-ins and functions from outside import of their own are part of what identifies a run."""
+"""The modules that plug-ins import are part of the identity of a run."""
 
 import runpy
 import sys
@@ -8,7 +8,8 @@ import pytest
 
 from stereo_framework import load_scene
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.plugins import forget, load_plugin, sources
+from stereo_framework.core.module_sources import source_files, unload_modules
+from stereo_framework.core.plugins import load_plugin
 from stereo_framework.script import load
 from stereo_framework.sweep import identity
 from stereo_framework.sweep.executors import Processes
@@ -38,7 +39,8 @@ FILES = {
 }
 
 
-def written(folder, files):
+def write_files(folder, files):
+    """Write files into a folder, and return the path of the first one."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,47 +48,53 @@ def written(folder, files):
     return folder / next(iter(files))
 
 
-def loaded_anew(folder, **changed):
-    """The plug-in's own files and the digest of the code, as a process of its own would find them."""
-    plugin = written(
+def sources_and_digest(folder, changed_files=()):
+    """Load the plug-in again; return its source files and the digest of the code."""
+    plugin = write_files(
         folder / "mine",
-        FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed.get("files", ())},
+        FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed_files},
     )
-    forget(
+    unload_modules(
         [
             Path(path).resolve()
-            for one in list(sys.modules.values())
-            if "_of_a_test" in (path := getattr(one, "__file__", None) or "")
+            for module in list(sys.modules.values())
+            if "_of_a_test" in (path := getattr(module, "__file__", None) or "")
         ]
     )
     load_plugin(str(plugin))
-    return sources(plugin), code_digest((str(plugin),))
+    return source_files(plugin), code_digest((str(plugin),))
 
 
 def _file(name):
-    found = getattr(sys.modules[name], "__file__", None)
-    return Path(found).resolve() if found else None
+    """Return the file of an imported module."""
+    return Path(sys.modules[name].__file__).resolve()
 
 
-def test_every_module_of_its_own_that_a_plugin_imports_now_or_later_counts(tmp_path):
-    files, digest = loaded_anew(tmp_path / "first")
-    own = {path.relative_to(tmp_path.resolve() / "first").as_posix() for path in files}
-    assert own == {("mine/" + name).replace("mine/../", "") for name in FILES} - {
+def test_each_module_of_the_user_that_a_plugin_imports_is_part_of_the_identity(tmp_path):
+    files, digest = sources_and_digest(tmp_path / "first")
+    names = {path.relative_to(tmp_path.resolve() / "first").as_posix() for path in files}
+    assert names == {("mine/" + name).replace("mine/../", "") for name in FILES} - {
         "mine/unrelated.py"
     }
-    assert loaded_anew(tmp_path / "same")[1] == digest
+    assert sources_and_digest(tmp_path / "same")[1] == digest
     counted = [name for name in FILES if name != "unrelated.py"]
-    others = {loaded_anew(tmp_path / str(i), files=[name])[1] for i, name in enumerate(counted)}
-    assert len(others - {digest}) == len(counted)
-    assert loaded_anew(tmp_path / "unrelated", files=["unrelated.py"])[1] == digest
+    digests = {
+        sources_and_digest(tmp_path / str(i), changed_files=[name])[1]
+        for i, name in enumerate(counted)
+    }
+    assert len(digests - {digest}) == len(counted)
+    assert sources_and_digest(tmp_path / "unrelated", changed_files=["unrelated.py"])[1] == digest
 
 
-def test_modules_of_installed_packages_and_of_this_one_do_not_count():
-    assert sources(_file("numpy.linalg"))[0] == _file("numpy.linalg")
+def test_modules_of_installed_packages_and_of_this_package_are_no_sources():
+    assert source_files(_file("numpy.linalg"))[0] == _file("numpy.linalg")
     assert all(
-        path.is_relative_to(_file("numpy.linalg").parent) for path in sources(_file("numpy.linalg"))
+        path.is_relative_to(_file("numpy.linalg").parent)
+        for path in source_files(_file("numpy.linalg"))
     )
-    assert sources(_file("stereo_framework.core.stage")) == [_file("stereo_framework.core.stage")]
+    assert source_files(_file("stereo_framework.core.stage")) == [
+        _file("stereo_framework.core.stage")
+    ]
 
 
 COST = """
@@ -103,8 +111,8 @@ SCRIPT = {
 }
 
 
-def test_a_plugin_that_is_edited_after_its_import_counts_as_it_was(registry, tmp_path):
-    plugin = written(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
+def test_the_identity_contains_a_plugin_as_it_was_when_it_was_imported(registry, tmp_path):
+    plugin = write_files(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
     before = code_digest((load_plugin(str(plugin)),))
     with plugin.open("a") as file:
         file.write("LIMIT = 2\n")
@@ -112,8 +120,8 @@ def test_a_plugin_that_is_edited_after_its_import_counts_as_it_was(registry, tmp
     assert code_digest((load_plugin(str(plugin)),)) == before
 
 
-def test_a_worker_that_has_read_another_plugin_than_its_program_fails(registry, tmp_path):
-    plugin = written(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
+def test_a_worker_that_reads_another_version_of_a_plugin_fails(registry, tmp_path):
+    plugin = write_files(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
     (task,) = tasks_of_script(
         load({**SCRIPT, "plugins": [str(plugin)]}), [load_scene("synthetic/planes")]
     )
@@ -125,10 +133,14 @@ def test_a_worker_that_has_read_another_plugin_than_its_program_fails(registry, 
 
 
 @pytest.mark.usefixtures("registry", "small_scenes")
-def test_what_a_program_with_a_stage_says_besides_counts_too(tmp_path):
-    seen = []
+def test_the_other_code_of_a_program_with_a_stage_is_part_of_the_identity(tmp_path):
+    identities = []
     for number, limit in enumerate((1, 2, 1)):
-        text = f"{COST}LIMIT = {limit}\nimport stereo_framework as sf\nfound = sf.run({SCRIPT!r})[0].id\n"
-        program = written(tmp_path / str(number), {"program.py": text})
-        seen.append(runpy.run_path(str(program), run_name="__main__")["found"])
-    assert seen[0] == seen[2] != seen[1]
+        text = (
+            f"{COST}LIMIT = {limit}\n"
+            "import stereo_framework as sf\n"
+            f"identity = sf.run({SCRIPT!r})[0].id\n"
+        )
+        program = write_files(tmp_path / str(number), {"program.py": text})
+        identities.append(runpy.run_path(str(program), run_name="__main__")["identity"])
+    assert identities[0] == identities[2] != identities[1]
