@@ -1,4 +1,4 @@
-"""Stages called directly with what people have: two numbers, arrays in any form, maps; and what is refused in one line."""
+"""Direct calls of stages: accepted forms of data, and errors about other data."""
 
 import pickle
 
@@ -18,7 +18,7 @@ SCENE = load_scene("synthetic/planes")
 LEFT, RIGHT = SCENE.reference, SCENE.match
 
 
-def test_arrays_of_costs_come_back_as_arrays():
+def test_a_stage_returns_an_array_if_it_gets_an_array_of_costs():
     costs = np.random.default_rng(0).integers(0, 50, (12, 14, 5)).astype(np.float64)
     mean = box(costs, size=3)
     assert isinstance(mean, np.ndarray)
@@ -28,15 +28,15 @@ def test_arrays_of_costs_come_back_as_arrays():
     np.testing.assert_array_equal(winner_take_all(costs).disparity, costs.argmin(axis=2))
 
 
-def test_search_ranges_are_given_in_several_forms():
+def test_search_ranges_have_several_forms():
     expected = census(LEFT, RIGHT, SearchRange(0, 9)).search
-    for given in ((0, 9), [0.0, 9.0], np.array([0, 9]), (np.uint8(0), np.int16(9)), (0, 9, 1)):
-        assert census(LEFT, RIGHT, given).search == expected
+    for form in ((0, 9), [0.0, 9.0], np.array([0, 9]), (np.uint8(0), np.int16(9)), (0, 9, 1)):
+        assert census(LEFT, RIGHT, form).search == expected
     # Numbers of 8 bits would wrap in sums.
     assert SearchRange(np.int8(-100), np.int8(100)).levels == 201
 
 
-def test_confidence_does_without_a_mask():
+def test_confidence_measures_need_no_mask():
     volume = census(LEFT, RIGHT, (0, 9))
     disparity = winner_take_all(volume).disparity
     np.testing.assert_array_equal(
@@ -44,7 +44,7 @@ def test_confidence_does_without_a_mask():
     )
 
 
-def test_images_of_sixteen_bits_and_cropped_views():
+def test_sixteen_bit_images_and_cropped_images_give_the_same_costs():
     grey = LEFT[..., 1], RIGHT[..., 1]
     wide = [image.astype(np.uint16) * 257 for image in grey]
     floats = [image.astype(np.float32) for image in grey]
@@ -58,27 +58,72 @@ def test_images_of_sixteen_bits_and_cropped_views():
     )
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "said"),
-    [
-        (lambda: box(np.zeros((3, 4)), size=3), ParameterError, r"box: volume is float64 \(3, 4\); expected a CostVolume"),
-        (lambda: box(np.zeros((3, 4, 5)), sise=3), ParameterError, "box.sise: no such parameter of box; .*did you mean 'size'"),
-        (lambda: box(np.zeros((3, 4, 5)), size=0), ParameterError, "box.size: 0 is not a whole number >= 1"),
-        (lambda: box(np.zeros((3, 4, 5)), 3), TypeError, r"box\(\) takes 1 data, 2 were given; parameters are given by name"),
-        (lambda: census(LEFT, RIGHT, 31), ParameterError, r"census: search is 31; expected a SearchRange, such as SearchRange\(0, 63\), or its two ends"),
-        (lambda: census(LEFT > 9, RIGHT > 9, (0, 9)), DataError, r"census: reference is bool \(240, 320, 3\); expected uint8 or float32"),
-        (lambda: census(LEFT, RIGHT[:, 1:], (0, 9)), DataError, "census: match has shape .* fits the reference image"),
-        (lambda: parabola(np.zeros((3, 4), np.int32), np.zeros((3, 4, 5))), DataError, r"parabola: disparity is int32 \(3, 4\); expected float32 \(rows, columns\)"),
-        (lambda: semi_global(np.zeros((3, 4, 5)), penalties="edges"), ParameterError, "semi_global.penalties: 'edges' needs both images"),
-        (lambda: semi_global(np.zeros((3, 4, 5)), p1=5, p2=4), ParameterError, "semi_global: p2 is 4, below p1, 5"),
-    ],
-)  # fmt: skip
-def test_mistakes_are_told_in_a_line(call, error, said):
-    with pytest.raises(error, match=rf"^{said}"):
+def costs_of(rows, columns, levels):
+    return np.zeros((rows, columns, levels))
+
+
+WRONG_CALLS = [
+    (
+        lambda: box(np.zeros((3, 4)), size=3),
+        ParameterError,
+        r"box: volume is float64 \(3, 4\); expected a CostVolume",
+    ),
+    (
+        lambda: box(costs_of(3, 4, 5), sise=3),
+        ParameterError,
+        "box.sise: no such parameter of box; .*did you mean 'size'",
+    ),
+    (
+        lambda: box(costs_of(3, 4, 5), size=0),
+        ParameterError,
+        "box.size: 0 is not a whole number >= 1",
+    ),
+    (
+        lambda: box(costs_of(3, 4, 5), 3),
+        TypeError,
+        r"box\(\) takes 1 data, 2 were given; parameters are given by name",
+    ),
+    (
+        lambda: census(LEFT, RIGHT, 31),
+        ParameterError,
+        r"census: search is 31; expected a SearchRange, such as SearchRange\(0, 63\), "
+        "or its two ends",
+    ),
+    (
+        lambda: census(LEFT > 9, RIGHT > 9, (0, 9)),
+        DataError,
+        r"census: reference is bool \(240, 320, 3\); expected uint8 or float32",
+    ),
+    (
+        lambda: census(LEFT, RIGHT[:, 1:], (0, 9)),
+        DataError,
+        "census: match has shape .* fits the reference image",
+    ),
+    (
+        lambda: parabola(np.zeros((3, 4), np.int32), costs_of(3, 4, 5)),
+        DataError,
+        r"parabola: disparity is int32 \(3, 4\); expected float32 \(rows, columns\)",
+    ),
+    (
+        lambda: semi_global(costs_of(3, 4, 5), penalties="edges"),
+        ParameterError,
+        "semi_global.penalties: 'edges' needs both images",
+    ),
+    (
+        lambda: semi_global(costs_of(3, 4, 5), p1=5, p2=4),
+        ParameterError,
+        "semi_global: p2 is 4, below p1, 5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), WRONG_CALLS)
+def test_wrong_data_and_parameters_are_refused_in_one_line(call, error, message):
+    with pytest.raises(error, match=rf"^{message}"):
         call()
 
 
-def test_intensities_from_0_to_1_are_told():
+def test_intensities_from_0_to_1_give_a_warning():
     with pytest.warns(
         ResultWarning,
         match="census: reference image: intensities up to 1, where 0 to 255 are expected",
@@ -86,7 +131,7 @@ def test_intensities_from_0_to_1_are_told():
         census(LEFT / LEFT.max(), RIGHT / LEFT.max(), (0, 9))
 
 
-def test_a_cost_may_return_an_array(registry):
+def test_a_matching_cost_may_return_an_array(registry):
     @stage("matching_cost", source="a test")
     def product(reference, match, search):
         costs = np.full((*reference.shape[:2], search.levels), np.nan)
@@ -111,7 +156,7 @@ def test_a_cost_may_return_an_array(registry):
         assert (maps[0] == maps[1])[:, 32:-32].mean() > 0.99
 
 
-def test_columns_that_meet():
+def test_columns_of_a_search_range_meet_at_each_level():
     for direction in (1, -1):
         for search in (
             SearchRange(-2, 3, direction=direction),
@@ -129,7 +174,7 @@ def test_columns_that_meet():
         next(SearchRange(0, 3, 0.5).columns(5))
 
 
-def test_scenes_and_matches_can_be_pickled():
+def test_scenes_and_estimates_can_be_pickled():
     method = Pipeline(["absolute_difference", "box", "winner_take_all"])
     match = method(SCENE)
     again = pickle.loads(pickle.dumps(match))

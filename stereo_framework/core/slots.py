@@ -68,7 +68,10 @@ def _slot(
 _IMAGES = "reference match search"
 _COSTS = f"{_IMAGES} raw mask"
 _DISPARITY = f"{_COSTS} volume status other confidence"
-_MAPS = "disparity, (disparity, status) or (disparity, status, confidence); BothSides of two such results"
+_MAPS = (
+    "disparity, (disparity, status) or (disparity, status, confidence); "
+    "BothSides of two such results"
+)
 
 SLOTS: Mapping[str, Slot] = {
     "preprocessing": _slot(
