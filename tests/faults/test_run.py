@@ -123,7 +123,7 @@ def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_unknown_fault_is_refused_with_similar_names():
     ended = run_command("--check", "kernel_parabola")
     assert ended.returncode == 2
-    assert "kernel_parabola: none of tests/faults/engine.yaml, " in ended.stderr
+    assert "kernel_parabola: none of tests/faults/cli.yaml, " in ended.stderr
     assert "similar names are: kernel_parabola_sign" in ended.stderr
 
 

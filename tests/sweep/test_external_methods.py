@@ -34,7 +34,7 @@ def maps(tmp_path):
 def test_a_scene_without_a_map_costs_the_others_nothing(tmp_path, maps):
     script = {"methods": {"theirs": {"maps": str(maps)}, "ours": {"include": "window"}}}
     found = {(r.scene, r.method): r for r in run(script, SCENES, out=tmp_path / "out")}
-    assert found["set/c", "theirs"].error.startswith("no map of set/c")
+    assert found["set/c", "theirs"].error.startswith("there is no map of set/c")
     errors = {
         scene: found[f"set/{scene}", "theirs"].statistics["bad_pixels_all"] for scene in "abd"
     }

@@ -261,7 +261,7 @@ def test_the_command(raw, tmp_path, monkeypatch):
         ),
         (
             {"M2": None, "D2": None},
-            "c.yml: no M2, K2 or cameraMatrix2, no D2 or distCoeffs2; expected",
+            "c.yml: there is no M2, K2 or cameraMatrix2, no D2 or distCoeffs2; expected",
         ),
         ({"M1": np.eye(4)}, "c.yml: M1 has 16 numbers; expected 9"),
         ({"D2": np.zeros(6)}, "c.yml: D2 has 6 numbers; expected 4, 5, 8, 12 or 14"),
