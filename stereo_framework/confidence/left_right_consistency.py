@@ -36,7 +36,8 @@ def left_right_consistency(disparity: Disparity, other: View, search: SearchRang
     >>> from stereo_framework.stages import DisparityMap
     >>> import numpy as np
     >>> left, right = np.float32([[0, 0, 1, 1]]), np.float32([[0, 1, 0.5, 0]])
-    >>> other = DisparityMap(right, np.zeros((1, 4), np.uint8), SearchRange(0, 2, direction=-1))
+    >>> matched = np.zeros((1, 4), np.uint8)
+    >>> other = DisparityMap(right, matched, SearchRange(0, 2, direction=-1))
     >>> left_right_consistency(left, other, SearchRange(0, 2)).tolist()
     [[0.0, -1.0, 0.0, -0.5]]
     """

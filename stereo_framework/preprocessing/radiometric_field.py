@@ -68,7 +68,8 @@ def radiometric_field(
     --------
     >>> import numpy as np
     >>> left, right = np.full((2, 4), 90, np.uint8), np.full((2, 4), 80, np.uint8)
-    >>> initial = DisparityMap(np.zeros((2, 4), np.float32), np.zeros((2, 4), np.uint8), SearchRange(0, 3))
+    >>> zero = np.zeros((2, 4))
+    >>> initial = DisparityMap(np.float32(zero), np.uint8(zero), SearchRange(0, 3))
     >>> radiometric_field(left, right, SearchRange(0, 3), {"initial": initial})[0].tolist()
     [[80, 80, 80, 80], [80, 80, 80, 80]]
     """

@@ -110,7 +110,8 @@ def row_alignment(
     >>> import numpy as np
     >>> from stereo_framework import load_scene
     >>> scene = load_scene("synthetic/planes")
-    >>> initial = DisparityMap(scene.truth, np.zeros(scene.truth.shape, np.uint8), scene.search)
+    >>> matched = np.zeros(scene.truth.shape, np.uint8)
+    >>> initial = DisparityMap(scene.truth, matched, scene.search)
     >>> low = np.roll(scene.match, 1, axis=0)  # a row too low
     >>> _, again = row_alignment(scene.reference, low, scene.search, {"initial": initial})
     >>> before, after = (np.abs(image - scene.match.astype(float))[2:-2].mean() for image in (low, again))

@@ -288,7 +288,8 @@ def test_the_limit_of_pixels_can_be_moved(monkeypatch):
         (
             "599",
             (),
-            r"a.png: the file has 30x20 pixels; at most 599 are read (--max-pixels N, or STEREO_MAX_PIXELS=N",
+            "a.png: the file has 30x20 pixels; at most 599 are read "
+            "(--max-pixels N, or STEREO_MAX_PIXELS=N",
         ),
         ("599", ("--max-pixels", "500"), "a.png: the file has 30x20 pixels; at most 500 are read"),
         ("many", (), "STEREO_MAX_PIXELS: 'many' is not a whole number above 0"),

@@ -50,11 +50,8 @@ def pair(request, tmp_path, monkeypatch):
 
 def damage_in(warnings):
     """Return the warnings about damage."""
-    return [
-        warning
-        for warning in warnings
-        if "right.jpg: the file is damaged, and pixels may be wrong (" in warning
-    ]
+    text = "right.jpg: the file is damaged, and pixels may be wrong ("
+    return [warning for warning in warnings if text in warning]
 
 
 def test_match_names_the_damaged_file_on_the_terminal_and_in_its_record(pair):
