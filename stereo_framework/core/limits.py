@@ -11,7 +11,7 @@ import os
 from stereo_framework.core.errors import DataError, ParameterError
 
 VARIABLE = "STEREO_MAX_PIXELS"
-"""Name of the environment variable that sets the maximum number of pixels of an image."""
+"""Environment variable that sets the maximum number of pixels of an image."""
 
 PIXEL_LIMIT_REMEDY = f"--max-pixels N, or {VARIABLE}=N in the environment, raises the limit"
 """Part of error messages that explains how to read images with more pixels."""
@@ -64,7 +64,7 @@ FAULTS = 200
 """Maximum number of faults that the error message about a script lists."""
 
 SETTINGS = 200_000
-"""Maximum number of runs of a script, and of all values that the script lists for axes.
+"""Maximum number of runs of a script, and of the parameter values that it varies.
 
 A script with more runs most likely contains a typing error.
 """
@@ -72,7 +72,7 @@ A script with more runs most likely contains a typing error.
 WINDOW = 65_536
 """Maximum width of a window and maximum distance between pixels, in pixels.
 
-The images that this package reads are narrower.
+No real image is wider than this limit.
 """
 
 ARCHIVE_CONTENT = 100 * 2**30
@@ -100,10 +100,13 @@ If an optimizer runs for more iterations, only some of them are stored.
 """
 
 TRACE_TEXT = 2**24
-"""Maximum length of the stored text with the energy of each iteration, in characters."""
+"""Maximum length of the stored text that lists the energies of an optimizer.
+
+The unit is characters.
+"""
 
 ENTRIES = 10_000
-"""Maximum number of entries in one mapping of a stored result, such as its statistics."""
+"""Maximum number of entries in one mapping of a result, such as its statistics."""
 
 METRICS = 1000
 """Maximum number of plug-in metrics that a results folder may describe."""
