@@ -410,7 +410,8 @@ def test_refuses_volumes_that_do_not_hold_the_levels_of_their_search(stage, worl
     world = worlds["grey uint8"]
     few = dataclasses.replace(world["volume"], costs=world["volume"].costs[..., :4].copy())
     with pytest.raises(
-        DataError, match=rf"^{stage.name}: \w+.costs has 4 levels; 6 fit the range 0..5 step 1$"
+        DataError,
+        match=rf"^{stage.name}: \w+.costs has 4 levels; expected 6 levels for the search range",
     ):
         call(stage, world | {"volume": few, "raw": few})
 

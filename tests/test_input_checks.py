@@ -97,7 +97,7 @@ WRONG_CALLS = [
     (
         lambda: census(LEFT, RIGHT[:, 1:], (0, 9)),
         DataError,
-        "census: match has shape .* fits the reference image",
+        "census: match has shape .* the size of the reference image",
     ),
     (
         lambda: parabola(np.zeros((3, 4), np.int32), costs_of(3, 4, 5)),

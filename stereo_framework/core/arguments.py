@@ -1,10 +1,10 @@
-"""Checks of the arguments of public functions and dataclasses, by their annotations.
+"""Checks that compare the arguments of public functions with their type annotations.
 
 Users may call a public function with arguments of wrong types. The decorator `checked`
 compares each argument with the annotation of its parameter before the function runs. If
-the argument does not fit, it raises an error with the names of the function and of the
-argument, the value and the expected kind of value. Calls that must be fast, such as the
-calls of stages in a pipeline, bypass the checks.
+an argument does not fit its annotation, the decorator raises an error. The message
+contains the function, the argument, its value and the expected kind of value. Pipelines
+call their stages without these checks, because those calls must be fast.
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 AnyNumber = Annotated[float, Words("a number, or NaN")]
-"""Annotation of a number that may be infinite or NaN; a plain ``float`` is finite."""
+"""Annotation of a number that may be infinite or NaN.
 
-_MISSING = object()
+For a parameter with the annotation ``float``, infinite numbers and NaN are refused.
+"""
 
 
 def checked(**expected: str) -> Callable[[F], F]:
-    """Return a decorator that checks the arguments of a function by its annotations.
+    """Return a decorator that compares arguments with the annotations of a function.
 
-    NumPy numbers become Python numbers. If the annotation is an array, objects that can
-    be converted to an array become arrays. Parameters that have no annotation or the
-    annotation ``Any`` are not checked.
+    The decorator also converts arguments. NumPy numbers become Python numbers. If a
+    parameter is annotated as an array, arguments such as PyTorch tensors become NumPy
+    arrays. Parameters without annotation, or with the annotation ``Any``, are not
+    checked.
 
     Parameters
     ----------
     **expected : str
-        Descriptions of expected values by the name of the parameter, for messages.
-        Default: a description of the annotation.
+        Description of the values that a parameter accepts, for error messages. The
+        keyword is the name of the parameter. A parameter without such a keyword is
+        described by its annotation.
 
     Returns
     -------
@@ -84,24 +87,45 @@ def checked(**expected: str) -> Callable[[F], F]:
 
 
 def checked_fields(**expected: str) -> Callable[[C], C]:
-    """Return a decorator that checks the arguments of the constructor of a class.
+    """Return a class decorator that checks the arguments of the constructor.
 
-    The parameters are those of `checked`.
+    Parameters
+    ----------
+    **expected : str
+        Description of the values that a field accepts, for error messages, as in
+        `checked`. The keyword is the name of the field.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @checked_fields()
+    ... @dataclass
+    ... class Camera:
+    ...     focal_length: float
+    >>> try:
+    ...     Camera("1000 px")
+    ... except ArgumentError as error:
+    ...     print(error)
+    Camera: focal_length is '1000 px'; expected a finite number
     """
 
-    def decorate(kind: C) -> C:
-        constructor = kind.__init__  # type: ignore[misc]
-        kind.__init__ = checked(**expected)(constructor)  # type: ignore[misc]
-        return kind
+    def decorate(cls: C) -> C:
+        """Replace the constructor of a class by a constructor that checks arguments."""
+        # Creating an object calls __init__ with one argument for each field. Therefore
+        # decorating __init__ checks the values of all fields.
+        unchecked_constructor = cls.__init__  # type: ignore[misc]
+        cls.__init__ = checked(**expected)(unchecked_constructor)  # type: ignore[misc]
+        return cls
 
     return decorate
 
 
 def calling_module() -> str:
-    """Return the name of the module that has called a function.
+    """Return the name of the module that called a registration function.
 
-    The function itself calls `calling_module`, for example in order to record which
-    module registers an object. The frames of `checked` are skipped.
+    For example, `evaluation.protocol` uses `calling_module` to record which module of
+    the user has registered a protocol. The call frames of the decorator `checked` are
+    skipped.
     """
     frame = sys._getframe(2)
     while frame.f_globals.get("__name__") == __name__ and frame.f_back is not None:
@@ -110,16 +134,19 @@ def calling_module() -> str:
 
 
 class _Check:
-    """Check of the arguments of a function.
+    """Comparison of the arguments of one function with its annotations.
 
-    Annotations are resolved at the first call of the function, not when its module is
-    imported, because resolving them takes time.
+    Annotations that are texts (``"Image | None"``) are converted to types when the
+    function is called for the first time. Converting them when the module is imported
+    would slow down the import.
 
     Parameters
     ----------
     function : callable
+        Function whose arguments are checked.
     expected : mapping of str to str
-        As in `checked`.
+        Description of the values that a parameter accepts, by the name of the
+        parameter.
     """
 
     def __init__(self, function: Callable[..., Any], expected: Mapping[str, str]):
@@ -133,7 +160,7 @@ class _Check:
 
     @functools.cached_property
     def _in_order(self) -> tuple[str, ...]:
-        """Names of the parameters that a call may pass by position."""
+        """Names of the parameters that a call may pass without their keyword."""
         return tuple(
             p.name
             for p in self._parameters
@@ -146,7 +173,10 @@ class _Check:
 
     @functools.cached_property
     def _variadic_name(self) -> str:
-        """Name of a parameter such as ``*names``; empty if the function has none."""
+        """Name of the parameter that is declared with a star, such as ``*names``.
+
+        The name is empty if the function has no such parameter.
+        """
         return next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), "")
 
     @functools.cached_property
@@ -159,7 +189,7 @@ class _Check:
         return _resolved(texts, vars(sys.modules[self.function.__module__]))
 
     def positional(self, arguments: Sequence[Any]) -> list[Any]:
-        """Return checked positional arguments."""
+        """Check and convert the positional arguments of a call."""
         names = self._in_order
         values = []
         for i, value in enumerate(arguments):
@@ -168,15 +198,15 @@ class _Check:
         return values
 
     def by_name(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return checked keyword arguments."""
-        # A sweep calls checked functions very often. Therefore former names are
-        # searched only if a name is unknown.
+        """Check and convert the keyword arguments of a call."""
+        # A sweep calls checked functions very often. Therefore the table of former
+        # parameter names is searched only if the function has no such parameter.
         if not self._names.issuperset(arguments):
             former_names.check_arguments(self.label, arguments, self._names)
         return {name: self._value(name, value) for name, value in arguments.items()}
 
     def _value(self, name: str, value: Any) -> Any:
-        """Return a checked argument.
+        """Check one argument, and convert it to the annotated type.
 
         Raises
         ------
@@ -184,15 +214,16 @@ class _Check:
             The argument does not fit the annotation of its parameter.
         """
         annotation = self._annotations.get(name, Any)
-        # Most arguments are objects of the annotated class. This test is faster than
-        # the complete check.
+        # Most arguments have exactly the annotated class. Comparing the classes is
+        # faster than the complete check. A float may still be infinite or NaN.
         if type(value) is annotation and annotation is not float:
             return value
         try:
             return fit_value(annotation, value, name)
         except Misfit as misfit:
             expected = expected_kind(misfit.annotation)
-            # The description concerns the whole argument, not an item in it.
+            # The text in `self.expected` describes the whole argument. It does not
+            # describe an item of the argument, such as names[1].
             if misfit.place == name:
                 expected = self.expected.get(name, "") or expected
             message = f"{self.label}: {misfit.place} is {misfit.event}; expected {expected}"
@@ -200,9 +231,10 @@ class _Check:
 
 
 def _resolved(texts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return annotations with the objects that their texts name.
+    """Convert annotations that are texts, such as ``"int | None"``, to types.
 
-    If a module imports a package for type checkers only, the package is imported here.
+    A module may import a package only under ``if TYPE_CHECKING``. This function then
+    imports the package.
 
     Parameters
     ----------
@@ -222,17 +254,19 @@ def _resolved(texts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, A
 
 
 class Misfit(Exception):
-    """A value that does not fit an annotation.
+    """Exception about a value that does not fit an annotation.
 
     Parameters
     ----------
     place : str
-        Name of the argument, or of an item in it such as ``names[1]``.
+        Name of the argument (``names``), or of an item of the argument (``names[1]``).
     value : object
+        Value that does not fit.
     annotation : object
+        Annotation that describes the expected values.
     event : str, optional
-        Description of the value, for messages. Default: its description by
-        `describe_value`.
+        Description of the value, for error messages. Default: the text that
+        `describe_value` returns for the value.
     """
 
     def __init__(self, place: str, value: Any, annotation: Any, event: str = ""):
@@ -244,23 +278,25 @@ class Misfit(Exception):
 
     @property
     def event(self) -> str:
-        """Description of the value.
+        """Description of the value that does not fit.
 
-        It is made only if a message needs it, because this may take time.
+        Describing a large list takes time. Therefore the description is computed only
+        when an error message is printed.
         """
         return self._event or describe_value(self._value)
 
 
 def fit_value(annotation: Any, value: Any, place: str) -> Any:
-    """Return a value in the form that an annotation describes.
+    """Check that a value fits an annotation, and convert it to the annotated type.
 
     Parameters
     ----------
     annotation : object
-        Resolved annotation.
+        Type such as ``Sequence[float] | None``. It must not be a text.
     value : object
+        Value that is checked.
     place : str
-        Name of the value, for messages.
+        Name of the value, for error messages.
 
     Raises
     ------
@@ -275,15 +311,15 @@ def fit_value(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
-    """Return a value in the form of the first alternative that it fits."""
+    """Convert a value to the first type of a union (``int | str``) that it fits."""
     alternatives = typing.get_args(annotation)
     if value is None and types.NoneType in alternatives:
         return None
     if isinstance(value, str) and _is_path(alternatives):
         _check_path(annotation, value, place)
 
-    # A misfit of an item, such as a number in a list of texts, is reported rather than
-    # a misfit of the whole value.
+    # For a list of texts that contains a number, the message about the number helps
+    # more than the message "names is a list of 3 items".
     misfit_of_item: Misfit | None = None
     for alternative in alternatives:
         try:
@@ -295,13 +331,7 @@ def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _check_path(annotation: Any, text: str, place: str) -> None:
-    """Refuse a text that cannot be a path.
-
-    Raises
-    ------
-    Misfit
-        The text is empty or contains a null character.
-    """
+    """Refuse a text that is empty or contains a null character as a path."""
     if not text:
         raise Misfit(place, text, annotation, "'', an empty path")
     if "\0" in text:
@@ -310,7 +340,7 @@ def _check_path(annotation: Any, text: str, place: str) -> None:
 
 
 def _is_path(alternatives: Sequence[Any]) -> bool:
-    """Return whether the alternatives are a text and a path object, among others."""
+    """Return whether a union contains both ``str`` and a path class (``Path``)."""
     classes = [typing.get_origin(alternative) or alternative for alternative in alternatives]
     return str in classes and any(
         isinstance(kind, type) and hasattr(kind, "__fspath__") for kind in classes
@@ -318,7 +348,7 @@ def _is_path(alternatives: Sequence[Any]) -> bool:
 
 
 def _fit_annotated(annotation: Any, value: Any, place: str) -> Any:
-    """Return a value that fits a type, and its checks and bounds."""
+    """Check a value against a type with bounds, such as ``Annotated[int, Ge(1)]``."""
     base, *extras = typing.get_args(annotation)
     for extra in extras:
         if isinstance(extra, Checked):
@@ -347,7 +377,7 @@ _BOUNDS: Mapping[type, Callable[[Any, Any], bool]] = {
 
 
 def _number(annotation: Any, value: Any, place: str) -> Any:
-    """Return a number as a Python number, which may be infinite or NaN."""
+    """Convert a NumPy number to a Python number, which may be infinite or NaN."""
     if isinstance(value, np.generic) or (type(value) is np.ndarray and value.ndim == 0):
         value = value.item()
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -356,7 +386,7 @@ def _number(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_any_number(annotation: Any, value: Any, place: str) -> Any:
-    """Return a number in the range of a float, which may be infinite or NaN."""
+    """Return a number as a Python number; refuse ints too large for a float."""
     number = _number(annotation, value, place)
     try:
         float(number)
@@ -369,7 +399,7 @@ def _fit_float(annotation: Any, value: Any, place: str) -> Any:
     number = _number(annotation, value, place)
     try:
         is_finite = math.isfinite(number)
-    except OverflowError:  # The number is an int beyond the range of a float.
+    except OverflowError:  # The number is an int that is too large for a float.
         is_finite = False
     if not is_finite:
         raise Misfit(place, value, annotation)
@@ -391,7 +421,7 @@ def _fit_bool(annotation: Any, value: Any, place: str) -> Any:
 
 def _fit_literal(annotation: Any, value: Any, place: str) -> Any:
     choices = typing.get_args(annotation)
-    # True and 1 are equal but not the same choice.
+    # Python regards True and 1 as equal. Therefore the types are compared too.
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise Misfit(place, value, annotation)
     return value
@@ -426,16 +456,19 @@ def _fit_array(annotation: Any, value: Any, place: str) -> Any:
 
 
 def as_array(value: Any, label: str) -> Any:
-    """Convert an object to an array if its class offers the conversion.
+    """Convert array-like objects of other packages to NumPy arrays.
 
-    Any other object is returned unchanged. Classes that offer the conversion are arrays
-    of xarray, tensors of PyTorch and images of Pillow, for example.
+    Examples are arrays of xarray, tensors of PyTorch and images of Pillow. Their
+    classes define ``__array__`` or ``__array_interface__``. All other objects, such as
+    lists and numbers, are returned unchanged.
 
     Parameters
     ----------
     value : object
+        Object of any class.
     label : str
-        Names of the function and of the value, for messages.
+        Names of the function and of the value in error messages, such as
+        ``census: image``.
 
     Raises
     ------
@@ -450,9 +483,15 @@ def as_array(value: Any, label: str) -> Any:
 
 
 def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
-    """Convert an object to an array as in `as_array`.
+    """Convert an array-like object of another package to a NumPy array.
 
-    Lists and tuples are converted only if `lists` is True.
+    Lists and tuples are converted too if `lists` is True. All other objects are
+    returned unchanged.
+
+    Raises
+    ------
+    Misfit
+        The class of the object raised an exception during the conversion.
     """
     if type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray | np.generic | type):
         return value
@@ -470,7 +509,7 @@ def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
 
 
 def _fit_tuple(annotation: Any, value: Any, place: str) -> Any:
-    """Return a list, tuple or array of the annotated length as a tuple."""
+    """Convert a list or an array to a tuple; refuse it if its length is wrong."""
     kinds = typing.get_args(annotation)
     if isinstance(value, np.ndarray) and value.ndim:
         value = tuple(value)
@@ -486,19 +525,19 @@ def _fit_tuple(annotation: Any, value: Any, place: str) -> Any:
         fit_value(kind, item, f"{place}[{i}]")
         for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
     ]
-    # An unchanged tuple is returned itself, because it may be a named tuple.
+    # A named tuple would lose its field names if a new tuple were made from its items.
     if isinstance(value, tuple) and _are_unchanged(items, value):
         return value
     return tuple(items)
 
 
 def _are_unchanged(items: Sequence[Any], original_items: Sequence[Any]) -> bool:
-    """Return whether checked items are the same objects as the original items."""
+    """Return whether the check has converted none of the items of a collection."""
     return all(item is original for item, original in zip(items, original_items, strict=True))
 
 
 def _fit_sequence(annotation: Any, value: Any, place: str) -> Any:
-    """Return a collection with checked items. A text is not a collection of letters."""
+    """Check all items of a collection. A text does not count as a list of letters."""
     if not _is_collection(annotation, value):
         raise Misfit(place, value, annotation)
     sequence = value if isinstance(value, Sequence) else list(value)
@@ -510,12 +549,16 @@ def _fit_sequence(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _is_collection(annotation: Any, value: Any) -> bool:
-    """Return whether a value is a collection, or an iterable if this is allowed."""
+    """Return whether a value is a collection such as a list, a tuple or an array.
+
+    If the annotation is ``Iterable``, iterables such as generators count as well.
+    """
     if isinstance(value, str | bytes | bytearray | Mapping | type):
         return False
     if isinstance(value, np.ndarray) and not value.ndim:
         return False
-    # Iterating over a pandas table yields the names of its columns.
+    # A pandas table is refused, because a loop over it yields its column names instead
+    # of its values.
     if hasattr(value, "columns"):
         return False
     is_iterable_allowed = (typing.get_origin(annotation) or annotation) is Iterable
@@ -523,7 +566,7 @@ def _is_collection(annotation: Any, value: Any) -> bool:
 
 
 def _fit_mapping(annotation: Any, value: Any, place: str) -> Any:
-    """Return a mapping with checked keys and values."""
+    """Check all keys and values of a mapping such as a dictionary."""
     if not isinstance(value, Mapping):
         raise Misfit(place, value, annotation)
     kinds = typing.get_args(annotation)
@@ -565,14 +608,24 @@ _FITS: Mapping[Any, Callable[[Any, Any, str], Any]] = {
 _PLAIN_TYPES = (
     bool | int | float | complex | str | bytes | bytearray | list | tuple | set | frozenset | dict
 )
-"""Types whose `repr` is short and clear enough for a message."""
+"""Types of Python whose values an error message shows as Python source.
+
+For example, the text "a" is shown as ``'a'``. A value of any other class, such as
+``Calibration``, is shown by the name of its class.
+"""
 
 
 def describe_value(value: Any) -> str:
-    """Return a description of a value in one line, for messages.
+    """Describe a value for an error message, in one line.
 
-    Plain values and paths are described by their `repr`, arrays by their type and
-    shape, and other objects by their class.
+    Numbers, texts, lists and paths are shown as Python source, for example ``'abc'``.
+    An array is described by its number type and its shape. Any other object is
+    described by its class.
+
+    Examples
+    --------
+    >>> describe_value([1, 2]), describe_value(print)
+    ('[1, 2]', 'a builtin_function_or_method')
     """
     if isinstance(value, type):
         return f"the class {value.__name__}"
@@ -594,13 +647,15 @@ def _article(noun: str) -> str:
 
 
 def expected_kind(annotation: Any, *, plural: bool = False) -> str:
-    """Describe the values that fit an annotation.
+    """Describe the values that fit a type annotation, for error messages.
 
     Parameters
     ----------
     annotation : object
+        Type such as ``Sequence[str] | None``. It must not be a text.
     plural : bool
-        Whether the description is that of several values, such as the items of a list.
+        Whether the noun is in the plural ("texts" instead of "a text"). The plural is
+        used for the items of a list ("a list of texts").
 
     Examples
     --------
@@ -629,11 +684,15 @@ _NOUNS: Mapping[Any, tuple[str, str]] = {
     Mapping: ("a mapping", "mappings"),
     np.ndarray: ("an array of numbers", "arrays of numbers"),
 }
-"""Singular and plural descriptions."""
+"""Descriptions of simple types for error messages, in the singular and the plural."""
 
 
 def _describe_annotated(arguments: Sequence[Any], plural: bool) -> str:
-    """Describe a type with extras, such as bounds or `Words`."""
+    """Describe an ``Annotated`` type that has bounds or a description of its own.
+
+    For example, ``Annotated[int, Ge(1)]`` is described as "a whole number >= 1". A
+    `Words` object in the annotation contains the complete description.
+    """
     base, *extras = arguments
     words = [extra.text for extra in extras if isinstance(extra, Words)]
     if words:
@@ -644,7 +703,7 @@ def _describe_annotated(arguments: Sequence[Any], plural: bool) -> str:
 
 
 def _describe_alternatives(alternatives: Sequence[Any], plural: bool) -> str:
-    """Describe the alternatives of a union. None is the last one in the description."""
+    """Describe a union such as ``int | None``. The description ends with None."""
     descriptions: list[str] = []
     for alternative in alternatives:
         if alternative is not types.NoneType:
@@ -657,9 +716,20 @@ def _describe_alternatives(alternatives: Sequence[Any], plural: bool) -> str:
 def _descriptions_of_alternative(
     alternative: Any, alternatives: Sequence[Any], plural: bool
 ) -> list[str]:
-    """Describe one of several alternatives.
+    """Describe one type of a union.
 
-    A text or a path object is described as a path, and all arrays have one description.
+    In the union ``str | Path``, both types are described as "a path". If a union
+    contains several array types, each of them gets the same description, such as "an
+    array of float32 or uint8". The caller removes descriptions that occur twice.
+
+    Parameters
+    ----------
+    alternative : object
+        The type that is described.
+    alternatives : sequence of object
+        All types of the union.
+    plural : bool
+        Whether the noun is in the plural, as in `expected_kind`.
     """
     kind = typing.get_origin(alternative) or alternative
     if _is_path(alternatives) and (kind is str or hasattr(kind, "__fspath__")):
@@ -674,25 +744,30 @@ def _descriptions_of_alternative(
 
 
 def _describe_array(arguments: Sequence[Any], plural: bool) -> str:
-    """Describe an array by the arguments of its annotation, its shape and its type."""
+    """Describe an annotated array by the type of its numbers."""
     return _describe_arrays([_number_type(arguments)], plural)
 
 
 def _describe_arrays(dtypes: Sequence[Any], plural: bool) -> str:
-    """Describe arrays whose numbers have one of several types; None means any type."""
+    """Describe arrays by the allowed types of their numbers.
+
+    If the only item of `dtypes` is None, the numbers may have any type.
+    """
     noun = "arrays" if plural else "an array"
     names = [dtype.__name__.rstrip("_") for dtype in dtypes if dtype is not None]
     return f"{noun} of {_joined(names)}" if names else f"{noun} of numbers"
 
 
 def _number_type(arguments: Sequence[Any]) -> Any:
-    """Return the type of the numbers in an annotated array; None if any is allowed.
+    """Return the number type that an annotation requires of an array, or None.
+
+    The result is None if the annotation allows numbers of any type.
 
     Parameters
     ----------
     arguments : sequence of object
-        Arguments of the annotation: the shape, and the dtype such as
-        ``np.dtype[np.float32]``. An array without annotated numbers has no arguments.
+        Types in the brackets of an array annotation. For ``NDArray[np.float32]`` these
+        are the shape and ``np.dtype[np.float32]``. A plain ``np.ndarray`` has none.
     """
     if not arguments:
         return None
@@ -703,32 +778,32 @@ def _number_type(arguments: Sequence[Any]) -> Any:
 
 
 def _describe_literal(choices: Sequence[Any], plural: bool) -> str:
-    """Describe the choices of a literal, which are the same for several values."""
+    """List the allowed values of a ``Literal`` type, such as "'left' or 'right'"."""
     return _joined([repr(choice) for choice in choices])
 
 
 def _describe_tuple(items: Sequence[Any], plural: bool) -> str:
-    """Describe a tuple of a fixed or of any number of items."""
+    """Describe a tuple type, such as ``tuple[int, int]`` or ``tuple[int, ...]``."""
     if items and items[-1] is not Ellipsis:
         return f"({', '.join(map(expected_kind, items))})"
     return _describe_list(items, plural)
 
 
 def _describe_list(items: Sequence[Any], plural: bool) -> str:
-    """Describe a list by the annotation of its items."""
+    """Describe a list type, for example "a list of texts" for ``Sequence[str]``."""
     noun = "lists" if plural else "a list"
     return f"{noun} of {expected_kind(items[0], plural=True)}" if items else noun
 
 
 def _describe_mapping(arguments: Sequence[Any], plural: bool) -> str:
-    """Describe a mapping by the annotations of its keys and values."""
+    """Describe a mapping type, for example "a mapping of texts to whole numbers"."""
     keys = expected_kind(arguments[0], plural=True)
     values = expected_kind(arguments[1], plural=True)
     return f"a mapping of {keys} to {values}"
 
 
 def _describe_function(arguments: Sequence[Any], plural: bool) -> str:
-    """Describe a function, without its parameters and its result."""
+    """Describe a ``Callable`` type as "a function", whatever its parameters are."""
     return "functions" if plural else "a function"
 
 
@@ -746,15 +821,15 @@ _DESCRIPTIONS: Mapping[Any, Callable[[Sequence[Any], bool], str]] = {
     Mapping: _describe_mapping,
     dict: _describe_mapping,
 }
-"""Functions that describe an annotation, by its origin.
+"""Functions that describe a type, by the part of the type before its brackets.
 
-The arguments of the functions are the arguments of the annotation, and whether several
-values are described.
+For ``Sequence[str]``, the key is ``Sequence``. The function then receives the types in
+the brackets, and whether the noun is in the plural.
 """
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Join alternatives by commas and a last "or"."""
+    """Join words to a list such as "a, b or c"."""
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,4 +1,8 @@
-"""What stages compute from the disparity maps of auxiliary methods."""
+"""Functions for stages that use the disparity map of an auxiliary method.
+
+An auxiliary method is a complete stereo method whose disparity map another method
+needs, for example as an initial estimate for mutual information.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +21,24 @@ from stereo_framework.kernels.threads import over_rows
 def auxiliary_map(
     parameter: str, auxiliary: Mapping[str, DisparityMap], name: str | None
 ) -> DisparityMap:
-    """Return the disparity map of the named auxiliary method, or of the only one.
+    """Select the disparity map of one auxiliary method by the method's name.
 
     Parameters
     ----------
     parameter : str
-        Name of the parameter in messages, such as ``radiometric_field.initial``.
+        Parameter of the stage that names the auxiliary method, such as
+        ``radiometric_field.initial``. Error messages begin with this text.
     auxiliary : mapping of str to DisparityMap
-        The maps of all auxiliary methods.
+        Disparity maps of all auxiliary methods, by the name of the method.
     name : str or None
-        Name of an auxiliary method. None selects the only one.
+        Name of an auxiliary method. If it is None, there must be exactly one auxiliary
+        method, and its disparity map is returned.
 
     Raises
     ------
     ParameterError
-        There is no such auxiliary method, or `name` is None and there are several.
+        No auxiliary method has this name, or `name` is None although there are several
+        auxiliary methods.
     """
     if name is None and len(auxiliary) == 1:
         return next(iter(auxiliary.values()))
@@ -50,22 +57,28 @@ def auxiliary_map(
 def intensity_differences(
     reference: Image, match: Image, search: SearchRange, initial: DisparityMap
 ) -> tuple[Mask, NDArray[np.float32]]:
-    """Return how much brighter each pixel is than its match in a disparity map.
+    """Subtract from each reference pixel the intensity of its matching pixel.
+
+    The disparity map determines the matching pixel in the match image.
 
     Parameters
     ----------
     reference, match : ndarray, (rows, columns) or (rows, columns, 3)
     search : SearchRange
-        Its direction tells where the matches lie.
+        Search range of the pair. The direction of the search range determines whether
+        the matching pixels lie to the left or to the right.
     initial : DisparityMap
-        Only pixels with the status MATCHED count. Filled pixels do not.
+        Disparity map of the reference image. Pixels that were only filled are ignored,
+        because their disparity was not measured.
 
     Returns
     -------
     is_known : ndarray, bool, (rows, columns)
-        Pixels whose match lies inside the other image.
+        Mask of the reference pixels that have the status MATCHED and whose matching
+        pixel lies inside the match image.
     differences : ndarray, float32, (rows, columns, channels)
-        Grey levels. Meaningless at pixels that are not known.
+        Reference intensity minus match intensity, in grey levels. Values at pixels
+        where `is_known` is False have no meaning.
     """
     rows, width = reference.shape[:2]
     reference_pixels = reference.reshape(rows, width, -1)
@@ -82,7 +95,8 @@ def intensity_differences(
         match_columns = columns - search.direction * whole_disparity
         is_known[strip] = is_matched & (match_columns >= 0) & (match_columns < width)
 
-        # Pixels without a match are compared with the nearest column inside the image.
+        # A column outside the match image would be an invalid index. It is replaced by
+        # the first or last column; `is_known` excludes the pixel from the result.
         inside_columns = np.clip(match_columns, 0, width - 1)
         indices = inside_columns + np.arange(stop - start)[:, None] * width
         strip_pixels = match_pixels[strip].reshape(indices.size, -1)

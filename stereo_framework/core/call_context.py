@@ -1,7 +1,9 @@
-"""Information around the calls of stages that is not passed as an argument.
+"""Data that a pipeline and its stages exchange through context variables.
 
-This is the memory of results for single images, the list of the stages' reports, and
-the signal that ends running stages. Each is a context variable of a thread.
+Three kinds of data are not passed to the stages as arguments. The first kind are stored
+results that depend on one image only. The second kind are reports of the stages about
+their run time and memory. The third kind is the signal that cancels a running stage.
+Each thread has its own context variables.
 """
 
 import functools
@@ -21,20 +23,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class CallReport:
-    """What a stage reports of one call.
+    """Run time, memory and messages that a stage reports to its pipeline.
 
     Parameters
     ----------
     seconds : float or None
-        Time that the work took, instead of the time that the call took. None: unknown.
+        Run time of the method, in seconds, for example of an external program that the
+        stage started. It replaces the run time that the pipeline measured for the call.
+        None means unknown, for example because the stage only read a stored map.
     memory : float or None
-        Peak memory of the work in MiB. None: unknown.
+        Peak memory of the external program, in MiB. None means unknown.
     messages : str
-        Text that another program printed.
+        Text that the external program printed.
     warning : str
-        Remark on the pair that the user should read. A report with a warning contains
-        nothing else: the time of the call counts. A text that begins with
-        `core.errors.NOTE` is printed as a note, because the user has to do nothing.
+        Warning about the pair, for the user. A report with a warning has no other
+        fields, and the pipeline keeps the run time that it measured. If the warning
+        requires no action of the user, it begins with `core.errors.NOTE`.
     """
 
     seconds: float | None = None
@@ -49,27 +53,31 @@ _STOP_EVENT: ContextVar[threading.Event | None] = ContextVar("stop_event", defau
 
 
 def storing_results(results: dict[Hashable, Any]) -> AbstractContextManager[Any]:
-    """Let functions with `per_image` store results in a dictionary within a block."""
+    """Store the results of `per_image` functions in a dictionary, in a `with` block."""
     return temporarily_set(_RESULTS, results)
 
 
 def stored_results() -> dict[Hashable, Any] | None:
-    """Return the results of functions with `per_image`; None outside pipelines."""
+    """Return the dictionary of stored `per_image` results; None outside pipelines."""
     return _RESULTS.get()
 
 
 def per_image(function: F) -> F:
-    """Let a function compute its result for an image and parameters only once.
+    """Decorate a function so that its result for an image is computed only once.
 
-    The results are stored while a pipeline or a sweep matches a pair. The image is the
-    first argument. It is identified by its memory address, shape, strides and type, and
-    a stored result keeps the image in memory. Only read-only images are identified,
-    because other images may change; pipelines pass read-only images. For other images,
-    and outside pipelines, the function is called every time.
+    The image is the first argument of the function. The result is stored while a
+    pipeline or a sweep matches the pair. A later call with an equal image and equal
+    parameters returns the stored result.
 
-    A local stage that calls such a function on strips of an image must add the rows
-    that the function reads to its halo. If the function needs the whole image, the
-    stage declares no halo.
+    Two arrays count as the same image if they have the same memory address, shape,
+    strides and type. Each stored result keeps its image in memory. Results are stored
+    only for read-only images, because a writable image may change between two calls.
+    Pipelines pass read-only images. For writable images, and outside pipelines, the
+    function is computed at every call.
+
+    A local stage receives strips of an image. If it calls a decorated function that
+    reads neighbouring rows, the halo of the stage must include these rows. If the
+    function needs the whole image, the stage must not declare a halo.
 
     Examples
     --------
@@ -88,7 +96,8 @@ def per_image(function: F) -> F:
         image_key = address, image.shape, image.strides, image.dtype
         key = function, image_key, arguments[1:], tuple(sorted(parameters.items()))
         if key not in results:
-            # The image is stored too, so that no other image gets its address.
+            # If Python freed the image, a new image could get the same memory address
+            # and then the wrong result. Therefore the image is stored too.
             results[key] = image, function(*arguments, **parameters)
         return results[key][1]
 
@@ -96,9 +105,9 @@ def per_image(function: F) -> F:
 
 
 def report_call(report: CallReport) -> None:
-    """Report a call to the pipeline that runs the stage.
+    """Send the report of a stage to the pipeline that runs the stage.
 
-    The report is lost if the stage was called directly.
+    If the stage was called without a pipeline, the report is dropped.
     """
     reports = _REPORTS.get()
     if reports is not None:
@@ -106,23 +115,30 @@ def report_call(report: CallReport) -> None:
 
 
 def collecting_reports() -> AbstractContextManager[list[CallReport]]:
-    """Collect the reports of the calls within a block, in this thread, in a list."""
+    """Collect the reports of all stages that run inside a `with` block, in a list.
+
+    Only stages in the thread of the block are included.
+    """
     return temporarily_set(_REPORTS, [])
 
 
 def stopped_by(event: threading.Event) -> AbstractContextManager[threading.Event]:
-    """Let stages within a block, in this thread, end when an event is set.
+    """Make the stages inside a `with` block stop as soon as an event is set.
 
-    Stages that wait for another program end their wait.
+    Only stages in the thread of the block stop. A stage that waits for an external
+    program stops waiting.
     """
     return temporarily_set(_STOP_EVENT, event)
 
 
 class Stopped(BaseException):
-    """The computation was cancelled. This is no failure of a stage."""
+    """Exception that ends a stage because its computation was cancelled.
+
+    A cancelled computation does not count as an error of the stage.
+    """
 
 
 def is_stopped() -> bool:
-    """Return whether the computation of this thread was cancelled."""
+    """Return whether the stage that runs in this thread has been cancelled."""
     event = _STOP_EVENT.get()
     return event is not None and event.is_set()

@@ -1,4 +1,4 @@
-"""Digests of the content of files."""
+"""SHA-256 digests of files and folders, which show whether a content has changed."""
 
 import hashlib
 import os
@@ -6,22 +6,31 @@ import time
 from pathlib import Path
 
 _LARGE = 1 << 20
-"""Smallest size in bytes of a file whose digest is remembered."""
+"""Minimum size in bytes of a file whose digest is kept in memory.
+
+Reading a smaller file again takes little time.
+"""
 
 _CLOCK_STEP = 2 * 10**9
-"""Resolution of the time of change of a file, in nanoseconds."""
+"""Upper limit of the resolution of file times, in nanoseconds.
+
+Some file systems store times in steps of two seconds.
+"""
 
 _REMEMBERED: dict[tuple[int, int], tuple[tuple[int, ...], bytes]] = {}
-"""The state and the digest of large files, by device and inode."""
+"""Digests of large files that were read earlier, by the file's device and inode.
+
+Each digest is stored with the file's size and times at that moment.
+"""
 
 
 def file_digest(path: Path) -> bytes:
     """Return the SHA-256 digest of a file's content.
 
-    The digest of a large file is remembered as long as the file's size, time of
-    modification and time of change stay the same. Programs can set the time of
-    modification but not the time of change. Therefore a changed file gets a new digest
-    even if a program restored its time of modification.
+    A large file is read only once. Its digest is kept in memory as long as the file's
+    size, modification time (mtime) and change time (ctime) stay the same. Programs can
+    set the mtime of a file to an earlier value, but not the ctime. Therefore a file is
+    read again even if a program changed its content and then restored its mtime.
     """
     with path.open("rb") as file:
         now = time.time_ns()
@@ -33,8 +42,9 @@ def file_digest(path: Path) -> bytes:
             return remembered_digest
         digest = hashlib.file_digest(file, "sha256").digest()
 
-    # Windows has no time of change. A file that was changed just now may change again
-    # without another time of change.
+    # Windows has no change time (ctime). On other systems, a file that was written less
+    # than two seconds ago may be written again without a new ctime. In both cases the
+    # digest is not kept.
     is_settled = now - max(status.st_mtime_ns, status.st_ctime_ns) > _CLOCK_STEP
     if os.name == "posix" and is_settled and status.st_size >= _LARGE:
         _REMEMBERED[inode] = (state, digest)
@@ -42,19 +52,19 @@ def file_digest(path: Path) -> bytes:
 
 
 def content_digest_of(path: Path) -> bytes:
-    """Return the digest of a file or of a folder with all files below it.
+    """Return the SHA-256 digest of a file, or of a folder with all files in it.
 
     Parameters
     ----------
     path : Path
-        A file or folder. If neither exists, the digest is a fixed value.
+        A file or a folder. All paths that do not exist have the same digest.
 
     Returns
     -------
     bytes
-        Digests of a file, of a folder and of a missing path always differ. The digest
-        of a folder includes the relative names of its files. The digest of a file does
-        not include its name.
+        Digest. A file, a folder and a missing path always have different digests. If a
+        file is renamed, its own digest stays the same, but the digest of the folder
+        that contains the file changes.
     """
     digest = hashlib.sha256()
     if path.is_file():

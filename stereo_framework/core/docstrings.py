@@ -8,27 +8,31 @@ from typing import Any
 _PARAMETERS_SECTION = re.compile(
     r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.DOTALL | re.MULTILINE
 )
-"""The lines between the heading "Parameters" and the next heading of a docstring."""
+"""Pattern of the section "Parameters" of a docstring, up to the next heading."""
 
 
 def summary(documented: Callable[..., Any]) -> str:
-    """Return the first line of a docstring; empty if there is no docstring."""
+    """Return the first line of the docstring of a function or class.
+
+    The result is empty if the object has no docstring.
+    """
     return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
 def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the description of each parameter in a numpydoc docstring.
+    """Return the descriptions of the parameters in a numpydoc docstring.
 
     Parameters
     ----------
     function : callable
-        A function, or a class whose docstring describes its fields.
+        A function, or a class whose docstring describes the fields of the class.
 
     Returns
     -------
     dict of str to str
-        Description of each parameter in one line. Parameters that are described
-        together, as in ``a, b : float``, have the same description.
+        Description of each parameter, joined to one line, by the parameter's name. If a
+        docstring describes two parameters together (``a, b : float``), both parameters
+        get the same description.
     """
     section = _PARAMETERS_SECTION.search(inspect.getdoc(function) or "")
     if section is None:

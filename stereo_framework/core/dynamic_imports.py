@@ -1,8 +1,8 @@
-"""A search for calls in Python source that import modules or execute other source.
+"""A search for calls in a Python file that import modules or execute other files.
 
-An import statement contains the name of its module. A call, such as
-``importlib.import_module(name)``, may compute the name while the program runs. In this
-case the module cannot be found by reading the source.
+An import statement contains the name of the imported module. In contrast, the argument
+of a call such as ``importlib.import_module(name)`` may be computed while the program
+runs. In this case the imported module cannot be found by reading the Python file.
 """
 
 import ast
@@ -13,38 +13,38 @@ from pathlib import Path
 from stereo_framework.core.errors import warn
 
 _IMPORTING = ("import_module", "__import__", "run_module")
-"""Functions whose first argument is the name of a module."""
-
+"""Python functions that import or run the module named by their first argument."""
 
 _EXECUTING = ("run_path", "spec_from_file_location", "SourceFileLoader", "load_source")
-"""Functions that execute or load a file.
+"""Python functions that execute or load a Python file.
 
-The file cannot be found by reading the source, because a relative path starts at the
-working directory.
+The file cannot be found by reading the call, because a relative path depends on the
+working directory of the program.
 """
 
 _EXECUTING_TEXT = ("exec", "execfile")
-"""Functions that execute a text as Python source.
+"""Python functions that execute a text as Python source.
 
-Methods with these names, such as ``cursor.exec``, do other things.
+A method with such a name, for example ``cursor.exec`` of a database, is ignored.
 """
 
 _DEFINING_MODULES = ("importlib", "runpy", "importlib.util", "importlib.machinery")
-"""Modules of Python from which these functions can be imported."""
+"""Modules of the standard library that define functions which import modules."""
 
 
 @dataclass(frozen=True)
 class DynamicImports:
-    """The calls of a source that import modules or execute other source.
+    """The calls in a Python file that import modules or execute other files.
 
     Parameters
     ----------
     names : tuple of (str, int)
-        Name and level of each module whose name is a constant in the source. As in
-        import statements, the level is the number of dots before a relative name, and 0
-        for an absolute name.
+        Name and level of each module whose name is a constant text in the call. The
+        level is the number of dots in front of a relative module name (``..util`` has
+        level 2). An absolute name has level 0.
     computed_lines : tuple of int
-        Lines of the calls whose module or file is computed while the program runs.
+        Line numbers of the calls whose module or file is computed while the program
+        runs.
     """
 
     names: tuple[tuple[str, int], ...] = ()
@@ -53,10 +53,17 @@ class DynamicImports:
 
 @functools.lru_cache(maxsize=4096)
 def dynamic_imports(source: bytes) -> DynamicImports:
-    r"""Find the calls of a source that import modules or execute other source.
+    r"""Find the calls in a Python file that import modules or execute other files.
 
-    A function is recognized by its name, even if an import statement renames it. A call
-    that gets the function in another way, for example by `getattr`, is not recognized.
+    The called functions are recognized by their names, such as ``import_module``. A
+    function is recognized even if it is imported under another name, as in
+    ``from importlib import import_module as load``. A function that the program gets by
+    `getattr` is not recognized.
+
+    Parameters
+    ----------
+    source : bytes
+        Content of the Python file.
 
     Examples
     --------
@@ -67,7 +74,7 @@ def dynamic_imports(source: bytes) -> DynamicImports:
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError):
-        # The error is reported to the user when the source is imported.
+        # The file is not valid Python. Importing the file will report the error.
         return DynamicImports()
 
     original_names = _original_names(nodes)
@@ -88,17 +95,17 @@ def dynamic_imports(source: bytes) -> DynamicImports:
 
 
 def warn_of_computed_imports(files: list[Path], remedy: str) -> None:
-    """Warn of each file that imports modules under computed names.
+    """Warn of each Python file that imports a module whose name is computed.
 
-    Such modules are not part of the identity of a run. If such a module changes, stored
-    results are not computed again.
+    Stored results are computed again if the source of a user's stage has changed. A
+    module with a computed name cannot be found, so changes of this module go unnoticed.
 
     Parameters
     ----------
     files : list of Path
-        Source files that are part of the identity of a run.
+        Source files of the user's stages and functions.
     remedy : str
-        Clause that explains how the author of the file declares such a module.
+        Clause of the warning that explains how to declare the imported module.
     """
     for file in files:
         if file.suffix != ".py":
@@ -110,7 +117,7 @@ def warn_of_computed_imports(files: list[Path], remedy: str) -> None:
 
 @functools.cache
 def _warn_once(file: Path, line: int, remedy: str) -> None:
-    """Warn of a computed import, once for each file and line."""
+    """Warn of an import with a computed name, only once for each file and line."""
     message = (
         f"{file}:{line}: imports a module, or executes a file, whose name is computed while "
         "the program runs; stored results are not computed again if that file changes; "
@@ -120,7 +127,11 @@ def _warn_once(file: Path, line: int, remedy: str) -> None:
 
 
 def _original_names(nodes: list[ast.AST]) -> dict[str, str]:
-    """Return the original names of imported functions, by their names in the source."""
+    """Return the original names of imported functions, by the names used in the file.
+
+    For ``from importlib import import_module as load``, the result is
+    ``{"load": "import_module"}``.
+    """
     names: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module in _DEFINING_MODULES:
@@ -129,7 +140,11 @@ def _original_names(nodes: list[ast.AST]) -> dict[str, str]:
 
 
 def _function_name(call: ast.Call, original_names: dict[str, str]) -> str:
-    """Return the name of a called function; empty if another expression is called."""
+    """Return the original name of the function in a call, such as ``import_module``.
+
+    The result is empty if the called object is not given by a name, as in
+    ``functions[0]()``.
+    """
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     if isinstance(call.func, ast.Name):
@@ -138,10 +153,11 @@ def _function_name(call: ast.Call, original_names: dict[str, str]) -> str:
 
 
 def _constant_module(call: ast.Call) -> tuple[str, int] | None:
-    """Return the name and level of the module in a call; None if it is computed.
+    """Return the module name and its level from the arguments of an importing call.
 
-    If the name begins with one dot and the call contains the name of the package, the
-    result is the absolute name.
+    The result is None if the program computes the name. If the call gives a relative
+    name and a package, as in ``import_module(".dyn", "plugins")``, the result is the
+    absolute name ``plugins.dyn`` with the level 0.
     """
     name = _constant_text([*call.args[:1], *_keyword_values(call, ("name", "mod_name"))])
     if name is None:
@@ -155,12 +171,12 @@ def _constant_module(call: ast.Call) -> tuple[str, int] | None:
 
 
 def _keyword_values(call: ast.Call, names: tuple[str, ...]) -> list[ast.expr]:
-    """Return the values of the keyword arguments with one of the names."""
+    """Return the values of the keyword arguments of a call that have given names."""
     return [keyword.value for keyword in call.keywords if keyword.arg in names]
 
 
 def _constant_text(expressions: list[ast.expr]) -> str | None:
-    """Return the text of the first expression; None if it is not a constant text."""
+    """Return the first expression as a text; None if it is not a constant text."""
     if not expressions:
         return None
     first = expressions[0]
@@ -170,7 +186,7 @@ def _constant_text(expressions: list[ast.expr]) -> str | None:
 
 
 def _executes_text(call: ast.Call, function: str) -> bool:
-    """Return whether a call executes a text that the program computes."""
+    """Return whether a call such as ``exec(text)`` executes a computed text."""
     is_method = not isinstance(call.func, ast.Name)
     if function not in _EXECUTING_TEXT or is_method or not call.args:
         return False

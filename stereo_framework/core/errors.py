@@ -1,7 +1,7 @@
-"""Errors and warnings that a user can cause, and functions that word their messages.
+"""Errors and warnings that a user can cause, and functions that write their messages.
 
-A line of a message has the form ``place: event; expected value; remedy``. Messages
-about unknown names suggest the nearest allowed name.
+Each line of a message has the form ``place: event; expected value; remedy``. If a user
+writes an unknown name, the message suggests the most similar allowed name.
 """
 
 from __future__ import annotations
@@ -16,27 +16,32 @@ from pathlib import Path
 from typing import Any
 
 _LINE = 1000
-"""Maximum length of a line of an error, in characters.
+"""Maximum length of a line of an error message, in characters.
 
-A longer line contains an input of the user, which would hide the message.
+A line becomes longer only if it quotes a very long input of the user. The long input
+would hide the rest of the message.
 """
 
 _COMPARED_CHARACTERS = 200
-"""Maximum length of a name that is compared with allowed names.
+"""Number of characters of an unknown name that are compared with allowed names.
 
-No allowed name is longer. The time of a comparison grows with the square of the length.
+No allowed name is longer. The comparison of two names takes a time that grows with the
+square of their length.
 """
 
 _CONTROL_CODES = (*range(9), *range(11, 32), *range(127, 160))
-"""Codes of characters that move the cursor or change the colours of a terminal."""
+"""Character codes that make a terminal move its cursor or change its colours.
+
+Tab (9) and line feed (10) are left out.
+"""
 
 _LINE_AND_DIRECTION_CODES = (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Codes of line separators, and of characters that change the direction of writing."""
+"""Character codes that start a new line or change the direction of writing."""
 
 _SURROGATE_CODES = range(0xD800, 0xE000)
-"""Codes that Python uses for bytes of a path that are not valid UTF-8.
+"""Character codes by which Python represents path bytes that are not valid UTF-8.
 
-A text with such a code cannot be written to a file.
+Writing a text with such a character to a UTF-8 file raises an exception.
 """
 
 _ESCAPES = {code: f"\\x{code:02x}" for code in _CONTROL_CODES}
@@ -44,11 +49,12 @@ _ESCAPES |= {code: f"\\u{code:04x}" for code in (*_LINE_AND_DIRECTION_CODES, *_S
 
 
 def escape_controls(text: str) -> str:
-    r"""Escape the characters of a text that could damage a terminal or a file.
+    r"""Replace control characters of a text by visible escapes such as ``\x1b``.
 
-    Use this function for texts from outside the program, such as paths. It escapes
-    control characters except tabs and line ends, characters that change the direction
-    of writing, and bytes that are not valid UTF-8.
+    Use this function before you print texts from outside the program, such as paths:
+    control characters can move the cursor or change the colours of a terminal. Tabs and
+    line feeds stay as they are. Characters that change the direction of writing, and
+    bytes of a path that are not valid UTF-8, are replaced too.
 
     Examples
     --------
@@ -59,15 +65,17 @@ def escape_controls(text: str) -> str:
 
 
 def short(text: str, length: int = _LINE) -> str:
-    """Return a text for a message: escaped, and without its middle if it is long.
+    """Escape the control characters of a text, and cut out the middle of a long text.
 
     Parameters
     ----------
     text : str
+        Text that a message quotes, or a whole line of a message.
     length : int
-        Maximum length of a text that is returned as a whole, in characters. Of a longer
-        text, a quarter of this length is kept at each end, or nearly half of it if the
-        text is a whole line of a message.
+        Maximum length of a text that is not cut, in characters. If the text is longer,
+        its first and last characters are kept. At each end, the number of these
+        characters is a quarter of `length`. For whole lines (`length` >= 1000) it is
+        nearly half of `length`.
 
     Examples
     --------
@@ -80,15 +88,17 @@ def short(text: str, length: int = _LINE) -> str:
     if length < _LINE:
         end_length = length // 4
     else:
-        # The note in the middle has at most 40 characters, so that the line does not
-        # become longer than `length`.
+        # The note "... (5000 characters) ..." in the middle needs up to 40 characters.
+        # The two ends get the remaining characters of the line.
         end_length = (length - 40) // 2
     note = f"... ({len(text)} characters) ..."
     return f"{text[:end_length]}{note}{text[-end_length:]}"
 
 
 def one_line(text: str, length: int = _LINE) -> str:
-    r"""Return a text for a message as `short` does, with line ends and tabs escaped.
+    r"""Shorten a text for a message, and replace line ends and tabs by escapes.
+
+    The text is shortened as in `short`.
 
     Examples
     --------
@@ -99,10 +109,10 @@ def one_line(text: str, length: int = _LINE) -> str:
 
 
 class StereoFrameworkError(Exception):
-    """Root of all errors that this package raises on purpose.
+    """Base class of all errors that this package raises on purpose.
 
-    The command line prints such errors without a traceback. Lines of the message that
-    are longer than 1000 characters are shortened.
+    The command line prints the message of such an error without a traceback. Each line
+    of the message is shortened to 1000 characters.
     """
 
     def __init__(self, message: object = ""):
@@ -110,32 +120,32 @@ class StereoFrameworkError(Exception):
 
 
 class DataWarning(UserWarning):
-    """Warning about a file whose content is doubtful but was read.
+    """Warning about a file that was read although its content is doubtful.
 
-    The command line prints it as one line.
+    The command line prints the warning as one line.
     """
 
 
 class ResultWarning(DataWarning):
-    """Warning about a doubtful result, or about doubtful data that a result depends on.
+    """Warning that a disparity map may be wrong, for example because of its input.
 
-    Examples are exchanged images, a search range that is too small, and intensities or
-    disparities in another scale.
+    Examples are exchanged left and right images, a search range that is too small, and
+    intensities or disparities in another scale than expected.
     """
 
 
 NOTE = "note: "
-"""Beginning of a remark about a result that requires no action of the user.
+"""First characters of a remark about a result on which the user need not act.
 
-Such remarks are stored together with the warnings of a result.
+Remarks and warnings are stored together with the result.
 """
 
 
 def warn(messages: Iterable[str], category: type[DataWarning] = ResultWarning) -> None:
-    """Issue warnings at the line of the user's code that called this package.
+    """Issue Python warnings that point to the user's line which called this package.
 
-    The command line prints the messages without that line. Remarks that begin with
-    `NOTE` are not issued.
+    The command line prints only the messages, without the line of code. Messages that
+    begin with `NOTE` are skipped.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(
@@ -148,30 +158,33 @@ def warn(messages: Iterable[str], category: type[DataWarning] = ResultWarning) -
 
 
 class ParameterError(StereoFrameworkError):
-    """Error about a parameter whose name or value is not allowed.
+    """Error about a parameter that does not exist or has a value that is not allowed.
 
-    The parameter belongs to a stage, a protocol, a search range or a function.
+    Stages, evaluation protocols, search ranges and functions have parameters.
     """
 
 
 class ArgumentError(ParameterError):
-    """Error about an argument of a public function or class that has the wrong type."""
+    """Error about an argument of a public function or class that has a wrong type.
+
+    For example, ``window("5")`` passes a text although ``window`` expects a number.
+    """
 
 
 class DataError(StereoFrameworkError):
     """Error about input data that are missing, unreadable or inconsistent.
 
-    The data are an image, a disparity map, a calibration file or a scene.
+    Examples of input data are images, disparity maps, calibration files and scenes.
     """
 
 
 class ScriptError(StereoFrameworkError):
-    """Error about a script, with one line for each fault.
+    """Error about a script. The message has one line for each fault of the script.
 
     Parameters
     ----------
     faults : iterable of str
-        One message for each fault of the script.
+        Messages, one for each fault of the script.
     """
 
     def __init__(self, faults: Iterable[str]):
@@ -180,7 +193,7 @@ class ScriptError(StereoFrameworkError):
 
 
 class MissingExtraError(StereoFrameworkError):
-    """Error about an optional dependency of a feature that is not installed."""
+    """Error about a feature that needs an optional package which is not installed."""
 
 
 def describe_exception(
@@ -188,12 +201,16 @@ def describe_exception(
 ) -> str:
     """Describe an exception of third-party code in one line.
 
+    With a function, the result is, for example, ``mine.py:12: refinement stage mine:
+    ValueError: negative size``.
+
     Parameters
     ----------
     error : exception
+        Exception that is described.
     function : callable, optional
-        Function that raised the exception. The description begins with the last line of
-        the function's file that the exception passed through.
+        Function, for example a stage of a plug-in, that raised the exception. The
+        description then begins with the location of the error in the function's file.
     subject : str
         Description of the function, such as ``refinement stage mine``.
     """
@@ -207,20 +224,23 @@ def describe_exception(
 
 
 def source_location(function: Callable[..., Any], error: BaseException | None = None) -> str:
-    """Return the file and the line of a function.
+    """Return the file and the line of a function, or of an error in the function.
 
     Parameters
     ----------
     function : callable
+        Function whose file is returned.
     error : exception, optional
-        Exception that the function raised. The line is then the last line of the
-        function's file that the exception passed through.
+        Exception that the function raised. The traceback of the exception may contain
+        several lines of the function's file. The last of these lines is returned
+        instead of the first line of the function.
 
     Returns
     -------
     str
-        Such as ``mine.py:12``. The path is relative if the file lies below the working
-        directory. For a function without Python source, the name of its module.
+        File and line, such as ``mine.py:12``. The path is relative if the file lies in
+        the working directory or in a folder below it. If the function is compiled and
+        has no Python source, the result is the name of its module.
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
@@ -238,22 +258,28 @@ def source_location(function: Callable[..., Any], error: BaseException | None = 
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs the dependencies of an extra, for messages."""
+    """Return the ``pip`` command that installs an optional group of packages.
+
+    Parameters
+    ----------
+    extra : str
+        Name of the group in ``pyproject.toml``.
+    """
     return f"pip install '.[{extra}]' in the folder of this project's source"
 
 
 def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
-    """Return the end of an error line: the allowed names, and a close name if any.
+    """List the allowed names for an error message, and suggest the most similar name.
 
     Parameters
     ----------
     name : str
-        Name that the user wrote.
+        Unknown name that the user wrote.
     names : iterable of str
         Allowed names.
     kind : str
-        Plural noun for the allowed names, such as "stages". Without it the line reads
-        "allowed: a, b".
+        Plural noun for the allowed names, such as "stages". The list then begins with
+        "allowed stages:" instead of "allowed:".
 
     Examples
     --------
@@ -270,16 +296,19 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
 
 
 def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
-    """Return the end of an error line: a close name, and where all names are listed.
+    """Suggest the most similar name, and refer the user to a list of all names.
+
+    Use this function instead of `nearest` if the allowed names are too many for an
+    error message.
 
     Parameters
     ----------
     name : str
-        Name that the user wrote.
+        Unknown name that the user wrote.
     names : iterable of str
-        Allowed names, which are too many for a message.
+        Allowed names.
     listing : str
-        Clause about the list of all names.
+        Clause that explains how the user gets a list of all names.
 
     Examples
     --------
@@ -293,7 +322,7 @@ def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
 
 
 def few(names: Sequence[str], count: int) -> str:
-    """Return at most `count` names as a text, with the number of the remaining names.
+    """List the first `count` names as a text, and the number of the remaining names.
 
     Examples
     --------
@@ -307,9 +336,18 @@ def few(names: Sequence[str], count: int) -> str:
 
 
 def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:
-    """Return at most `count` names that resemble a name, the most similar name first.
+    """Return the most similar ones of several names, beginning with the most similar.
 
-    Upper and lower case are not distinguished.
+    Upper and lower case letters count as equal.
+
+    Parameters
+    ----------
+    name : str
+        Name that the user wrote.
+    names : iterable of str
+        Names that are compared with `name`.
+    count : int
+        Maximum number of returned names. Names with little similarity are left out.
     """
     name_in_lower_case = str(name).lower()[:_COMPARED_CHARACTERS]
     by_lower_case = {candidate.lower(): candidate for candidate in names}

@@ -1,4 +1,4 @@
-"""The result of a method for a pair."""
+"""The result of a stereo method for an image pair: a disparity map with statistics."""
 
 from __future__ import annotations
 
@@ -14,48 +14,51 @@ from stereo_framework.core.volume import ConfidenceMap, CostVolume, Levels, Stat
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The result of a pipeline for a pair.
+    """The disparity map of a pair, with statistics of the pipeline that computed it.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Disparities in pixels. NaN means that a pixel has no estimate.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`.
+        Status of each pixel, such as `Status.MATCHED` or `Status.OCCLUDED`.
     levels : ndarray, int16, (rows, columns), or None
-        Levels that the optimizer chose; -1 means that no level is assigned. None if a
-        matcher computed the disparity map, or if a scheme joined several maps.
+        Indices of the disparity levels that the optimizer selected. A pixel without a
+        level has the index -1. The field is None if a matcher computed the disparity
+        map, or if a scheme joined several disparity maps.
     search : SearchRange
         Search range of the pair.
     energy : float or None
         Sum of the data costs and the smoothness costs of the levels, computed in
-        float64. Pixels without a level are filled from the background first. A pixel
-        that is filled with an excluded cell has the `CostVolume.outside_cost`. None if
-        there are no levels.
+        float64. Before the energy is computed, pixels without a level get the level of
+        a neighbour in the background. If this level is an excluded cell, the data cost
+        of the pixel is `CostVolume.outside_cost`. The energy is None if `levels` is
+        None.
     objective : float or None
-        Value of the optimizer's own objective, if it reports one.
+        Value of the function that the optimizer itself minimizes. It is None if the
+        optimizer does not report this value.
     lower_bound : float or None
-        Lower bound of the energy, if the optimizer reports one.
+        Lower bound of the energy. It is None if the optimizer does not report a bound.
     trace : tuple of (float, float) or (float, float, float)
-        Seconds and energy after each iteration of the optimizer, followed by the lower
-        bound if the optimizer reports one.
+        Elapsed time in seconds and energy after each iteration of the optimizer. If the
+        optimizer reports a lower bound, the bound is the third number of each entry.
     seconds : dict of str to float
-        Wall-clock time of each stage. The time in which kernels are compiled or loaded
-        is not counted.
+        Wall-clock time of each stage, in seconds. The time for compiling or loading
+        kernels is not included.
     warnings : tuple of str
-        Remarks on why the result may be wrong, one line each.
+        Reasons why the disparity map may be wrong. Each reason is one line.
     volume : CostVolume or None
-        Cost volume that the optimizer received or returned; only with
-        ``keep_volume=True``.
+        Cost volume that the optimizer received, or a volume that the optimizer
+        returned. It is None unless the pipeline runs with ``keep_volume=True``.
     confidence : mapping of str to ndarray, float32, (rows, columns)
-        Confidence maps by the name of the measure; higher values are more certain. The
-        map of a matcher is called ``matcher``. Pixels that are filled or have no
-        estimate have the lowest value of the map.
+        Confidence maps by the name of the confidence measure. Higher values mean more
+        certain disparities. The confidence map of a matcher has the name ``matcher``.
+        Pixels that were filled or have no estimate get the lowest value of the map.
     memory : float or None
-        Peak memory of third-party programs, in MiB. None if there was no such program
-        or if it is unknown.
+        Peak memory of the external programs that the stages started, in MiB. It is None
+        if no stage started a program, or if the peak memory is unknown.
     messages : str
-        Text that third-party programs printed.
+        Text that these external programs printed.
     """
 
     disparity: Disparity

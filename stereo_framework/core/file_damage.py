@@ -1,4 +1,7 @@
-"""Damage that decoders report while the images of a scene are read."""
+"""Collection of the messages about damaged files that image decoders report.
+
+A decoder can often read a damaged image and only report the damage.
+"""
 
 import contextlib
 import contextvars
@@ -11,9 +14,10 @@ _MESSAGES: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def collecting_damage() -> Iterator[list[str]]:
-    """Collect the messages about damage of files that are read in the block.
+    """Collect messages about damaged files that are read inside a `with` block.
 
-    If the block is nested in another such block, both blocks receive the messages.
+    Two such blocks may be nested. The outer block then also receives the messages of
+    the inner block.
     """
     messages: list[str] = []
     outer_messages = _MESSAGES.get()
@@ -29,7 +33,7 @@ def collecting_damage() -> Iterator[list[str]]:
 def report_damage(message: str) -> None:
     """Add a message about a damaged file to the innermost `collecting_damage` block.
 
-    Outside such a block, the message is dropped.
+    If the file is read outside all `collecting_damage` blocks, the message is dropped.
     """
     messages = _MESSAGES.get()
     if messages is not None:

@@ -1,14 +1,14 @@
-"""Former names of parameters, keys, options and Python names, and their new names.
+"""Hints for users who write a former name of a renamed parameter, option or function.
 
-No former name works. If a user writes one, the error about the unknown name gives the
-new name. All these errors read the table ``former_names.yaml``. For example, its entry
-``module_names: {stereo_framework: {Search: SearchRange}}`` has the section
-``module_names``, the place ``stereo_framework``, the former name ``Search`` and the new
-name ``SearchRange``.
+Former names no longer work. If a user writes a former name, the error message gives the
+new name. The file ``former_names.yaml`` contains the table of former and new names. For
+example, the entry ``module_names: {stereo_framework: {Search: SearchRange}}`` has the
+section ``module_names``, the place ``stereo_framework``, the former name ``Search`` and
+the new name ``SearchRange``.
 
-A module or class that had a former name reports it with `report_attributes_of_module`
-or `report_attributes`. They set ``__getattr__`` when the program runs, so type checkers
-still find misspelt attributes.
+If attributes of a class or of a module were renamed, call `report_attributes` or
+`report_attributes_of_module`. Both functions set ``__getattr__`` while the program
+runs. A ``__getattr__`` in the source would hide misspelt attributes from type checkers.
 """
 
 import dis
@@ -25,19 +25,24 @@ C = TypeVar("C", bound=type)
 _PACKAGE = "stereo_framework."
 
 _FUNCTIONS_OF_MODULES = ("raise_missing_attribute", "missing_attribute", "__getattr__")
-"""Names of the functions between the user's statement and `_is_import_statement`."""
+"""Functions that Python calls between the user's statement and `_is_import_statement`.
+
+They are skipped when the call frame of the user's statement is searched.
+"""
 
 
 @functools.cache
 def table() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """Return the new names by section, place and former name."""
+    """Return the table of new names, by section, place and former name."""
     former_names: Mapping[str, Mapping[str, Mapping[str, str]]]
     former_names = package_yaml("core/former_names.yaml")
     return former_names
 
 
 def new_name(section: str, place: str, name: str) -> str | None:
-    """Return the new name of a former name; None for any other name.
+    """Look up the new name of a former name in the table.
+
+    The result is None if the table does not contain the name as a former name.
 
     Examples
     --------
@@ -48,7 +53,9 @@ def new_name(section: str, place: str, name: str) -> str | None:
 
 
 def new_name_hint(section: str, place: str, name: str) -> str:
-    """Return the clause that gives a former name's new name; empty for other names.
+    """Return the end of an error message that gives the new name of a former name.
+
+    The result is empty if the table does not contain the name as a former name.
 
     Examples
     --------
@@ -62,66 +69,72 @@ def new_name_hint(section: str, place: str, name: str) -> str:
 def new_or_nearest(
     section: str, place: str, name: str, allowed: Iterable[str], *, kind: str = ""
 ) -> str:
-    """Return the end of an error line about an unknown name.
+    """Return the end of an error message about an unknown name.
+
+    If the unknown name is a former name, the text gives the new name. Otherwise the
+    text lists the allowed names.
 
     Parameters
     ----------
     section, place : str
-        The part of the table that is searched.
+        Section and place of the table in which the name is looked up.
     name : str
-        The name that the user wrote.
+        Unknown name that the user wrote.
     allowed : iterable of str
+        Allowed names.
     kind : str
-        Plural noun for the allowed names, as in `nearest`.
-
-    Returns
-    -------
-    str
-        The new name of a former name; for any other name the allowed names.
+        Plural noun for the allowed names, such as "stages".
     """
     return new_name_hint(section, place, name) or nearest(name, allowed, kind=kind)
 
 
 def parameter_hint(function: Callable[..., Any], name: str) -> str:
-    """Return the clause that gives a parameter's new name; empty for other names.
+    """Return the end of an error message that gives the new name of a parameter.
+
+    The result is empty if `name` is not a former name of a parameter.
 
     Parameters
     ----------
     function : callable
-        A stage, or the class of the parameters of the HCI metrics.
+        Stage that has the parameter, or the class with the parameters of the HCI
+        metrics.
     name : str
-        The name that the user wrote.
+        Unknown parameter name that the user wrote.
     """
-    # Each stage of the package is in a file of its name, in the folder of its slot.
-    # Stages of plug-ins are outside the package and have no former names.
+    # The file path of a stage, such as refinement/median.py, contains the slot and the
+    # name of the stage. The table has no former names for stages of plug-ins, which
+    # are defined in other packages.
     module = function.__module__
     if not module.startswith(_PACKAGE):
         return ""
     place = module.removeprefix(_PACKAGE)
     if place.endswith(".hci.parameters"):
         return new_name_hint("protocol_fields", "hci", name)
-    # The star of the table stands for all stages of a slot.
+    # A place such as "refinement.*" in the table applies to all stages of the slot.
     slot = place.partition(".")[0]
     exact_hint = new_name_hint("stage_parameters", place, name)
     return exact_hint or new_name_hint("stage_parameters", f"{slot}.*", name)
 
 
 def check_arguments(label: str, names: Iterable[str], allowed: Container[str]) -> None:
-    """Raise an error with the new name if an argument of a call has a former name.
+    """Refuse former names of keyword arguments, and report the new names.
+
+    Other unknown names are ignored here, because Python itself refuses them when the
+    function is called.
 
     Parameters
     ----------
     label : str
-        The function or the class, as the table names it.
+        Name of the called function or class in the table of former names.
     names : iterable of str
-        The names of the arguments in a call.
+        Names of the keyword arguments in the call.
     allowed : container of str
-        The names of the arguments that the function has.
+        Names of the parameters of the function.
 
     Raises
     ------
     TypeError
-        A name is not allowed, and it is a former name.
+        An argument has a former name.
     """
     for name in names:
         if name not in allowed and (hint := new_name_hint("arguments", label, name)):
@@ -130,18 +143,20 @@ def check_arguments(label: str, names: Iterable[str], allowed: Container[str]) -
 
 
 def report_attributes(cls: C) -> C:
-    """Let the objects of a class report former names of their attributes.
+    """Make a class report former names of its attributes in error messages.
 
-    The place in the table is the name of the class. The decorator returns the class.
+    Use this function as a decorator of the class. The former names of the attributes
+    are listed in the table under the name of the class.
     """
 
     def missing_attribute(self: Any, name: str) -> Any:
-        # Python and other libraries look for attributes such as __array__ all the time.
+        # Python and NumPy often look for attributes such as __array__. The table does
+        # not contain such names, so the search is skipped.
         hint = ""
         if not name.startswith("__"):
             hint = new_name_hint("attributes", cls.__name__, name)
         if not hint:
-            # The attribute is looked up again to raise the original error.
+            # This call raises Python's usual AttributeError for the missing attribute.
             return object.__getattribute__(self, name)
         message = f"{cls.__name__!r} object has no attribute {name!r}; {hint}"
         raise AttributeError(message)
@@ -151,12 +166,12 @@ def report_attributes(cls: C) -> C:
 
 
 def report_attributes_of_module(module: str) -> None:
-    """Let a module report former names of its functions, classes and modules.
+    """Make a module report former names of its functions and classes in error messages.
 
     Parameters
     ----------
     module : str
-        The name of the module, as the table gives it.
+        Full name of the module, such as ``stereo_framework.core.scene``.
     """
 
     def missing_attribute(name: str) -> NoReturn:
@@ -166,17 +181,19 @@ def report_attributes_of_module(module: str) -> None:
 
 
 def raise_missing_attribute(module: str, name: str) -> NoReturn:
-    """Raise the error about a name that a module does not have.
+    """Raise an error because a module does not contain a name.
 
-    Only the ``__getattr__`` of a module calls this function.
+    If the missing name is a former name, the message gives the new name. Call this
+    function only in the ``__getattr__`` function of a module.
 
     Raises
     ------
     AttributeError
-        The user wrote ``module.name``.
+        The user wrote ``module.name``, or wrote ``from module import name`` with a name
+        that is not a former name.
     ImportError
-        The user wrote ``from module import name``, and `name` is a former name. In this
-        statement, Python replaces the message of an AttributeError by another one.
+        The user wrote ``from module import name`` with a former name. An AttributeError
+        would not help here, because Python replaces its message.
     """
     hint = ""
     if not name.startswith("__"):
@@ -191,13 +208,19 @@ def raise_missing_attribute(module: str, name: str) -> NoReturn:
 
 
 def _new_module_hint(module: str, name: str) -> str:
-    """Return the clause that gives the new module of a name; empty for other names."""
+    """Return the end of an error message that gives the new module of a moved object.
+
+    The result is empty if the object was not moved to another module.
+    """
     new_module = new_name("moved_names", module, name)
     return "" if new_module is None else f"import it from {new_module!r}"
 
 
 def _is_import_statement() -> bool:
-    """Return whether a ``from`` import looks for the name in the module."""
+    """Return whether a ``from module import name`` statement looks up the name.
+
+    If the user's code contains ``module.name`` instead, the result is False.
+    """
     frame = sys._getframe(1)
     while frame.f_code.co_name in _FUNCTIONS_OF_MODULES and frame.f_back is not None:
         frame = frame.f_back

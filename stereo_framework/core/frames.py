@@ -1,4 +1,4 @@
-"""Frames of a sequence, their calibration, and conversions of images and masks."""
+"""Frames of an image sequence, camera calibration, and conversions of array types."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ Mask = NDArray[np.bool_]
 
 
 def unmasked(label: str, array: Any) -> Any:
-    """Return a masked array as a plain array, and any other object unchanged.
+    """Convert a NumPy masked array to a plain array, with NaN for masked numbers.
 
-    Masked numbers become NaN in an array of float32, and masked booleans become False.
+    An array that contains masked numbers becomes float32, because integers have no NaN.
+    In a boolean array, masked values become False. An object that is not a masked array
+    is returned unchanged.
 
     Parameters
     ----------
     label : str
-        Name of the array, for messages.
+        Name of the array, for error messages.
     array : object
+        Masked array or any other object.
 
     Raises
     ------
@@ -47,15 +50,16 @@ def unmasked(label: str, array: Any) -> Any:
 
 
 LARGEST_EXACT = 2**24
-"""Largest number up to which float32 represents every whole number exactly."""
+"""Largest whole number N such that float32 represents 0, 1, 2, ..., N exactly."""
 
 
 def intensities(image: NDArray) -> NDArray:
-    """Return an image as uint8 or float32 if its type has only one possible scale.
+    """Convert an image to uint8 or float32 if the scale of its intensities is known.
 
-    Unsigned integers of 16 bits are divided by 257, and floats become float32. Arrays
-    of int32 and int64, which are results of integer arithmetic, become uint8 if all
-    numbers lie in 0..255. Any other image is returned unchanged.
+    Images of uint16 are divided by 257, so that 65535 becomes 255. Images of floats
+    become float32 with the same numbers. Images of int32 or int64 usually result from
+    integer arithmetic. They become uint8 if all their numbers lie in 0..255. All other
+    images are returned unchanged, because the scale of their intensities is unknown.
     """
     if image.dtype.kind == "u" and image.dtype.itemsize == 2:
         return image.astype(np.float32) / np.float32(257)
@@ -68,21 +72,25 @@ def intensities(image: NDArray) -> NDArray:
 
 
 def pixels_as_float(label: str, array: NDArray) -> NDArray:
-    """Return a disparity map of signed integers as float32; any other map unchanged.
+    """Convert a disparity map of signed integers to float32.
 
-    Signed integers are disparities in pixels, as in ``.npy`` files. Unsigned integers
-    are grey levels of an image of disparities, whose scale is unknown here.
+    A map of signed integers, for example from a ``.npy`` file, contains disparities in
+    pixels. A map of unsigned integers is an image whose grey levels are scaled
+    disparities. Because the scale is unknown, a map of unsigned integers is returned
+    unchanged. A map of floats is returned unchanged too.
 
     Parameters
     ----------
     label : str
-        Name of the disparity map, for messages.
+        Name of the disparity map, for error messages.
     array : ndarray
+        Disparity map.
 
     Raises
     ------
     DataError
-        A number is so large that float32 cannot represent it exactly.
+        The map contains an integer with an absolute value above 2**24. Float32 does not
+        represent all such integers exactly.
     """
     if array.dtype.kind != "i" or not array.size:
         return array
@@ -102,15 +110,15 @@ def pixels_as_float(label: str, array: NDArray) -> NDArray:
 class Calibration:
     """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
 
-    Two calibrations that differ only in `size` are equal.
+    Two calibrations are equal if all fields except `size` are equal.
 
     Parameters
     ----------
     focal_length : float
         Focal length in pixels.
     baseline : float
-        Distance of the two cameras. Depths have the unit of the baseline, which is
-        millimetres in Middlebury data sets.
+        Distance between the two cameras, in any unit of length. Depths are computed in
+        the same unit. Middlebury data sets use millimetres.
     doffs : float
         Column of the principal point in the match image minus its column in the
         reference image, in pixels.
@@ -118,8 +126,8 @@ class Calibration:
         Column and row of the principal point in the reference image, in pixels.
         Default: the middle of the image.
     size : (int, int), optional
-        Columns and rows of the images for which the calibration was made. None if its
-        file does not contain them.
+        Number of columns and rows of the images for which the cameras were calibrated.
+        None if the calibration file does not contain the image size.
     """
 
     focal_length: Positive
@@ -129,7 +137,10 @@ class Calibration:
     size: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     def scaled(self, factor: float) -> Calibration:
-        """Return the calibration of the same images, enlarged by a factor."""
+        """Return the calibration for images that are resized by a factor.
+
+        For example, the factor 0.5 is for images of half the width and height.
+        """
         center = self.center
         if center is not None:
             center = (factor * center[0], factor * center[1])
@@ -146,20 +157,22 @@ class Calibration:
 
 
 def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None:
-    """Return the factor by which an image is larger than the size in its calibration.
+    """Return the factor by which an image was resized after its camera was calibrated.
 
     Parameters
     ----------
     stated : (int, int)
-        Columns and rows in the calibration.
+        Number of columns and rows that the calibration file gives.
     actual : (int, int)
-        Columns and rows of the image.
+        Number of columns and rows of the image.
 
     Returns
     -------
     float or None
-        1 for equal sizes. None if no factor gives both sides to within a pixel, for
-        example because the image was cropped or rotated.
+        Image size divided by calibrated size, for example 0.5 for an image of half the
+        width and height. None if the image was not only resized but also cropped or
+        rotated. In this case the factors of width and height differ by more than
+        rounding to whole pixels can explain.
     """
     if stated == actual:
         return 1.0
@@ -174,22 +187,24 @@ def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None
 @checked_fields()
 @dataclass(frozen=True)
 class Frame:
-    """One image of a sequence.
+    """One image of an image sequence, with the position of its camera.
 
     Parameters
     ----------
     name : str
-        File name or another name, for messages.
+        Name of the image in error messages, such as its file name.
     load : callable
-        Loader of the image, ``(rows, columns)`` or ``(rows, columns, 3)`` in RGB order.
+        Function without arguments that returns the image. A grey image has the shape
+        ``(rows, columns)``, and an RGB image has the shape ``(rows, columns, 3)``.
         Intensities are 0..255 as uint8 or floats, or 0..65535 as uint16.
     position : float
-        Position of the camera on the baseline, in any unit. Larger positions lie
-        further to the right.
+        Position of the camera along the baseline, in any unit. A camera that is further
+        to the right has a larger position.
     valid : callable, optional
-        Loader of the mask of the pixels that contain data, bool ``(rows, columns)``.
-        The loader returns None if all pixels contain data. Pixels of a float image that
-        are NaN contain no data either.
+        Function without arguments that returns a boolean mask ``(rows, columns)``. The
+        mask is True at pixels that contain data. The function returns None if all
+        pixels contain data. In a float image, pixels with the value NaN never contain
+        data.
     """
 
     name: str
@@ -200,27 +215,30 @@ class Frame:
 
 @dataclass(frozen=True)
 class InMemory:
-    """A loader of an object that is in memory. Unlike a lambda it can be pickled.
+    """A function without arguments that returns an object in memory.
+
+    Unlike a lambda function, an `InMemory` object can be pickled and sent to other
+    processes.
 
     Parameters
     ----------
     value : object
-        Object that the loader returns.
+        Object that a call returns.
     error : str
-        Message of the error that the loader raises. If it is empty, the loader returns
-        the object.
+        Error message. If the message is not empty, a call raises a DataError with this
+        message instead of returning the object.
     """
 
     value: Any
     error: str = ""
 
     def __call__(self) -> Any:
-        """Return the object.
+        """Return the stored object, or raise the stored error.
 
         Raises
         ------
         DataError
-            The loader has an error message instead of an object.
+            The field `error` contains a message.
         """
         if self.error:
             raise DataError(self.error)
@@ -228,10 +246,17 @@ class InMemory:
 
 
 def load_into_memory(value: Any) -> Any:
-    """Return a copy of a scene or of a part of it, with all its data loaded.
+    """Load all images and maps of a scene, and return a scene that contains them.
 
-    Each loader is called and replaced by an `InMemory` loader of its result. If a
-    loader raises an error, the new loader raises this error too.
+    The copy contains an `InMemory` object instead of each function that loads data. If
+    loading raises an error, the `InMemory` object raises a DataError with the same
+    message.
+
+    Parameters
+    ----------
+    value : object
+        Scene, or a part of a scene such as a `Frame`, a tuple of frames or a function
+        that loads an image.
     """
     if callable(value):
         return _loaded(value)
@@ -246,7 +271,7 @@ def load_into_memory(value: Any) -> Any:
 
 
 def _loaded(load: Callable[[], Any]) -> InMemory:
-    """Return a loader of the object that another loader returns, or of its error."""
+    """Call a function that loads data, and store its result or its error message."""
     try:
         return InMemory(load())
     except StereoFrameworkError as error:
@@ -256,7 +281,7 @@ def _loaded(load: Callable[[], Any]) -> InMemory:
 
 
 def read_only(array: NDArray) -> NDArray:
-    """Return a read-only view of an array. The array itself stays writable."""
+    """Return a read-only view of an array. The array in the argument stays writable."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""Grey values of colour images."""
+"""Conversion of colour images to grey images by one of three formulas."""
 
 from typing import Literal
 
@@ -7,13 +7,14 @@ import numpy as np
 from stereo_framework.core.scene import Image
 
 GreyConversion = Literal["luma", "rounded_luma", "mean"]
-"""Conversions of a colour to its grey value.
+"""Formulas that convert an RGB colour to a grey level.
 
-- ``"luma"``: 0.299 R + 0.587 G + 0.114 B, not rounded, as in ITU-R BT.601.
-- ``"rounded_luma"``: the luma, rounded to whole grey levels if the image is uint8.
-  Programs that convert an 8-bit image before they match it do the same. Halves are
-  rounded up.
-- ``"mean"``: the mean of R, G and B, not rounded.
+- ``"luma"``: 0.299 R + 0.587 G + 0.114 B, not rounded. The weights are those of the
+  standard ITU-R BT.601.
+- ``"rounded_luma"``: 0.299 R + 0.587 G + 0.114 B. In a uint8 image, the result is
+  rounded to a whole grey level, and 0.5 is rounded up. Many programs convert an 8-bit
+  colour image in this way before they match it.
+- ``"mean"``: the mean of R, G and B. The result is not rounded.
 """
 
 
@@ -23,15 +24,16 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255.
+        Image with intensities in 0..255.
     conversion : {"luma", "rounded_luma", "mean"}
-        Conversion, as described at `GreyConversion`.
+        Formula that computes the grey level. `GreyConversion` explains the formulas.
 
     Returns
     -------
     ndarray, uint8 or float32, (rows, columns)
-        Grey levels 0..255. The result of a uint8 image is uint8 if the image is grey or
-        if its luma is rounded. In all other cases it is float32.
+        Grey levels in 0..255. A uint8 colour image becomes uint8 if the conversion is
+        ``"rounded_luma"``. For the other conversions, and for float32 images, the grey
+        levels are float32.
 
     Examples
     --------
@@ -50,8 +52,8 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
         return mean
     if image.dtype == np.uint8:
         red, green, blue = np.moveaxis(image.astype(np.int32), 2, 0)
-        # The sum in thousandths of a grey level is exact, so that colours of equal luma
-        # get equal grey values.
+        # The sum of integers, in thousandths of a grey level, has no rounding error.
+        # Therefore two colours with the same luma get exactly the same grey level.
         thousandths = 299 * red + 587 * green + 114 * blue
         if conversion == "rounded_luma":
             rounded: Image = ((thousandths + 500) // 1000).astype(np.uint8)

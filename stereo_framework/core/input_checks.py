@@ -1,9 +1,10 @@
-"""Checks of the data that stages and functions of the evaluator receive.
+"""Checks of the images, maps and volumes that users pass directly to a function.
 
-Kernels trust the shapes and types of their arrays. An array that is too small would let
-them read beyond it. The data of a pipeline are correct by construction. The data of a
-direct call are checked here once: each datum is converted to the form that stages take,
-or an error in one line refuses it.
+Compiled kernels do not check the shapes and types of their arrays. If an array were too
+small, a kernel would read memory beyond its end. Pipelines pass only correct arrays to
+their stages. If a user calls a stage or an evaluation function directly, the functions
+of this module check the arrays. They convert each array to the type that the kernels
+need, or they raise an error with a message of one line.
 """
 
 from __future__ import annotations
@@ -30,20 +31,21 @@ from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoot
 
 @dataclass(frozen=True)
 class ArrayKind:
-    """What the arrays of one kind have in common.
+    """Required type and shape of arrays with one meaning, such as images or costs.
 
     Parameters
     ----------
     dtypes : tuple of type
-        Allowed types of the values.
+        Allowed number types of the array, such as ``np.float32``.
     dimensions : tuple of int
-        Allowed numbers of axes.
+        Allowed numbers of array dimensions.
     description : str
-        The allowed shapes, for messages.
+        Allowed shapes in words, for error messages.
     takes_integers : bool
-        Whether integers are converted to the type of the values, if this is exact.
+        Whether arrays of other integer types are accepted. They are converted, unless
+        the conversion would change a number.
     allows_nan : bool
-        Whether NaN is allowed. Infinite values never are.
+        Whether the array may contain NaN. No array may contain infinite numbers.
     """
 
     dtypes: tuple[Any, ...]
@@ -67,21 +69,26 @@ PENALTIES = ArrayKind((np.float32,), (1,), "(levels,)", takes_integers=True)
 
 
 def fault(value: Any, kind: ArrayKind, shape: tuple[int, ...] | None = None) -> str:
-    """Describe why a value is no array of a kind; empty if it is one.
+    """Describe why a value is not an array with the required type and shape.
 
     Parameters
     ----------
     value : object
+        Value that is checked.
     kind : ArrayKind
+        Required type and shape.
     shape : tuple of int, optional
-        Shape that the array must have. Then the numbers are checked as well, except
-        those of costs, because a search through whole volumes takes time. Default: any
-        shape of the kind, and any numbers; `fault_of_numbers` checks these.
+        Exact shape that the array must have. If a shape is given, the function also
+        refuses NaN and infinite numbers. The numbers of a cost volume are not checked,
+        because this takes long. Default: any shape that `kind` allows, with any numbers
+        (see `fault_of_numbers`).
 
     Returns
     -------
     str
-        Noun phrase that continues "the array is", with the expected form.
+        Text that continues the words "the array is" in an error message, such as
+        "float64 (3, 4); expected float32 (rows, columns)". Empty if the array is
+        correct.
     """
     if not _has_form(value, kind, shape):
         dtypes = " or ".join(np.dtype(dtype).name for dtype in kind.dtypes)
@@ -93,7 +100,7 @@ def fault(value: Any, kind: ArrayKind, shape: tuple[int, ...] | None = None) -> 
 
 
 def _has_form(value: Any, kind: ArrayKind, shape: tuple[int, ...] | None) -> bool:
-    """Return whether a value is an array with the type and the shape of a kind."""
+    """Return whether a value is an array with the required number type and shape."""
     is_array = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)
     if not is_array or value.dtype not in kind.dtypes:
         return False
@@ -106,21 +113,24 @@ def _has_form(value: Any, kind: ArrayKind, shape: tuple[int, ...] | None) -> boo
 
 
 def fault_of_numbers(array: NDArray, kind: ArrayKind) -> str:
-    """Describe the numbers of an array that its kind forbids; empty if there are none.
+    """Describe numbers, such as NaN, that an array must not contain.
 
-    Kernels spread NaN over the whole image, or use it as an index.
+    A single NaN in the input can make a whole disparity map NaN. A kernel may even use
+    NaN as an array index and read from a wrong memory address.
 
     Parameters
     ----------
     array : ndarray
-        Array with the type of its kind.
+        Array with the required number type and shape.
     kind : ArrayKind
+        Kind of the array. For example, disparity maps may contain NaN.
 
     Returns
     -------
     str
-        Noun phrase that continues "the array has", with the expected numbers and a
-        remedy.
+        Text that continues the words "the array has" in an error message, such as "NaN
+        or infinite numbers (values: 2); expected finite numbers". Empty if all numbers
+        are allowed.
     """
     if kind is IMAGE:
         return intensity_fault(array)
@@ -143,35 +153,37 @@ def fault_of_numbers(array: NDArray, kind: ArrayKind) -> str:
 
 
 def _forbidden_number_count(array: NDArray, kind: ArrayKind) -> int:
-    """Return the number of values that are infinite or, if the kind forbids it, NaN."""
+    """Count the infinite numbers of an array, and NaN values if they are forbidden."""
     if array.dtype.kind != "f":
         return 0
     if kind.allows_nan:
         return int(np.count_nonzero(np.isinf(array)))
-    # The smallest and largest value are NaN if any value is. Computing them needs less
-    # memory than an array of truth values.
+    # If a number is NaN, the minimum and the maximum of the array are NaN too.
+    # Computing both needs less memory than computing np.isfinite(array).
     if np.isfinite(array.min()) and np.isfinite(array.max()):
         return 0
     return int(np.count_nonzero(~np.isfinite(array)))
 
 
 def _as_kind(label: str, value: Any, kind: ArrayKind) -> NDArray:
-    """Return an array in the form that kernels take.
+    """Check an array, and convert it to the number type that kernels need.
 
     Parameters
     ----------
     label : str
-        Function and name of the value, for messages.
+        Function and argument in error messages, such as ``census: image``.
     value : object
+        Array of NumPy, or array-like object of another package.
     kind : ArrayKind
+        Required type and shape of the array.
 
     Raises
     ------
-    ParameterError
-        The value is no array.
+    ArgumentError
+        An array-like object of another package cannot be converted to a NumPy array.
     DataError
-        The array is masked, has another type or shape, or contains numbers that the
-        kind forbids.
+        The value is not an array, or is a masked array, or has a wrong type or shape,
+        or contains numbers such as NaN that are not allowed.
     """
     array = as_array(value, label)
     _refuse_masked_array(label, array)
@@ -186,17 +198,17 @@ def _as_kind(label: str, value: Any, kind: ArrayKind) -> NDArray:
 
 
 def _refuse_masked_array(label: str, array: Any) -> None:
-    """Refuse a masked array, because kernels do not see its mask."""
+    """Refuse a NumPy masked array, because kernels would ignore the mask."""
     if isinstance(array, np.ma.MaskedArray):
         message = (
-            f"{label} is a masked array; give its numbers, with NaN where a map has no "
-            "estimate, and masks in a SearchMask"
+            f"{label} is a masked array; give a plain array with NaN at pixels without an "
+            "estimate, and give masks as a SearchMask"
         )
         raise DataError(message)
 
 
 def _with_dtype_of_kind(array: NDArray, kind: ArrayKind) -> NDArray:
-    """Return an array with the type of its kind, if the conversion is exact."""
+    """Convert an array to the required number type if integers keep their values."""
     if kind is IMAGE:
         return intensities(array)
     if array.dtype.kind == "f":
@@ -209,7 +221,7 @@ def _with_dtype_of_kind(array: NDArray, kind: ArrayKind) -> NDArray:
 
 
 def _with_exact_integers(array: NDArray, kind: ArrayKind) -> NDArray:
-    """Return whole numbers in the type of a kind, if it holds each of them exactly."""
+    """Convert integers to the required number type if it represents them exactly."""
     lowest = int(array.min())
     highest = int(array.max())
     if kind is STATUS:
@@ -220,7 +232,11 @@ def _with_exact_integers(array: NDArray, kind: ArrayKind) -> NDArray:
 
 
 def _remedy(value: Any, kind: ArrayKind) -> str:
-    """Describe what to do with whole numbers that may be levels or disparities."""
+    """Return a hint for an array of integers that was passed as a disparity map.
+
+    The integers may be level indices or disparities in pixels. The hint explains how
+    the user converts either of them. For other arrays the hint is empty.
+    """
     is_integer_array = isinstance(value, np.ndarray) and value.dtype.kind in "iu"
     if kind is not DISPARITY or not is_integer_array:
         return ""
@@ -234,7 +250,7 @@ def _remedy(value: Any, kind: ArrayKind) -> str:
 
 
 def as_image(label: str, value: Any) -> NDArray:
-    """Return an image as uint8 or float32; warn of intensities from 0 to 1."""
+    """Convert an image to uint8 or float32; warn if its intensities lie in 0..1."""
     _check_type(label, value, np.ndarray, _IMAGE_FORM)
     image = _as_kind(label, value, IMAGE)
     if doubt := intensity_scale_warning(image):
@@ -243,7 +259,7 @@ def as_image(label: str, value: Any) -> NDArray:
 
 
 def as_two_images(label: str, value: Any) -> tuple[NDArray, ...]:
-    """Return the two images of a pair, reference first."""
+    """Check and convert a tuple of the reference image and the match image."""
     _check_type(label, value, tuple, "a tuple of two images")
     images = []
     for i, item in enumerate(value):
@@ -253,7 +269,11 @@ def as_two_images(label: str, value: Any) -> tuple[NDArray, ...]:
 
 
 def as_search_range(label: str, value: Any) -> SearchRange:
-    """Return a search range; two or three numbers are its ends and its step."""
+    """Convert two or three numbers, such as (0, 63), to a search range.
+
+    The numbers are the smallest disparity, the largest disparity and optionally the
+    step. A `SearchRange` is returned unchanged.
+    """
     if are_ends(value):
         return SearchRange.of(value)
     expected = "a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"
@@ -263,14 +283,15 @@ def as_search_range(label: str, value: Any) -> SearchRange:
 
 
 def as_cost_volume(label: str, value: Any) -> CostVolume:
-    """Return a cost volume; an array contains the costs of disparities from 0 on.
+    """Check a cost volume, or convert an array of costs to a cost volume.
 
-    Cells of an array whose match lies outside the other image get the largest cost.
+    The levels of an array belong to the disparities 0, 1, 2 and so on. If a disparity
+    leads to a pixel outside the match image, its cost is the maximum of the array.
     """
     if isinstance(value, np.ndarray) and value.ndim == 3 and value.size:
         search = SearchRange(0, max(value.shape[2] - 1, 1))
         value = CostVolume(value, search, float(value.max()))
-    expected = "a CostVolume, which a matching cost makes, or an array (rows, columns, levels)"
+    expected = "a CostVolume, as returned by a matching cost, or an array (rows, columns, levels)"
     _check_type(label, value, CostVolume, expected)
     costs = _as_kind(f"{label}.costs", value.costs, COSTS)
     if not np.isfinite(value.outside_cost):
@@ -280,8 +301,8 @@ def as_cost_volume(label: str, value: Any) -> CostVolume:
 
 
 def as_smoothness(label: str, value: Any) -> Smoothness:
-    """Return a smoothness term with arrays in the form that kernels take."""
-    _check_type(label, value, Smoothness, "a Smoothness, which a stage of smoothness makes")
+    """Check a smoothness term, and convert its arrays to float32."""
+    _check_type(label, value, Smoothness, "a Smoothness, as returned by a smoothness stage")
     return Smoothness(
         right=_as_kind(f"{label}.right", value.right, MAP),
         down=_as_kind(f"{label}.down", value.down, MAP),
@@ -290,25 +311,31 @@ def as_smoothness(label: str, value: Any) -> Smoothness:
 
 
 def as_disparity(label: str, value: Any) -> NDArray:
-    """Return an array of disparities."""
+    """Check an array of disparities in pixels, and convert float64 to float32."""
     _check_type(label, value, np.ndarray, "an array, float32 (rows, columns)")
     return _as_kind(label, value, DISPARITY)
 
 
 def as_status(label: str, value: Any) -> NDArray:
-    """Return a status map."""
+    """Check a status map (see `Status`), and convert its integers to uint8."""
     _check_type(label, value, np.ndarray, "an array, uint8 (rows, columns)")
     return _as_kind(label, value, STATUS)
 
 
 def as_confidence(label: str, value: Any) -> dict[str, NDArray]:
-    """Return confidence maps by the name of the measure."""
+    """Check confidence maps, and convert them to float32.
+
+    The keys of the mapping are the names of the confidence measures.
+    """
     _check_type(label, value, Mapping, "a mapping of names to maps")
     return {name: _as_kind(f"{label}[{name!r}]", map_, MAP) for name, map_ in value.items()}
 
 
 def as_disparity_map(label: str, value: Any) -> DisparityMap:
-    """Return a disparity map; an array contains its disparities, and a view its map."""
+    """Convert an array of disparities, or a `View`, to a checked `DisparityMap`.
+
+    A `View` is replaced by the disparity map that it contains.
+    """
     if isinstance(value, View) and value.disparity_map is not None:
         value = value.disparity_map
     if isinstance(value, np.ndarray):
@@ -325,10 +352,14 @@ def as_disparity_map(label: str, value: Any) -> DisparityMap:
 
 
 def as_other_view(label: str, value: Any) -> View:
-    """Return the view of the other image; a disparity map or an array is its map."""
+    """Check the data of the second image of a pair, and convert them to a `View`.
+
+    If the value is a disparity map or an array of disparities, the view contains only
+    this disparity map.
+    """
     if isinstance(value, np.ndarray | DisparityMap):
         return View(disparity_map=as_disparity_map(label, value))
-    _check_type(label, value, View, "the map or the View of the other image")
+    _check_type(label, value, View, "a disparity map or a View of the other image")
     volumes = value.volumes
     return replace(
         value,
@@ -342,7 +373,7 @@ def as_other_view(label: str, value: Any) -> View:
 
 
 def as_search_mask(label: str, value: Any) -> SearchMask:
-    """Return a mask with arrays in the form that kernels take."""
+    """Check a search mask, and convert its arrays to the form that kernels need."""
     _check_type(label, value, SearchMask, "a SearchMask or None")
     maps = {}
     for name, array in vars(value).items():
@@ -353,13 +384,19 @@ def as_search_mask(label: str, value: Any) -> SearchMask:
 
 
 def as_auxiliary_maps(label: str, value: Any) -> dict[str, DisparityMap]:
-    """Return the disparity maps of auxiliary methods by name."""
+    """Check the disparity maps of auxiliary methods.
+
+    The keys of the mapping are the names of the auxiliary methods.
+    """
     _check_type(label, value, Mapping, "a mapping of names to disparity maps")
     return {name: as_disparity_map(f"{label}[{name!r}]", map_) for name, map_ in value.items()}
 
 
 def as_pair(label: str, value: Any) -> Pair:
-    """Return a pair, whose constructor has checked its images."""
+    """Check that a value is a `Pair`.
+
+    The images of a pair were checked when the pair was created.
+    """
     _check_type(label, value, Pair, "a Pair, such as Pair(reference, match, SearchRange(0, 63))")
     pair: Pair = value
     return pair
@@ -385,15 +422,27 @@ CONVERTERS: Mapping[str, Callable[[str, Any], Any]] = {
     "confidence": as_confidence,
     "pair": as_pair,
 }
-"""Functions ``converter(label, value)`` by the name of the data that they convert.
+"""Functions that check and convert an argument of a stage, by the argument's name.
 
-The label is the name of the value in messages. Data without a converter, such as
-``scene``, are passed on as they are.
+A call has the form ``converter(label, value)``. Error messages begin with the label.
+An argument that is not listed, such as ``scene``, is passed to the stage unchanged.
 """
 
 
 def _check_type(label: str, value: Any, expected_type: Any, expected: str) -> None:
-    """Refuse a value of another type; `expected` describes the allowed values."""
+    """Refuse a value that has a wrong type.
+
+    Parameters
+    ----------
+    label : str
+        Function and argument in error messages, such as ``census: image``.
+    value : object
+        Value that is checked.
+    expected_type : type
+        Required class of the value.
+    expected : str
+        Description of the allowed values, for the error message.
+    """
     function, _, name = label.partition(": ")
     check_kind(function, name, value, expected_type, expected)
 
@@ -404,41 +453,43 @@ def _check_type(label: str, value: Any, expected_type: Any, expected: str) -> No
 def convert_data(
     stage: str, data: Mapping[str, Any], names: Iterable[str], *, integer: bool
 ) -> dict[str, Any]:
-    """Return the data of a direct call of a stage in the form that the stage takes.
+    """Check and convert the arguments of a stage that a user calls directly.
 
     Parameters
     ----------
     stage : str
-        Name of the stage in messages.
+        Name of the stage in error messages.
     data : mapping of str to object
-        The data by the names that stages use. The first one determines the rows and
-        columns of the others.
+        Images, maps and volumes by the name of the argument, such as ``reference`` or
+        ``disparity``. All of them must have the same numbers of rows and columns.
     names : iterable of str
-        Names of all data that the stage takes. If ``search`` is missing, it is that of
-        the volume. If ``status`` is missing, pixels with a disparity are matched.
+        Names of all arguments that the stage has. If ``search`` is not in `data`, the
+        search range of the cost volume is used. If ``status`` is not in `data`, each
+        pixel that has a disparity gets the status MATCHED.
     integer : bool
-        Whether the stage takes integer costs. Otherwise costs become float32.
+        Whether the stage can process integer costs. If it cannot, costs are converted
+        to float32.
 
     Returns
     -------
     dict of str to object
-        Images are uint8 or float32; maps and costs are float32. All arrays are in C
-        order and read-only. Intensities of 16 bits are divided by 257.
+        Converted arguments. Images are uint8 or float32, and 16-bit intensities are
+        divided by 257. Disparity maps and confidence maps are float32. All arrays are
+        read-only and in C order.
 
     Raises
     ------
     ParameterError
-        A datum has another type than its name requires, or a volume and ``search``
-        have different levels.
+        An argument has a wrong class, or the search range of a volume differs from
+        ``search``.
     DataError
-        An array has another type, or other rows and columns than the first one, or
-        numbers that no stage can use: NaN or infinite intensities, costs and maps, or
-        infinite disparities.
+        An array has a wrong number type or shape. Or an array contains infinite numbers
+        or NaN. In disparity maps, NaN is allowed.
 
     Warns
     -----
     ResultWarning
-        Intensities range from 0 to 1.
+        The intensities of an image lie in 0..1 instead of 0..255.
     """
     checked: dict[str, Any] = {}
     sizes = _EqualSizes(stage)
@@ -456,7 +507,11 @@ def convert_data(
 
 
 def _missing_data(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the search range and the status map, if only other data contain them."""
+    """Derive a missing search range and a missing status map from other arguments.
+
+    The search range is taken from a cost volume. The status map marks each pixel that
+    has a disparity as matched.
+    """
     missing: dict[str, Any] = {}
     volumes = _volumes(data)
     if volumes and "search" in names and "search" not in data:
@@ -468,12 +523,12 @@ def _missing_data(data: Mapping[str, Any], names: Collection[str]) -> dict[str, 
 
 
 def _volumes(data: Mapping[str, Any]) -> dict[str, CostVolume]:
-    """Return the cost volumes among the data, by name."""
+    """Return those arguments of a stage that are cost volumes, by argument name."""
     return {name: value for name, value in data.items() if isinstance(value, CostVolume)}
 
 
 def _with_float_costs(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data with float32 costs in all volumes."""
+    """Convert the costs of all cost volumes to float32, including the second view's."""
     converted = dict(data)
     for name, volume in _volumes(data).items():
         converted[name] = replace(volume, costs=read_only(volume.floats().costs))
@@ -483,23 +538,25 @@ def _with_float_costs(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class _EqualSizes:
-    """The check that all arrays of a call have equal numbers of rows and columns.
+    """Comparison of the sizes of all arrays that a user passes to a stage.
+
+    All arrays must have the same numbers of rows and columns.
 
     Parameters
     ----------
     stage : str
-        Name of the stage in messages.
+        Name of the stage in error messages.
     """
 
     def __init__(self, stage: str):
         self.stage = stage
         self.size: tuple[int, ...] = ()
-        """Rows and columns of the first array."""
+        """Number of rows and columns of the first checked array."""
         self.first = ""
-        """Name of the first array in messages."""
+        """Name of the first checked array, for error messages."""
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse a datum with an array of another size than the first array has."""
+        """Refuse an argument if its size differs from that of the first argument."""
         for array_name, array in _arrays_with_rows(name, value):
             if not self.size:
                 self.size = array.shape[:2]
@@ -507,7 +564,7 @@ class _EqualSizes:
             if array.shape[:2] != self.size:
                 message = (
                     f"{self.stage}: {array_name} has shape {array.shape}; "
-                    f"{self.size} fits the {self.first}"
+                    f"expected {self.size}, the size of the {self.first}"
                 )
                 raise DataError(message)
 
@@ -516,7 +573,11 @@ _NOUNS = {"disparity": "disparities", "reference": "reference image"}
 
 
 def _arrays_with_rows(name: str, value: Any) -> Iterator[tuple[str, NDArray]]:
-    """Yield the names and arrays of a converted datum that have rows of the image."""
+    """Yield all arrays in an argument that have the rows and columns of the image.
+
+    For example, a `DisparityMap` contains arrays of disparities and of status values.
+    Each array is yielded with its name for error messages (``other.status``).
+    """
     match value:
         case np.ndarray():
             yield name, value
@@ -544,14 +605,17 @@ def _arrays_with_rows(name: str, value: Any) -> Iterator[tuple[str, NDArray]]:
 
 
 def _check_levels(stage: str, data: Mapping[str, Any]) -> None:
-    """Refuse volumes and penalties whose levels are not those of the search range."""
+    """Refuse cost volumes whose search range differs from the argument ``search``.
+
+    The number of levels of the costs and of the smoothness penalties is checked too.
+    """
     smoothness = data.get("smoothness")
     for name, volume in _volumes(data).items():
         search = data.get("search", volume.search)
         if volume.search != search:
             message = (
-                f"{stage}: {name} is of the range {volume.search}, search is {search}; "
-                "both must be the same"
+                f"{stage}: {name} has the search range {volume.search}, but search is {search}; "
+                "both must be equal"
             )
             raise ParameterError(message)
         _check_level_count(stage, f"{name}.costs", volume.costs.shape[2], search)
@@ -560,14 +624,17 @@ def _check_levels(stage: str, data: Mapping[str, Any]) -> None:
 
 
 def _check_level_count(stage: str, name: str, count: int, search: SearchRange) -> None:
-    """Refuse an array with another number of levels than the search range has."""
+    """Refuse an array if its number of levels differs from that of the search range."""
     if count != search.levels:
-        message = f"{stage}: {name} has {count} levels; {search.levels} fit the range {search}"
+        message = (
+            f"{stage}: {name} has {count} levels; "
+            f"expected {search.levels} levels for the search range {search}"
+        )
         raise DataError(message)
 
 
 def _check_equal_images(stage: str, reference: NDArray | None, match: NDArray | None) -> None:
-    """Refuse two images of different shapes or types."""
+    """Refuse a reference image and a match image of different shapes or types."""
     if reference is None or match is None:
         return
     if (reference.shape, reference.dtype) != (match.shape, match.dtype):
@@ -580,32 +647,38 @@ def _check_equal_images(stage: str, reference: NDArray | None, match: NDArray | 
 
 
 def check_sizes(function: str, **arrays: NDArray) -> None:
-    """Refuse arrays of different rows and columns, and masked arrays.
+    """Refuse arrays that differ in their numbers of rows or columns, and masked arrays.
 
-    The kernels of the function would read beyond the smaller arrays.
+    With arrays of different sizes, a compiled kernel would read memory beyond the end
+    of the smaller array.
 
     Parameters
     ----------
     function : str
-        Name of the function in messages.
+        Name of the checked function in error messages.
     **arrays
-        The arrays by the names of the arguments. The first one determines the size.
+        Arrays that are arguments of the checked function, by the argument's name. All
+        arrays are compared with the first array.
 
     Raises
     ------
     DataError
-        An array has other rows and columns than the first one, or is masked.
+        An array has a different size than the first array, or an array is a NumPy
+        masked array.
     """
     for name, array in arrays.items():
         if isinstance(array, np.ma.MaskedArray):
             message = (
                 f"{function}: {name} is a masked array; "
-                "give its numbers, with NaN where there is none"
+                "give a plain array, with NaN where a number is missing"
             )
             raise DataError(message)
     first_name = next(iter(arrays))
     size = arrays[first_name].shape[:2]
     for name, array in arrays.items():
         if array.shape[:2] != size:
-            message = f"{function}: {name} has shape {array.shape}; {size} fits the {first_name}"
+            message = (
+                f"{function}: {name} has shape {array.shape}; "
+                f"expected {size}, the size of {first_name}"
+            )
             raise DataError(message)

@@ -1,9 +1,10 @@
-"""Digests of functions and objects in memory, with the code and values that they use.
+"""Digests of the user's functions and objects, including the code and data they use.
 
-The digest of a run contains the functions of the user. A function of a notebook has no
-source file, and a module that was edited and reloaded differs from its file at the
-first import. Therefore the objects in memory are read here, and not their files. The
-digest of equal objects is the same in every process.
+A stored result is valid only as long as the user's functions stay the same. Therefore
+the digest of a run includes these functions. The functions are read from memory instead
+of from their files, for two reasons. A function of a notebook has no source file, and
+the user may have edited a file after it was imported. The same function has the same
+digest in every process.
 """
 
 from __future__ import annotations
@@ -26,33 +27,37 @@ from stereo_framework.core.contents import file_digest
 from stereo_framework.core.module_sources import is_users_file, source_files
 
 _PLAIN = (bool, int, float, complex, str, bytes, slice, type(None), type(...), np.generic, np.dtype)
-"""Types whose values are represented by their `repr`."""
+"""Types of simple values. The text `repr(value)` completely describes such a value."""
 
 _UNCOUNTED_MEMBERS = ("__dict__", "__weakref__", "__doc__")
-"""Members of a class that do not change its behaviour."""
+"""Class attributes that have no influence on the behaviour of a class.
+
+If only such an attribute changes, the digest of the class stays the same.
+"""
 
 
 def loaded_content(values: Any) -> bytes:
-    """Return the digest of values in memory.
+    """Return the SHA-256 digest of functions, classes or data in memory.
 
-    The digest of functions and classes of the user includes their code and all values
-    that the code uses. Functions of this package and of installed packages are
-    represented by their names.
+    If a function or class was written by the user, the digest includes its code and the
+    values that the code uses, such as global variables. Functions of this package and
+    of installed packages enter the digest only by their names.
 
     Parameters
     ----------
     values : object
-        Functions, classes, numbers, arrays, collections, and objects that contain
-        these.
+        Functions, classes, numbers, arrays, collections, and objects with such
+        attributes.
     """
     return hashlib.sha256(repr(_Reader().content(values)).encode()).digest()
 
 
 class _Reader:
-    """Converter of values to plain values, which represents each object only once.
+    """Converter of functions and objects to tuples, lists and texts.
 
-    Objects may contain each other. The second time that the reader meets an object, it
-    returns the number of the object.
+    Objects may refer to each other in a circle. Therefore each object is converted only
+    once. If the same object occurs again, the converter returns a tuple ``("visited",
+    number)`` instead.
     """
 
     def __init__(self) -> None:
@@ -60,11 +65,16 @@ class _Reader:
         self._visited: list[Any] = []
 
     def content(self, value: Any) -> object:
-        """Return a plain value whose `repr` represents the content of a value."""
+        """Convert a value to tuples, lists and texts that describe its content.
+
+        Two values with equal content, such as two equal arrays, are converted to equal
+        tuples. The digest is computed from the printed form of the tuples.
+        """
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value)
-        # Constants of a program are not numbered, because equal constants are one
-        # object in some processes and several objects in others.
+        # Python may store two equal constants of a program, such as two tuples (1, 2),
+        # as one object or as two. To get the same digest in both cases, tuples, sets
+        # and code objects are converted again whenever they occur.
         if isinstance(value, tuple):
             return type(value).__name__, [self.content(item) for item in value]
         if isinstance(value, frozenset | set):
@@ -75,12 +85,13 @@ class _Reader:
         if id(value) in self._numbers:
             return "visited", self._numbers[id(value)]
         self._numbers[id(value)] = len(self._numbers)
-        # While the reader keeps the object, no other object gets its id.
+        # If Python freed the object, a new object could get the same id. Therefore the
+        # object is kept.
         self._visited.append(value)
         return self._content_of_new_object(value)
 
     def _content_of_new_object(self, value: Any) -> object:
-        """Return the content of an object that the reader meets for the first time."""
+        """Convert an object that has not been converted before."""
         if isinstance(value, np.ndarray) and value.dtype != object:
             return _array_content(value)
         if isinstance(value, list):
@@ -95,7 +106,7 @@ class _Reader:
         return self._callable_or_object(value)
 
     def _callable_or_object(self, value: Any) -> object:
-        """Return the content of a function, a wrapper of a function, or an object."""
+        """Convert a function, a wrapper such as ``functools.partial``, or an object."""
         if isinstance(value, functools.partial):
             return "partial", self.content((value.func, value.args, value.keywords))
         if isinstance(value, types.MethodType):
@@ -104,7 +115,8 @@ class _Reader:
             return type(value).__name__, self.content(value.__func__)
         if isinstance(value, property):
             return "property", self.content((value.fget, value.fset))
-        # A function that numba compiles keeps the Python function in py_func.
+        # Numba stores the Python function of a compiled function in the attribute
+        # py_func.
         if hasattr(value, "py_func"):
             return "compiled", self.content(value.py_func)
         if isinstance(value, types.FunctionType):
@@ -114,11 +126,15 @@ class _Reader:
         return self._object(value)
 
     def _function(self, function: types.FunctionType) -> object:
-        """Return the code of a function, its defaults and the values that it uses."""
+        """Convert a function to its code, default arguments and used values.
+
+        A function of an installed package is represented by its name instead.
+        """
         enclosed_values = [_cell_contents(cell) for cell in function.__closure__ or ()]
         name = f"{function.__module__}.{function.__qualname__}"
         if not _is_users(function.__module__):
-            # A decorator of a package may enclose a function of the user.
+            # If a decorator of a package wraps a function of the user, the function is
+            # one of the enclosed values.
             return name, self.content(enclosed_values)
         used_values = list(_used_values(function.__code__, function.__globals__))
         return "function", self.content(
@@ -144,7 +160,10 @@ class _Reader:
         return name, self.content(bases), self.content(members)
 
     def _object(self, value: Any) -> object:
-        """Return the class of an object, with its fields, attributes or pickle."""
+        """Convert an object to its class and its attributes.
+
+        An object of an installed package is represented by a digest of its pickle.
+        """
         kind = type(value)
         if is_dataclass(value):
             names = [field.name for field in fields(value)]
@@ -153,12 +172,15 @@ class _Reader:
             return self._class(kind), self.content(getattr(value, "__dict__", None))
         try:
             return kind.__qualname__, hashlib.sha256(pickle.dumps(value)).hexdigest()
-        except Exception:  # Objects of other packages may raise anything.
+        except Exception:  # Pickling an object of another package may raise anything.
             return kind.__qualname__
 
 
 def _array_content(array: np.ndarray) -> object:
-    """Return the type, the shape and a digest of the numbers of an array."""
+    """Return the number type and shape of an array, and a digest of its numbers.
+
+    The digest of a masked array includes the mask.
+    """
     numbers = np.ascontiguousarray(np.ma.getdata(array)).tobytes()
     mask = b""
     if isinstance(array, np.ma.MaskedArray):
@@ -167,24 +189,30 @@ def _array_content(array: np.ndarray) -> object:
 
 
 def _cell_contents(cell: types.CellType) -> Any:
-    """Return the value of a variable of an enclosing function, or None."""
+    """Return the value of a variable that a function uses from an enclosing function.
+
+    If the variable has no value yet, the result is None.
+    """
     try:
         return cell.cell_contents
-    except ValueError:  # The enclosing function has not assigned the variable yet.
+    except ValueError:  # The enclosing function has not yet assigned the variable.
         return None
 
 
 def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of all that a code uses from outside of its function.
+    """Yield the names and values of the global variables that a function uses.
 
-    The values are global variables, attributes of the user's modules, and the digests
-    of modules that the code imports. The functions inside the code are included.
+    If the function uses a module of the user (``settings.radius``), the used attributes
+    of the module are yielded too. If the function contains an import statement, the
+    digests of the imported files are yielded. Functions that are defined inside the
+    function are searched as well.
 
     Parameters
     ----------
     code : code object
+        Compiled code of the function (``function.__code__``).
     names : mapping of str to object
-        Global variables of the function.
+        Global variables of the module in which the function is defined.
     """
     for name in code.co_names:
         value = names.get(name)
@@ -204,7 +232,7 @@ def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tup
 
 
 def _imported_modules(code: types.CodeType) -> list[str]:
-    """Return the names of the modules in the import statements of a function."""
+    """Return the names of the modules that a function imports by import statements."""
     return [
         str(instruction.argval)
         for instruction in dis.get_instructions(code)
@@ -213,20 +241,24 @@ def _imported_modules(code: types.CodeType) -> list[str]:
 
 
 def _possible_modules(code: types.CodeType) -> list[str]:
-    """Return the constants of a function that may be the names of modules.
+    """Return the texts in a function that may be names of imported modules.
 
-    The list is empty if the function does not call a function that imports modules.
+    In ``importlib.import_module("settings")``, this text is ``"settings"``. If the
+    function calls neither ``import_module`` nor ``__import__``, the list is empty.
     """
     if not {"import_module", "__import__"} & set(code.co_names):
         return []
-    # A dotted name is left out, because Python imports the package of a module in order
-    # to find the module.
+    # Names with a dot, such as "package.module", are left out. Searching the file of
+    # such a module would import the package, and the import may have side effects.
     texts = [constant for constant in code.co_consts if isinstance(constant, str)]
     return [text for text in texts if text.isidentifier()]
 
 
 def _is_users(module: str) -> bool:
-    """Return whether a module is a program, a notebook or a file of the user."""
+    """Return whether the user wrote a module, such as a script or a notebook.
+
+    Modules of Python, of this package and of installed packages are not the user's.
+    """
     if module == "__main__":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -234,13 +266,16 @@ def _is_users(module: str) -> bool:
 
 
 def _digests_of_loaded_module(module: types.ModuleType) -> list[str]:
-    """Return the digests of the source files of an imported module."""
+    """Return the digests of the source files of a module that has been imported."""
     file = getattr(module, "__file__", None)
     return [] if file is None else _digests_of_sources(Path(file))
 
 
 def _digests_of_module_name(module: str) -> list[str]:
-    """Return the digests of the source files of a module that need not be imported."""
+    """Find a module by its name, and return the digests of its source files.
+
+    The module is not imported. If it is not found, the list is empty.
+    """
     try:
         spec = importlib.util.find_spec(module)
     except (ImportError, ValueError, AttributeError):
@@ -251,9 +286,9 @@ def _digests_of_module_name(module: str) -> list[str]:
 
 
 def _digests_of_sources(file: Path) -> list[str]:
-    """Return the digests of the source files of a module of the user.
+    """Return the digests of a module's file and of the user's files that it imports.
 
-    The list is empty for any other module.
+    If the module is not a file of the user, the list is empty.
     """
     if not is_users_file(file.resolve()):
         return []

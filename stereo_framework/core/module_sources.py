@@ -1,10 +1,11 @@
-"""Source files of modules: the files on which the behaviour of a module depends.
+"""A search for all source files on which the behaviour of a user's module depends.
 
-The identity of a run contains the source files of plug-ins and of functions of the
-user. They are the file of the module and the files of the user that it imports,
-directly or indirectly. Some imports are found only by observing them, for example if a
-module changes the search path of Python before it imports another module. Therefore
-`record_import` imports a module and records the files that its import loads.
+A stored result is valid only as long as the source files of plug-ins and of the user's
+functions stay the same. These files are the file of the module, and all files of the
+user that the module imports directly or indirectly. Most imported files are found by
+reading import statements. However, a module may change Python's search path before it
+imports another module. Therefore `record_import` imports a module and records which
+files Python loads during the import.
 """
 
 import ast
@@ -24,25 +25,26 @@ from types import CodeType, ModuleType
 from stereo_framework.core.dynamic_imports import dynamic_imports
 
 _INSTALL_FOLDERS = ("site-packages", "dist-packages")
-"""Names of the folders that contain installed packages."""
+"""Names of the folders in which pip and Linux distributions install packages."""
 
 _PYTHON_FOLDERS = [
     Path(sysconfig.get_path(kind)).resolve()
     for kind in ("stdlib", "platstdlib", "purelib", "platlib")
 ]
-"""Folders of the standard library and of the packages of this Python."""
+"""Folders of Python's standard library and of the installed packages."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-"""Folder of this package."""
+"""Folder of the package ``stereo_framework``."""
 
 _RECORDED_FILES: dict[Path, set[Path]] = {}
-"""For each file that `record_import` has imported: the files that the import loaded."""
+"""Files that Python loaded during an import, by the file of the imported module."""
 
 
 def is_users_file(file: Path) -> bool:
-    """Return whether a file is not part of Python or of an installed package.
+    """Return whether a file belongs to the user.
 
-    This package counts as installed, even in a checkout of its sources.
+    The files of Python, of installed packages and of ``stereo_framework`` do not belong
+    to the user.
     """
     if file.is_relative_to(_PACKAGE) or is_in_install_folder(file):
         return False
@@ -50,19 +52,20 @@ def is_users_file(file: Path) -> bool:
 
 
 def is_in_install_folder(file: Path) -> bool:
-    """Return whether a file lies in a folder of installed packages."""
+    """Return whether a file lies below a folder such as ``site-packages``."""
     return not set(_INSTALL_FOLDERS).isdisjoint(file.parts)
 
 
 def record_import(load: Callable[[], ModuleType]) -> ModuleType:
-    """Import a module, and record the files that its import loads.
+    """Import a module, and record which files Python loads during the import.
 
-    Modules of the user are compiled from their sources, not read from bytecode.
+    The user's modules are compiled from their source files. Compiled bytecode on the
+    disk (``.pyc`` files) is ignored, because it may be older than the source.
 
     Parameters
     ----------
     load : callable
-        Imports the module and returns it.
+        Function without arguments that imports the module and returns it.
     """
     earlier_names = set(sys.modules)
     with _compiling_users_modules():
@@ -83,20 +86,29 @@ def load_file(name: str, path: str | Path) -> ModuleType:
     Parameters
     ----------
     name : str
-        Name of the module. A module that has this name already is replaced.
+        Name that the module gets in `sys.modules`. If an imported module already has
+        this name, the new module replaces it there.
     path : str or Path
+        Path of the Python file.
     """
     spec = importlib.util.spec_from_file_location(name, path, loader=_SourceLoader(name, str(path)))
     assert spec is not None, "a .py file always has a loader"
     assert spec.loader is not None
-    # Decorators such as `dataclass` look the module up while it is executed.
+    # The module is entered in sys.modules before the file is executed, because the
+    # decorator `dataclass` searches sys.modules for the module of the class.
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def unload_modules(files: list[Path]) -> None:
-    """Remove the modules of files, so that the next import reads the files again."""
+    """Remove modules from `sys.modules`, so that they are read again when imported.
+
+    Parameters
+    ----------
+    files : list of Path
+        Resolved paths of the files whose modules are removed.
+    """
     unloaded_files = set(files)
     folders = {os.path.realpath(file.parent) for file in files}
     real_path = functools.cache(os.path.realpath)
@@ -104,7 +116,8 @@ def unload_modules(files: list[Path]) -> None:
         path = getattr(module, "__file__", None)
         if not path or name == "__main__":
             continue
-        # Resolving a path takes long. Nearly all modules lie in other folders.
+        # Resolving the path of each module takes long. Nearly all modules lie in other
+        # folders than the files. For these modules only the folder is compared.
         is_in_folder = real_path(os.path.dirname(path)) in folders
         if is_in_folder and Path(path).resolve() in unloaded_files:
             del sys.modules[name]
@@ -112,21 +125,22 @@ def unload_modules(files: list[Path]) -> None:
 
 
 def source_files(file: Path) -> list[Path]:
-    """Return the files on which the behaviour of a module depends.
+    """Return the source files on which the behaviour of a module depends.
 
     Parameters
     ----------
     file : Path
-        File of the module. If `record_import` has imported it, the files that the
-        import loaded are included.
+        File of the module. If the module was imported by `record_import`, the files
+        that Python loaded during the import are included in the result.
 
     Returns
     -------
     list of Path
-        The file itself, followed by the sorted files of the modules that it imports,
-        directly or indirectly, at any place in the source. Files of the standard
-        library, of installed packages and of this package are left out. If the module
-        is part of an installed package, files in the folder of the module are included.
+        The file of the module, followed by the sorted paths of all files that the
+        module imports directly or indirectly. Imports inside functions count too. The
+        files of the standard library, of installed packages and of ``stereo_framework``
+        are left out. However, if the module itself is part of an installed package,
+        the imported files in the folder of the module are included.
     """
     file = file.resolve()
     files: set[Path] = set()
@@ -144,14 +158,17 @@ def source_files(file: Path) -> list[Path]:
 
 
 def _is_source(file: Path, module_folder: Path) -> bool:
-    """Return whether a file counts among the sources of a module in a folder.
+    """Return whether an imported file is one of the source files of a module.
+
+    Files of the user, and files in the folder of the module, are source files. Other
+    files of installed packages are not.
 
     Parameters
     ----------
     file : Path
         File that the module imports.
     module_folder : Path
-        Folder of the module.
+        Folder that contains the module.
     """
     is_package_folder = (
         module_folder not in _PYTHON_FOLDERS and module_folder.name not in _INSTALL_FOLDERS
@@ -165,10 +182,12 @@ def _is_source(file: Path, module_folder: Path) -> bool:
 
 
 class _SourceLoader(SourceFileLoader):
-    """A loader that compiles the source of a module and ignores bytecode on the disk.
+    """A loader that compiles the source file of a module and ignores ``.pyc`` files.
 
-    Python uses bytecode if the source has the same size and was modified in the same
-    second. Such bytecode may differ from the source, whose content identifies a run.
+    Python loads the bytecode in a ``.pyc`` file if the source file still has the same
+    size and the same modification time, in whole seconds. If the user edits a file
+    twice in a second, Python may execute the bytecode of the earlier source. The digest
+    of a run would then belong to a different source than the executed code.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -178,12 +197,15 @@ class _SourceLoader(SourceFileLoader):
 
 
 class _UsersModules(MetaPathFinder):
-    """A finder that gives the modules of the user a `_SourceLoader`."""
+    """An import finder that loads the modules of the user with `_SourceLoader`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the specification of a module of the user; None for other modules."""
+        """Return the import specification of a module of the user.
+
+        For any other module, the result is None. Python then uses its next finder.
+        """
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
             return None
@@ -195,16 +217,18 @@ class _UsersModules(MetaPathFinder):
 
 @contextlib.contextmanager
 def _compiling_users_modules() -> Iterator[None]:
-    """Compile the modules of the user from their sources inside the block."""
+    """Ignore the ``.pyc`` files of the user's modules inside a `with` block."""
     finder = _UsersModules()
-    # Finders of other packages may change modules during the import. They stay in front
-    # of Python's finder of files, and our finder is inserted directly before it.
+    # Some packages, such as pytest, install import finders that change modules during
+    # the import. Therefore our finder is inserted after these finders, directly before
+    # Python's PathFinder.
     indices = [index for index, other in enumerate(sys.meta_path) if other is PathFinder]
     sys.meta_path.insert(indices[0] if indices else len(sys.meta_path), finder)
     try:
         yield
     finally:
-        with contextlib.suppress(ValueError):  # An import may rearrange the finders.
+        # The imported module may have removed our finder from sys.meta_path.
+        with contextlib.suppress(ValueError):
             sys.meta_path.remove(finder)
 
 
@@ -217,10 +241,12 @@ def _imported_files(file: Path, module_folder: Path) -> list[Path]:
     Parameters
     ----------
     file : Path
-        Any file. A file that is not Python source imports nothing.
+        File that is searched for imports. If it is not a ``.py`` file, the result is
+        empty.
     module_folder : Path
-        Folder of the module whose sources are searched. It may be in the search path of
-        Python when the module is imported.
+        Folder of the user's module that directly or indirectly imports `file`. Imported
+        modules are searched in this folder too, because Python may have the folder in
+        its search path.
     """
     if file.suffix != ".py":
         return []
@@ -232,24 +258,29 @@ def _imported_files(file: Path, module_folder: Path) -> list[Path]:
 
 @functools.lru_cache(maxsize=4096)
 def _imported_names(source: bytes) -> tuple[tuple[str, int], ...]:
-    """Return the dotted names in the imports of a Python source.
+    """Return the names of all modules and objects that a Python file imports.
 
-    The imports are import statements, and calls such as
-    ``importlib.import_module("name")``.
+    The names in calls such as ``importlib.import_module("name")`` are included.
+
+    Parameters
+    ----------
+    source : bytes
+        Content of the Python file.
 
     Returns
     -------
     tuple of (str, int)
-        Dotted names and their levels. The level is the number of dots before a relative
-        name, and 0 for an absolute name.
+        Imported names and their levels. For ``from ..maps import scale``, the name is
+        ``maps.scale`` and the level is 2, the number of dots. The level of an absolute
+        name is 0.
     """
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError):
-        # The error is reported to the user when the source is imported.
+        # The file is not valid Python. Importing the file will report the error.
         return ()
 
-    # The keys of a dictionary keep their order.
+    # A dictionary is used as a set, because it keeps the order of the imports.
     names: dict[tuple[str, int], None] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -262,18 +293,21 @@ def _imported_names(source: bytes) -> tuple[tuple[str, int], ...]:
 
 
 def _files_of_import(name: str, level: int, file: Path, module_folder: Path) -> Iterator[Path]:
-    """Yield the files that an import may load, including the files of packages.
+    """Yield the files that Python may load when it executes an import statement.
+
+    For ``import package.module``, these are ``package/__init__.py`` and
+    ``package/module.py``.
 
     Parameters
     ----------
     name : str
-        Dotted name of the imported module, or of an object in the module.
+        Name of the imported module, or of an object in the module, with dots.
     level : int
-        Number of dots before a relative name, or 0.
+        Number of dots in front of a relative name. The level of an absolute name is 0.
     file : Path
-        File that contains the import.
+        File that contains the import statement.
     module_folder : Path
-        As in `_imported_files`.
+        Another folder in which the imported module is searched.
     """
     first_part, *parts = name.split(".")
     if level:
@@ -286,21 +320,22 @@ def _files_of_import(name: str, level: int, file: Path, module_folder: Path) -> 
         yield from _files_along(PathFinder.find_spec(first_part, [str(folder)]), parts)
     try:
         spec = importlib.util.find_spec(first_part)
-    except Exception:  # Finders of other packages may raise anything.
+    except Exception:  # Import finders of other packages may raise anything.
         return
     yield from _files_along(spec, parts)
 
 
 def _files_along(spec: ModuleSpec | None, parts: list[str]) -> Iterator[Path]:
-    """Yield the files of a package and of the modules in it along a dotted name.
+    """Yield the file of each package and module in a dotted name, such as ``a.b.c``.
 
     Parameters
     ----------
     spec : ModuleSpec or None
-        Specification of the module of the first part of the name.
+        Import specification of the first part of the name (``a``). If it is None,
+        nothing is yielded.
     parts : list of str
-        The remaining parts. The last parts may be objects in a module, which have no
-        files.
+        Remaining parts of the name (``b`` and ``c``). The last part may be a function
+        or class instead of a module. It then has no file.
     """
     while spec is not None:
         if spec.has_location and spec.origin:

@@ -59,6 +59,7 @@ def test_arrays_of_another_size_are_refused(name, size):
     for i in range(1, len(arrays)):
         others = [np.ones(size, array.dtype) if k == i else array for k, array in enumerate(arrays)]
         with pytest.raises(
-            DataError, match=r"^\w+: \w+ has shape \(\d+, \d+\); \(\d+, \d+\) fits the \w+$"
+            DataError,
+            match=r"^\w+: \w+ has shape \(\d+, \d+\); expected \(\d+, \d+\), the size of \w+$",
         ):
             metric(*others)

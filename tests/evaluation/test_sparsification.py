@@ -116,7 +116,7 @@ def test_no_measure_no_area(scene):
 def test_refuses_a_measure_of_another_size(scene):
     with pytest.raises(
         DataError,
-        match=r"^evaluate: confidence_small has shape \(3, 4\); \(20, 30\) fits the disparity",
+        match=r"^evaluate: confidence_small has shape \(3, 4\); expected \(20, 30\)",
     ):
         evaluate(scene.truth, scene, confidence={"small": np.zeros((3, 4), np.float32)})
 

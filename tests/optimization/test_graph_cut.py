@@ -148,11 +148,11 @@ def test_cycles_follow_the_rules_of_the_test_bed(kind, order, problem, seed):
         ),
         (
             {"rho": np.array([0, 1], np.float32)},
-            r"^graph_cut: smoothness.rho has 2 levels; 3 fit the range",
+            r"^graph_cut: smoothness.rho has 2 levels; expected 3 levels",
         ),
         (
             {"right": np.zeros((3, 3), np.float32)},
-            r"smoothness.right has shape \(3, 3\); \(2, 3\) fits",
+            r"smoothness.right has shape \(3, 3\); expected \(2, 3\)",
         ),
     ],
 )
