@@ -1,10 +1,12 @@
-"""Everything that the author of a stage imports.
+"""All functions and classes that the author of a new stage needs.
 
 A stage is a function with the decorator `stage`. Its positional arguments are data,
-which are chosen by their names. Its keyword-only arguments are parameters: annotations
-give types, bounds and units, and the docstring is the documentation.
+such as the reference image. The name of each positional argument defines which data the
+stage gets. The keyword-only arguments are the parameters of the stage. Their
+annotations give types, bounds and units. The docstring documents the stage.
 
-The names below are defined in the modules of `stereo_framework.core`.
+This module only imports these functions and classes from the modules of
+`stereo_framework.core`.
 """
 
 from stereo_framework.core.auxiliary_maps import auxiliary_map, intensity_differences

@@ -219,7 +219,7 @@ def test_frame_pairs_that_are_not_possible_are_refused(positions, fields, messag
         (image(np.nan, dtype=np.float32), "im1.png has no valid pixel"),
         (
             image(shape=(3, 2)),
-            r"im0.png is 3x2 and im1.png is 2x3; both images must be of one size",
+            r"im0.png is 3x2 and im1.png is 2x3; both images must have the same size",
         ),
         (image(shape=(2, 3, 3)), r"im0.png is 3x2 and im1.png is 3x2 in colour; both"),
     ],
@@ -260,7 +260,9 @@ def test_ground_truth_belongs_to_its_pair_of_frames():
 def test_some_but_not_all_of_the_ground_truth_may_be_unknown():
     truth = np.array([[np.nan, 1, 2], [np.nan] * 3], np.float32)
     assert np.isnan(scene_of_frames(0, 1, truths={(0, 1): lambda: truth}).truth).sum() == 4
-    with pytest.raises(DataError, match=r"scene made: truth of im0.png holds no known disparity"):
+    with pytest.raises(
+        DataError, match=r"scene made: truth of im0.png contains no known disparity"
+    ):
         _ = scene_of_frames(0, 1, truths={(0, 1): lambda: truth * np.float32(np.nan)}).truth
 
 
@@ -274,11 +276,13 @@ def test_ground_truth_and_masks_of_another_size_than_the_images_are_refused():
         },
         masks={"nonocc": lambda: np.ones((2, 2), bool)},
     )
-    with pytest.raises(DataError, match=r"scene made: truth of im0.png is 2x3, its images are 3x2"):
+    with pytest.raises(
+        DataError, match=r"scene made: truth of im0.png is 2x3, but the images are 3x2"
+    ):
         _ = made.truth
     with pytest.raises(DataError, match=r"truth of im1.png is 3x2"):
         _ = made.match_truth
-    with pytest.raises(DataError, match=r"scene made: mask nonocc is 2x2, its images are 3x2"):
+    with pytest.raises(DataError, match=r"scene made: mask nonocc is 2x2, but the images are 3x2"):
         made.mask("nonocc")
 
 
@@ -355,7 +359,7 @@ def test_paths_in_place_of_images_are_refused():
         ({"low": np.zeros((2, 3))}, "the map of smallest disparities is float64; expected float32"),
         (
             {"high": np.zeros((3, 3), np.float32)},
-            "the map of .* disparities is 3x3, its images are 3x2",
+            "the map of .* disparities is 3x3, but the images are 3x2",
         ),
     ],
 )

@@ -92,14 +92,14 @@ def _keywords(volume, **others): ...
         (
             "aggregation",
             _parameter_before_star,
-            "there is no 'size' for it; .*; parameters stand after '*'",
+            "stages of .* get no data 'size'; .*; parameters stand after '*'",
         ),
         (
             "aggregation",
             _from_later,
-            "there is no 'disparity' for it; allowed data: mask, match, partial, raw, reference, search;",
+            "stages of .* get no data 'disparity'; allowed data: mask, match, partial, raw, reference, search;",
         ),
-        ("aggregation", _status_too_early, "there is no 'status' for it"),
+        ("aggregation", _status_too_early, "stages of aggregation get no data 'status'"),
         (
             "aggregation",
             _partial_alone,
@@ -284,6 +284,7 @@ def test_missing_plugins_are_refused(tmp_path, monkeypatch):
     (tmp_path / "folder_of_a_test").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(
-        ParameterError, match=r"plugins: folder_of_a_test is a folder or built in, not a module"
+        ParameterError,
+        match=r"plugins: folder_of_a_test has no source file, because it is a folder",
     ):
         load_plugin("folder_of_a_test")

@@ -1,7 +1,7 @@
-"""Files that are installed with the package: its scripts, examples and YAML tables.
+"""Paths of the files that are installed with the package, such as scripts and examples.
 
-Shells import this module to complete the names of scripts, so that it must import only
-modules that load fast.
+Shells use this module to complete the name of a script when the user presses Tab.
+Therefore it imports only modules that load fast.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def package_folder(name: str = "configs") -> Path:
-    """Return the folder of the built-in scripts or of the examples.
+    """Return the folder of the built-in scripts, or the folder of the examples.
 
     Parameters
     ----------
     name : {"configs", "examples"}
-        Name of the folder. An installed package contains the folder. In a checkout of
-        the sources, the folder lies next to the package.
+        Name of the folder. In an installed package, the folder lies inside the package.
+        In a checkout of the source code, it lies next to the package.
     """
     installed_folder = _PACKAGE / name
     if installed_folder.is_dir():
@@ -35,9 +35,10 @@ def script_names() -> tuple[str, ...]:
 
 
 def short_script_names() -> tuple[str, ...]:
-    """Return the names of the built-in scripts without their folders.
+    """Return the names of the built-in scripts without their folders, such as ``ssd``.
 
-    If two scripts would then have the same name, both keep their folders.
+    If two scripts in different folders have the same file name, both names keep the
+    folder.
     """
     names = script_names()
     last_parts = [name.rpartition("/")[2] for name in names]
@@ -49,15 +50,17 @@ def short_script_names() -> tuple[str, ...]:
 
 
 def package_yaml(file: str) -> Any:
-    """Return the content of a YAML file of the package.
+    """Read a YAML file that is installed with the package.
 
     Parameters
     ----------
     file : str
-        Path within the package, such as ``datasets/catalogue.yaml``.
+        Path of the file relative to the package folder, such as
+        ``datasets/catalogue.yaml``.
     """
     import yaml
 
-    # The loader that uses libyaml is ten times as fast. It may be missing.
+    # CSafeLoader uses the C library libyaml and is ten times as fast as SafeLoader. If
+    # PyYAML was built without libyaml, CSafeLoader does not exist.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load((_PACKAGE / file).read_text("utf-8"), loader)

@@ -18,29 +18,31 @@ from stereo_framework.core.scene import Image, Mask, Scene, SearchRange, intensi
 from stereo_framework.core.volume import SearchMask
 
 BlockSize = Annotated[int, Ge(1), Le(limits.WINDOW)]
-"""Annotation of the width of a block in pixels."""
+"""Type annotation for the width of a square block, in pixels."""
 
 LARGEST_INTENSITY = 1e6
-"""Largest magnitude of an intensity, for which squared sums are finite in float32."""
+"""Largest allowed intensity. It keeps sums of squared intensities finite in float32."""
 
 
 def intensity_fault(image: NDArray) -> str:
-    """Describe intensities that no stage can match; empty if there are none.
+    """Describe intensities that cannot be matched, such as NaN; empty if none exist.
 
     Parameters
     ----------
     image : ndarray
-        Integers are always correct; floats are checked.
+        Image to check. Integer intensities are always allowed.
 
     Returns
     -------
     str
-        Noun phrase that continues "the image has", with the expected values.
+        Noun phrase with the wrong and the expected intensities, which can follow "the
+        image has". Empty if all intensities are allowed.
     """
     if image.dtype.kind != "f" or not image.size:
         return ""
 
-    # Comparisons with NaN are false.
+    # If the image contains NaN, its minimum and maximum are NaN, so that both
+    # comparisons below are false.
     lowest = float(image.min())
     highest = float(image.max())
     if lowest >= -LARGEST_INTENSITY and highest <= LARGEST_INTENSITY:
@@ -60,26 +62,27 @@ def intensity_fault(image: NDArray) -> str:
 @brief
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two rectified images, the disparities that are tried, and a mask.
+    """Two rectified images to match, with a search range and a mask.
 
     Parameters
     ----------
     reference, match : ndarray, uint8, uint16 or float, (rows, columns) or (rows,
     columns, 3)
-        Images of one size, with finite intensities from 0 to 255. Intensities of 16
-        bits are divided by 257.
+        Images of the same size, with finite intensities from 0 to 255. The intensities
+        of uint16 images are divided by 257.
     search : SearchRange or (float, float)
         Search range, or its smallest and largest disparity in pixels.
     mask : SearchMask, optional
-        Pixels and disparities that take part. Default: all of them.
+        Pixels and disparities that may be matched. Default: all pixels, and all
+        disparities of the search range.
     scene : Scene, optional
-        Scene of the pair, for matchers that read its files.
+        Scene that contains the images. Some matchers read the files of the scene.
 
     Raises
     ------
     DataError
-        The images have different sizes, intensities are not finite or far outside
-        0..255, or the mask has another size.
+        The two images have different sizes or types, an intensity is not finite or far
+        outside 0..255, or the mask does not have the size of the images.
     """
 
     reference: Image
@@ -91,8 +94,8 @@ class Pair:
     def __post_init__(self) -> None:
         if any(isinstance(image, np.ma.MaskedArray) for image in (self.reference, self.match)):
             message = (
-                "a pair of masked arrays; Scene.from_images takes them, or "
-                "SearchMask(valid=..., match_valid=...) holds their masks"
+                "a pair of masked arrays is not allowed; make a scene with Scene.from_images, or "
+                "give plain arrays, and the masks as SearchMask(valid=..., match_valid=...)"
             )
             raise DataError(message)
         for name in ("reference", "match"):
@@ -103,7 +106,7 @@ class Pair:
         self._check_equal_forms()
 
     def _check_equal_forms(self) -> None:
-        """Refuse images of different sizes or types, and a mask of another size."""
+        """Raise an error if the images or the mask differ in size or type."""
         reference, match = self.reference, self.match
         if reference.shape != match.shape:
             raise DataError(
@@ -122,20 +125,20 @@ class Pair:
     @staticmethod
     @checked()
     def of(scene: Scene, search: SearchRange | None = None) -> Pair:
-        """Return the pair of a scene.
+        """Return the images, the search range and the mask of a scene as a pair.
 
         Parameters
         ----------
         scene : Scene
         search : SearchRange, optional
-            Search range that replaces the one of the scene. Its direction is taken from
-            the scene.
+            Search range that is used instead of the search range of the scene. Its
+            direction is replaced by the direction of the scene.
 
         Raises
         ------
         DataError
-            There is no search range, an image is missing, or the images have different
-            sizes.
+            The scene has no search range and `search` is not given, the file of an
+            image is missing, or the two images have different sizes.
         """
         search = search or scene.search
         if search is None:
@@ -157,22 +160,22 @@ class Pair:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Numbers of rows and columns of each image."""
         rows, columns = self.reference.shape[:2]
         return rows, columns
 
     @functools.cached_property
     def invalid(self) -> Mask | None:
-        """Pixels of which the mask excludes all cells; None without a mask."""
+        """Mask of pixels without an allowed disparity; None without a search mask."""
         if self.mask is None:
             return None
         return self.mask.invalid(self.search, self.shape)
 
     def exchanged(self) -> Pair:
-        """Return the pair with the match image as reference image.
+        """Exchange the two images, so that the match image becomes the reference image.
 
-        Its scene has another name, so that no map that was stored for the scene is
-        taken for a map of the other image.
+        The scene of the exchanged pair gets a different name. Otherwise, a disparity
+        map that was stored for the left image could be loaded for the right image.
         """
         scene = self.scene
         if scene is not None:
@@ -184,7 +187,7 @@ class Pair:
 
     @checked()
     def rows(self, top: int, bottom: int) -> Pair:
-        """Return the rows `top` to `bottom` - 1 of the pair."""
+        """Return a pair with only the rows `top` to `bottom` - 1 of both images."""
         return replace(
             self,
             reference=self.reference[top:bottom],
@@ -195,43 +198,48 @@ class Pair:
 
     @checked()
     def reduced(self, reduction: BlockSize, step: Positive | None = None) -> Pair:
-        """Return the pair `reduction` times smaller in both directions.
+        """Return a pair whose images have `reduction` times fewer rows and columns.
 
-        Each pixel of the smaller images is the mean of a block of pixels. Blocks that
-        extend beyond the image are filled up with copies of the pixels at its border.
+        Each pixel of a smaller image is the mean of a square block of pixels. If a
+        block extends beyond the image, the missing pixels are copies of the pixels at
+        the image border.
 
         Parameters
         ----------
         reduction : int
-            Number by which the rows and columns are divided. It is also the width and
-            height of a block, in pixels.
+            Factor by which the numbers of rows and columns are divided. A block has
+            `reduction` x `reduction` pixels.
         step : float, optional
-            Distance of the levels of the smaller pair, in its pixels. Default: the step
-            of this pair, so that the smaller pair has about `reduction` times fewer
-            levels.
+            Distance between neighbouring disparities of the smaller pair, in pixels of
+            the smaller images. Default: the same number as in the large pair, so that
+            the smaller pair has about `reduction` times fewer disparities.
 
         Returns
         -------
         Pair
-            The search range contains the reduced range, and its ends are multiples of
-            the step. A block is valid if one of its pixels is valid. The range of a
-            block contains the ranges of all its pixels, and its ends are levels. If a
-            pixel has no limit, its block has none.
+            Smaller pair. Its search range contains all disparities of the large pair,
+            divided by `reduction`. The minimum and maximum of this search range are
+            multiples of the step. A pixel of the smaller pair is valid if at least one
+            pixel of its block is valid. The pixel may have every disparity that is
+            allowed at some pixel of its block, divided by `reduction`. If a pixel of
+            the block has no limit, the smaller pixel has no limit either.
 
         Raises
         ------
         ParameterError
-            `reduction` is below 1, or `step` is neither N nor 1/N.
+            `reduction` is less than 1, or `step` is neither a whole number N nor 1/N.
         """
         search = self.search
         if step is None:
             step = search.step
 
         def down(disparity: Any) -> Any:
-            return np.floor(disparity / reduction / step + 1e-6) * step + 0.0  # no -0
+            # The addition of 0.0 turns -0.0 into 0.0.
+            return np.floor(disparity / reduction / step + 1e-6) * step + 0.0
 
         def up(disparity: Any) -> Any:
-            return np.ceil(disparity / reduction / step - 1e-6) * step + 0.0  # no -0
+            # The addition of 0.0 turns -0.0 into 0.0.
+            return np.ceil(disparity / reduction / step - 1e-6) * step + 0.0
 
         lowest = down(search.minimum)
         highest = max(up(search.maximum), lowest + step)
@@ -261,7 +269,9 @@ def _blocks(array: NDArray, reduction: int) -> NDArray:
     Returns
     -------
     ndarray, (rows, reduction, columns, reduction[, channels])
-        Rows and columns of blocks. Beyond the border of the array its pixels repeat.
+        The element [i, y, j, x] is the pixel (y, x) of the block in block row i and
+        block column j. If a block extends beyond the array, the missing pixels are
+        copies of the pixels at the border.
     """
     rows, columns = array.shape[:2]
     block_rows = -(-rows // reduction)
@@ -276,16 +286,17 @@ def _blocks(array: NDArray, reduction: int) -> NDArray:
 
 
 def shrunk(image: Image, reduction: int) -> Image:
-    """Return an image `reduction` times smaller, whose pixels are means of blocks.
+    """Reduce an image; each pixel of the result is the mean of a block of pixels.
 
-    Blocks that extend beyond the image are filled up with copies of the pixels at its
-    border.
+    A block has `reduction` x `reduction` pixels. If a block extends beyond the image,
+    the missing pixels are copies of the pixels at the image border.
     """
     blocks = _blocks(image, reduction)
     if image.dtype != np.uint8:
         return blocks.mean(axis=(1, 3), dtype=np.float32)
-    # Sums of bytes are exact in any order, and NumPy adds whole slices several times
-    # faster than it computes means along short axes.
+    # NumPy adds whole slices of an array several times faster than it computes means
+    # along short axes. The order of the additions does not matter, because sums of
+    # uint8 intensities are exact in float32.
     total = np.zeros(blocks[:, 0, :, 0].shape, np.float32)
     for y, x in np.ndindex(reduction, reduction):
         total += blocks[:, y, :, x]

@@ -2,8 +2,8 @@
 
 The parameters of a function, such as a stage, are its keyword-only arguments. The
 parameters of a dataclass are its fields. Annotations give the type, the bounds and the
-unit of a parameter. Values are checked and not converted: neither ``true`` nor ``"20"``
-is a number.
+unit of a parameter. Values are checked, but never converted. For example, a parameter
+that is a number refuses ``true`` and the text ``"20"``.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ Fraction01 = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True)
 class Unit:
-    """Unit of a parameter, in its annotation.
+    """Unit of a parameter, such as pixels, as a part of its type annotation.
 
-    Charts, reports and the command line show the unit. A parameter that is not a
-    quantity has no unit. A count that its name explains, such as `iterations`, has no
-    unit either.
+    Charts, reports and the command line show the unit. Two kinds of parameters have no
+    unit: parameters that are not quantities, and counts whose name is their unit, such
+    as `iterations`.
 
     Parameters
     ----------
     text : str
-        Unit as it follows a number, such as ``pixels``, ``grey levels``, ``levels`` (of
-        disparity), ``passes`` or ``units of the matching cost``.
+        Unit as it is written after a number, such as ``pixels``, ``grey levels``,
+        ``levels`` (of disparity), ``passes`` or ``units of the matching cost``.
 
     Examples
     --------
@@ -71,9 +71,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Words:
-    """Description of the allowed values, in an annotation.
+    """Description of the allowed values of a parameter, as a part of its annotation.
 
-    It replaces the description that is made from the type and the bounds.
+    Messages show this description instead of one that is made from the type and its
+    bounds, such as "a number > 0".
 
     Examples
     --------
@@ -86,16 +87,17 @@ class Words:
 
 @dataclass(frozen=True)
 class Checked:
-    """Check of a value before its type is checked, in an annotation.
+    """Function that checks a value before its type is checked, in a type annotation.
 
     Parameters
     ----------
     check : callable
-        Takes the value, and returns it or a value that replaces it. The text of a
-        ValueError is the message about the value.
+        Function that takes a value, and returns the value itself or a replacement. If
+        the value is not allowed, the function raises a ValueError, whose text is shown
+        to the user.
     schema : callable
-        Takes the JSON Schema of the type, and returns the schema of the values that
-        `check` accepts.
+        Function that takes the JSON Schema of the annotated type, and returns the JSON
+        Schema of the values that `check` accepts.
     """
 
     check: Callable[[Any], Any]
@@ -112,29 +114,30 @@ class Checked:
 
 @dataclass(frozen=True)
 class Located:
-    """Rule for the relative paths in a value, in an annotation.
+    """Rule that resolves relative file paths in a value, as a part of an annotation.
 
-    Relative paths in a script start in the folder of the script.
+    Paths in a script are relative to the folder of the script.
 
     Parameters
     ----------
     resolve : callable
-        Takes the value and a folder, and returns the value with the paths resolved.
+        Function that takes a value and a folder. It returns the value, in which each
+        relative path is replaced by the path that starts in the folder.
     """
 
     resolve: Callable[[Any, Path], Any]
 
 
 def resolve_paths(annotation: Any, value: Any, folder: Path) -> Any:
-    """Resolve the relative paths in a value, if the annotation has a `Located` rule.
+    """Resolve relative paths in a value if its annotation contains a `Located` rule.
 
     Parameters
     ----------
     annotation : object
     value : object
-        An allowed value of the annotation.
+        Value that the annotation allows.
     folder : Path
-        Folder in which relative paths start.
+        Folder that relative paths refer to, such as the folder of a script.
     """
     for part in _parts(annotation):
         if isinstance(part, Located) and value is not None:
@@ -143,7 +146,7 @@ def resolve_paths(annotation: Any, value: Any, folder: Path) -> Any:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """Yield an annotation, and recursively its types, bounds and units."""
+    """Yield an annotation, followed by all types, bounds and units that it contains."""
     yield annotation
     for part in typing.get_args(annotation):
         yield from _parts(part)
@@ -151,7 +154,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 @functools.cache
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a function or dataclass by name.
+    """Return the parameters of a function or a dataclass as a mapping with their names.
 
     Parameters
     ----------
@@ -162,20 +165,21 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
     Returns
     -------
     mapping of str to inspect.Parameter
-        Parameters with resolved annotations.
+        Parameters by name. Annotations that were written as texts are replaced by the
+        types that they name.
 
     Raises
     ------
     ParameterError
-        An annotation cannot be resolved.
+        An annotation contains a name that does not exist.
     """
     parameters = {
         name: parameter
         for name, parameter in inspect.signature(function).parameters.items()
         if dataclasses.is_dataclass(function) or parameter.kind is parameter.KEYWORD_ONLY
     }
-    # Only the annotations of parameters are resolved. The annotations of data may
-    # contain names that are imported for type checkers only.
+    # The annotations of data arguments, such as images, are not resolved, because they
+    # may contain names that are imported for type checkers only.
     holder = types.SimpleNamespace(
         __annotations__={name: parameter.annotation for name, parameter in parameters.items()}
     )
@@ -184,7 +188,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
         scope = vars(sys.modules[function.__module__])
     try:
         hints = typing.get_type_hints(holder, scope, include_extras=True)
-    except Exception as error:  # Annotations of plug-ins may raise anything.
+    except Exception as error:  # An annotation in a plug-in may raise any exception.
         message = (
             f"{source_location(function)}: an annotation of {function.__name__}: "
             f"{describe_exception(error)}"
@@ -197,7 +201,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
 
 @functools.cache
 def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapter[Any]]:
-    """Return the strict check of each parameter of a function or dataclass by name.
+    """Return a pydantic type check for each parameter of a function or a dataclass.
 
     Raises
     ------
@@ -213,8 +217,8 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
         kind = annotation
         if typing.get_origin(annotation) is Annotated:
             kind = typing.get_args(annotation)[0]
-        # The constructor of a dataclass checks its fields, and pydantic refuses a
-        # configuration for dataclasses.
+        # pydantic allows no configuration for the check of a dataclass. None is needed,
+        # because the constructor of the dataclass checks its fields.
         config = None if dataclasses.is_dataclass(kind) else strict
         try:
             checkers[name] = pydantic.TypeAdapter(annotation, config=config)
@@ -231,15 +235,16 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
 def _check_values(
     function: Callable[..., Any], parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Check the values of parameters, and add the default values of the others.
+    """Check the values of parameters, and add default values for missing parameters.
 
     Returns
     -------
     values : dict of str to object
-        Allowed values and default values by name.
+        Values of all parameters by name. Parameters with a fault may be missing or have
+        no useful value.
     faults : dict of str to str
-        Messages about unknown names, missing values and values that are not allowed, by
-        name.
+        Messages by the name of the parameter. A message reports an unknown name, a
+        missing value or a value that is not allowed.
     """
     known_parameters = parameters_of(function)
     checkers = checkers_of(function)
@@ -263,12 +268,12 @@ def _check_values(
 
 
 def _checked_value(checker: pydantic.TypeAdapter[Any], annotation: Any, value: Any) -> Any:
-    """Return a value in the form that its annotation describes.
+    """Check a value against its type annotation, and return the checked value.
 
     Parameters
     ----------
     checker : TypeAdapter
-        Check of the annotation.
+        Check that pydantic made from the annotation.
     annotation, value : object
 
     Raises
@@ -294,10 +299,11 @@ def _checked_value(checker: pydantic.TypeAdapter[Any], annotation: Any, value: A
 
 
 def _message_about_value(annotation: Any, value: Any, error: pydantic.ValidationError) -> str:
-    """Return the message about a value that pydantic has refused."""
+    """Return a message for the user about a value that pydantic does not allow."""
     fault = error.errors(include_url=False)[-1]
     if fault["type"] == "value_error":
-        # A `Checked` annotation has raised this error with a message for the user.
+        # The function of a `Checked` annotation raised this error. Its text is a
+        # message for the user.
         return str(fault["ctx"]["error"])
     message = f"{as_yaml(value)} is not {describe(annotation)}"
     similar_choices = close_names(value, _choices(annotation)) if isinstance(value, str) else []
@@ -307,8 +313,9 @@ def _message_about_value(annotation: Any, value: Any, error: pydantic.Validation
 
 
 def _no_parameter(function: Callable[..., Any], name: str) -> str:
-    """Return the message about a parameter that a function does not have."""
-    # Users do not know the names of dataclasses.
+    """Return a message that a function has no parameter of this name."""
+    # The message does not contain the name of a dataclass, because users do not know
+    # these names.
     owner = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
     hint = parameter_hint(function, name)
     remedy = hint or nearest(name, parameters_of(function), kind="parameters")
@@ -316,24 +323,24 @@ def _no_parameter(function: Callable[..., Any], name: str) -> str:
 
 
 def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return messages about the parameters that are not allowed, by name."""
+    """Return a message for each unknown, missing or wrong parameter, by its name."""
     return _check_values(function, parameters)[1]
 
 
 def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the values of parameters, and return all parameters in signature order.
+    """Check the values of parameters, and add default values for all other parameters.
 
     Parameters
     ----------
     function : callable
     parameters : mapping of str to object
-        Values by name. All other parameters have their default values.
+        Values by the name of the parameter.
 
     Raises
     ------
     ParameterError
-        Names are unknown, values are not allowed or values are missing. The message has
-        a line for each of them.
+        A parameter is unknown, its value is not allowed, or its value is missing. The
+        message has one line for each such parameter.
     """
     values, faults = _check_values(function, parameters)
     if faults:
@@ -345,17 +352,17 @@ def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -
 def check_kind(
     function: str, name: str, value: Any, kind: type | tuple[type, ...], expected: str
 ) -> None:
-    """Refuse an argument that is not an object of the expected type.
+    """Raise an error if an argument does not have the expected type.
 
     Parameters
     ----------
     function, name : str
-        Names of the function and of its argument, for messages.
+        Name of the function and name of the argument, for the error message.
     value : object
     kind : type or tuple of type
         Allowed types.
     expected : str
-        Description of the allowed types.
+        Description of the allowed types, for the error message.
 
     Raises
     ------
@@ -367,9 +374,10 @@ def check_kind(
 
 
 def brief(kind: type[T]) -> type[T]:
-    """Give a dataclass a short ``repr``, with the types and shapes of its arrays.
+    """Give a dataclass a short ``repr`` that shows the types and shapes of its arrays.
 
-    Fields that are None, False or empty are left out. Use it as a decorator.
+    This function is a class decorator. The ``repr`` leaves out fields that are None,
+    False or empty.
     """
 
     def representation(self: Any) -> str:
@@ -384,10 +392,11 @@ def brief(kind: type[T]) -> type[T]:
 
 
 def in_short(value: Any) -> str:
-    """Return a description of a value in one line.
+    """Return a short description of a value, in one line.
 
     An array is described by its type and shape, such as ``float32 (20, 30)``. Any other
-    value is described by its ``repr``, whose middle is left out if it is long.
+    value is described by its ``repr``. If the ``repr`` has more than 200 characters,
+    its middle is replaced by dots.
     """
     if hasattr(value, "dtype") and getattr(value, "shape", None):
         return _array_in_short(value)
@@ -402,7 +411,7 @@ def in_short(value: Any) -> str:
 
 
 def _array_in_short(array: Any) -> str:
-    """Return the type and the shape of an array."""
+    """Return the type and shape of an array as a text, such as ``float32 (20, 30)``."""
     description = f"{array.dtype} {array.shape}"
     if isinstance(array, np.ma.MaskedArray):
         return f"a masked array of {description}"
@@ -410,12 +419,12 @@ def _array_in_short(array: Any) -> str:
 
 
 def _printed(value: Any) -> str:
-    """Return the ``repr`` of a value, or its class if it has none."""
+    """Return the ``repr`` of a value, or the name of its class if ``repr`` fails."""
     try:
         return repr(value)
-    except ValueError:  # Python refuses to write a number of more than 4300 digits.
+    except ValueError:  # Python cannot print a whole number of more than 4300 digits.
         return "a number of thousands of digits"
-    except Exception:  # The repr of a user's class may raise anything.
+    except Exception:  # The ``repr`` of a user's class may raise any exception.
         return f"an object of {type(value).__name__}"
 
 
@@ -426,12 +435,12 @@ def _is_empty(value: Any) -> bool:
 
 
 def as_python_number(value: Any) -> Any:
-    """Return a NumPy number as a Python number; any other object unchanged."""
+    """Convert a NumPy number to a Python number; return any other object unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _choices(annotation: Any) -> list[str]:
-    """Return the texts that the literals in an annotation allow."""
+    """Return all texts that a `Literal` in an annotation allows, such as "left"."""
     choices: list[Any] = []
     for part in _parts(annotation):
         if typing.get_origin(part) is Literal:
@@ -449,7 +458,7 @@ _NOUNS = {
 
 
 def describe(annotation: Any) -> str:
-    """Describe the allowed values of an annotation in the words of a script.
+    """Describe the values that an annotation allows, as a user writes them in a script.
 
     Examples
     --------
@@ -471,7 +480,7 @@ def describe(annotation: Any) -> str:
 
 
 def _describe_annotated(base: Any, extras: Sequence[Any]) -> str:
-    """Describe a type with extras, such as bounds or `Words`."""
+    """Describe the values that a type with bounds or with `Words` allows."""
     words = [extra.text for extra in extras if isinstance(extra, Words)]
     if words:
         return words[-1]
@@ -480,7 +489,7 @@ def _describe_annotated(base: Any, extras: Sequence[Any]) -> str:
 
 
 def bounds_in_words(extras: Sequence[Any]) -> str:
-    """Describe the bounds among the extras of an annotation; empty if there is none.
+    """Describe the bounds in the metadata of an annotation; empty if there are none.
 
     Examples
     --------
@@ -501,25 +510,25 @@ def bounds_in_words(extras: Sequence[Any]) -> str:
 
 
 def unit(annotation: Any) -> str:
-    """Return the unit in an annotation or in one of its alternatives; empty if none."""
+    """Return the unit in an annotation, such as ``pixels``; empty if there is none."""
     return next((part.text for part in _parts(annotation) if isinstance(part, Unit)), "")
 
 
 def as_yaml(value: Any) -> str:
-    """Return a value as a script would contain it, for a message.
+    """Return a value as a user writes it in a script, such as ``null`` for None.
 
-    The middle of a long text is left out. Arrays and tables are described by their type
-    and shape.
+    The result is shown in messages. Therefore the middle of a long text is left out,
+    and arrays and tables are described by their type and shape.
     """
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    # The repr of arrays and tables has several lines.
+    # Arrays and tables are not written out, because their ``repr`` has several lines.
     if hasattr(value, "dtype") or hasattr(value, "columns"):
         return in_short(value)
     return short(" ".join(_printed(value).splitlines()), _VALUE_LENGTH)
 
 
 _VALUE_LENGTH = 80
-"""Maximum length of a value in a message, in characters."""
+"""Maximum number of characters with which a message shows a value."""

@@ -1,7 +1,7 @@
-"""Plug-ins: third-party modules that register stages, metrics and other objects.
+"""Import of plug-ins, which are third-party modules that register stages or metrics.
 
-Plug-ins are installed as packages, or a user names their module or file. The stages of
-this package are loaded in the same way.
+A plug-in is either an installed package, or a module or a ``.py`` file that a script or
+a command names. This module also imports the built-in stages.
 """
 
 import dis
@@ -35,41 +35,43 @@ from stereo_framework.core.module_sources import (
 from stereo_framework.core.slots import SLOTS
 
 PLUGIN_PREFIX = "stereo_framework_plugin_"
-"""Beginning of the module names of plug-ins that the user names by their file."""
+"""Prefix of the module name of a plug-in that is loaded from a ``.py`` file."""
 
 NO_PLUGINS = "STEREO_NO_PLUGINS"
-"""Environment variable that forbids to execute third-party code.
+"""Name of the environment variable that forbids the execution of third-party code.
 
-This code consists of plug-ins, functions of the user and external programs.
+Third-party code is the code of plug-ins, functions of the user and external programs.
 """
 
 _PLUGIN_FILES: set[Path] = set()
-"""The source files of all plug-ins that were loaded."""
+"""Source files of all plug-ins that this process has loaded."""
 
 
 # --- the switch against third-party code --------------------------------------------
 
 
 def execution_is_off() -> bool:
-    """Return whether the user has set the environment variable `NO_PLUGINS`.
+    """Return whether the user has forbidden the execution of third-party code.
 
-    Any text forbids the execution, even ``0``. An empty text does not.
+    The execution is forbidden if the environment variable `NO_PLUGINS` contains any
+    text, even ``0``. It is allowed if the variable is empty or not set.
     """
     return bool(os.environ.get(NO_PLUGINS))
 
 
 def not_executed(code: str) -> str:
-    """Return the message that the user has forbidden to execute third-party code."""
+    """Return a message that the user has forbidden the execution of some code."""
     return f"{code} is not executed: --no-plugins, or {NO_PLUGINS} in the environment, forbids it"
 
 
 def check_execution(code: str) -> None:
-    """Refuse to execute third-party code if the user has forbidden it.
+    """Raise an error if the user has forbidden the execution of third-party code.
 
     Parameters
     ----------
     code : str
-        Description of the code, such as ``the Python function mine.py:match``.
+        Description of the third-party code, such as ``the Python function
+        mine.py:match``.
 
     Raises
     ------
@@ -85,20 +87,21 @@ def check_execution(code: str) -> None:
 
 @functools.cache
 def installed_plugins() -> tuple[str, ...]:
-    """Load the stages of this package and the plug-ins that are installed as packages.
+    """Import the built-in stages and all plug-ins that are installed as packages.
 
-    The first call loads them. Commands that only read results do not call this
-    function, because loading takes time.
+    The first call imports the modules, and later calls only return the result. The
+    import takes time, so commands that only read results do not call this function.
 
     Returns
     -------
     tuple of str
-        Source files of the plug-ins, for the identity of runs.
+        Paths of the source files of the installed plug-ins. The identity of a run
+        depends on the contents of these files.
 
     Raises
     ------
     StereoFrameworkError
-        A plug-in raised an exception when it was imported.
+        A plug-in raised an exception during its import.
     """
     for slot in SLOTS:
         importlib.import_module(f"stereo_framework.{slot}")
@@ -122,26 +125,26 @@ def installed_plugins() -> tuple[str, ...]:
 
 
 def load_plugin(reference: str, base: Path | None = None) -> str:
-    """Import a plug-in.
+    """Import a plug-in from a module or a ``.py`` file.
 
     Parameters
     ----------
     reference : str
-        Name of a module, or a path that ends in ``.py``.
+        Name of a module, or path of a file with the extension ``.py``.
     base : Path, optional
-        Folder in which relative paths start, such as the folder of a script. Default:
+        Folder that a relative path refers to, such as the folder of a script. Default:
         the working directory.
 
     Returns
     -------
     str
-        Path of the source of the plug-in, for the identity of runs.
+        Path of the source file of the plug-in. The identity of a run depends on the
+        content of this file.
 
     Raises
     ------
     ParameterError
-        The module or file does not exist, or it raised an exception when it was
-        imported.
+        The module or file does not exist, or it raised an exception during its import.
     """
     if execution_is_off():
         message = (
@@ -149,16 +152,16 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
             f"--no-plugins, or {NO_PLUGINS} in the environment, forbids it"
         )
         raise ParameterError(message)
-    # The stages of this package are registered first, so that a plug-in that uses one
-    # of their names is refused.
+    # The built-in stages are registered first. If the plug-in then registers a stage
+    # with the name of a built-in stage, it causes an error.
     installed_plugins()
 
     name = reference
     load = functools.partial(importlib.import_module, reference)
     if reference.endswith(".py"):
         path = _existing_file(reference, base or Path.cwd())
-        # The name contains a digest of the resolved path, so that two spellings of a
-        # path load the file only once.
+        # The module name contains a digest of the absolute path. Therefore a file is
+        # loaded only once, even if it is given by two different relative paths.
         name = f"{PLUGIN_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()}"
         if name in sys.modules:
             return str(path)
@@ -174,30 +177,33 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
         raise ParameterError(message) from error
     file = getattr(sys.modules[name], "__file__", None)
     if file is None:
-        message = f"plugins: {reference} is a folder or built in, not a module with a source file"
+        message = (
+            f"plugins: {reference} has no source file, because it is a folder or a built-in "
+            "module; expected a module with a source file"
+        )
         raise ParameterError(message)
     _register_files(str(file))
     return str(file)
 
 
 def import_file(name: str, path: str | Path) -> ModuleType:
-    """Import a ``.py`` file under a name, even if it was imported before."""
+    """Import a ``.py`` file as a module, even if the file was imported before."""
     return record_import(functools.partial(load_file, name, path))
 
 
 def _existing_file(reference: str, base: Path) -> Path:
-    """Return the resolved path of a plug-in.
+    """Return the absolute path of the file of a plug-in.
 
     Raises
     ------
     ParameterError
-        No such file exists.
+        The file does not exist.
     """
     path = base.joinpath(reference)
     try:
         path = path.resolve()
         is_file = path.is_file()
-    except (OSError, ValueError):  # The operating system allows no file of this name.
+    except (OSError, ValueError):  # The operating system does not allow such a file name.
         is_file = False
     if not is_file:
         path_text = str(path)
@@ -211,26 +217,26 @@ def _existing_file(reference: str, base: Path) -> Path:
 
 
 def _pass_on_interrupt(error: BaseException) -> None:
-    """Raise a KeyboardInterrupt again if the user caused it, by Ctrl-C.
+    """Raise a KeyboardInterrupt again if the user caused it by pressing Ctrl-C.
 
-    A plug-in may also raise KeyboardInterrupt by a ``raise`` statement. Such an
-    exception is treated like any other exception of the plug-in.
+    If a ``raise`` statement of a plug-in caused the KeyboardInterrupt, it is treated
+    like any other exception of the plug-in.
     """
     if isinstance(error, KeyboardInterrupt) and not _is_raised_by_statement(error):
         raise error
 
 
 def _is_raised_by_statement(error: BaseException) -> bool:
-    """Return whether a ``raise`` statement of third-party code raised an exception."""
+    """Return whether a ``raise`` statement in third-party code raised an exception."""
     trace = error.__traceback__
     if trace is None:
         return False
     while trace.tb_next is not None:
         trace = trace.tb_next
     frame = trace.tb_frame
-    # If the user presses Ctrl-C, Python calls a signal handler, which may use a
-    # ``raise`` statement itself. The handler is part of this package or of Python's
-    # `signal`.
+    # If the user presses Ctrl-C, Python calls a signal handler, which may contain a
+    # ``raise`` statement. This statement is not third-party code, because the handler
+    # belongs to this package or to Python's module `signal`.
     top_package = frame.f_globals.get("__name__", "").partition(".")[0]
     if top_package in ("stereo_framework", "signal"):
         return False
@@ -238,10 +244,10 @@ def _is_raised_by_statement(error: BaseException) -> bool:
 
 
 def describe_import_error(error: BaseException) -> str:
-    """Describe an exception that was raised during an import, with its file and line.
+    """Describe an exception that an import raised, with the file and the line.
 
-    The line is the last line of a file of the user that the exception passed through.
-    If there is none, it is the last line in an installed package.
+    The description names the innermost line of the traceback that belongs to a file of
+    the user. If no line does, it names the innermost line in an installed package.
     """
     description = str(error)
     if not isinstance(error, StereoFrameworkError):
@@ -250,7 +256,8 @@ def describe_import_error(error: BaseException) -> str:
     lines = []
     for frame, line in traceback.walk_tb(error.__traceback__):
         file_name = frame.f_code.co_filename
-        # Code that is no file has a name such as <frozen importlib>.
+        # If code does not come from a file, Python gives it a file name in angle
+        # brackets, such as <frozen importlib>.
         if file_name[0] != "<":
             lines.append((Path(file_name), line))
     candidates = [place for place in lines if is_users_file(place[0])]
@@ -266,18 +273,19 @@ def describe_import_error(error: BaseException) -> str:
 
 
 def _register_files(file: str) -> None:
-    """Record the source files of a loaded plug-in and their contents.
+    """Remember the source files of a loaded plug-in and the contents of these files.
 
     Parameters
     ----------
     file : str
-        File of the plug-in.
+        Path of the main source file of the plug-in.
     """
     files = source_files(Path(file))
     for path in files:
         content_when_loaded(path)
         _PLUGIN_FILES.add(path)
-    # A worker process repeats no warning of the program that started it.
+    # Worker processes do not warn, because the main process has already shown the
+    # warning.
     if multiprocessing.parent_process() is None:
         warn_of_computed_imports(files, "list its file in @stage(..., files=...)")
 
@@ -289,9 +297,9 @@ def is_plugin_file(file: Path) -> bool:
 
 @functools.cache
 def content_when_loaded(file: Path) -> bytes:
-    """Return the content that a file had at the first call.
+    """Return the content that a file had when this function was first called for it.
 
-    A process imports a plug-in only once. If the file changes later, its new content is
-    not the code that runs.
+    A process imports a plug-in only once. If the file changes later, the process still
+    runs the old code, so the old content identifies that code.
     """
     return file.read_bytes()

@@ -1,4 +1,4 @@
-"""Registration of functions as stages, and the search for registered stages."""
+"""Registration of functions as stages, and functions that find registered stages."""
 
 from __future__ import annotations
 
@@ -39,29 +39,30 @@ def stage(
 ) -> Callable[[F], F]:
     """Register a function as a stage of a slot.
 
-    The decorated function checks its data and parameters, and then calls the function
-    as it was written. A pipeline has checked its data already, and calls the function
-    as it was written.
+    A direct call of the decorated function first checks the data and the parameters,
+    and then calls the original function. A pipeline calls the original function
+    directly, because it has already checked the data.
 
     Parameters
     ----------
     slot : str
-        One of `SLOTS`.
+        Name of the slot, which is a key of `SLOTS`.
     source : str
-        Paper and section, equation or table that define the method. `check` requires it
-        if a script uses the stage.
+        Reference to the paper that defines the method, with a section, an equation or a
+        table. The command `check` requires a source for every stage that a script uses.
     halo : callable, optional
-        Function that takes parameters of the stage by name, and returns the number of
-        rows above and below a row that the stage needs for this row. Without it, or if
-        it returns None, the stage gets all rows.
+        Function that takes parameters of the stage by name. It returns how many rows
+        above and below a row the stage needs to compute this row. If there is no such
+        function, or if it returns None, the stage always gets all rows of the image.
     **options
         ``resume``, ``memory``, ``integer``, ``other_needs``, ``files``, ``executes``,
-        ``check_parameters`` and ``whole_steps``; `Stage` describes them.
+        ``check_parameters`` and ``whole_steps``. The docstring of `Stage` describes
+        these options.
 
     Raises
     ------
     StereoFrameworkError
-        The signature does not fit the slot. This is a programming mistake in the stage.
+        The arguments of the function are not those of a stage of this slot.
     """
     if slot not in SLOTS:
         raise StereoFrameworkError(
@@ -112,10 +113,10 @@ def stage(
 
 
 def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
-    """Return the names of the volumes that the code of a function contains.
+    """Return which of the names ``volume`` and ``raw`` the code of a function contains.
 
-    These are the volumes of the other image that it may read, unless the stage declares
-    ``other_needs``. The functions that it calls are not searched.
+    A stage that does not declare ``other_needs`` may read these cost volumes of the
+    other image. The code of other functions that the stage calls is not searched.
     """
     code = getattr(function, "__code__", None)
     return VOLUMES.intersection(code.co_names) if code is not None else frozenset()
@@ -124,18 +125,19 @@ def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
 def _public_result(
     slot: str, result: Any, inputs: Mapping[str, Any], *, returns_array: bool
 ) -> Any:
-    """Return the result of a stage as a direct call of the stage returns it.
+    """Convert the result of a stage to the form in which a direct call returns it.
 
     Parameters
     ----------
     slot : str
         Slot of the stage.
     result : object
-        Result of the function as it was written.
+        Result of the original, undecorated function.
     inputs : mapping of str to object
-        Checked data of the call.
+        Data arguments of the call, after their check.
     returns_array : bool
-        Whether the caller gave an array of costs, and gets an array of costs.
+        True if the caller passed the cost volume as an array of costs. Then the result
+        is an array of costs too.
     """
     if slot == "matching_cost":
         return as_volume(result, inputs["search"])
@@ -147,12 +149,12 @@ def _public_result(
 
 
 def _data_names(slot: str, resume: str | None, function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of the data that a stage takes, after a check of its signature.
+    """Check the signature of a stage, and return the names of its data arguments.
 
     Raises
     ------
     StereoFrameworkError
-        The signature does not fit the slot.
+        The arguments of the function do not match the rules of the slot.
     """
     parameters = inspect.signature(function).parameters
     names = tuple(
@@ -172,7 +174,7 @@ def _data_names(slot: str, resume: str | None, function: Callable[..., Any]) -> 
 
 
 def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
-    """Describe the first argument that is neither a datum nor a parameter."""
+    """Describe the first argument that is neither a data argument nor a parameter."""
     for parameter in parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             continue
@@ -184,7 +186,7 @@ def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
 
 
 def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
-    """Describe data that stages of a slot do not get; empty without such data."""
+    """Describe a data argument that stages of a slot do not get; empty if none."""
     beginnings = SLOTS[slot].first
     first = next((begin for begin in beginnings if names[: len(begin)] == begin), None)
     if first is None:
@@ -193,17 +195,18 @@ def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
 
     allowed = SLOTS[slot].data
     if first == ("image",):
-        # A stage that gets one image is called for each of the two images.
+        # A stage that takes one image is called separately for the left and the right
+        # image, so it cannot get the auxiliary disparity maps of the pair.
         allowed = allowed - {"auxiliary"}
     for name in names[len(first) :]:
         if name not in allowed:
             remedy = new_or_nearest("data_arguments", "stage", name, allowed, kind="data")
-            return f"there is no {name!r} for it; {remedy}; parameters stand after '*'"
+            return f"stages of {slot} get no data {name!r}; {remedy}; parameters stand after '*'"
     return ""
 
 
 def _fault_of_factors(slot: str, parameters: Collection[str]) -> str:
-    """Describe a parameter whose name entries of a list of costs need."""
+    """Refuse the parameter names ``weight`` and ``saturation`` for a matching cost."""
     if not SLOTS[slot].added:
         return ""
     for name in ("weight", "saturation"):
@@ -217,7 +220,7 @@ def _fault_of_factors(slot: str, parameters: Collection[str]) -> str:
 def _fault_of_resume(
     resume: str | None, data_names: tuple[str, ...], parameters: Collection[str]
 ) -> str:
-    """Describe an incomplete declaration of a stage that can be continued."""
+    """Describe an incomplete declaration of a stage that can continue iterating."""
     names_partial = "partial" in data_names
     if resume is None and not names_partial:
         return ""
@@ -231,14 +234,14 @@ def _fault_of_resume(
 
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:
-    """Return the registered stages of one slot or of all slots, by slot and name.
+    """Return the stages of one slot or of all slots, sorted by slot and name.
 
-    The stages of plug-ins that are installed as packages are included.
+    The result includes the stages of plug-ins that are installed as packages.
 
     Raises
     ------
     ParameterError
-        There is no such slot.
+        No slot has this name.
     """
     if slot is not None and slot not in SLOTS:
         raise ParameterError(f"{slot}: no such slot; {nearest(slot, SLOTS, kind='slots')}")
@@ -248,18 +251,20 @@ def stages(slot: str | None = None) -> tuple[Stage, ...]:
 
 
 def find(slot: str, name: str) -> Stage:
-    """Return the stage of a slot and a name.
+    """Return the registered stage with this slot and this name.
 
     Raises
     ------
     ParameterError
-        There is no such slot or stage. The message lists the allowed names.
+        The slot or the stage does not exist. The message lists the allowed names.
     """
     stages_of_slot: Mapping[str, Stage] = _STAGES.get(slot, {})
     if name in stages_of_slot:
         return stages_of_slot[name]
 
-    # `stages` refuses an unknown slot, and loads plug-ins, which takes time.
+    # The function `stages` raises an error if the slot does not exist. It also loads
+    # all plug-ins, which takes time, so it is called only if the stage is not
+    # registered yet.
     if name not in [registered.name for registered in stages(slot)]:
         other_slots = [other for other in SLOTS if name in _STAGES[other]]
         hint = f"; {name!r} is a stage of {other_slots[0]}" if other_slots else ""
@@ -269,12 +274,12 @@ def find(slot: str, name: str) -> Stage:
 
 
 def by_name(name: str) -> Stage:
-    """Return the stage of a name, such as ``census`` or ``refinement.median``.
+    """Return the stage with a name such as ``census`` or ``refinement.median``.
 
     Raises
     ------
     ParameterError
-        There is no such stage, or several slots have a stage of this name.
+        No stage has this name, or several slots have a stage of this name.
     """
     slot, _, name_in_slot = name.rpartition(".")
     if slot:
@@ -291,17 +296,18 @@ def by_name(name: str) -> Stage:
 
 
 def of(function: Callable[..., Any]) -> Stage:
-    """Return the registered stage of a function.
+    """Return the registered stage that a function implements.
 
     Parameters
     ----------
     function : callable
-        The decorated function, or the function as it was written.
+        Either the function that the decorator `stage` returned, or the original
+        function.
 
     Raises
     ------
     ParameterError
-        The function is not registered.
+        The function is not registered as a stage.
     """
     try:
         return _STAGE_OF_FUNCTION[function]

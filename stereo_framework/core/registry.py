@@ -1,6 +1,6 @@
 """Registries: tables of the objects that users can add, such as stages and metrics.
 
-Data sets, readers of files, protocols, charts and papers have registries too.
+There are also registries of data sets, file readers, protocols, charts and papers.
 """
 
 from __future__ import annotations
@@ -16,27 +16,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Registry(UserDict[str, T]):
-    """Registered objects of one kind by name. The objects of this package come first.
+    """Registered objects of one kind, such as metrics. Built-in objects come first.
 
     Parameters
     ----------
     kind : str
-        Singular noun for the objects, for messages, such as ``"metric"``.
+        Kind of the objects as a singular noun, such as ``"metric"``, for error
+        messages.
     built_in : mapping of str to object
-        The objects of this package.
+        Objects that belong to this package, by name.
 
     Attributes
     ----------
     changes : int
-        Number of additions and removals so far. Callers that keep values computed from
-        the registry compute them again if this number has changed.
+        Number of additions and removals so far. If a caller caches a value that was
+        computed from the registry, it compares this number to find out whether the
+        cached value is out of date.
     """
 
     registries: ClassVar[list[Registry]] = []
-    """All registries of the program."""
+    """List of all registries of the program."""
 
     PACKAGE: ClassVar[str] = "stereo_framework"
-    """The origin of the objects in `built_in`."""
+    """Module name that is recorded as the origin of every built-in object."""
 
     def __init__(self, kind: str, built_in: Mapping[str, T]):
         super().__init__(built_in)
@@ -46,22 +48,22 @@ class Registry(UserDict[str, T]):
         self.registries.append(self)
 
     def add(self, name: str, registered: T, origin: str) -> None:
-        """Add an object to the registry.
+        """Add an object to the registry under a name.
 
-        The module that added an object may add it again. Notebooks do so when the user
-        runs a cell twice.
+        A module may register the same name several times, and the last object is used.
+        This happens if the user runs a cell of a notebook twice.
 
         Parameters
         ----------
         name : str
         registered : object
         origin : str
-            Name of the module that defines the object.
+            Name of the module that defines the object to add.
 
         Raises
         ------
         ParameterError
-            Another module has registered an object of this name.
+            Another module has already registered an object with this name.
         """
         first_origin = self._origins.setdefault(name, origin)
         if first_origin != origin:
@@ -80,9 +82,10 @@ class Registry(UserDict[str, T]):
         Parameters
         ----------
         name : str
-            Name of the registered object.
+            Name under which the object is registered.
         make : callable
-            Makes the registered object from the function. Default: the function itself.
+            Function that takes the decorated function and returns the object to
+            register. Default: the decorated function itself is registered.
         """
 
         def register(function: F) -> F:

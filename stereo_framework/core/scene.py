@@ -1,9 +1,9 @@
 """Scenes: the images, ground truth, masks and search range of a stereo problem.
 
 Conventions: images are ``(rows, columns)`` or ``(rows, columns, 3)`` in RGB order,
-uint8 or float32, with intensities 0..255. Disparities are float32, in pixels, between
-the reference frame and the match frame. A larger disparity means a nearer point, and
-NaN means that the disparity is unknown.
+uint8 or float32, with intensities 0..255. Disparities are float32 numbers of pixels, by
+which a point is shifted between the reference frame and the match frame. A larger
+disparity means a nearer point, and NaN means that the disparity is unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from stereo_framework.core.frames import (
 from stereo_framework.core.search import SearchArgument, SearchRange
 
 EVALUATED = "evaluated"
-"""Name of the mask of the pixels that are evaluated, under every protocol."""
+"""Name of the mask that limits the evaluation to its pixels, under every protocol."""
 
 _AN_IMAGE = "an image as an array; stereo_framework.datasets.pair_scene reads files"
 
@@ -43,51 +43,57 @@ _AN_IMAGE = "an image as an array; stereo_framework.datasets.pair_scene reads fi
 @checked_fields(frames="a tuple of Frames, which Scene.from_images and pair_scene make")
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A rectified sequence with its ground truth, masks, calibration and search range.
+    """A sequence of rectified images with ground truth, masks and a search range.
 
-    Images, ground truth and masks are loaded when they are used for the first time.
+    Images, ground truth and masks are loaded from files when they are used for the
+    first time.
 
     Parameters
     ----------
     name : str
-        Name in the form of a path, such as ``middlebury2001/tsukuba``.
+        Name of the scene in the form of a path, such as ``middlebury2001/tsukuba``.
     frames : tuple of Frame
-        Frames in any order. Their positions on the baseline define the order of the
-        cameras.
+        Images of the sequence, in any order. The position of each frame on the baseline
+        defines the order of the cameras.
     reference_index, match_index : int
-        Indices of the frames that are matched.
+        Indices in `frames` of the two images that are matched.
     search : SearchRange or None
-        Search range of the pair. Its direction is computed from the frames.
+        Search range for the reference image and the match image. The direction of the
+        search range is computed from the positions of these two frames.
     truths : mapping of (int, int) to callable
-        Loaders of ground truth by frame pair: ``truths[2, 6]`` returns the disparities
-        of frame 2 towards frame 6 in pixels.
+        Functions that load ground truth, by frame pair. For example, ``truths[2, 6]()``
+        returns the disparities of the pixels of frame 2 with respect to frame 6, in
+        pixels.
     masks : mapping of str to callable
-        Loaders of boolean masks of the reference frame by name, such as ``nonocc``. If
-        there is a mask ``evaluated``, only its pixels are evaluated, under every
-        protocol.
+        Functions that load boolean masks of the reference frame, by the name of the
+        mask, such as ``nonocc``. If there is a mask named ``evaluated``, only the
+        pixels of this mask are evaluated, under every protocol.
     calibration : Calibration or None
         Calibration of the cameras.
     border : int
-        Width in pixels of a border on all four sides that is not evaluated.
+        Width of the image border that is not evaluated, on all four sides, in pixels.
     protocol : str
-        Name of the evaluation protocol that applies if a script names no other one.
+        Name of the evaluation protocol that is used if a script names no protocol.
     reduction : int
-        Factor by which the images are smaller, in each direction, than the images of
-        the data set's benchmark.
+        Factor by which the images of the scene are smaller than the images of the
+        benchmark, in each direction. For example, 2 means half the width and half the
+        height.
     grey_levels : float or None
-        Grey levels per pixel of disparity in 8-bit disparity maps of the data set,
-        including submitted ones. None if its disparity maps contain fractions.
+        Number of grey levels per pixel of disparity in the 8-bit disparity maps of the
+        data set and of submissions to it. None if the disparity maps of the data set
+        contain fractions of pixels.
     largest_disparity : float or None
-        Largest disparity in pixels that the data set documents. It does not depend on
-        `search`.
+        Largest disparity of the scene according to the documentation of the data set,
+        in pixels. It does not depend on `search`.
     whole_truth : bool
-        Whether the data set documents that its ground truth is accurate only to whole
-        pixels.
+        True if the documentation of the data set states that the ground truth is
+        accurate only to whole pixels.
     weight : float
-        Weight of the scene in averages of its benchmark.
+        Weight of the scene in the averages that the benchmark computes over scenes.
     ranges : mapping of (int, int) to callable
-        Loaders of search ranges per pixel, by frame pair as in `truths`: smallest and
-        largest disparity, two float32 maps in pixels, NaN = no limit.
+        Functions that load a separate search range for each pixel, by frame pair as in
+        `truths`. Each function returns two float32 maps with the smallest and the
+        largest disparity, in pixels. NaN means that a pixel has no limit.
     """
 
     name: str
@@ -122,15 +128,15 @@ class Scene:
             object.__setattr__(self, "search", replace(self.search, direction=self.direction))
 
     def _check_index(self, name: str, index: int) -> None:
-        """Refuse an index that no frame has."""
+        """Raise an error if no frame has this index."""
         if not 0 <= index < len(self.frames):
             last = len(self.frames) - 1
             message = f"{name} {describe_value(index)} is not one of its frames 0..{last}"
             raise self._error(message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Loaders may be lambdas, which cannot be pickled. Therefore the data are
-        # loaded.
+        # The functions that load data may be lambdas, which cannot be pickled.
+        # Therefore the data themselves are loaded and pickled.
         names = [attribute.name for attribute in fields(self)]
         return Scene, tuple(load_into_memory(getattr(self, name)) for name in names)
 
@@ -148,33 +154,35 @@ class Scene:
         low: Disparity | None = None,
         high: Disparity | None = None,
     ) -> Scene:
-        """Return a scene of two images in memory, of which the left is the reference.
+        """Return a scene of two images in memory; the left one is the reference image.
 
-        Use `stereo_framework.datasets.pair_scene` for files.
+        For images in files, use `stereo_framework.datasets.pair_scene` instead.
 
         Parameters
         ----------
         left, right : ndarray, uint8, uint16 or float, (rows, columns[, 3])
-            Images with intensities 0..255. Intensities of uint16 are divided by 257.
-            NaN marks pixels without data.
+            Images with intensities from 0 to 255. The intensities of uint16 images are
+            divided by 257. In float images, NaN marks pixels without data.
         disparities : (float, float) or SearchRange, optional
-            Search range, or its smallest and largest disparity in pixels.
+            Search range, or the smallest and the largest disparity that is tried, in
+            pixels.
         name : str
             Name of the scene.
         truth : ndarray, float32, (rows, columns), optional
-            Ground truth of the left image in pixels, NaN = unknown.
+            True disparities of the pixels of the left image, in pixels. NaN means
+            unknown.
         left_mask, right_mask : ndarray, bool, (rows, columns), optional
-            Masks of the pixels that contain data. Other pixels get no estimate and have
-            no influence on the estimates of their neighbours.
+            Masks that are True at pixels with data. Pixels without data get no estimate
+            and do not affect the estimates of neighbouring pixels.
         low, high : ndarray, float32, (rows, columns), optional
             Smallest and largest disparity that is tried at each pixel of the left
-            image, in pixels, NaN = no limit.
+            image, in pixels. NaN means that the pixel has no limit.
 
         Raises
         ------
         ParameterError
-            An argument is not an array. The content of the arrays is checked when they
-            are used for the first time.
+            An argument is not an array. (The contents of the arrays are checked later,
+            when the arrays are used for the first time.)
 
         Examples
         --------
@@ -226,42 +234,43 @@ class Scene:
 
     @property
     def direction(self) -> int:
-        """Return 1 if the match frame lies right of the reference frame, or -1."""
+        """Return 1 if the match camera is right of the reference camera, else -1."""
         return 1 if self._match_frame.position > self._reference_frame.position else -1
 
     @cached_property
     def reference(self) -> Image:
-        """Return the reference image, read-only."""
+        """Return the reference image as a read-only array."""
         return self.image(self.reference_index)
 
     @cached_property
     def match(self) -> Image:
-        """Return the match image, read-only.
+        """Return the match image as a read-only array.
 
         Raises
         ------
         DataError
-            The match image differs from the reference image in its size, in its number
-            of channels or in its type.
+            The match image and the reference image differ in size, in the number of
+            channels or in type.
         """
         image = self.image(self.match_index)
         if image.shape[:2] != self.reference.shape[:2]:
-            raise self._difference(_size, "both images must be of one size")
+            raise self._difference(_size, "both images must have the same size")
         if image.shape != self.reference.shape:
-            raise self._difference(_size, "both images must be grey or in colour")
+            raise self._difference(_size, "both images must be grey, or both must be in colour")
         if image.dtype != self.reference.dtype:
-            raise self._difference(_bits, "save both with as many bits")
+            raise self._difference(_bits, "save both with the same number of bits")
         return image
 
     def _difference(self, describe: Callable[[Image], str], remedy: str) -> DataError:
-        """Return an error about a difference of the two images.
+        """Return an error that the two images differ in a property, such as the size.
 
         Parameters
         ----------
         describe : callable
-            Returns the differing property of an image.
+            Function that takes an image, and returns the property as a text, such as
+            ``640x480``.
         remedy : str
-            Clause about the remedy.
+            Advice for the user that ends the message.
         """
         reference = f"{self._reference_frame.name} is {describe(self.reference)}"
         match = f"{self._match_frame.name} is {describe(self.image(self.match_index))}"
@@ -269,17 +278,17 @@ class Scene:
 
     @checked()
     def image(self, index: int) -> Image:
-        """Return the image of a frame, read-only.
+        """Return the image of a frame as a read-only array.
 
-        A pixel without data gets the intensity of the nearest pixel with data in its
-        row, or 0 if its row has no data.
+        A pixel without data gets the intensity of the nearest pixel in the same row
+        that has data. If the row contains no data, the pixel gets the intensity 0.
         """
         self._check_index("index", index)
         return self._image_and_mask(index)[0]
 
     @checked()
     def valid(self, index: int) -> Mask | None:
-        """Return the mask of the pixels of a frame that contain data, read-only.
+        """Return a read-only mask of the pixels of a frame that contain data.
 
         Returns
         -------
@@ -298,19 +307,22 @@ class Scene:
         Parameters
         ----------
         reference_index, match_index : int
-            Indices of two frames.
+            Index of the frame whose pixels have the limits, and index of the frame in
+            which they are searched.
 
         Returns
         -------
         low, high : ndarray, float32, (rows, columns), or None
-            Disparities of the first frame towards the second one in pixels, read-only,
-            NaN = no limit. Both are None if the scene has no limits for these frames.
+            Smallest and largest disparity of each pixel of the first frame with respect
+            to the second frame, in pixels. The arrays are read-only. NaN means that a
+            pixel has no limit. Both results are None if the scene has no limits for
+            this pair of frames.
 
         Raises
         ------
         DataError
-            A map has another size than the images, it is not float32, or a smallest
-            disparity is larger than the largest one.
+            A map does not have the size of the images or is not float32, or the
+            smallest disparity of a pixel is larger than its largest disparity.
         """
         load = self.ranges.get((reference_index, match_index))
         if load is None:
@@ -328,7 +340,7 @@ class Scene:
         return read_only(low), read_only(high)
 
     def _image_and_mask(self, index: int) -> tuple[Image, Mask | None]:
-        """Return the image of a frame and its mask, which are loaded once."""
+        """Return the image and the mask of a frame; load them at the first call."""
         if index not in self._images:
             with collecting_damage() as messages:
                 image = self._load(index)
@@ -337,12 +349,12 @@ class Scene:
         return self._images[index]
 
     def _load(self, index: int) -> Image:
-        """Load and check the image of a frame.
+        """Load the image of a frame from its file, and check its shape and intensities.
 
         Returns
         -------
         ndarray, uint8 or float32
-            The image, which may be a masked array or contain NaN.
+            Image of the frame. It may be a masked array, and it may contain NaN.
         """
         name = self.frames[index].name
         image = intensities(self.frames[index].load())
@@ -357,12 +369,12 @@ class Scene:
         return image
 
     def _filled(self, index: int, image: Image) -> tuple[Image, Mask | None]:
-        """Fill the pixels of an image that contain no data.
+        """Fill pixels without data with intensities of other pixels in the same row.
 
         Returns
         -------
         image : ndarray, uint8 or float32
-            The filled image as a plain array of the same type, read-only.
+            Filled image as a plain, read-only array of the same type.
         valid : ndarray, bool, or None
             Mask of the pixels that contain data. None if all pixels contain data.
         """
@@ -380,26 +392,28 @@ class Scene:
         if not valid.any():
             raise self._error(f"{frame.name} has no valid pixel")
 
-        # Filling keeps the type of the image, so that both images have one type.
+        # The filled image keeps its type (such as uint8), because the two images of a
+        # pair must have the same type.
         plain_image: Image = np.ma.getdata(image)  # type: ignore[assignment]
         if valid.all():
             return read_only(plain_image), None
-        # This module imports numba, which takes long, and is needed only here. Shells
-        # that complete the names of scenes do not wait for it.
+        # The module `filling` imports numba, which takes long. It is imported only if
+        # an image must be filled, so that shells can complete the names of scenes fast.
         from stereo_framework.kernels.filling import fill_invalid
 
         return read_only(fill_invalid(plain_image, valid)), read_only(valid)
 
     @cached_property
     def _images(self) -> dict[int, tuple[Image, Mask | None]]:
-        """Return the images and masks that are loaded, by the index of the frame."""
+        """Return the images and masks that are already loaded, by frame index."""
         return {}
 
     @property
     def damage(self) -> tuple[str, ...]:
-        """Return messages about damage in the files of the two images.
+        """Return messages about damage in the files of the two matched images.
 
-        Images that are not loaded yet have no messages.
+        Damage is found when an image is loaded. Therefore an image that is not loaded
+        yet has no messages.
         """
         messages_of_reference = self._damage_messages.get(self.reference_index, ())
         messages_of_match = self._damage_messages.get(self.match_index, ())
@@ -407,56 +421,58 @@ class Scene:
 
     @cached_property
     def _damage_messages(self) -> dict[int, tuple[str, ...]]:
-        """Return messages about damaged files, by the index of the frame."""
+        """Return messages about damaged image files, by the index of the frame."""
         return {}
 
     @cached_property
     def truth(self) -> Disparity | None:
-        """Return the ground truth of the reference frame towards the match frame.
+        """Return the true disparities of the reference image towards the match image.
 
         Returns
         -------
         ndarray, float32, (rows, columns), or None
-            Disparities in pixels, read-only, NaN = unknown. None if the scene has no
-            ground truth for the pair.
+            True disparities in pixels, as a read-only array. NaN means unknown. None if
+            the scene has no ground truth for the reference image.
         """
         return self._load_truth(self.reference_index, self.match_index)
 
     @cached_property
     def match_truth(self) -> Disparity | None:
-        """Return the ground truth of the match frame towards the reference frame.
+        """Return the true disparities of the match image towards the reference image.
 
         Returns
         -------
         ndarray, float32, (rows, columns), or None
-            As for `truth`.
+            True disparities in pixels, as a read-only array. NaN means unknown. None if
+            the scene has no ground truth for the match image.
         """
         return self._load_truth(self.match_index, self.reference_index)
 
     def _load_truth(self, reference_index: int, match_index: int) -> Disparity | None:
-        """Load the ground truth of a frame towards another frame."""
+        """Load the ground truth of one frame with respect to another frame."""
         load = self.truths.get((reference_index, match_index))
         if load is None:
             return None
         label = f"truth of {self.frames[reference_index].name}"
         truth = self._checked_map(label, load())
         if not np.isfinite(truth).any():
-            raise self._error(f"{label} holds no known disparity")
+            raise self._error(f"{label} contains no known disparity")
         return read_only(truth)
 
     def forget(self) -> None:
-        """Release all loaded data. They are loaded again when they are used again."""
+        """Release loaded images and truth from memory; their next use reloads them."""
         for name in ("reference", "match", "truth", "match_truth", "_images"):
             self.__dict__.pop(name, None)
 
     @checked()
     def mask(self, name: str) -> Mask:
-        """Return a mask of the reference frame, bool ``(rows, columns)``.
+        """Return the mask of a name of the reference image, bool ``(rows, columns)``.
 
         Raises
         ------
         DataError
-            The scene has no such mask, or the mask has another size than the images.
+            The scene has no mask of this name, or the mask does not have the size of
+            the images.
         """
         if name not in self.masks:
             names = ", ".join(sorted(self.masks)) or "none"
@@ -466,27 +482,28 @@ class Scene:
 
     @property
     def evaluated(self) -> Mask | None:
-        """Return the mask of the pixels that are evaluated; None if all pixels are."""
+        """Return the mask of the evaluated pixels; None if all pixels are evaluated."""
         return self.mask(EVALUATED) if EVALUATED in self.masks else None
 
     @checked()
     def within(self, mask: Mask) -> Scene:
-        """Return the scene with fewer evaluated pixels.
+        """Return a copy of the scene in which only the pixels of a mask are evaluated.
 
         Parameters
         ----------
         mask : ndarray, bool, (rows, columns)
-            Pixels that remain evaluated if they were evaluated before.
+            True at pixels that remain evaluated. Pixels that were not evaluated before
+            are never evaluated in the copy.
         """
         restricted = self._with_evaluated(lambda: mask)
         current_mask = self.evaluated
         if current_mask is None:
             return restricted
-        # `restricted.mask` checks the size and the type of the mask.
+        # The method `mask` of the scene checks the size and the type of the new mask.
         return self._with_evaluated(lambda: restricted.mask(EVALUATED) & current_mask)
 
     def _with_evaluated(self, load: Callable[[], Mask]) -> Scene:
-        """Return the scene with another loader of the mask of evaluated pixels."""
+        """Return a copy of the scene with a new function that loads `evaluated`."""
         scene = replace(self, masks={**self.masks, EVALUATED: load})
         self._share_images(scene)
         return scene
@@ -495,18 +512,20 @@ class Scene:
     def pair(
         self, reference_index: int, match_index: int, search: SearchRange | None = None
     ) -> Scene:
-        """Return the scene with another pair of frames.
+        """Return a copy of the scene that matches two other frames of the sequence.
 
-        The new scene keeps the border and the ground truth of all frame pairs. Masks
-        are kept only if the frames are the same as before.
+        The copy keeps the border and the ground truth of all frame pairs. It keeps the
+        masks only if both frames are the same as before, because masks belong to the
+        reference frame.
 
         Parameters
         ----------
         reference_index, match_index : int
-            Indices of the frames to match.
+            Indices of the new reference frame and of the new match frame.
         search : SearchRange, optional
-            Search range of the new pair. Default: the present range, scaled by the
-            ratio of the distances of the frames.
+            Search range of the two new frames. Default: the search range of the scene,
+            scaled by the distance of the new frames divided by the distance of the
+            present frames.
         """
         has_same_frames = (reference_index, match_index) == (
             self.reference_index,
@@ -525,39 +544,40 @@ class Scene:
         return pair
 
     def _share_images(self, scene: Scene) -> None:
-        """Give the loaded images to another scene with the same frames."""
+        """Copy loaded images to another scene, so that it does not reload them."""
         scene._images.update(self._images)
         scene._damage_messages.update(self._damage_messages)
 
     @property
     def _distance(self) -> float:
-        """Return the distance of the two frames on the baseline."""
+        """Return the distance between the cameras of the two matched frames."""
         return abs(self._match_frame.position - self._reference_frame.position)
 
     def _error(self, message: str) -> DataError:
-        """Return an error about the scene."""
+        """Return an error whose message names the scene."""
         return DataError(f"scene {self.name}: {message}")
 
     def _checked_map(
         self, label: str, loaded: NDArray, dtype: Any = None, example: str = ""
     ) -> NDArray:
-        """Return a loaded map as a plain array, if it has the size of the images.
+        """Check the size and type of a loaded map, and return it as a plain array.
 
         Parameters
         ----------
         label : str
-            Name of the map, for messages.
+            Name of the map, for error messages.
         loaded : ndarray
-            The map, which may be a masked array.
+            Map with a value for each pixel. It may be a masked array.
         dtype : type, optional
-            Type that the map must have.
+            Type that the map must have. Default: every type is allowed.
         example : str
-            Clause with an example of such a map, for the message about its type.
+            Example of a map of the expected type, which ends the message about a wrong
+            type.
         """
         plain_map: NDArray = unmasked(label, loaded)
         if plain_map.shape != self.reference.shape[:2]:
             size_of_images = _size(self.reference)
-            raise self._error(f"{label} is {_size(plain_map)}, its images are {size_of_images}")
+            raise self._error(f"{label} is {_size(plain_map)}, but the images are {size_of_images}")
         if dtype is not None and plain_map.dtype != dtype:
             expected = f"{np.dtype(dtype)}{example}"
             raise self._error(f"{label} is {plain_map.dtype}; expected {expected}")
@@ -565,7 +585,7 @@ class Scene:
 
 
 def _pixels_with_data(image: Image) -> Mask:
-    """Return the mask of the pixels that are neither masked nor NaN in any channel."""
+    """Return the mask of the pixels that contain data in all colour channels."""
     if isinstance(image, np.ma.MaskedArray):
         is_missing = np.ma.getmaskarray(image) | np.isnan(np.ma.getdata(image))
     elif image.dtype == np.float32:
@@ -578,7 +598,7 @@ def _pixels_with_data(image: Image) -> Mask:
 
 
 def intensity_scale_warning(image: Image) -> str:
-    """Return a warning if the intensities seem to be in 0..1; empty if they do not."""
+    """Return a warning if intensities seem to range from 0 to 1; empty otherwise."""
     if image.dtype != np.float32:
         return ""
     largest = float(np.nanmax(image))
@@ -591,7 +611,7 @@ def intensity_scale_warning(image: Image) -> str:
 
 
 def inside_border(shape: tuple[int, ...], border: int) -> Mask:
-    """Return the mask of the pixels that do not belong to a border.
+    """Return a mask that is False at the image border and True at all other pixels.
 
     Parameters
     ----------
@@ -611,12 +631,12 @@ def inside_border(shape: tuple[int, ...], border: int) -> Mask:
 
 
 def _bits(image: Image) -> str:
-    """Return the bits per intensity of the file of an image, for messages."""
+    """Return the bits per intensity of an image as a text, such as ``of 8 bits``."""
     return "of 8 bits" if image.dtype == np.uint8 else "of 16 bits or floats"
 
 
 def _size(array: NDArray) -> str:
-    """Return the columns and rows of an image or a map, for messages."""
+    """Return the size of an image or a map as a text, such as ``640x480``."""
     if array.ndim < 2:
         return f"an array of shape {array.shape}"
     size = f"{array.shape[1]}x{array.shape[0]}"

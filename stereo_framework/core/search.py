@@ -1,4 +1,4 @@
-"""Search ranges, and the order in which levels meet the samples of a match row."""
+"""Search ranges, and the order in which the pixels of a match row are compared."""
 
 from __future__ import annotations
 
@@ -20,28 +20,31 @@ from stereo_framework.core.parameters import Words
 
 @dataclass(frozen=True)
 class SearchRange:
-    """Disparities that are tried: ``minimum, minimum + step, ..., maximum`` pixels.
+    """Disparities that are tried: ``minimum, minimum + step, ..., maximum``, in pixels.
 
-    The index of a disparity in the search range is called its level.
+    The index of a disparity in this list is called its level: `minimum` has level 0.
 
     Parameters
     ----------
     minimum, maximum : float
-        Ends of the range in pixels, both included. `minimum` may be negative. It is a
-        multiple of 1/N for a step of 1/N pixel, and whole for a step of N pixels.
+        Smallest and largest disparity that is tried, in pixels. `minimum` may be
+        negative. If the step is 1/N pixel, `minimum` must be a multiple of 1/N. If the
+        step is N pixels, `minimum` must be a whole number.
     step : float
-        Distance of neighbouring levels in pixels: N or 1/N. A step within 0.001 of N or
-        within 0.1 % of 1/N is rounded to N or 1/N.
+        Distance between neighbouring disparities, in pixels: a whole number N or a
+        fraction 1/N. A step that differs from N by at most 0.001, or from 1/N by at
+        most 0.1 %, is rounded to N or 1/N.
     direction : int
-        +1 if the match frame lies to the right of the reference frame in the sequence,
-        otherwise -1: ``x_match = x_reference - direction * disparity``.
+        +1 if the match camera is to the right of the reference camera, otherwise -1.
+        The column of the matching pixel is ``x_match = x_reference - direction *
+        disparity``.
 
     Raises
     ------
     ParameterError
-        `maximum` is not greater than `minimum`, the range has fewer than two levels,
-        the step is neither N nor 1/N, or the minimum does not lie on the grid of the
-        step.
+        `maximum` is not greater than `minimum`, the range has fewer than two
+        disparities, the step is neither a whole number N nor 1/N, or `minimum` is not a
+        multiple of 1/N for a step of 1/N (or not a whole number for a step of N).
     """
 
     minimum: float
@@ -74,15 +77,16 @@ class SearchRange:
     ) -> SearchRange:
         """Return the smallest valid search range that contains two disparities.
 
-        Use this method if the ends of a range come from a user or an estimate, because
-        these ends may lie between the levels. Each end moves outwards to the next
-        multiple of 1/N for a step of 1/N pixel, and to the next whole number for a step
-        of N pixels.
+        Use this method if the minimum and maximum come from a user or from an estimate,
+        because such numbers may not be multiples of the step. The minimum is rounded
+        down and the maximum is rounded up: to a multiple of 1/N for a step of 1/N
+        pixel, and to a whole number for a step of N pixels.
 
         Parameters
         ----------
         minimum, maximum : float
-            Disparities that the range contains, in pixels.
+            Smallest and largest disparity that the search range must contain, in
+            pixels.
         step : float
             Distance of neighbouring levels in pixels: N or 1/N.
         direction : int
@@ -91,14 +95,14 @@ class SearchRange:
         Returns
         -------
         SearchRange
-            Search range with at least two levels. Its ends are `minimum` and `maximum`
-            if these lie on the grid of the step.
+            Search range with at least two disparities. Its minimum and maximum are the
+            given numbers if they need no rounding.
 
         Raises
         ------
         ParameterError
             A number is not finite, `maximum` is not greater than `minimum`, or the step
-            is neither N nor 1/N.
+            is neither a whole number N nor 1/N.
 
         Examples
         --------
@@ -114,22 +118,25 @@ class SearchRange:
 
         first = _grid_position(lowest, spacing, math.floor)
         last = _grid_position(highest, spacing, math.ceil)
-        # The range has at least two levels.
+        # If the rounded maximum is less than a step above the rounded minimum, the
+        # maximum is increased, because a search range needs at least two disparities.
         return SearchRange(first, max(last, first + spacing), spacing, direction)
 
     @staticmethod
     def of(search: SearchRange | Sequence[float] | NDArray) -> SearchRange:
-        """Return the search range that an argument of a user describes.
+        """Convert an argument, such as (0, 63), to a search range.
 
         Parameters
         ----------
         search : SearchRange or sequence of float
-            A search range, its minimum and maximum, or its minimum, maximum and step.
+            A search range, or the numbers (minimum, maximum) or (minimum, maximum,
+            step).
 
         Raises
         ------
         ParameterError
-            The argument has another form, or no such search range is possible.
+            The argument does not have one of these forms, or its numbers are not
+            allowed.
         """
         if isinstance(search, SearchRange):
             return search
@@ -148,27 +155,27 @@ class SearchRange:
 
     @property
     def levels(self) -> int:
-        """Return the number of levels, which are the disparities that are tried."""
+        """Return the number of disparities in the search range."""
         return math.floor((self.maximum - self.minimum) / self.step + 1e-6) + 1
 
     @property
     def disparities(self) -> NDArray[np.float32]:
-        """Return the disparities of all levels in pixels, float32 ``(levels,)``."""
+        """Return all disparities of the range in pixels, float32 ``(levels,)``."""
         return (self.minimum + self.step * np.arange(self.levels)).astype(np.float32)
 
     @checked()
     def disparity_of(self, levels: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the disparity of each level.
+        """Convert levels (indices of disparities) to disparities in pixels.
 
         Parameters
         ----------
         levels : ndarray, integer, any shape
-            Levels; -1 means that a pixel has no level.
+            Level of each pixel. The value -1 means that the pixel has no disparity.
 
         Returns
         -------
         ndarray, float32, same shape
-            Disparities in pixels, NaN where the level is -1.
+            Disparities in pixels. NaN at pixels with the level -1.
 
         Raises
         ------
@@ -199,24 +206,24 @@ class SearchRange:
 
     @checked()
     def levels_of(self, disparity: NDArray[np.floating]) -> NDArray[np.int16]:
-        """Return the level that is nearest to each disparity.
+        """Convert disparities in pixels to the nearest levels of the search range.
 
         Parameters
         ----------
         disparity : ndarray, float, any shape
-            Disparities in pixels, NaN for a pixel without an estimate.
+            Disparities in pixels. NaN means that a pixel has no estimate.
 
         Returns
         -------
         ndarray, int16, same shape
-            Levels, -1 where the disparity is NaN.
+            Level of each pixel. The level is -1 if the disparity is NaN.
         """
         nearest = np.clip(np.rint((disparity - self.minimum) / self.step), 0, self.levels - 1)
         return np.where(np.isnan(disparity), -1, nearest).astype(np.int16)
 
     @checked()
     def columns(self, width: ImageWidth) -> Iterator[tuple[slice, slice]]:
-        """Yield the columns of both images that match at each level.
+        """Yield, for each disparity, the columns of both images that match each other.
 
         Parameters
         ----------
@@ -226,14 +233,15 @@ class SearchRange:
         Yields
         ------
         reference_columns, match_columns : slice
-            Columns of the reference image whose match lies inside the match image, and
-            the columns of these matches. Both slices have the same length, which may be
-            0.
+            Columns of the reference image whose matching pixels lie inside the match
+            image, and the columns of these matching pixels. Both slices have the same
+            length, which may be 0.
 
         Raises
         ------
         ParameterError
-            The step is a fraction of a pixel, so that matches lie between columns.
+            The step is a fraction of a pixel. Then some matches lie between two
+            columns.
 
         Examples
         --------
@@ -251,29 +259,29 @@ class SearchRange:
 
     @checked()
     def beyond(self, disparity: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return where disparities lie more than half a step outside the search range.
+        """Mark disparities that are more than half a step outside the search range.
 
-        Sub-pixel refinement moves a disparity by at most half a step. Disparities that
-        are further outside do not come from this search range.
+        Sub-pixel refinement changes a disparity by at most half a step. Therefore a
+        disparity that is further outside cannot result from this search range.
         """
         half = self.step / 2 + 1e-3 * self.step
         return (disparity < self.minimum - half) | (disparity > self.maximum + half)
 
     @property
     def first(self) -> int:
-        """Return the disparity of level 0 in units of ``1 / denominator`` pixels."""
+        """Return the smallest disparity in units of ``1 / denominator`` pixels."""
         return round(self.minimum * self.denominator)
 
     @property
     def stride(self) -> int:
-        """Return the distance of levels in units of ``1 / denominator`` pixels."""
+        """Return the step in units of ``1 / denominator`` pixels."""
         return round(self.step * self.denominator)
 
     @checked()
     def in_view(self, columns: ImageWidth) -> NDArray[np.bool_]:
-        """Return at which levels the match of a pixel lies inside the match image.
+        """Mark the disparities at which a pixel's match lies inside the match image.
 
-        This is the case if ``0 <= x_match <= columns - 1``.
+        A match lies inside the match image if ``0 <= x_match <= columns - 1``.
 
         Parameters
         ----------
@@ -283,8 +291,9 @@ class SearchRange:
         Returns
         -------
         ndarray, bool, (columns, levels)
-            Mask that applies to every row. The levels of a column whose matches lie
-            inside the image are consecutive, and so are the columns of a level.
+            True if the match of a pixel in this column lies inside the image at this
+            level. The mask is the same for every row of the image. The True elements of
+            each column are consecutive, and so are the True elements of each level.
 
         Examples
         --------
@@ -297,20 +306,20 @@ class SearchRange:
 
     @checked()
     def check_whole_steps(self, stage: str) -> None:
-        """Refuse a step of a fraction of a pixel.
+        """Raise an error if the step is a fraction of a pixel.
 
-        Stages call this method if they match each pixel of both images at most once.
-        Such stages need matches at whole pixels.
+        A stage calls this method if it uses each pixel of the match image for at most
+        one match. Such a stage needs matches at whole pixels.
 
         Parameters
         ----------
         stage : str
-            Name of the stage, for the message.
+            Name of the stage that calls the method, for the error message.
 
         Raises
         ------
         ParameterError
-            The step is less than a pixel.
+            The step of the search range is less than a pixel.
         """
         if self.denominator > 1:
             message = (
@@ -321,9 +330,10 @@ class SearchRange:
 
     @checked()
     def check_width(self, columns: ImageWidth) -> str:
-        r"""Check whether the search range of a user is plausible for images of a width.
+        r"""Check whether a search range is plausible for images of a certain width.
 
-        No stage calls this method, because stages accept every search range.
+        Commands call this method to check the search range of a user. Stages do not
+        call it, because they accept every search range.
 
         Parameters
         ----------
@@ -333,13 +343,14 @@ class SearchRange:
         Returns
         -------
         str
-            Warning about a range that is wider than half of the image; empty if there
-            is no reason for a warning.
+            Warning that the search range is wider than half of the image. Empty if the
+            search range is narrower.
 
         Raises
         ------
         ParameterError
-            The range is wider than the images, or no match lies inside the match image.
+            The search range is wider than the images, or no disparity has a match
+            inside the match image.
 
         Examples
         --------
@@ -364,9 +375,10 @@ class SearchRange:
 
     @checked()
     def scaled(self, scale: float) -> SearchRange:
-        """Return the search range for frames whose distance is `scale` times as large.
+        """Return a search range for cameras whose distance is `scale` times as large.
 
-        The ends are moved outwards to whole pixels.
+        Minimum and maximum are multiplied by `scale`. The minimum is then rounded down
+        and the maximum is rounded up to whole pixels.
         """
         if scale == 1:
             return self
@@ -379,38 +391,38 @@ class SearchRange:
 
 
 ImageWidth = Annotated[int, Ge(0), Le(2**31)]
-"""Annotation of the width of an image in pixels."""
+"""Type annotation for the width of an image, in pixels."""
 
 SearchArgument = Annotated[
     SearchRange | tuple[AnyNumber, AnyNumber] | tuple[AnyNumber, AnyNumber, AnyNumber],
     Words("a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"),
 ]
-"""Annotation of a search range, or of its ends with or without its step."""
+"""Type annotation for a search range, also written as (minimum, maximum[, step])."""
 
 _MAX_LEVELS = int(np.iinfo(np.int16).max)
-"""Maximum number of levels. Maps of levels are int16."""
+"""Maximum number of disparities in a search range, because maps of levels are int16."""
 
 
 def are_ends(value: Any) -> bool:
-    """Return whether a value has the form of (minimum, maximum[, step])."""
+    """Return whether a value has two or three elements, such as (0, 63)."""
     if isinstance(value, np.ndarray):
         return value.shape in ((2,), (3,))
     return isinstance(value, tuple | list) and len(value) in (2, 3)
 
 
 def _checked_number(name: str, value: Any) -> Any:
-    """Return a field of a search range as a Python number.
+    """Check a field of a search range, and return it as a Python number.
 
     Parameters
     ----------
     name : {"minimum", "maximum", "step"}
-        Name of the field.
+        Name of the field of the search range, for error messages.
     value : object
 
     Raises
     ------
     ParameterError
-        The value is not a finite number, or it is a step that is not above 0.
+        The value is not a finite number, or it is the step and not greater than 0.
     """
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
         value, bool
@@ -419,27 +431,28 @@ def _checked_number(name: str, value: Any) -> Any:
         raise ParameterError(f"search.{name}: {describe_value(value)} is not a finite number")
     if name == "step" and value <= 0:
         raise ParameterError(f"search.step: {value:g} is not above 0")
-    # int8(-100) - int8(100) would wrap around.
+    # Small NumPy types are converted, because for example int8(-100) - int8(100) would
+    # wrap around.
     return value.item() if isinstance(value, np.number) else value
 
 
 def _is_finite(number: float) -> bool:
-    """Return whether a number is finite and in the range of a float."""
+    """Return whether a number is finite and can be converted to a float."""
     try:
         return math.isfinite(number)
-    except OverflowError:  # The number is an int beyond the range of a float.
+    except OverflowError:  # The number is an int that is too large for a float.
         return False
 
 
 def _check_order(minimum: float, maximum: float) -> None:
-    """Refuse a search range whose maximum is not greater than its minimum."""
+    """Raise an error if the maximum of a search range is not above its minimum."""
     if not maximum > minimum:
         message = f"search.maximum: {maximum:g} is not above search.minimum, {minimum:g}"
         raise ParameterError(message)
 
 
 def _checked_direction(value: Any) -> int:
-    """Return a direction as a Python int; refuse any value other than 1 and -1."""
+    """Return a direction as a Python int; raise an error if it is neither 1 nor -1."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or value not in (1, -1):
         raise ParameterError(f"search.direction: {describe_value(value)} is neither 1 nor -1")
@@ -447,17 +460,18 @@ def _checked_direction(value: Any) -> int:
 
 
 def _snap(step: float) -> float:
-    """Round a step to the nearest N or 1/N.
+    """Round the step of a search range to the nearest whole number N or fraction 1/N.
 
     Raises
     ------
     ParameterError
-        The step differs by more than 0.001 from N, or by more than 0.1 % from 1/N.
+        A step of 1 or more differs by more than 0.001 from every whole number N, or a
+        step below 1 differs by more than 0.1 % from every fraction 1/N.
     """
     if step >= 1:
         if abs(step - round(step)) <= 1e-3:
             return float(round(step))
-    # The inverse of a very small number is infinite.
+    # The inverse of a very small step is infinite and cannot be rounded.
     elif math.isfinite(1 / step) and abs(1 / step - round(1 / step)) * step <= 1e-3:
         return 1 / round(1 / step)
     message = f"search.step: {step:g} is neither a whole number of pixels nor 1/N of one"
@@ -465,24 +479,25 @@ def _snap(step: float) -> float:
 
 
 _GRID_TOLERANCE = 1e-3
-"""Maximum distance of a disparity on the grid from the grid, in grid spacings."""
+"""Maximum rounding error of a multiple of 1/N (or 1), as a fraction of 1/N (or 1)."""
 
 
 def _check_grid(minimum: float, step: float, denominator: int) -> None:
-    """Refuse a minimum that does not lie on the grid of the step.
+    """Raise an error if the minimum is not a multiple of ``1 / denominator``.
 
     Parameters
     ----------
     minimum, step : float
-        Fields of the search range.
+        Minimum and step of the search range, in pixels.
     denominator : int
-        N for a step of 1/N pixel, whose grid is the multiples of 1/N. 1 for a step of N
-        pixels, whose grid is the whole numbers.
+        N for a step of 1/N pixel: then the minimum must be a multiple of 1/N. 1 for a
+        step of N pixels: then the minimum must be a whole number.
 
     Raises
     ------
     ParameterError
-        The minimum lies between two points of the grid. The message gives both.
+        The minimum lies between two allowed numbers. The message gives both of these
+        numbers.
     """
     position = minimum * denominator
     if abs(position - round(position)) <= _GRID_TOLERANCE:
@@ -502,14 +517,16 @@ def _check_grid(minimum: float, step: float, denominator: int) -> None:
 
 
 def _grid_position(disparity: float, step: float, rounding: Callable[[float], int]) -> float:
-    """Round a disparity to the grid of a step, unless it lies on the grid already.
+    """Round a disparity down or up to a number that a search range can start with.
 
     Parameters
     ----------
     disparity, step : float
-        Disparity and step in pixels.
+        Disparity and step in pixels. The disparity is rounded to a multiple of 1/N if
+        the step is 1/N pixel, and to a whole number if the step is N pixels. It stays
+        unchanged if it is such a number already, up to rounding errors.
     rounding : callable
-        `math.floor` or `math.ceil`.
+        `math.floor` to round down, or `math.ceil` to round up.
     """
     denominator = max(1, round(1 / step))
     position = disparity * denominator
@@ -519,36 +536,39 @@ def _grid_position(disparity: float, step: float, rounding: Callable[[float], in
 
 
 class Geometry(NamedTuple):
-    """The samples that a row of the reference image meets at all levels.
+    """Positions in a match row with which the pixels of a reference row are compared.
 
-    The samples of a match row are all positions that a disparity can reach: the pixels
-    and, for a step of 1/N pixel, N - 1 positions between neighbouring pixels.
+    The samples of a match row are the positions that the disparities of the search
+    range can reach. They are the pixels and, for a step of 1/N pixel, also N - 1
+    positions between each two neighbouring pixels.
 
-    A *line* contains the samples of a match row in an order in which the samples of the
-    levels 0, 1, 2, ... of a pixel are neighbours. Therefore a loop over the levels
-    reads consecutive memory. Before and after the samples, the line has as many free
-    elements as there are levels. Therefore a loop over all levels of a pixel stays in
-    the line even if matches lie outside the image. The content of the free elements
-    does not matter, because costs of such matches are overwritten or never used.
+    A *line* is an array with the samples of a match row in a special order: the samples
+    that a pixel is compared with at the levels 0, 1, 2, ... are neighbours. Therefore a
+    loop over the levels of a pixel reads consecutive memory. The line has free elements
+    before and after the samples, as many as there are levels. Therefore a loop over all
+    levels of a pixel stays inside the line even if matches lie outside the image. The
+    free elements may have any content, because the costs of matches outside the image
+    are overwritten or never used.
 
     Parameters
     ----------
     starts, stops : ndarray, int64, (columns,)
-        At the levels from `starts` to `stops` - 1 of a column of the reference image,
-        the match lies inside the match image.
+        First level, and last level plus one, at which the match of a pixel in this
+        column of the reference image lies inside the match image.
     origins : ndarray, int64, (columns,)
-        Index in the line of the sample of level 0. The sample of level k has the index
-        ``origin + k``.
+        For each column of the reference image, index in the line of the sample for
+        level 0. The sample for level k has the index ``origin + k``.
     clipped : ndarray, int64
-        The columns at which some matches lie outside the match image.
+        Columns of the reference image with a match outside the match image, at any
+        level.
     levels : int
-        Number of levels, and of free elements at either end of the line.
+        Number of levels. The line has as many free elements at each of its ends.
     samples : int
         Number of samples of a match row.
     stride : int
-        Number of samples from one level to the next.
+        Distance of the samples of two neighbouring levels, in samples of the match row.
     reverse : bool
-        Whether higher levels meet samples further to the left.
+        True if a higher level compares a pixel with a sample further to the left.
     """
 
     starts: NDArray[np.int64]
@@ -563,7 +583,7 @@ class Geometry(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def geometry(columns: int, search: SearchRange) -> Geometry:
-    """Return the geometry of rows of an image.
+    """Compute which samples of a match row each pixel is compared with.
 
     Parameters
     ----------
@@ -577,9 +597,10 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
     >>> rows.starts.tolist(), rows.stops.tolist(), rows.clipped.tolist()
     ([0, 0, 0], [1, 2, 2], [0])
 
-    With `-` for a free element and columns for samples, the line is ``- - 2 1 0 - -``.
-    Pixel 2 meets column 2 at disparity 0 and column 1 at disparity 1. Pixel 0 meets
-    only column 0.
+    Here the samples are the pixels of the match row. If each sample is written as its
+    column and each free element as `-`, the line is ``- - 2 1 0 - -``. Pixel 2 of the
+    reference row is compared with column 2 at disparity 0, and with column 1 at
+    disparity 1. Pixel 0 is compared only with column 0.
 
     >>> rows.origins.tolist()
     [4, 3, 2]
@@ -589,18 +610,19 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
     start = is_inside.argmax(axis=1)
     stop = start + is_inside.sum(axis=1)
 
-    # The sample that the first level inside the image meets. Samples are counted in the
-    # direction in which higher levels lie.
+    # For each column, this is the sample for the first level whose match lies inside
+    # the image. Samples are counted in the direction in which the disparity increases.
     sample_of_start = np.arange(columns) * search.denominator - search.direction * (
         search.first + search.stride * start
     )
     if search.direction > 0:
         sample_of_start = samples - 1 - sample_of_start
 
-    # The samples that a pixel meets have the same remainder of the division by the
-    # stride. In a line, the samples of remainder 0 come first, then those of remainder
-    # 1, and so on. Each group has `samples // stride` elements, and one more in each of
-    # the first `samples % stride` groups.
+    # If the sample numbers of a pixel are divided by the stride, they all have the same
+    # remainder. In a line, the samples with the remainder 0 come first, followed by the
+    # samples with the remainder 1, and so on. The first `samples % stride` groups have
+    # `samples // stride + 1` elements, and the remaining groups have `samples //
+    # stride` elements.
     group = sample_of_start % search.stride
     size_of_earlier_groups = group * (samples // search.stride) + np.minimum(
         group, samples % search.stride
@@ -620,18 +642,18 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
 
 
 def arrange_samples(samples: NDArray, rows: Geometry) -> NDArray:
-    """Arrange the samples of match rows in lines, as `Geometry` describes.
+    """Sort the samples of match rows into the lines that are described in `Geometry`.
 
     Parameters
     ----------
     samples : ndarray, (..., samples)
-        Samples of match rows.
+        Intensities or other values at the samples of match rows, from left to right.
     rows : Geometry
 
     Returns
     -------
     ndarray, same type, (..., samples + 2 * levels)
-        Lines, with 0 in the free elements.
+        Lines. Their free elements are 0.
     """
     lines = np.zeros((*samples.shape[:-1], rows.samples + 2 * rows.levels), samples.dtype)
     ordered = samples[..., ::-1] if rows.reverse else samples

@@ -1,4 +1,4 @@
-"""Slots: the positions in a method, each of which is filled by stages of one kind."""
+"""Slots: the parts of a stereo method, such as its matching cost or optimization."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,24 +6,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Slot:
-    """A slot of a method, with the rules for its stages.
+    """A part of a method, such as the matching cost, with the rules for its stages.
 
     Parameters
     ----------
     first : tuple of tuple of str
-        Names of the first arguments of a stage: one tuple for each allowed beginning.
+        Names of the arguments with which the signature of a stage must begin. If
+        several beginnings are allowed, there are several tuples.
     data : frozenset of str
-        Names of the data that a stage may take after its first arguments.
+        Names of the further data arguments that a stage may have.
     returns : str
-        Description of the value that a stage returns.
+        Description of the value that a stage must return, for messages.
     many : bool
-        Whether the slot takes a list of stages, which run in order.
+        True if a method may have several stages in the slot, which run one after the
+        other.
     added : bool
-        Whether the slot takes one stage or a list of stages. The cost volumes of a list
-        are added up.
+        True if a method may have one stage or several stages in the slot, and the cost
+        volumes of several stages are added up.
     optional : bool
-        Whether a method needs no stage in the slot. A slot that takes a list is always
-        optional.
+        True if a method may have no stage in the slot. This is always true if `many` is
+        true.
     """
 
     first: tuple[tuple[str, ...], ...]
@@ -43,16 +45,17 @@ def _slot(
     added: bool = False,
     optional: bool = False,
 ) -> Slot:
-    """Return a slot whose names are given as texts.
+    """Create a slot from texts that contain names separated by spaces.
 
     Parameters
     ----------
     first : str
-        Names separated by spaces; alternatives are separated by ``or``.
+        Names of the first arguments, separated by spaces. The word ``or`` separates
+        alternative beginnings, such as in ``image or reference match``.
     data : str
-        Names separated by spaces.
+        Names of the further data arguments, separated by spaces.
     returns, many, added, optional
-        As in `Slot`.
+        Fields of `Slot`.
     """
     alternatives = [tuple(names.split()) for names in first.split(" or ")]
     return Slot(
@@ -98,7 +101,7 @@ SLOTS: Mapping[str, Slot] = {
     ),
     "scheme": _slot("solve pair", "", "Estimate", many=True),
 }
-"""All slots, in the order in which their stages run. A scheme runs all other stages."""
+"""All slots by name, in the order in which a pipeline runs their stages."""
 
 VOLUME_SLOTS = ("matching_cost", "aggregation", "smoothness", "optimization")
-"""The slots that a matcher replaces."""
+"""Slots that are empty in a method with a matcher, which replaces their stages."""

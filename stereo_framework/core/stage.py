@@ -1,4 +1,4 @@
-"""A registered stage: its function, and what its author declares about it."""
+"""Registered stages: their functions, and the options that their authors declare."""
 
 from __future__ import annotations
 
@@ -17,64 +17,73 @@ from stereo_framework.core.parameters import parameters_of, unit
 
 @dataclass(frozen=True)
 class Stage:
-    """A registered stage of a method.
+    """A function that is registered as a stage, such as a matching cost.
 
-    `registration.stage` creates the object. Its keyword arguments are the optional
-    parameters below.
+    The decorator `registration.stage` creates this object. The optional parameters
+    below are keyword arguments of the decorator.
 
     Parameters
     ----------
     name, slot : str
     function : callable
-        Function as its author wrote it. A pipeline calls this function.
+        Original function, without checks of its arguments. Pipelines call this
+        function.
     public : callable
-        Function that users call. It checks the data and parameters first.
+        Function that users call directly. It checks the data and parameters before it
+        calls the original function.
     source : str
-        Paper and section, equation or table that define the method.
+        Reference to the paper that defines the method, with a section, an equation or a
+        table.
     halo : callable, optional
-        Function that takes parameters of the stage by name, and returns the number of
-        rows above and below a row that the stage needs to compute this row. A stage
-        with such a function is local, and may run on a strip of rows. Without it, or if
-        it returns None, the stage gets all rows.
+        Function that takes parameters of the stage by name. It returns how many rows
+        above and below a row the stage needs to compute this row. A stage with this
+        function can run on strips of rows. If there is no such function, or if it
+        returns None, the stage always gets all rows of the image.
     data : tuple of str
-        Names of the data that the stage takes.
+        Names of the data arguments of the stage, such as ``reference`` or ``volume``.
     resume : str, optional
-        Parameter that counts the iterations of an aggregation that can be continued.
-        Such a stage takes the data ``partial``: its own result for the same volume and
-        the same other parameters after fewer iterations, or None. The stage then does
-        as many further iterations as the parameter gives. The result is equal to the
-        bit to that of all iterations.
+        Name of the parameter that gives the number of iterations of an aggregation. It
+        is declared by aggregations that can continue an earlier computation. Such a
+        stage has the data argument ``partial``, which is the result of the same stage
+        after fewer iterations on the same volume, or None. If ``partial`` is not None,
+        the parameter gives the number of additional iterations. The result must be
+        bitwise equal to the result of all iterations in one call.
     memory : int or callable, optional
-        For the estimate of memory: the number of cost volumes that the stage holds at
-        most while it works. Its result counts, the volume that it receives does not.
-        Default: 4 in aggregation, otherwise 2. A scheme that cuts pairs gives a
-        function of the rows and columns of a pair, its `SearchRange` and the parameters
-        of the scheme, which returns the rows and columns of the largest part.
+        Maximum number of cost volumes that the stage allocates at the same time, from
+        which the required memory is estimated. The returned volume is counted, but the
+        input volume is not. Default: 4 in aggregation, otherwise 2. A scheme that
+        divides images into parts declares a function instead. This function takes the
+        rows and columns of a pair, its `SearchRange` and the parameters of the scheme,
+        and returns the rows and columns of the largest part.
     integer : bool
-        True if the stage takes or makes volumes of uint8 and uint16 costs. For any
-        other stage the pipeline converts the costs to float32.
+        True if the stage can read or return cost volumes of type uint8 and uint16.
+        Otherwise, the pipeline converts all costs to float32 before it calls the stage.
     other_needs : frozenset of str
-        Cost volumes of the other image, ``volume`` or ``raw``, that a stage uses that
-        names ``other``. Default: those whose names its own code contains.
+        Cost volumes of the other image that the stage reads: ``volume``, ``raw`` or
+        both. Only a stage with the data argument ``other`` can read them. Default: the
+        volumes whose names occur in the code of the stage's function.
     files : callable, optional
-        Function that takes parameters of the stage by name and, as ``scene``, the scene
-        or None. It returns the external files and folders that affect the result, such
-        as programs and models. Their content is part of a run's identity. It is called
-        without a scene when a script is checked, and raises a ParameterError if a file
-        is missing.
+        Function that takes parameters of the stage by name, and the scene or None as
+        ``scene``. It returns the paths of external files and folders that affect the
+        result, such as programs and trained models. The contents of these files are
+        part of the identity of a run. When a script is checked, the function is called
+        with the scene None. The function raises a ParameterError if a file is missing.
     executes : callable, optional
-        Function that takes parameters of the stage by name, and returns the third-party
-        code that the stage executes, such as ``the program ./elas``. `check` lists this
-        text, and ``--no-plugins`` refuses the stage.
+        Function that takes parameters of the stage by name, and returns a description
+        of the third-party code that the stage executes, such as ``the program ./elas``.
+        The command `check` prints this description. The option ``--no-plugins`` forbids
+        to run such a stage.
     check_parameters : callable, optional
-        Function that takes allowed values of parameters by name, and returns why these
-        values cannot be combined, or None. It is called when a script is checked and at
-        every call of the stage. That of an optimizer may name ``smoothness``, and gets
-        the name of the smoothness term of the method, or None.
+        Function that takes parameters of the stage by name. Each parameter alone has an
+        allowed value. If the values cannot be combined, the function returns the reason
+        as a text, and otherwise None. It is called when a script is checked and at
+        every call of the stage. The function of an optimizer may also have an argument
+        ``smoothness``, which is the name of the smoothness term of the method, or None.
     whole_steps : str
-        Reason why the stage does not support search ranges with a step below a pixel,
-        as a phrase that continues the stage's name. Scripts and pipelines with such a
-        range are refused before anything is computed. Default: every step is supported.
+        Reason why the stage does not support search ranges with a step below a pixel.
+        In a message, this text follows the name of the stage. If a script or a pipeline
+        combines the stage with such a search range, an error is raised before anything
+        is computed. Default: the stage supports every step.
     """
 
     name: str
@@ -100,11 +109,11 @@ class Stage:
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """Keyword-only parameters by name, with resolved annotations."""
+        """Parameters of the stage by name, which are the keyword-only arguments."""
         return parameters_of(self.function)
 
     def unit(self, parameter: str) -> str:
-        """Return the unit of a parameter from its annotation; empty without a unit.
+        """Return the unit of a parameter, such as ``pixels``; empty without a unit.
 
         Examples
         --------
@@ -118,17 +127,17 @@ class Stage:
         return unit(self.parameters[parameter].annotation)
 
     def execution(self, parameters: Mapping[str, Any]) -> str:
-        """Return the third-party code that the stage executes, or an empty text."""
+        """Describe the third-party code that the stage executes; empty if none."""
         if self.executes is None:
             return ""
         names = _signature(self.executes).parameters
         return self.executes(**{name: value for name, value in parameters.items() if name in names})
 
     def misfit(self, parameters: Mapping[str, Any]) -> str:
-        """Return why values of parameters cannot be combined; empty if they can.
+        """Return the reason why parameter values cannot be combined; empty if they can.
 
-        The text is also empty if the values of some parameters are missing that the
-        check needs.
+        The result is also empty if `parameters` lacks a parameter that
+        `check_parameters` needs.
 
         Examples
         --------
@@ -147,29 +156,31 @@ class Stage:
         try:
             return self.check_parameters(**values) or ""
         except Exception as error:
-            # The function may belong to a plug-in, which may raise anything.
+            # The function `check_parameters` may belong to a plug-in, which may raise
+            # any exception.
             message = describe_exception(error, self.function, f"check_parameters of {self.name}")
             raise ParameterError(message) from error
 
     def check(self, parameters: Mapping[str, Any]) -> None:
-        """Refuse values of parameters that cannot be combined.
+        """Raise an error if the values of the parameters cannot be combined.
 
         Raises
         ------
         ParameterError
-            The message is that of `misfit`.
+            The values cannot be combined. The message gives the reason, which is the
+            result of `misfit`.
         """
         if misfit := self.misfit(parameters):
             raise ParameterError(f"{self.name}: {misfit}")
 
     def defaults(self, data: str) -> bool:
-        """Return whether the stage can run without some data that it names."""
+        """Return whether a data argument of the stage has a default value."""
         parameter = _signature(self.function).parameters[data]
         return parameter.default is not inspect.Parameter.empty
 
     @property
     def summary(self) -> str:
-        """First line of the docstring."""
+        """First sentence of the docstring of the stage's function."""
         return summary(self.function)
 
 

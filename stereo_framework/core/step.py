@@ -1,4 +1,4 @@
-"""A stage with all its parameters, as one step of a method."""
+"""Steps of a method: stages together with the values of all their parameters."""
 
 from __future__ import annotations
 
@@ -39,23 +39,24 @@ from stereo_framework.core.volume import CostVolume, as_volume
 def weighted(
     volume: CostVolume, *, weight: Positive = 1.0, saturation: Positive | None = None
 ) -> CostVolume:
-    """Saturate and weight a matching cost, as an entry of a list of costs requests.
+    """Saturate and weight a matching cost before it is added to other matching costs.
 
     Parameters
     ----------
     volume : CostVolume
-        Costs of one entry. The result overwrites them if they are writeable and
-        float32.
+        Cost volume of one matching cost. If its array is writeable and float32, the
+        result overwrites this array.
     weight : float
-        Factor of this cost in the sum.
+        Factor by which the costs are multiplied.
     saturation : float or None
-        Cost at which the saturated cost ``1 - exp(-cost / saturation)`` is 1 - 1/e, in
-        the unit of the matching cost. None: the cost is not saturated.
+        Cost at which the saturated cost ``1 - exp(-cost / saturation)`` reaches 1 - 1/e
+        (about 0.63), in the unit of the matching cost. With None, the costs are not
+        saturated.
 
     Returns
     -------
     CostVolume
-        Float32.
+        Saturated and weighted costs, float32.
     """
     is_writeable = volume.costs.flags.writeable
     costs = volume.costs.astype(np.float32, copy=not is_writeable)
@@ -72,24 +73,26 @@ def weighted(
 
 
 FACTORS = tuple(parameters_of(weighted))
-"""Names of the parameters that each entry of a list of costs has in addition."""
+"""Names of the additional parameters of a matching cost that is one of several."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
-    """A stage with all its parameters. `step` creates one.
+    """A stage with the values of all its parameters. Create a step with `step`.
 
-    Steps are immutable. They can be printed, compared and used as keys.
+    Steps are immutable. They can be printed, compared and used as keys of dictionaries.
 
     Parameters
     ----------
     stage : Stage
     parameters : mapping of str to object
-        Values of all parameters of the stage, by name. An entry of a list of costs also
-        has the parameters `FACTORS`.
+        Values of all parameters of the stage, by name. A matching cost that is added to
+        other matching costs also has the parameters `FACTORS`: ``weight`` and
+        ``saturation``.
     inner : tuple
-        The parts of a step that contains other steps: the costs of a sum, the method
-        that a scheme calls, or the auxiliary methods with their names.
+        Other steps or methods that the step runs. These are the matching costs that a
+        sum of costs adds up, the method that a scheme runs, or the auxiliary methods
+        with their names. Empty for all other steps.
     """
 
     stage: Stage
@@ -98,7 +101,8 @@ class Step:
 
     @functools.cached_property
     def _key(self) -> str:
-        # 1 and True are equal in Python, but they are different values of a parameter.
+        # The key contains texts, because 1 and True are equal in Python, but are
+        # different values of a parameter.
         return f"{self.stage.slot}.{self.stage.name}{dict(self.parameters)!r}{self.inner!r}"
 
     def __hash__(self) -> int:
@@ -111,7 +115,7 @@ class Step:
         return functools.partial(step, self.stage.public, **self.parameters), ()
 
     def __repr__(self) -> str:
-        """Return the name of the stage, with the parameters that are no defaults."""
+        """Return the name of the stage with all parameters that are not defaults."""
         parameters = {**parameters_of(weighted), **self.stage.parameters}
         texts = []
         for name, value in self.parameters.items():
@@ -120,29 +124,40 @@ class Step:
         return f"{self.stage.name}({', '.join(texts)})" if texts else self.stage.name
 
     def having(self, **parameters: Any) -> Step:
-        """Return the step with other values of some parameters."""
+        """Return a step of the same stage with new values of some parameters."""
         return step(self.stage.function, **{**self.parameters, **parameters})
 
     @property
     def name(self) -> str:
-        """Slot and name of the stage, such as ``refinement.median``.
+        """Name of the step, which consists of the names of its slot and its stage.
 
-        A step of the engine, which is in no slot, has only one name.
+        A pipeline also inserts steps whose stage is not registered, such as the step
+        ``restore_outside_cost`` after an aggregation. The stage and the slot of such a
+        step have the same name, which is written only once.
+
+        Examples
+        --------
+        >>> step("median").name
+        'refinement.median'
         """
-        slot = self.stage.slot
-        return slot if self.stage.name == slot else f"{slot}.{self.stage.name}"
+        stage = self.stage
+        is_inserted_by_pipeline = stage.name == stage.slot
+        if is_inserted_by_pipeline:
+            return stage.name
+        return f"{stage.slot}.{stage.name}"
 
     @property
     def added(self) -> bool:
-        """Whether the step is an entry of a list of costs, which are added up."""
+        """True if the step is a matching cost that is added to other matching costs."""
         return "weight" in self.parameters and SLOTS[self.stage.slot].added
 
     @functools.cached_property
     def line(self) -> tuple[Any, int]:
-        """The step without its number of iterations, and this number.
+        """The step without its number of iterations, and the number of iterations.
 
-        The first part is equal for steps that differ only in their number of
-        iterations. For a stage that cannot be resumed, the number is 0.
+        If two steps differ only in the number of iterations, their first elements are
+        equal. If the stage cannot continue an earlier computation, the first element is
+        the step itself and the second element is 0.
         """
         count_name = self.stage.resume
         if count_name is None:
@@ -154,15 +169,16 @@ class Step:
 
     @functools.cached_property
     def reads(self) -> frozenset[str]:
-        """The cost volumes and auxiliary maps of its view that the step reads.
+        """Names of the data that the step reads: ``volume``, ``raw`` or ``auxiliary``.
 
-        A pipeline keeps these parts of a view only for the steps that read them.
+        The pipeline removes cost volumes and auxiliary disparity maps from memory as
+        soon as no later step reads them.
         """
         return (VOLUMES | {"auxiliary"}) & {*self.stage.data}
 
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
-        """The cost volumes of the other image of the pair that the step reads."""
+        """Names of the cost volumes of the other image that the step reads."""
         if "other" not in self.stage.data:
             return frozenset()
         if self.stage.slot == "optimization":
@@ -171,13 +187,13 @@ class Step:
 
     @property
     def touches_volume(self) -> bool:
-        """Whether the step creates or reads a cost volume."""
+        """True if the step creates or reads a cost volume."""
         reads_volume = bool(VOLUMES & (self.reads | self.other_reads))
         return self.stage.slot == "matching_cost" or reads_volume
 
     @functools.cached_property
     def halo(self) -> int | None:
-        """Number of rows above and below a row that the step needs; None: all rows."""
+        """Number of rows that are needed above and below a row; None: all rows."""
         halo_of_stage = self.stage.halo
         sees_whole_images = self.stage.slot in ("preprocessing", "matcher")
         if halo_of_stage is None or "other" in self.stage.data or sees_whole_images:
@@ -196,12 +212,13 @@ class Step:
         Parameters
         ----------
         scene : Scene, optional
-            The scene that is matched. Default: only files that do not depend on it.
+            Scene that is matched. Without a scene, only files that do not depend on the
+            scene are returned.
 
         Raises
         ------
         ParameterError
-            A file is missing that does not depend on the scene.
+            A file that does not depend on the scene is missing.
         """
         files_of_stage = self.stage.files
         if files_of_stage is None:
@@ -214,14 +231,16 @@ class Step:
             return tuple(map(Path, paths))
 
     def __call__(self, data: Mapping[str, Any]) -> Any:
-        """Run the stage on the data that it names."""
+        """Call the stage with its data and parameters, and return its result."""
         arguments: dict[str, Any] = {}
         for name in self.stage.data:
-            # Only a stage that continues fewer iterations has a partial result.
+            # The data ``partial`` may be missing. It exists only if the same stage has
+            # already been computed with fewer iterations.
             arguments[name] = data.get(name) if name == "partial" else data[name]
         arguments = map_arrays(arguments, lambda _, array: kernel_array(array))
-        # Factors of a sum of costs are no parameters of the stage. Lists are copied,
-        # because a stage may change its arguments.
+        # The parameters `FACTORS` are left out, because the function of the stage does
+        # not have them. Values that are lists are copied, because a stage may change
+        # its arguments.
         parameters = {
             name: copy.deepcopy(value)
             for name, value in self.parameters.items()
@@ -235,26 +254,30 @@ class Step:
             volume = as_volume(result, arguments["search"])
             if volume is not result or self.stage.is_built_in:
                 return volume
-            # A plug-in may keep its array, so no later step may write into it.
+            # A plug-in may use its array of costs again later, so the array is made
+            # read-only for all later steps.
             return map_arrays(volume, lambda _, array: read_only(array))
 
 
 def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
-    """Return a stage with all its parameters.
+    """Create a step from a stage and the values of some of its parameters.
 
     Parameters
     ----------
     stage : str, callable or Step
-        Name of a stage, such as ``census`` or ``refinement.median``; the function of a
-        stage; or a step, of which some parameters are replaced.
+        Name of a stage, such as ``census`` or ``refinement.median``, or function of a
+        stage. If it is a step, the result is the same step with new values of some
+        parameters.
     **parameters
-        Values by name. Other parameters have their defaults. A cost that is one of
-        several also has a ``weight`` in the sum and a ``saturation``; see `weighted`.
+        Values of parameters by name. All other parameters have their default values. A
+        matching cost that is added to other costs also has the parameters ``weight``
+        and ``saturation``, which the docstring of `weighted` describes.
 
     Raises
     ------
     ParameterError
-        There is no such stage or parameter, or a value is not allowed.
+        The stage or a parameter does not exist, or the value of a parameter is not
+        allowed.
 
     Examples
     --------
@@ -276,9 +299,10 @@ def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
 
 @contextlib.contextmanager
 def _attribute_errors(stage: Stage) -> Iterator[None]:
-    """Record at an exception that is raised within the block which stage raised it.
+    """Store the stage in the attribute ``raised_by`` of an exception that it raises.
 
-    If blocks are nested, the stage of the innermost block is recorded.
+    The function of the stage is called in the ``with`` block. If a scheme calls other
+    stages, ``with`` blocks are nested, and the stage of the innermost block is stored.
     """
     try:
         yield
@@ -286,7 +310,8 @@ def _attribute_errors(stage: Stage) -> Iterator[None]:
         raised_error = error
         is_expected = isinstance(error, Exception | KeyboardInterrupt | Stopped)
         if not is_expected:
-            # A call of sys.exit or a panic in Rust must not end the program.
+            # A stage that calls sys.exit or causes a panic in Rust must not end the
+            # program. Therefore these exceptions are replaced by a RuntimeError.
             text = describe_exception(error)
             if isinstance(error, SystemExit):
                 text = f"calls sys.exit({error.code!r})"
@@ -297,14 +322,15 @@ def _attribute_errors(stage: Stage) -> Iterator[None]:
 
 
 def blame(error: BaseException) -> str:
-    """Return the message of an exception in one line, with the stage that raised it.
+    """Describe an exception in one line that names the stage that raised it.
 
-    The message of a `StereoFrameworkError` is not changed, because the stage raised it
-    on purpose. For any other exception, the line begins with the place in the file of
-    the stage at which the exception was raised or passed through.
+    If the exception is a `StereoFrameworkError`, its message is returned unchanged,
+    because the stage raised it on purpose. For any other exception, the result begins
+    with the file and the line of the stage from which the exception came.
     """
     stage: Stage | None = getattr(error, "raised_by", None)
-    # A stage that calls a function with a wrong argument has a programming mistake.
+    # An ArgumentError in a stage is a programming mistake of the stage, which called a
+    # function with a wrong argument. Therefore the file and the line are reported.
     is_mistake_in_stage = stage is not None and isinstance(error, ArgumentError)
     if isinstance(error, StereoFrameworkError) and not is_mistake_in_stage:
         return str(error)
@@ -314,7 +340,7 @@ def blame(error: BaseException) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as a user writes it, such as 20 instead of 20.0."""
+    """Return a parameter value as a user writes it, such as 20 instead of 20.0."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, str):
@@ -325,6 +351,6 @@ def _text(value: Any) -> str:
 
 
 def _named_parameters(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values whose names are parameters of a function."""
+    """Return only those values whose names are parameters of a function."""
     names = inspect.signature(function).parameters
     return {name: value for name, value in values.items() if name in names}

@@ -1,4 +1,4 @@
-"""The number of threads that kernels use, set by the user."""
+"""Number of threads for the computation, which the user can set."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from stereo_framework.kernels import threads as kernel_threads
 
 @checked()
 def threads(count: PositiveInt) -> AbstractContextManager[Any]:
-    """Let the kernels called inside the block use `count` threads.
+    """Return a context manager in whose ``with`` block kernels use `count` threads.
 
-    The default is one thread per available core. Results do not depend on the number.
+    Without this context manager, kernels use one thread per available processor core.
+    The results of matching do not depend on the number of threads.
 
     Raises
     ------
     ParameterError
-        `count` is not a whole number, or it is less than 1.
+        `count` is not a whole number of 1 or more.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of optimizer traces and of single numbers that stages return."""
+"""Checks of the energies over time, and of single numbers, that optimizers return."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from stereo_framework.core import limits
 from stereo_framework.core.parameters import in_short
 
 Point = tuple[float, ...]
-"""Seconds, energy and, if the optimizer has one, lower bound."""
+"""Point of a trace: seconds, energy and, if the optimizer has one, a lower bound."""
 
 _EXPECTED = "expected a sequence of points (seconds, energy) or (seconds, energy, lower bound)"
 
 
 def as_number(value: Any) -> float:
-    """Convert a real number of Python or NumPy to a float.
+    """Convert a Python or NumPy number to a float.
 
     Raises
     ------
     ValueError
-        The value is not a real number, for example a text, a truth value or an array
-        with axes, or it is too large.
+        The value is not a real number (but for example a text, True or an array with
+        several elements), or it is too large for a float.
     """
     scalar = value
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -41,12 +41,12 @@ def as_number(value: Any) -> float:
 
 
 def as_finite_number(value: Any) -> float:
-    """Convert a number to a float, and refuse NaN and infinity.
+    """Convert a number to a float; raise an error if it is NaN or infinite.
 
     Raises
     ------
     ValueError
-        The value is not a number, or it is not finite.
+        The value is not a number, or it is NaN or infinite.
     """
     number = as_number(value)
     if not math.isfinite(number):
@@ -55,7 +55,7 @@ def as_finite_number(value: Any) -> float:
 
 
 def as_lower_bound(value: Any) -> float:
-    """Convert a lower bound to a float; minus infinity means that it is not known yet.
+    """Convert a lower bound of an energy to a float; -inf means that it is unknown.
 
     Raises
     ------
@@ -69,28 +69,31 @@ def as_lower_bound(value: Any) -> float:
 
 
 def as_trace(value: Any) -> tuple[Point, ...]:
-    """Convert the trace of an optimizer to tuples of floats.
+    """Check the trace of an optimizer (energies over time), and convert it to floats.
 
-    A long trace is thinned to `limits.TRACE` points.
+    If a trace has more than `limits.TRACE` points, only that many evenly spaced points
+    are kept.
 
     Parameters
     ----------
     value : sequence of sequence, or ndarray, (points, 2) or (points, 3)
-        Seconds since the start, energy and, if the optimizer has one, lower bound. All
-        points of a trace have the same length. The lower bound is minus infinity until
-        the optimizer has computed one.
+        Points of the trace. Each point contains the seconds since the start, the energy
+        and, if the optimizer computes one, a lower bound of the energy. Either all
+        points or no points have a lower bound. The lower bound is -inf as long as the
+        optimizer has not computed it.
 
     Returns
     -------
     tuple of tuple of float
-        All points, or `limits.TRACE` evenly spaced ones if there are more.
+        Points of the trace: all points, or `limits.TRACE` evenly spaced points if the
+        trace is longer.
 
     Raises
     ------
     ValueError
-        The value is not such a sequence, a time or an energy is not finite, a lower
-        bound is NaN or plus infinity, or a time is negative or smaller than the time of
-        the point before.
+        The value is not a sequence of such points, a time or an energy is not finite, a
+        lower bound is NaN or plus infinity, a time is negative, or a time is smaller
+        than the time of the previous point.
 
     Examples
     --------
@@ -111,12 +114,12 @@ def as_trace(value: Any) -> tuple[Point, ...]:
 
 
 def _check_order(points: Sequence[Point]) -> None:
-    """Refuse a trace whose times decrease.
+    """Raise an error if the times of a trace decrease.
 
     Raises
     ------
     ValueError
-        A point has a smaller time than the point before.
+        The time of a point is smaller than the time of the previous point.
     """
     times = [point[0] for point in points]
     for i, (time, next_time) in enumerate(itertools.pairwise(times)):
@@ -129,14 +132,14 @@ def _check_order(points: Sequence[Point]) -> None:
 
 
 def _is_sequence(value: Any) -> bool:
-    """Return whether a value is a sequence or an array with axes, and not a text."""
+    """Return whether a value is a list, a tuple or an array, but not a text."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def _thinned(points: Any) -> list[Any]:
-    """Return the first, the last and evenly spaced points, at most `limits.TRACE`."""
+    """Select at most `limits.TRACE` evenly spaced points, with the first and last."""
     if len(points) <= limits.TRACE:
         return list(points)
     indices = np.linspace(0, len(points) - 1, limits.TRACE).astype(np.int64)
@@ -144,15 +147,16 @@ def _thinned(points: Any) -> list[Any]:
 
 
 def _point(i: int, point: Any) -> Point:
-    """Convert one point of a trace to floats.
+    """Check one point of a trace, and convert its numbers to floats.
 
     Raises
     ------
     ValueError
-        The point has neither two nor three numbers, or one of them is not allowed.
+        The point does not consist of two or three numbers, or one of its numbers is not
+        allowed.
     """
     if not _is_sequence(point) or len(point) not in (2, 3):
-        raise ValueError(f"the point {in_short(point)} at place {i}; {_EXPECTED}")
+        raise ValueError(f"point {i} is {in_short(point)}; {_EXPECTED}")
     names = ("seconds", "energy", "lower bound")
     converters = (as_finite_number, as_finite_number, as_lower_bound)
     numbers_of_point = []

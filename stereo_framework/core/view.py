@@ -1,8 +1,9 @@
-"""Everything that is known about one image of a pair at some point of a method.
+"""Views: the data of one image of a pair between two steps of a method.
 
-A step of a method receives a `View` and returns a new one. The parts of a view that do
-not exist yet are None. A stage gets the data that it names from its view: for example,
-the data ``volume`` is `View.volume`.
+A `View` contains these data. Each step of a method receives a `View` and returns a new
+`View`. Parts that are not computed yet, such as the disparity map before the
+optimization, are None. A data argument of a stage is a property of the view. For
+example, a stage with the argument ``volume`` gets `View.volume`.
 """
 
 from __future__ import annotations
@@ -34,22 +35,23 @@ from stereo_framework.core.volume import (
 T = TypeVar("T")
 
 VOLUMES = frozenset({"volume", "raw"})
-"""Names of the data that are complete cost volumes."""
+"""Names of the data arguments of stages that are cost volumes of the whole image."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedImages:
-    """The two images of a view after preprocessing.
+    """The two images of a pair after preprocessing.
 
     Parameters
     ----------
     reference, match : ndarray, (rows, columns) or (rows, columns, 3)
-        Images after the stages that change each image alone.
+        Images after those preprocessing stages that process each image separately.
     corrected : (ndarray, ndarray)
-        Both images, reference first, after the stages that change the two images of a
-        pair together as well, such as an alignment of rows. Matching costs get these
-        images. A correction may move pixels, so refinements, which compare an image
-        with the disparity map, get the images without it.
+        Reference image and match image after all preprocessing stages. These include
+        stages that process both images together, such as an alignment of rows. Matching
+        costs get these corrected images. A correction may move pixels. Therefore
+        refinements, which compare an image with the disparity map, get `reference` and
+        `match` instead.
     """
 
     reference: Image
@@ -58,36 +60,41 @@ class PreparedImages:
 
     @staticmethod
     def of(reference: Image, match: Image) -> PreparedImages:
-        """Return images without a correction of the pair."""
+        """Create an object for images that no stage has corrected as a pair."""
         images = kernel_array(reference), kernel_array(match)
         return PreparedImages(*images, corrected=images)
 
     def exchanged(self) -> PreparedImages:
-        """Return the images of the other view."""
+        """Exchange the reference image and the match image."""
         return PreparedImages(self.match, self.reference, self.corrected[::-1])
 
 
 @dataclass(frozen=True, eq=False)
 class Volumes:
-    """The cost volumes of a view, and the smoothness term of its optimizer.
+    """The cost volumes of an image, and the smoothness term for its optimizer.
 
-    A pipeline removes a volume as soon as no later step reads it.
+    A pipeline removes a cost volume from memory as soon as no later step reads it.
 
     Parameters
     ----------
     current : CostVolume or None
-        Volume that the last stage returned. After the optimizer, it is the volume that
-        the optimizer received or returned. Stages name it ``volume``.
+        Latest cost volume: from the matching cost or the last aggregation. After the
+        optimizer, it is the volume of the `Labeling`, or the volume that the optimizer
+        received if the labeling has none. In the signature of a stage, it is called
+        ``volume``.
     raw : CostVolume or None
-        Volume of the matching cost, before aggregation.
+        Cost volume that the matching cost returned, before aggregation.
     partial : CostVolume or None
-        Volume that the next stage computed with fewer iterations.
+        Cost volume that the next aggregation returned in an earlier run with fewer
+        iterations. The aggregation continues from it.
     smoothness : Smoothness or None
     is_shared : bool
-        True if another view has the current volume too. Then no step writes into it.
+        True if another view contains the same current volume. Then no step may write
+        into the volume.
     is_restored : bool
-        True if excluded cells and cells outside the image were reset after the last
-        aggregation.
+        True if the cells that the optimizer must not use were reset after the last
+        aggregation. These are excluded cells, and cells whose match lies outside the
+        image.
     """
 
     current: CostVolume | None = None
@@ -98,12 +105,12 @@ class Volumes:
     is_restored: bool = False
 
     def by_name(self) -> dict[str, CostVolume]:
-        """Return the existing volumes by the names that stages use."""
+        """Return all existing cost volumes by name, such as ``raw``."""
         volumes = {"volume": self.current, "raw": self.raw, "partial": self.partial}
         return {name: volume for name, volume in volumes.items() if volume is not None}
 
     def keeping(self, names: Collection[str]) -> Volumes:
-        """Return the volumes with these names, without the others."""
+        """Remove all cost volumes except those with the given names."""
         return replace(
             self,
             current=self.current if "volume" in names else None,
@@ -112,9 +119,9 @@ class Volumes:
         )
 
     def floats(self, names: Collection[str]) -> Volumes:
-        """Return the volumes with float32 costs in those with these names."""
-        # The current and the raw volume may have the same costs. They are converted
-        # once and remain the same array.
+        """Convert the costs of the volumes with the given names to float32."""
+        # The current volume and the raw volume may share one array of costs. This array
+        # is converted only once, so that both volumes still share it.
         converted: dict[int, CostVolume] = {}
         for name, volume in self.by_name().items():
             if name in names and id(volume.costs) not in converted:
@@ -134,23 +141,26 @@ class Volumes:
 @brief
 @dataclass(frozen=True, eq=False)
 class DisparityMap:
-    """A disparity map with everything that is known about its pixels.
+    """A disparity map with the status and the confidence of its pixels.
 
-    Stages get such an object for each auxiliary method.
+    A stage with the argument ``auxiliary`` gets a `DisparityMap` for each auxiliary
+    method.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Disparities in pixels. NaN means that a pixel has no estimate.
     status : ndarray, uint8, (rows, columns)
-        Values of `Status`.
+        Status of each pixel, such as matched or occluded: a value of `Status`.
     search : SearchRange, optional
-        Search range of the map. Its direction is 1 if the map belongs to the left
-        image, and -1 if it belongs to the right image.
+        Search range with which the map was computed. Its direction is 1 if the map
+        belongs to the left image, and -1 if the map belongs to the right image.
     confidence : mapping of str to ndarray, float32, (rows, columns)
-        Confidence maps by the name of the measure; higher values are more certain.
+        Confidence maps by the name of the confidence measure. Higher values mean more
+        certain disparities.
     labeling : Labeling, optional
-        Levels that the optimizer chose, and their data costs.
+        Level (index of the disparity) that the optimizer chose at each pixel, with its
+        data cost.
     """
 
     disparity: Disparity
@@ -161,7 +171,7 @@ class DisparityMap:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Numbers of rows and columns of the disparity map."""
         rows, columns = self.disparity.shape
         return rows, columns
 
@@ -170,27 +180,31 @@ class DisparityMap:
 @brief
 @dataclass(frozen=True, eq=False, kw_only=True)
 class View:
-    """Everything that is known about one image of a pair at some point of a method.
+    """The data of one image of a pair (such as cost volumes) between two steps.
 
-    A stage that names the data ``other`` gets the view of the other image of the pair.
-    It may read the properties `disparity`, `status`, `search` and `confidence`, and the
-    volumes that it declares with ``other_needs``.
+    A stage with the data argument ``other`` gets the view of the other image of the
+    pair. The stage may read the properties `disparity`, `status`, `search` and
+    `confidence` of this view, and the cost volumes that the stage declares with
+    ``other_needs``.
 
     Parameters
     ----------
     pair : Pair or None
-        The matching problem as seen from this image. None if only a disparity map is
-        known, for example in a direct call of a stage.
+        Images, search range and mask, with the image of this view as reference image.
+        None if only a disparity map is known, for example if a user calls a stage
+        directly.
     prepared : PreparedImages or None
     volumes : Volumes
     disparity_map : DisparityMap or None
-        None before the optimizer or the matcher.
+        Disparity map of the image. None until an optimizer or a matcher has computed
+        it.
     auxiliary : mapping of str to tuple of DisparityMap
-        Disparity maps of the auxiliary methods by name: that of this image and, if a
-        later step reads it, that of the other image.
+        Disparity maps of the auxiliary methods by the name of the method. Each tuple
+        contains the disparity map of this image and, if a later step reads it, the
+        disparity map of the other image.
     estimate : Estimate or None
-        Estimate that a scheme returned. It is complete, so the other parts are not
-        read.
+        Estimate that a scheme returned. If it exists, all other parts of the view are
+        ignored, because the estimate is the complete result.
     """
 
     pair: Pair | None = None
@@ -206,13 +220,14 @@ class View:
         prepared: PreparedImages | None = None,
         auxiliary: Mapping[str, tuple[DisparityMap, ...]] | None = None,
     ) -> View:
-        """Return the view of a pair's reference image before anything is matched.
+        """Create the first view of the reference image, before any stage is run.
 
         Parameters
         ----------
         pair : Pair
         prepared : PreparedImages, optional
-            Default: the images of the pair without preprocessing.
+            Images after preprocessing. Default: the images of the pair without
+            preprocessing.
         auxiliary : mapping of str to tuple of DisparityMap, optional
         """
         if prepared is None:
@@ -220,7 +235,7 @@ class View:
         return View(pair=pair, prepared=prepared, auxiliary=auxiliary or {})
 
     def exchanged(self) -> View:
-        """Return the view of the other image before anything is matched."""
+        """Create the first view of the other image, before any stage is run."""
         auxiliary = {name: maps[::-1] for name, maps in self.auxiliary.items()}
         return View.of(
             self.require_pair().exchanged(), self.require_images().exchanged(), auxiliary
@@ -230,29 +245,29 @@ class View:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Numbers of rows and columns of the image."""
         if self.disparity_map is not None:
             return self.disparity_map.shape
         return self.require_pair().shape
 
     @property
     def reference(self) -> Image:
-        """The image of this view, after preprocessing of each image alone."""
+        """The image of this view, after preprocessing stages for single images."""
         return self.require_images().reference
 
     @property
     def match(self) -> Image:
-        """The other image, after preprocessing of each image alone."""
+        """The other image of the pair, after preprocessing stages for single images."""
         return self.require_images().match
 
     @property
     def corrected(self) -> tuple[Image, Image]:
-        """Both images, after preprocessing of the pair as well."""
+        """Both images after all preprocessing, also by stages that correct the pair."""
         return self.require_images().corrected
 
     @property
     def search(self) -> SearchRange:
-        """The search range of this view."""
+        """The search range for the image of this view."""
         if self.pair is not None:
             return self.pair.search
         search = self.require_map().search
@@ -265,32 +280,32 @@ class View:
 
     @property
     def mask(self) -> SearchMask | None:
-        """The pixels and disparities that take part; None if all do."""
+        """The mask of the pixels and disparities that may be matched; None: all."""
         return self.require_pair().mask
 
     @property
     def scene(self) -> Scene | None:
-        """The scene of the pair."""
+        """The scene that contains the pair of images, or None."""
         return self.require_pair().scene
 
     @property
     def volume(self) -> CostVolume:
-        """The current volume; after the optimizer, that of the optimizer."""
+        """The latest cost volume, for example after aggregation."""
         return self._require_volume("volume", self.volumes.current)
 
     @property
     def raw(self) -> CostVolume:
-        """The volume before aggregation."""
+        """The cost volume before aggregation."""
         return self._require_volume("raw", self.volumes.raw)
 
     @property
     def partial(self) -> CostVolume | None:
-        """The volume that the next stage computed with fewer iterations."""
+        """The cost volume of the next aggregation after fewer iterations, or None."""
         return self.volumes.partial
 
     @property
     def smoothness(self) -> Smoothness | None:
-        """The smoothness term of the method."""
+        """The smoothness term of the method, or None."""
         return self.volumes.smoothness
 
     @property
@@ -300,28 +315,30 @@ class View:
 
     @property
     def status(self) -> StatusMap:
-        """The values of `Status` of all pixels."""
+        """The status of each pixel, which is a value of `Status`."""
         return self.require_map().status
 
     @property
     def confidence(self) -> Mapping[str, ConfidenceMap]:
-        """The confidence maps by the name of the measure."""
+        """The confidence maps by the name of the confidence measure."""
         return self.require_map().confidence
 
     def require_pair(self) -> Pair:
-        """Return the pair, or raise an error if only a disparity map is known."""
+        """Return the pair; raise an error if only a disparity map is known."""
         if self.pair is None:
-            raise StereoFrameworkError("the view has no pair, because only its map is known")
+            message = "the view has no pair, because only its disparity map is known"
+            raise StereoFrameworkError(message)
         return self.pair
 
     def require_images(self) -> PreparedImages:
-        """Return the images, or raise an error if only a disparity map is known."""
+        """Return the preprocessed images; raise an error if there are none."""
         if self.prepared is None:
-            raise StereoFrameworkError("the view has no images, because only its map is known")
+            message = "the view has no images, because only its disparity map is known"
+            raise StereoFrameworkError(message)
         return self.prepared
 
     def require_map(self) -> DisparityMap:
-        """Return the disparity map, or raise an error if there is none yet."""
+        """Return the disparity map; raise an error if it is not computed yet."""
         if self.disparity_map is None:
             raise StereoFrameworkError("the view has no disparity map yet")
         return self.disparity_map
@@ -329,8 +346,8 @@ class View:
     def _require_volume(self, name: str, volume: CostVolume | None) -> CostVolume:
         if volume is None:
             message = (
-                f"the other view's {name} was not kept; "
-                f"declare it: @stage(..., other_needs={{{name!r}}})"
+                f"the cost volume {name!r} of the other image was not kept; "
+                f"declare that the stage reads it: @stage(..., other_needs={{{name!r}}})"
             )
             raise StereoFrameworkError(message)
         return volume
@@ -338,20 +355,21 @@ class View:
     # --- changes ----------------------------------------------------------------------
 
     def prepared_pair(self) -> Pair:
-        """Return the pair with the images after preprocessing of each image alone."""
+        """Return the pair with its images after stages that preprocess one image."""
         pair = self.require_pair()
         return Pair(self.reference, self.match, pair.search, pair.mask, pair.scene)
 
     def keeping(self, names: Collection[str]) -> View:
-        """Return the view without the volumes that have other names."""
+        """Remove all cost volumes except those with the given names, to save memory."""
         if self.volumes.by_name().keys() <= set(names):
             return self
         return replace(self, volumes=self.volumes.keeping(names))
 
     def floats(self, names: Collection[str]) -> View:
-        """Return the view with float32 costs in the volumes with these names.
+        """Convert the costs of the cost volumes with the given names to float32.
 
-        The volumes remain float32, because the next stage would convert them again.
+        The converted volumes stay in the view, so that the next stage need not convert
+        them again.
         """
         volumes = self.volumes.by_name()
         dtypes = {volume.costs.dtype for name, volume in volumes.items() if name in names}
@@ -360,10 +378,11 @@ class View:
         return replace(self, volumes=self.volumes.floats(names))
 
     def with_map(self, disparity_map: DisparityMap) -> View:
-        """Return the view with a disparity map.
+        """Return the view with a new disparity map.
 
-        Pixels without an allowed cell have no estimate and the status INVALID, whatever
-        the map contains.
+        If the mask of the pair excludes all disparities of a pixel, the pixel gets no
+        disparity (NaN) and the status INVALID, even if `disparity_map` contains a
+        disparity.
         """
         invalid = self.require_pair().invalid
         if invalid is not None and invalid.any():
@@ -375,19 +394,20 @@ class View:
         return replace(self, disparity_map=disparity_map)
 
     def with_restored_cells(self, *, outside_image: bool) -> View:
-        """Return the view with all cells reset that take no part in the optimization.
+        """Reset the costs of the cells that the optimizer must not choose.
 
         Parameters
         ----------
         outside_image : bool
-            If True, the cells whose match lies outside the image get the outside cost
-            again, with which an aggregation has mixed other costs. Excluded cells are
-            reset in any case.
+            If True, the cells whose match lies outside the image get the outside cost.
+            (An aggregation has replaced it by averages with other costs.) Excluded
+            cells are reset in both cases.
 
         Raises
         ------
         DataError
-            There is a mask, and a cost is as large as the marker of excluded cells.
+            The pair has a mask, and a cost is not smaller than the number that marks
+            excluded cells.
         """
         mask = self.mask
         volume = self.volume
@@ -400,16 +420,17 @@ class View:
             mask.exclude(volume, volume.excluded_cost)
             volume.costs[self.require_pair().invalid] = 0
 
-        # A copy is not shared with another view.
+        # If the volume was copied, no other view shares the copy.
         is_shared = self.volumes.is_shared and volume is self.volume
         volumes = replace(self.volumes, current=volume, is_shared=is_shared, is_restored=True)
         return replace(self, volumes=volumes)
 
     def _writeable_volume(self, *, changes_costs: bool) -> CostVolume:
-        """Return the current volume, or a copy of it if its costs must not change."""
+        """Return the current volume, or a copy if its array must stay unchanged."""
         volume = self.volume
         if self.mask is not None and volume.costs.dtype == np.uint8:
-            # No value of uint8 is free to mark excluded cells.
+            # Costs of type uint8 may have every value from 0 to 255, so no value is
+            # left to mark excluded cells. Therefore the costs are converted to uint16.
             return replace(volume, costs=volume.costs.astype(np.uint16))
         raw = self.volumes.raw
         is_raw = raw is not None and raw.costs is volume.costs
@@ -419,7 +440,7 @@ class View:
         return volume
 
     def rows(self, top: int, bottom: int) -> View:
-        """Return the rows `top` to `bottom` - 1 of all arrays of the view."""
+        """Return a view with only the rows `top` to `bottom` - 1 of the image."""
         if (top, bottom) == (0, self.shape[0]):
             return self
 
@@ -432,7 +453,7 @@ class View:
 
 
 def _check_costs_below_marker(volume: CostVolume) -> None:
-    """Refuse float32 costs that are as large as the marker of excluded cells."""
+    """Raise an error if a float32 cost is as large as the mark of excluded cells."""
     if volume.costs.dtype != np.float32:
         return
     largest = volume.costs.max(initial=0)
@@ -445,10 +466,10 @@ def _check_costs_below_marker(volume: CostVolume) -> None:
 
 
 class BothSides(NamedTuple):
-    """The results that a stage returns for both images of a pair at once.
+    """The results of a stage that processes both images of a pair in one call.
 
-    Each result is a disparity map, (disparity, status) or (disparity, status,
-    confidence).
+    The result for an image is a disparity map, a tuple (disparity, status) or a tuple
+    (disparity, status, confidence).
 
     Parameters
     ----------
@@ -461,28 +482,29 @@ class BothSides(NamedTuple):
 
 
 def kernel_array(array: NDArray) -> NDArray:
-    """Return an array in the form that kernels take: in C order and read-only.
+    """Return an array in C order and read-only, as compiled kernels expect it.
 
-    A kernel is compiled for each form in which it gets an array, so all arrays have one
-    form. The result is the array itself or shares its memory if the array is in C
-    order.
+    Numba compiles a kernel again for each memory layout of its arguments. Therefore all
+    arrays get the same layout. If the array is in C order, the result is the array
+    itself or shares its memory; otherwise, it is a copy.
     """
     ordered = np.ascontiguousarray(array)
     return read_only(ordered) if ordered.flags.writeable else ordered
 
 
 def map_arrays(value: T, change: Callable[[str, NDArray], NDArray]) -> T:
-    """Return a datum of a stage with a function applied to all its arrays.
+    """Apply a function to every array in an object, and return the changed object.
 
     Parameters
     ----------
     value : object
-        An array, a view or another object with arrays, or a mapping or tuple of these.
-        Any other object is returned as it is.
+        Array, view or other object that contains arrays, or a mapping or tuple of such
+        objects. Any other object is returned unchanged.
     change : callable
-        Takes the path of an array in the datum, such as ``.volumes.current.costs``, and
-        the array. An array that occurs several times is changed once, so that the
-        result shares it as well.
+        Function that takes the path of an array in `value` and the array, and returns
+        the new array. The function `arrays_by_path` describes paths, such as
+        ``.volumes.current.costs``. If the same array occurs at several paths, it is
+        changed once, and the result contains the new array at all these paths.
     """
     changed: dict[int, NDArray] = {}
 
@@ -496,19 +518,33 @@ def map_arrays(value: T, change: Callable[[str, NDArray], NDArray]) -> T:
 
 
 def arrays_by_path(value: Any) -> dict[str, NDArray]:
-    """Return all arrays of a datum by the paths that `map_arrays` uses."""
+    """Return all arrays that an object contains, such as a view, by their paths.
+
+    The path of an array is a text with the attributes, keys and indices that lead from
+    the object to the array. For example, the array ``view.volumes.current.costs`` has
+    the path ``.volumes.current.costs`` in the object ``view``.
+
+    Examples
+    --------
+    >>> costs = np.zeros((2, 3, 4), np.float32)
+    >>> volumes = Volumes(current=CostVolume(costs, SearchRange(0, 3), 0))
+    >>> list(arrays_by_path(volumes))
+    ['.current.costs']
+    >>> list(arrays_by_path((volumes, {"weights": np.zeros(5)})))
+    ['[0].current.costs', "[1]['weights']"]
+    """
     arrays: dict[str, NDArray] = {}
 
     def record(path: str, array: NDArray) -> NDArray:
         arrays[path] = array
-        return array
+        return array  # The object stays unchanged.
 
     _map_parts("", value, record)
     return arrays
 
 
 def is_table(path: str) -> bool:
-    """Return whether the array at a path is a table, without rows of an image."""
+    """Return whether the array at a path has no image rows, as a table of penalties."""
     return path.endswith(".rho")
 
 
@@ -525,7 +561,7 @@ _WITH_ARRAYS = (
 
 
 def _map_parts(path: str, value: Any, change: Callable[[str, NDArray], NDArray]) -> Any:
-    """Apply `change` to the arrays of a value, whose path in the datum is given."""
+    """Apply `change` to all arrays in a part of an object, which is found at `path`."""
     if isinstance(value, np.ndarray):
         return change(path, value)
     if isinstance(value, _WITH_ARRAYS):

@@ -1,8 +1,9 @@
-"""Cost volumes, and the terms and results of their optimization.
+"""Cost volumes, energies, and the labelings that optimizers return.
 
-The costs of a `CostVolume` have the shape (rows, columns, levels), in C order. They are
-float32, or uint8 or uint16 between stages that declare ``integer=True``. Lower costs
-are better. Level k is the disparity ``search.minimum + k * search.step`` in pixels.
+The costs of a `CostVolume` have the shape (rows, columns, levels), in C order. Costs
+are float32. Between stages that declare ``integer=True``, they may also be uint8 or
+uint16. A lower cost means a better match. The level k stands for the disparity
+``search.minimum + k * search.step`` in pixels.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ Levels = NDArray[np.int16]
 StatusMap = NDArray[np.uint8]
 ConfidenceMap = NDArray[np.float32]
 INTEGERS = (np.uint8, np.uint16)
-"""Types of integer costs."""
+"""Integer types that costs may have."""
 
 EXCLUDED = 65535
-"""Marker of excluded cells in volumes of uint16 costs."""
+"""Cost that marks excluded cells in cost volumes of type uint16."""
 
 EXCLUDED_FLOAT = np.float32(1e6)
-"""Marker of excluded cells in volumes of float32 costs."""
+"""Cost that marks excluded cells in cost volumes of type float32."""
 
 
 @report_attributes
@@ -46,17 +47,17 @@ EXCLUDED_FLOAT = np.float32(1e6)
 @brief
 @dataclass(frozen=True, eq=False)
 class CostVolume:
-    """The disparity space image (DSI) of a pair.
+    """A cost volume, also called the disparity space image (DSI), of a pair.
 
     Parameters
     ----------
     costs : ndarray, float32, uint8 or uint16, (rows, columns, levels)
-        Cost of each disparity at each pixel; lower is better. C order. Only stages that
-        are declared with ``integer=True`` take integer costs.
+        Cost of each disparity at each pixel, in C order. A lower cost means a better
+        match. Only stages that are declared with ``integer=True`` accept integer costs.
     search : SearchRange
-        Disparity of each level.
+        Search range, which gives the disparity of each level.
     outside_cost : float
-        Finite cost of cells whose match lies outside the other image.
+        Finite cost of all cells whose match lies outside the other image.
     """
 
     costs: Costs
@@ -65,34 +66,37 @@ class CostVolume:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the image."""
+        """Numbers of rows and columns of the image."""
         rows, columns = self.costs.shape[:2]
         return rows, columns
 
     @property
     def excluded_cost(self) -> float:
-        """Marker of the cells that must not be chosen.
+        """Cost that marks excluded cells, which an optimizer must not choose.
 
-        A volume of uint8 costs has no excluded cells.
+        A cost volume of type uint8 contains no excluded cells, because each uint8
+        number may be a cost.
         """
         return float(EXCLUDED_FLOAT) if self.costs.dtype == np.float32 else EXCLUDED
 
     def floats(self) -> CostVolume:
-        """Return the volume with float32 costs; the volume itself if it has them."""
+        """Return the volume with float32 costs; copy the costs only if needed."""
         if self.costs.dtype == np.float32:
             return self
         return replace(self, costs=self.costs.astype(np.float32))
 
     @checked()
     def chosen(self, levels: Levels) -> Costs:
-        """Return the cost of every pixel's level ``(rows, columns)``, 0 where it is -1.
+        """Return the cost of the chosen level of each pixel, ``(rows, columns)``.
 
-        The costs have the type of the volume.
+        Pixels with the level -1 (unassigned) get the cost 0. The result has the same
+        type as the costs of the volume.
 
         Raises
         ------
         DataError
-            `levels` are no whole numbers, of another size, or beyond the volume.
+            `levels` does not contain whole numbers, it has another size than the
+            volume, or a level does not exist in the volume.
         """
         _check_levels("CostVolume.chosen", levels, self.shape, self.costs.shape[2])
         cells = np.where(
@@ -137,28 +141,29 @@ def as_volume(costs: CostVolume | NDArray, search: SearchRange) -> CostVolume:
 
 @checked()
 def restore_outside_cost(volume: CostVolume) -> CostVolume:
-    """Reset the cells out of view to `volume.outside_cost`.
+    """Reset the cells whose match lies outside the match image to the outside cost.
 
-    A cell is out of view when its disparity points beyond the border of the match
-    image. The matching cost gives such cells the `outside_cost`; aggregation then mixes
-    it with costs of cells in view, and this undoes the mixing. At fractional steps of
-    1/N pixel some cells in view are reset as well, as the original test bed does: those
-    whose position lies less than a pixel from the border that larger disparities point
-    to.
+    The matching cost gives the cost `volume.outside_cost` to each cell whose match lies
+    outside the match image. An aggregation then averages this cost with the costs of
+    neighbouring cells. This function writes `volume.outside_cost` into these cells
+    again. If the step is a fraction of a pixel, some cells whose match lies inside the
+    match image are reset too, as in the original test bed. Their match is less than a
+    pixel away from the image border towards which a larger disparity moves the match.
 
     Parameters
     ----------
     volume : CostVolume
-        Aggregated costs; left unchanged.
+        Cost volume after aggregation. It is not changed.
 
     Returns
     -------
     CostVolume
-        A copy; cells in view are untouched.
+        Copy of the volume with the reset cells. All other cells keep their costs.
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 4.2 (the test bed's treatment of image borders).
+    Scharstein & Szeliski 2002, section 4.2, describe how their test bed treats image
+    borders.
     """
     fresh = replace(volume, costs=volume.costs.copy())
     restore_outside_cost_inplace(fresh)
@@ -166,16 +171,19 @@ def restore_outside_cost(volume: CostVolume) -> CostVolume:
 
 
 def restore_outside_cost_inplace(volume: CostVolume) -> None:
-    """Reset the cells out of view to `volume.outside_cost` in the array itself."""
+    """Reset the cells whose match lies outside the match image; change the array."""
     search = volume.search
-    # Positions in the match image are counted in samples, `denominator` to a pixel.
+    # Positions in the match image are counted in samples. One pixel has `denominator`
+    # samples.
     last_sample = (volume.shape[1] - 1) * search.denominator
     disparities = search.first + search.stride * np.arange(search.levels)
-    # At whole steps these are the cells that `SearchRange.in_view` does not contain.
+    # If the step is a whole number of pixels, the reset cells are those that are False
+    # in `SearchRange.in_view`.
     shifts = -search.direction * (disparities + search.denominator - 1)
     for level, shift in enumerate(shifts):
         # The columns x with 0 <= x * denominator + shift <= last_sample keep their
-        # costs. Writing into slices is faster than using a mask.
+        # costs. The costs are written into slices, because this is faster than using a
+        # mask.
         start = max(0, -(shift // search.denominator))
         stop = max(0, (last_sample - shift) // search.denominator + 1)
         volume.costs[:, :start, level] = volume.outside_cost
@@ -186,22 +194,22 @@ def restore_outside_cost_inplace(volume: CostVolume) -> None:
 @brief
 @dataclass(frozen=True, eq=False)
 class Smoothness:
-    """The smoothness term of an energy: costs of level differences between neighbours.
+    """The smoothness term of an energy: costs of disparity differences of neighbours.
 
-    The cost of two neighbouring pixels is the weight of their edge times the penalty of
-    the difference of their levels.
+    An edge connects two neighbouring pixels. Its cost is the weight of the edge,
+    multiplied by the penalty of the difference between the levels of the two pixels.
 
     Parameters
     ----------
     right : ndarray, float32, (rows, columns)
-        Weight of the edge from each pixel to its right neighbour. The last column is
-        unused and 0.
+        Weight of the edge from each pixel to its right neighbour. The last column is 0,
+        because its pixels have no right neighbour.
     down : ndarray, float32, (rows, columns)
-        Weight of the edge from each pixel to its lower neighbour. The last row is
-        unused and 0.
+        Weight of the edge from each pixel to its lower neighbour. The last row is 0,
+        because its pixels have no lower neighbour.
     rho : ndarray, float32, (levels,)
-        Penalty of a level difference of 0, 1, ..., levels - 1. It is computed from the
-        difference in pixels; ``rho[0] == 0``.
+        Penalties of the level differences 0, 1, ..., levels - 1. Each penalty is a
+        function of the corresponding disparity difference in pixels. ``rho[0]`` is 0.
     """
 
     right: NDArray[np.float32]
@@ -210,17 +218,20 @@ class Smoothness:
 
     @checked()
     def of(self, levels: Levels) -> float:
-        """Return the sum of weight times rho of the level difference over all edges.
+        """Return the smoothness cost of a level map: the sum over all edges.
 
-        The sum is computed in float64. All levels must be assigned.
+        The cost of an edge is its weight times the penalty of its level difference. The
+        sum is computed in float64. Every pixel must have a level; -1 is not allowed.
 
         Raises
         ------
         DataError
-            `levels` are no whole numbers, of another size, or beyond `rho`.
+            `levels` does not contain whole numbers, it has another size than
+            `right`, or a level difference has no penalty in `rho`.
         """
         _check_levels("Smoothness.of", levels, self.right.shape, len(self.rho))
-        # Differences of int16 levels could overflow.
+        # Levels are converted, because the difference of two int16 numbers could
+        # overflow.
         levels = levels.astype(np.int32)
         right_penalties = self.rho[np.abs(np.diff(levels, axis=1))].astype(np.float64)
         down_penalties = self.rho[np.abs(np.diff(levels, axis=0))].astype(np.float64)
@@ -239,7 +250,7 @@ class Energy:
     ----------
     volume : CostVolume
     smoothness : Smoothness or None
-        None: only the data costs count.
+        Smoothness term. If it is None, the energy consists only of data costs.
 
     Notes
     -----
@@ -251,19 +262,22 @@ class Energy:
 
     @checked()
     def of(self, levels: Levels) -> float:
-        """Return the energy of levels, computed in float64.
+        """Return the energy of a map of levels, computed in float64.
 
-        Unassigned pixels are filled from the background first; see `fill_levels`.
+        Before the energy is computed, `fill_levels` fills pixels without a level from
+        the background.
 
         Parameters
         ----------
         levels : ndarray, int16, (rows, columns)
-            -1 means that a pixel is unassigned.
+            Level of each pixel. The value -1 means that no level is assigned to the
+            pixel.
 
         Raises
         ------
         DataError
-            `levels` are no whole numbers, of another size, or beyond the volume.
+            `levels` does not contain whole numbers, it has another size than the
+            volume, or a level does not exist in the volume.
         """
         _check_levels("Energy.of", levels, self.volume.shape, self.volume.costs.shape[2])
         levels = fill_levels(levels)
@@ -272,12 +286,13 @@ class Energy:
 
 
 def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count: int) -> None:
-    """Refuse levels that a volume or a smoothness term does not have.
+    """Raise an error if levels do not fit a cost volume or a smoothness term.
 
     Raises
     ------
     DataError
-        The array holds no whole numbers, has another size, or contains other levels.
+        The array does not contain whole numbers, it has another size than the image, or
+        a level is less than -1 or not less than `count`.
     """
     is_array = not isinstance(levels, np.ma.MaskedArray) and levels.dtype.kind in "iu"
     if not is_array or levels.shape != shape:
@@ -296,11 +311,12 @@ def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count:
 
 
 def fill_levels(levels: Levels) -> Levels:
-    """Fill unassigned pixels (-1) from the background.
+    """Fill pixels without a level (-1) with levels of the background.
 
-    Each of them gets the farther level of its nearest assigned neighbours to the left
-    and right. A row without any assigned pixel gets level 0. The input itself is
-    returned if all pixels are assigned.
+    An unassigned pixel has a nearest pixel with a level to its left and to its right in
+    the same row. Of these two levels, the unassigned pixel gets the level that is
+    farther from the camera. If a row contains no levels, all its pixels get the level
+    0. If no pixel is unassigned, the input array itself is returned.
     """
     if levels.min(initial=0) >= 0:
         return levels
@@ -309,7 +325,7 @@ def fill_levels(levels: Levels) -> Levels:
 
 
 class Status(enum.IntEnum):
-    """Values of status maps: the origin of a pixel's disparity, or why it has none."""
+    """Status of a pixel: how its disparity was computed, or why it has no disparity."""
 
     MATCHED = 0
     OCCLUDED = 1
@@ -319,9 +335,10 @@ class Status(enum.IntEnum):
 
 
 def status_of(disparity: Disparity) -> StatusMap:
-    """Return the status of disparities about which nothing else is known.
+    """Return a status map that is computed only from a disparity map.
 
-    Pixels with a disparity are matched, and pixels without one are occluded.
+    Pixels with a disparity get the status MATCHED. Pixels without a disparity (NaN) get
+    the status OCCLUDED.
     """
     is_missing = np.isnan(disparity)
     return np.where(is_missing, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
@@ -331,29 +348,32 @@ def status_of(disparity: Disparity) -> StatusMap:
 @brief
 @dataclass(frozen=True, eq=False)
 class SearchMask:
-    """The pixels and disparities that take part in matching.
+    """A mask of the pixels, and limits of the disparities, that may be matched.
 
-    A cell of a cost volume is excluded if its pixel or a pixel that it meets in the
-    match image is not valid, or if its disparity lies outside the pixel's own range. A
-    pixel never gets the disparity of an excluded cell. A pixel of which all cells are
-    excluded is invalid.
+    A cell of a cost volume is one disparity of one pixel. The cell is excluded if the
+    pixel is not valid, if a pixel at the matching position in the match image is not
+    valid, or if the disparity is outside the limits of the pixel. A pixel never gets a
+    disparity whose cell is excluded. If all cells of a pixel are excluded, the pixel is
+    invalid.
 
     Parameters
     ----------
     valid, match_valid : ndarray, bool, (rows, columns), or None
-        Pixels of the reference image and of the match image that contain data. None:
-        all pixels.
+        True at pixels of the reference image and of the match image that contain data.
+        None means that all pixels contain data.
     low, high : ndarray, float32, (rows, columns), or None
-        Smallest and largest allowed disparity of each reference pixel, in pixels. NaN:
-        the pixel has no such limit. None: no pixel has one.
+        Smallest and largest allowed disparity of each pixel of the reference image, in
+        pixels. NaN means that the pixel has no limit. None means that no pixel has a
+        limit.
     match_low, match_high : ndarray, float32, (rows, columns), or None
-        Smallest and largest allowed disparity of each match pixel towards the reference
-        image, for the exchanged pair.
+        Smallest and largest allowed disparity of each pixel of the match image, in
+        pixels. They are used if the match image is matched against the reference image,
+        for example in a left-right consistency check.
 
     Raises
     ------
     DataError
-        The maps have different shapes or wrong types.
+        The arrays have different shapes, or an array has a wrong type.
     """
 
     valid: Mask | None = None
@@ -378,23 +398,25 @@ class SearchMask:
             raise DataError(f"mask: maps of different sizes: {sizes}")
 
     def rows(self, top: int, bottom: int) -> SearchMask:
-        """Return the mask of the rows `top` to `bottom` - 1."""
+        """Return a mask for only the rows `top` to `bottom` - 1 of the images."""
         rows = {
             name: None if array is None else array[top:bottom] for name, array in vars(self).items()
         }
         return SearchMask(**rows)
 
     def exchanged(self, search: SearchRange) -> SearchMask:
-        """Return the mask of the exchanged pair.
+        """Return the mask for a pair whose reference and match images are exchanged.
 
-        If the match pixels have no limits of their own, each gets the smallest range
-        that contains the allowed cells of all reference pixels that can match it. This
-        range is empty if there is no such pixel.
+        If `match_low` and `match_high` are None, the limits of the pixels of the match
+        image are computed from the reference image. A pixel of the match image gets the
+        smallest range that contains the allowed disparities of all reference pixels
+        that can match this pixel. If no reference pixel can match it, the range is
+        empty.
 
         Parameters
         ----------
         search : SearchRange
-            Search range of this pair, not of the exchanged one.
+            Search range of the pair before the exchange.
         """
         low, high = self.match_low, self.match_high
         limits = [limit for limit in (self.low, self.high) if limit is not None]
@@ -403,22 +425,24 @@ class SearchMask:
         return SearchMask(self.match_valid, self.valid, low, high, self.low, self.high)
 
     def invalid(self, search: SearchRange, shape: tuple[int, int]) -> Mask:
-        """Return the pixels without an allowed cell, bool ``(rows, columns)``."""
+        """Return the mask of the pixels without an allowed disparity."""
         return find_excluded_pixels(self.maps(shape), _grid(search))
 
     def excluded(self, levels: Levels, search: SearchRange) -> Mask:
-        """Return the pixels whose level is excluded, bool ``(rows, columns)``.
+        """Return the mask of the pixels whose level belongs to an excluded cell.
 
-        Unassigned levels (-1) are not excluded.
+        The mask is False at unassigned pixels (level -1).
         """
         return find_excluded_levels(levels, self.maps(levels.shape), _grid(search))
 
     def beside_excluded(self, disparity: Disparity, search: SearchRange) -> Mask:
-        """Return the pixels whose level or a neighbour of it is excluded.
+        """Return the mask of pixels at which a parabola cannot be fitted to the costs.
 
-        A refinement fits no curve to the three costs of such a pixel. At either end of
-        the search range, the three outermost levels count. The result is bool
-        ``(rows, columns)``, and False for pixels without a disparity.
+        A sub-pixel refinement fits a curve to the costs of a level and of its two
+        neighbouring levels. The mask is True if at least one of these three cells is
+        excluded. If the level is the first or the last level of the search range, the
+        first or the last three levels are used. The mask is False at pixels without a
+        disparity.
         """
         levels = search.levels_of(disparity)
         middle = np.clip(levels, 1, search.levels - 2)
@@ -429,7 +453,7 @@ class SearchMask:
         return is_excluded
 
     def exclude(self, volume: CostVolume, value: float) -> None:
-        """Write `value` into the excluded cells of a volume, in place."""
+        """Write `value` into all excluded cells of a cost volume; change its array."""
         maps = self.maps(volume.shape)
         costs = volume.costs
         grid = _grid(volume.search)
@@ -441,10 +465,10 @@ class SearchMask:
         over_rows(run, len(costs), costs.size)
 
     def ranges(self, search: SearchRange, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
-        """Return the smallest and the largest disparity that each pixel may have.
+        """Return maps of the smallest and the largest allowed disparity of each pixel.
 
-        Single cells between them may be excluded. Both maps are float32
-        ``(rows, columns)``, in pixels.
+        Disparities between these two limits may still be excluded by the masks of valid
+        pixels. Both maps are float32 ``(rows, columns)``, in pixels.
         """
         _, _, low, high = self.maps(shape)
         lowest = np.maximum(low, np.float32(search.minimum))
@@ -452,7 +476,7 @@ class SearchMask:
         return lowest, highest
 
     def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
-        """Return complete masks and limits, as kernels take them.
+        """Return masks and limits in which arrays replace None, as kernels expect them.
 
         Parameters
         ----------
@@ -461,9 +485,10 @@ class SearchMask:
         Returns
         -------
         valid, match_valid : ndarray, bool, (rows, columns)
-            True at all pixels if there is no mask.
+            True at pixels that contain data. If the mask is None, all pixels are True.
         low, high : ndarray, float32, (rows, columns)
-            Infinite at pixels without a limit.
+            Smallest and largest allowed disparity. They are -inf and inf at pixels
+            without a limit.
         """
         valid = _complete_mask(self.valid, shape)
         match_valid = _complete_mask(self.match_valid, shape)
@@ -473,7 +498,7 @@ class SearchMask:
 
 
 def _complete_mask(valid: Mask | None, shape: tuple[int, ...]) -> Mask:
-    """Return a mask in C order and read-only; without a mask, all pixels are valid."""
+    """Return a read-only mask in C order; if `valid` is None, all pixels are True."""
     mask = np.ones(shape[:2], bool) if valid is None else np.ascontiguousarray(valid)
     return read_only(mask)
 
@@ -481,41 +506,46 @@ def _complete_mask(valid: Mask | None, shape: tuple[int, ...]) -> Mask:
 def _complete_limits(
     limits: Disparity | None, unlimited: np.float32, shape: tuple[int, ...]
 ) -> Disparity:
-    """Return limits in which pixels without a limit have the value `unlimited`."""
+    """Return limits in which `unlimited` replaces NaN, and None becomes a full map."""
     if limits is None:
         return read_only(np.full(shape[:2], unlimited, np.float32))
     return read_only(np.where(np.isnan(limits), unlimited, limits))
 
 
 def _grid(search: SearchRange) -> tuple[int, int, int, int, int]:
-    """Return the numbers by which the kernels of excluded cells compute disparities."""
+    """Return the search range as five numbers, which kernels expect."""
     return search.first, search.stride, search.denominator, search.direction, search.levels
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class Labeling:
-    """The levels that an optimizer chose, with its own figures.
+    """The result of an optimizer: a level for each pixel, with energies and bounds.
 
     Parameters
     ----------
     levels : ndarray, int16, (rows, columns)
-        Chosen level of each pixel; -1 means unassigned (occluded).
+        Level (index of the disparity) of each pixel. The value -1 means that no level
+        is assigned, because the pixel is occluded.
     costs : ndarray, float32, (rows, columns)
-        Data cost of the chosen level; 0 at unassigned pixels.
+        Data cost of the level of each pixel. It is 0 at pixels without a level.
     volume : CostVolume, optional
-        The optimizer's own costs of all levels, such as sums over paths or messages.
-        Later stages get this volume instead of the aggregated one.
+        Costs that the optimizer computed for all levels, such as costs summed over
+        paths. Later stages get this volume instead of the aggregated cost volume.
     trace : tuple of (float, float) or (float, float, float)
-        Seconds since the start and energy after each iteration, and the lower bound if
-        the optimizer has one: -inf as long as it is not known. Lists, arrays and
-        numbers of NumPy are converted when a pipeline runs the optimizer.
+        Progress of the optimizer after each iteration: the seconds since the start, the
+        energy and, if the optimizer computes one, a lower bound of the energy. The
+        bound is -inf as long as it is not computed. If an optimizer in a pipeline
+        returns lists, arrays or NumPy numbers instead, they are converted.
     lower_bound : float, optional
-        No labelling has a lower energy than this. -inf counts as no bound.
+        Lower bound of the energy of all possible labelings. The value -inf has the same
+        meaning as None: the bound is unknown.
     objective : float, optional
-        Value of the optimizer's own objective, if this is not the energy.
+        Value of the function that the optimizer minimizes, if this function differs
+        from the energy.
     search : SearchRange, optional
-        Search range of the levels. A direct call of an optimizer returns it.
+        Search range that converts levels to disparities. It is set if a user calls the
+        optimizer directly, and None inside a pipeline.
     """
 
     levels: Levels
@@ -528,14 +558,14 @@ class Labeling:
 
     @property
     def disparity(self) -> Disparity:
-        """The disparities of the levels in pixels, float32 ``(rows, columns)``.
+        """The disparity of each pixel in pixels, float32 ``(rows, columns)``.
 
-        NaN means that no level is assigned.
+        The disparity is NaN if no level is assigned to the pixel.
 
         Raises
         ------
         ParameterError
-            The search range is not known.
+            The search range of the labeling is None.
         """
         if self.search is None:
             message = (

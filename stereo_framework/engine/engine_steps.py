@@ -1,4 +1,4 @@
-"""Steps of the engine that are no registered stages, and the order of steps."""
+"""Steps that a pipeline inserts into methods, and a sort key for pipelines."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from stereo_framework.engine.returns import check_returned
 
 
 def sort_key(steps: Iterable[Step], numbers: dict[Step, int]) -> list[tuple[int, int]]:
-    """Return a key by which pipelines with the same first steps follow each other.
+    """Return a key that sorts pipelines with the same first steps next to each other.
 
-    Of two pipelines that differ only in the number of iterations of a step, the one
+    If two pipelines differ only in the number of iterations of a step, the pipeline
     with fewer iterations comes first.
 
     Parameters
     ----------
     steps : iterable of Step
-        The steps of a pipeline.
+        Steps of a pipeline, in the order in which they run.
     numbers : dict of Step to int
-        Numbers of the steps without their iterations. New steps are added to it, so
-        that all pipelines of a comparison must get the same dictionary.
+        Number of each step of all pipelines so far. Steps that differ only in the
+        number of iterations have the same number. This function adds new steps to the
+        dictionary, so calls for pipelines that are sorted together must share one
+        dictionary.
 
     Returns
     -------
     list of (int, int)
-        Number and iterations of each step.
+        For each step of the pipeline, its number in `numbers` and its number of
+        iterations.
     """
     key = []
     for one_step in steps:
@@ -41,10 +44,10 @@ def sort_key(steps: Iterable[Step], numbers: dict[Step, int]) -> list[tuple[int,
 
 
 def cost_sum(costs: Iterable[Step | Callable[..., Any]]) -> Step:
-    """Return a step whose float32 costs are the weighted sum of several costs.
+    """Create a step that computes the weighted sum of several matching costs.
 
-    Each cost is saturated and weighted by `weighted`. The step names all data that any
-    of the costs names.
+    The function `weighted` saturates and weights each matching cost before it is added.
+    The step has the data arguments of all its matching costs. The sum is float32.
     """
     cost_steps = tuple(map(step, costs))
 
@@ -59,11 +62,13 @@ def cost_sum(costs: Iterable[Step | Callable[..., Any]]) -> Step:
             }
             return weighted(volume, **factors)
 
-        # No more than two volumes are in memory at a time, because map is lazy.
+        # At most two cost volumes are in memory at the same time, because `map`
+        # computes each volume only when it is added to the sum.
         return functools.reduce(_sum_in_first, map(weighted_cost, cost_steps))
 
     halos = [cost_step.halo for cost_step in cost_steps]
-    # One cost that sees the whole image makes the sum such a cost.
+    # If one matching cost needs all rows of the image (halo None), the sum needs them
+    # too.
     halo = None if None in halos else lambda: max(filter(None, halos), default=0)
     names = (name for cost_step in cost_steps for name in cost_step.stage.data)
     data_names = tuple(dict.fromkeys(names))
@@ -72,15 +77,16 @@ def cost_sum(costs: Iterable[Step | Callable[..., Any]]) -> Step:
 
 
 def _sum_in_first(first: CostVolume, second: CostVolume) -> CostVolume:
-    """Return the sum of two volumes, whose costs overwrite those of the first."""
+    """Add the costs of the second cost volume to the array of the first cost volume."""
     costs = np.add(first.costs, second.costs, out=first.costs)
     return CostVolume(costs, first.search, first.outside_cost + second.outside_cost)
 
 
 def _engine_stage(name: str, function: Callable[..., Any] | None = None, **declared: Any) -> Stage:
-    """Return a stage of the engine, whose slot has the name of the stage.
+    """Create a stage that is not registered; its slot gets the name of the stage.
 
-    Without a function, the engine itself does the work of the step.
+    If `function` is None, the pipeline does the work of the step itself, and never
+    calls the function of the stage.
     """
     bare = function or _engine_stage
     options = {"halo": None, "data": (), **declared}
@@ -90,7 +96,7 @@ def _engine_stage(name: str, function: Callable[..., Any] | None = None, **decla
 RESTORE = Step(
     _engine_stage("restore_outside_cost", data=("volume",), halo=lambda: 0, integer=True)
 )
-"""Step that resets cells whose match lies outside the image, after aggregation."""
+"""Step after aggregation that resets cells whose match lies outside the image."""
 
 AUXILIARY = _engine_stage("auxiliary")
-"""Stage that matches the pair by the auxiliary methods."""
+"""Stage that computes the disparity maps of all auxiliary methods of a method."""

@@ -1,4 +1,4 @@
-"""The estimate of a pipeline, computed from its last view."""
+"""Computation of a pipeline's result, which is called estimate, from its last view."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from stereo_framework.core.view import View
 from stereo_framework.core.volume import Labeling, Levels, Smoothness, Status, fill_levels
 
 _LARGEST_SHARE_AT_END = 0.1
-"""Share of pixels at one end of the search range above which the range is doubted.
+"""Share of pixels with the minimum or maximum disparity that causes a warning.
 
-The share of a uniform distribution is added to it. On thirteen real and synthetic
-pairs, a window of 9x9 pixels puts at most 4 % of the pixels there (8 % without a
-window), and 14 % to 57 % if the range has the wrong sign.
+A warning is given if the share of pixels at one end of the search range is greater than
+this value plus the share 1/levels of a uniform distribution. In a test on thirteen real
+and synthetic pairs, at most 4 % of the pixels had an end of the search range as
+disparity with a window of 9x9 pixels, and at most 8 % without a window. If the search
+range had the wrong sign, 14 % to 57 % of the pixels had such a disparity.
 """
 
 _PASSED_ON = f"{NOTE}rows are off"
-"""Beginning of those warnings of a scheme's parts that hold for the whole pair."""
+"""Beginning of the only warnings of image parts that the whole image repeats."""
 
 
 def estimate_of(
@@ -33,17 +35,18 @@ def estimate_of(
     reports: Sequence[CallReport],
     intensity_warning: str,
 ) -> Estimate:
-    """Return the estimate of the last view of a pipeline.
+    """Compute the estimate, which is the result of a pipeline, from its last view.
 
     Parameters
     ----------
     view : View
     seconds : dict of str to float
-        Time of each stage.
+        Run time of each stage, by the name of the stage.
     reports : sequence of CallReport
-        Reports of the stages.
+        Reports of the stages, with warnings, messages and memory.
     intensity_warning : str
-        The `intensity_scale_warning` of the images.
+        Result of the function `intensity_scale_warning` for the images, which may be
+        empty.
     """
     reported_warnings = [report.warning for report in reports if report.warning]
     if view.estimate is not None:
@@ -66,7 +69,8 @@ def estimate_of(
         trace=() if labeling is None else labeling.trace,
         seconds=seconds,
         warnings=(*doubts, *reported_warnings),
-        # Only `keep_volume` lets a pipeline keep the volume until here.
+        # The pipeline has removed the cost volume by now, unless the option
+        # `keep_volume` is on.
         volume=view.volumes.current,
         confidence=_of_estimates(view.confidence, disparity, view.status),
         memory=max(memories, default=None),
@@ -80,7 +84,7 @@ def _estimate_of_scheme(
     reported_warnings: Sequence[str],
     intensity_warning: str,
 ) -> Estimate:
-    """Return the estimate of a scheme with the times and warnings of the whole pair."""
+    """Put the times and warnings of the whole pair into the estimate of a scheme."""
     doubts = warnings(estimate.levels, estimate.disparity, estimate.search, intensity_warning)
     passed_on = [line for line in estimate.warnings if line.startswith(_PASSED_ON)]
     confidence = _of_estimates(estimate.confidence, estimate.disparity, estimate.status)
@@ -93,7 +97,7 @@ def _estimate_of_scheme(
 
 
 def _energy(labeling: Labeling, smoothness: Smoothness | None) -> float:
-    """Return the sum of the data costs and the smoothness costs of a labeling."""
+    """Return the energy of a labeling: its data costs plus its smoothness costs."""
     energy = float(labeling.costs.sum(dtype=np.float64))
     smoothness_costs = 0.0
     if smoothness is not None:
@@ -104,7 +108,7 @@ def _energy(labeling: Labeling, smoothness: Smoothness | None) -> float:
 def _of_estimates(
     confidence: Mapping[str, NDArray[np.float32]], disparity: Disparity, status: NDArray[np.uint8]
 ) -> dict[str, NDArray[np.float32]]:
-    """Return confidence maps with their lowest values at filled and missing pixels."""
+    """Set the confidence of filled and missing pixels to the lowest confidence."""
     is_uncertain = np.isnan(disparity) | (status == Status.FILLED)
     return {name: np.where(is_uncertain, map_.min(), map_) for name, map_ in confidence.items()}
 
@@ -112,19 +116,21 @@ def _of_estimates(
 def warnings(
     levels: Levels | None, disparity: Disparity, search: SearchRange, intensity_warning: str = ""
 ) -> tuple[str, ...]:
-    """Return remarks on why a result may be wrong, without any ground truth.
+    """Return warnings that a disparity map may be wrong, without using ground truth.
 
-    They report a map without estimates, and disparities that accumulate at an end of
-    the search range.
+    There is a warning if no pixel has an estimate, and a warning if many pixels have
+    the minimum or the maximum of the search range as disparity.
 
     Parameters
     ----------
     levels : ndarray, int16, (rows, columns), or None
-        Levels of the optimizer. None: they are computed from the disparities.
+        Levels that the optimizer chose. If None, the levels are computed from the
+        disparities.
     disparity : ndarray, float32, (rows, columns)
     search : SearchRange
     intensity_warning : str
-        The `intensity_scale_warning` of the images, which becomes the first remark.
+        Result of the function `intensity_scale_warning` for the images. If it is not
+        empty, it becomes the first warning.
     """
     estimates = disparity[~np.isnan(disparity)]
     if not estimates.size:

@@ -1,6 +1,6 @@
-"""Check the result of a stage, and compute the view after the stage.
+"""Check the result that a stage returns, and store it in the view of the image.
 
-If a stage returns a wrong result, the error names the file and the line of the stage.
+If the result is wrong, the error message names the file and the line of the stage.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ from stereo_framework.core.volume import (
 
 
 def view_after(stage: Stage, result: Any, view: View) -> View:
-    """Check the result of a stage, and return the view after the stage.
+    """Check the result of a stage, and return a view that contains this result.
 
     Raises
     ------
     StereoFrameworkError
-        The result is not allowed; see `check_returned`.
+        A stage of this slot must not return such a result. The docstring of
+        `check_returned` lists the possible reasons.
     """
     result = _with_short_levels(stage, result)
     check_returned(stage, result, view.reference.shape, view.search)
@@ -68,8 +69,8 @@ def view_after(stage: Stage, result: Any, view: View) -> View:
     if stage.slot == "matching_cost":
         return _after_matching_cost(result, view)
     if stage.slot == "aggregation":
-        # A stage gets a read-only volume, so the new one is not shared with another
-        # view.
+        # The volume that an aggregation returns is a new array, because its input
+        # volume is read-only. Therefore no other view shares the returned volume.
         return replace(view, volumes=replace(volumes, current=result, is_shared=False))
     if stage.slot == "smoothness":
         return replace(view, volumes=replace(volumes, smoothness=result))
@@ -85,9 +86,10 @@ def view_after(stage: Stage, result: Any, view: View) -> View:
 
 
 def _after_matching_cost(volume: CostVolume, view: View) -> View:
-    """Return the view with a new volume in place of all earlier ones.
+    """Return a view in which a new matching cost replaces all earlier cost volumes.
 
-    Excluded cells get the outside cost, because an aggregation may read their costs.
+    Excluded cells get the outside cost, because an aggregation computes averages that
+    contain the costs of these cells.
     """
     if view.mask is not None:
         if not volume.costs.flags.writeable:
@@ -98,7 +100,7 @@ def _after_matching_cost(volume: CostVolume, view: View) -> View:
 
 
 def _after_map_stage(stage: Stage, result: Any, view: View) -> View:
-    """Return the view after a matcher or a refinement."""
+    """Return a view that contains the disparity map of a matcher or a refinement."""
     disparity, status, confidence = result, None, None
     if isinstance(result, tuple):
         disparity, status, confidence = (*result, None, None)[:3]
@@ -116,9 +118,10 @@ def _after_map_stage(stage: Stage, result: Any, view: View) -> View:
 
 
 def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]:
-    """Return the status map after a refinement that returned only disparities.
+    """Compute the status map for a refinement that returned only disparities.
 
-    New disparities are filled, and pixels that lost their disparity are mismatched.
+    A pixel that had no disparity and now has one gets the status FILLED. A pixel whose
+    disparity was removed gets the status MISMATCHED.
     """
     status = before.status.copy()
     had_disparity = ~np.isnan(before.disparity)
@@ -129,7 +132,7 @@ def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]
 
 
 def _with_short_levels(stage: Stage, result: Any) -> Any:
-    """Return a result whose levels are int16, if they fit into int16."""
+    """Convert the levels of an optimizer to int16 if they fit into int16."""
     if stage.slot != "optimization":
         return result
     levels = result.levels if isinstance(result, Labeling) else result
@@ -141,14 +144,15 @@ def _with_short_levels(stage: Stage, result: Any) -> Any:
 
 
 def _after_optimization(result: Any, view: View) -> View:
-    """Return the view after an optimizer.
+    """Return a view that contains the disparity map of an optimizer.
 
     Parameters
     ----------
     result : Labeling or ndarray
-        A labeling; or levels; or a continuous disparity map.
+        Result of the optimizer: a labeling, an int16 array of levels, or a float32
+        disparity map.
     view : View
-        The view before the optimizer.
+        View of the image before the optimizer.
     """
     search = view.search
     if isinstance(result, np.ndarray) and result.dtype == np.int16:
@@ -168,10 +172,10 @@ def _after_optimization(result: Any, view: View) -> View:
 
 
 def _with_allowed_levels(labeling: Labeling, view: View) -> Labeling:
-    """Return a labeling without excluded levels, with the costs of filled levels.
+    """Remove excluded levels from a labeling, and compute the costs of filled pixels.
 
-    The energy of an estimate counts unassigned pixels too, so their costs are those of
-    the level with which they are filled.
+    The energy of an estimate also contains the costs of pixels without a level. The
+    cost of such a pixel is the cost of the level with which `fill_levels` fills it.
     """
     mask, search = view.mask, view.search
     levels = labeling.levels
@@ -184,14 +188,15 @@ def _with_allowed_levels(labeling: Labeling, view: View) -> Labeling:
     if filled_levels is not labeling.levels:
         costs = view.volume.chosen(filled_levels)
         if mask is not None:
-            # The marker of an excluded cell is no cost, and an invalid pixel has none.
+            # Excluded cells contain a large marker instead of a cost, so the outside
+            # cost is used. Invalid pixels have only excluded cells, so their cost is 0.
             costs[mask.excluded(filled_levels, search)] = view.volume.outside_cost
             costs[view.require_pair().invalid] = 0
     return replace(labeling, levels=levels, costs=costs, volume=None)
 
 
 def wrong_return(stage: Stage, description: str) -> StereoFrameworkError:
-    """Return the exception for a wrong result, with the file and line of the stage."""
+    """Create the error that a stage returned a wrong result, with file and line."""
     location = source_location(stage.function)
     return StereoFrameworkError(
         f"{location}: {stage.slot} stage {stage.name} returned {description}"
@@ -201,23 +206,23 @@ def wrong_return(stage: Stage, description: str) -> StereoFrameworkError:
 def check_returned(
     stage: Stage, result: Any, image_shape: tuple[int, ...], search: SearchRange
 ) -> None:
-    """Refuse a result that stages of the slot must not return.
+    """Raise an error if a stage returned a result that its slot does not allow.
 
     Parameters
     ----------
     stage : Stage
     result : object
-        The result of the stage.
+        Result of the stage.
     image_shape : tuple of int
-        Shape of the reference image, with its channels.
+        Shape of the reference image, which has a third element for colour images.
     search : SearchRange
-        Search range that the stage received.
+        Search range with which the stage was called.
 
     Raises
     ------
     StereoFrameworkError
-        The type, the shape, the dtype or a value of the result is wrong. The message
-        names the file and the line of the stage.
+        The result has a wrong class, or an array in it has a wrong shape, type or
+        value. The message names the file and the line of the stage.
     """
     arrays = _returned_arrays(stage, result)
     if arrays is None:
@@ -228,7 +233,7 @@ def check_returned(
         if array_fault := _fault_of_array(stage, array, kind, image_shape, search.levels):
             raise wrong_return(stage, f"{name}: {array_fault}")
 
-    # A labeling may contain a cost volume.
+    # The result may be a cost volume, or a labeling that contains a cost volume.
     for part in (result, getattr(result, "volume", None)):
         if isinstance(part, CostVolume | Estimate):
             _check_search_range(stage, part, search)
@@ -237,7 +242,7 @@ def check_returned(
 
 
 def _check_search_range(stage: Stage, part: CostVolume | Estimate, search: SearchRange) -> None:
-    """Refuse a result with another search range than the stage received."""
+    """Raise an error if a result has another search range than the stage received."""
     if part.search != search:
         message = (
             f"the search range of the {type(part).__name__} is {part.search!r}; "
@@ -247,7 +252,7 @@ def _check_search_range(stage: Stage, part: CostVolume | Estimate, search: Searc
 
 
 def _check_outside_cost(stage: Stage, volume: CostVolume) -> None:
-    """Refuse an outside cost that is no number of the type of the costs."""
+    """Raise an error if the type of the costs cannot represent the outside cost."""
     if volume.costs.dtype == np.float32:
         largest = float(np.finfo(np.float32).max)
     else:
@@ -255,23 +260,23 @@ def _check_outside_cost(stage: Stage, volume: CostVolume) -> None:
     is_number = isinstance(volume.outside_cost, int | float | np.floating | np.integer)
     if not is_number or not abs(volume.outside_cost) <= largest:
         message = (
-            f"the outside cost {volume.outside_cost!r}; expected a finite one, up to {largest:g}"
+            f"the outside cost {volume.outside_cost!r}; expected a finite number, up to {largest:g}"
         )
         raise wrong_return(stage, message)
 
 
 def with_plain_companions(stage: Stage, result: Any) -> Any:
-    """Return a result whose numbers and texts are objects of plain Python.
+    """Convert the numbers and texts in the result of a stage to Python types.
 
-    Tables, files and charts show the trace, the lower bound, the energies and the
-    warnings long after the stage has returned. They are checked here, so that an error
-    names the stage.
+    Examples are energies, lower bounds, traces and warnings, which later code writes to
+    tables and files. They are checked directly after the stage has returned, so that an
+    error message can name the stage.
 
     Raises
     ------
     StereoFrameworkError
-        One of them is of another type, or a number is not finite. The message names the
-        stage's file and line.
+        A number or a text has a wrong type, or a number is not finite. The message
+        names the file and the line of the stage.
     """
     converters: Mapping[str, Callable[[Any], Any]] = {}
     if isinstance(result, Labeling):
@@ -288,12 +293,12 @@ def with_plain_companions(stage: Stage, result: Any) -> Any:
 
 
 def plain_report(stage: Stage, report: CallReport) -> CallReport:
-    """Return the report of a call with plain numbers and texts.
+    """Convert the numbers and texts that a stage has reported to Python types.
 
     Raises
     ------
     StereoFrameworkError
-        One of them is of another type, or a number is not finite.
+        A number or a text in the report has a wrong type, or a number is not finite.
     """
     try:
         return CallReport(
@@ -313,27 +318,27 @@ def _finite_or_none(value: Any) -> float | None:
 
 
 def _bound_or_none(value: Any) -> float | None:
-    """Return a lower bound; minus infinity, which is no bound, becomes None."""
+    """Convert a lower bound to a float, and -inf (no bound is known) to None."""
     bound = None if value is None else as_lower_bound(value)
     return None if bound == -math.inf else bound
 
 
 def _text(value: Any) -> str:
-    """Return a text with escaped control characters, which a terminal would execute."""
+    """Escape control characters in a text, because a terminal would execute them."""
     if not isinstance(value, str):
         raise ValueError(f"{in_short(value)}; expected a text")
     return escape_controls(value)
 
 
 def _warning_lines(value: Any) -> tuple[str, ...]:
-    """Return the warnings of an estimate as single lines."""
+    """Check the warnings of an estimate, and convert each warning to a single line."""
     if not isinstance(value, tuple | list):
         raise ValueError(f"{in_short(value)}; expected a tuple of texts")
     return tuple(one_line(_text(line)) for line in value)
 
 
 def _named_maps(value: Any) -> dict[str, NDArray[np.float32]]:
-    """Check the names of confidence maps, which become parts of file names."""
+    """Check the names of confidence maps, because they become parts of file names."""
     if not isinstance(value, Mapping):
         raise ValueError(f"{in_short(value)}; expected a mapping of names to maps")
     for name in value:
@@ -351,7 +356,7 @@ _FIELDS_OF_LABELINGS: Mapping[str, Callable[[Any], Any]] = {
     "lower_bound": _bound_or_none,
     "objective": _finite_or_none,
 }
-"""Converters of the fields of a `Labeling` that are no arrays."""
+"""Function that converts each field of a `Labeling` that is not an array."""
 
 _FIELDS_OF_ESTIMATES: Mapping[str, Callable[[Any], Any]] = {
     **_FIELDS_OF_LABELINGS,
@@ -361,18 +366,18 @@ _FIELDS_OF_ESTIMATES: Mapping[str, Callable[[Any], Any]] = {
     "warnings": _warning_lines,
     "confidence": _named_maps,
 }
-"""Converters of the fields of an `Estimate` that are no arrays."""
+"""Function that converts each field of an `Estimate` that is not an array."""
 
 
 class ReturnedArray(NamedTuple):
-    """An array of the result of a stage, before it is checked.
+    """An array in the result of a stage, with the properties that it must have.
 
     Parameters
     ----------
     name : str
-        Name of the array in messages.
+        Name of the array in error messages, such as ``costs``.
     array : object
-        A faulty stage may have returned any other object instead.
+        The array. If the stage has a mistake, this may be any other object.
     kind : ArrayKind
     """
 
@@ -382,7 +387,7 @@ class ReturnedArray(NamedTuple):
 
 
 def _returned_arrays(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the arrays of a result; None if its type is not allowed in the slot."""
+    """Return the arrays in a result; None if the slot does not allow its class."""
     match stage.slot, result:
         case "confidence", _:
             return [ReturnedArray("confidence", result, MAP)]
@@ -408,7 +413,7 @@ def _returned_arrays(stage: Stage, result: Any) -> list[ReturnedArray] | None:
 
 
 def _arrays_of_labeling(labeling: Labeling) -> list[ReturnedArray]:
-    """Return the arrays of a labeling and of its cost volume."""
+    """Return the arrays in a labeling and in its cost volume."""
     arrays = [
         ReturnedArray("levels", labeling.levels, LEVELS),
         ReturnedArray("costs", labeling.costs, MAP),
@@ -419,14 +424,15 @@ def _arrays_of_labeling(labeling: Labeling) -> list[ReturnedArray]:
 
 
 def _arrays_of_estimate(estimate: Estimate) -> list[ReturnedArray]:
-    """Return all arrays of an estimate, because no later step checks it."""
+    """Return all arrays in the estimate of a scheme."""
     arrays = [
         ReturnedArray("disparity", estimate.disparity, DISPARITY),
         ReturnedArray("status", estimate.status, STATUS),
     ]
     if estimate.levels is not None:
         arrays.append(ReturnedArray("levels", estimate.levels, LEVELS))
-    # A confidence that is no mapping is refused together with the numbers and texts.
+    # If the confidence maps are not a mapping, `with_plain_companions` raises an error
+    # later.
     if isinstance(estimate.confidence, Mapping):
         for name, values in estimate.confidence.items():
             arrays.append(ReturnedArray(f"confidence {name}", values, MAP))
@@ -434,11 +440,11 @@ def _arrays_of_estimate(estimate: Estimate) -> list[ReturnedArray]:
 
 
 _MAP_COUNTS = {"matcher": 3, "refinement": 2, "optimization": 1}
-"""Largest number of maps (disparity, status, confidence) that a slot allows."""
+"""Maximum number of maps that a stage returns, of disparity, status and confidence."""
 
 
 def _arrays_of_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the maps of a result; None if it has too many or too few."""
+    """Return the maps in a result; None if their number is not allowed in the slot."""
     maps = result if isinstance(result, tuple) else (result,)
     allowed_count = _MAP_COUNTS.get(stage.slot, 0)
     if not 1 <= len(maps) <= allowed_count or not isinstance(maps[0], np.ndarray):
@@ -452,7 +458,7 @@ def _arrays_of_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:
 def _fault_of_array(
     stage: Stage, array: Any, kind: ArrayKind, image_shape: tuple[int, ...], levels: int
 ) -> str:
-    """Describe the fault of an array that a stage returned; empty without a fault."""
+    """Describe why an array that a stage returned is wrong; empty if it is correct."""
     shape: tuple[int, ...] = image_shape[:2]
     if kind is IMAGE:
         shape = image_shape
@@ -472,11 +478,11 @@ def _fault_of_array(
 
 
 def _fault_of_costs(stage: Stage, costs: NDArray) -> str:
-    """Describe costs that are not in C order or not finite."""
+    """Describe why costs are wrong (not in C order or not finite); empty if correct."""
     if not costs.flags.c_contiguous:
         return "not in C order; expected np.ascontiguousarray(costs)"
-    # A search through a whole volume takes time. Tests show that the costs of built-in
-    # stages are finite.
+    # The costs of built-in stages are not searched for NaN and infinity. The search
+    # takes time, and tests show that these costs are finite.
     if stage.is_built_in or costs.dtype != np.float32 or np.isfinite(costs).all():
         return ""
     return "not finite; expected finite costs"
@@ -485,25 +491,29 @@ def _fault_of_costs(stage: Stage, costs: NDArray) -> str:
 def check_direction(
     stage: Stage, call: Callable[[Mapping[str, Any]], CostVolume], image: NDArray
 ) -> None:
-    """Refuse a plug-in's matching cost that ignores the direction of the search range.
+    """Raise an error if a plug-in's matching cost ignores the search direction.
 
-    Its disparity map of the other image of the pair would be wrong. A random texture
-    that is moved by two pixels must be found at disparity 2 from either image. A cost
-    that does not find it from the left image is not judged, because it may need larger
-    images.
+    If a matching cost ignores `SearchRange.direction`, the disparity map of the right
+    image is wrong. This test matches a random texture and a copy that is shifted by two
+    pixels. The lowest costs must be at disparity 2 if the left image is the reference
+    image, and also if the right image is the reference image. If most pixels of the
+    left image have their lowest cost at another disparity, there is no error, because
+    the matching cost may need larger images.
 
     Parameters
     ----------
     stage : Stage
     call : callable
-        Function of the data of the stage that returns its cost volume.
+        Function that takes the data arguments of the stage as a mapping, and returns
+        the cost volume of the stage.
     image : ndarray
-        Image whose type and number of channels the texture gets.
+        Image that defines the type and the number of channels of the random texture.
 
     Raises
     ------
     StereoFrameworkError
-        The texture is found from the left image and not from the right one.
+        The lowest costs are at disparity 2 in the left image, but not in the right
+        image.
     """
     if stage.is_built_in:
         return
@@ -515,13 +525,14 @@ def check_direction(
     right_share = _share_at_two_pixels(stage, call, right, left, direction=-1)
     if left_share is None or right_share is None:
         return
-    # A sixth of the pixels finds it by chance.
+    # The search range has six levels, so a sixth of the pixels has the lowest cost at
+    # disparity 2 by chance.
     if left_share > 0.8 and right_share < 0.5:
         message = (
-            "costs that do not obey search.direction: a texture moved by 2 pixels is found "
-            f"at 2 by {left_share:.0%} of the pixels of the left image and by "
-            f"{right_share:.0%} of those of the right one; "
-            "a pixel meets x - search.direction * d"
+            "costs that do not obey search.direction: for a texture moved by 2 pixels, "
+            f"{left_share:.0%} of the pixels of the left image have the lowest cost at "
+            f"disparity 2, but only {right_share:.0%} of the pixels of the right image; "
+            "the pixel x matches the pixel x - search.direction * disparity"
         )
         raise wrong_return(stage, message)
 
@@ -534,12 +545,13 @@ def _share_at_two_pixels(
     *,
     direction: int,
 ) -> float | None:
-    """Return the share of pixels with the lowest cost at 2; None if the call fails."""
+    """Return the share of pixels with the lowest cost at disparity 2, or None."""
     search = SearchRange(0, 5, direction=direction)
     data = dict.fromkeys(stage.data) | {"reference": reference, "match": match, "search": search}
     try:
         levels = call(data).costs[6:-6, 12:-12].argmin(axis=2)
     except Exception:
-        # The images may be too small for the cost, or it needs data that are None here.
+        # The call may fail because the images are too small for the matching cost, or
+        # because it needs data that are None in this test.
         return None
     return float(np.mean(levels == 2))

@@ -1,4 +1,4 @@
-"""Views that are put together from the views of strips of rows."""
+"""Assembly of the view of a whole image from the views of strips of its rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from stereo_framework.core.volume import Labeling
 
 
 class Strips:
-    """A view that is put together from the views of its strips.
+    """The view of a whole image, which is assembled from the views of strips of rows.
 
-    The steps that run on strips change cost volumes and the disparity map only.
+    A pipeline runs steps on one strip of rows after the other to save memory. These
+    steps change only cost volumes and the disparity map.
 
     Parameters
     ----------
     before : View
-        The whole view before the steps.
+        View of the whole image before the steps that run on strips.
     """
 
     def __init__(self, before: View):
@@ -31,19 +32,19 @@ class Strips:
         self._whole_view: View | None = None
 
         self._arrays_before = arrays_by_path((before.volumes, before.disparity_map))
-        """The arrays before the steps."""
+        """Arrays of the whole image before the steps, by path."""
         self._arrays = dict(self._arrays_before)
-        """The arrays after the steps, complete up to the last row of the last strip."""
+        """Arrays of the whole image after the steps; rows are added with each strip."""
 
     def add(self, strip: View, start: int) -> None:
-        """Copy the view of a strip to its rows of the whole view.
+        """Copy the arrays of a strip into the arrays of the whole image.
 
         Parameters
         ----------
         strip : View
-            The strip after the steps.
+            View of the strip after the steps.
         start : int
-            First row of the strip in the whole view.
+            Row of the whole image with which the strip begins.
         """
         if strip.shape == self._before.shape:
             self._whole_view = strip
@@ -62,12 +63,14 @@ class Strips:
             self._labelings.append(labeling)
 
     def view(self) -> View:
-        """Return the whole view after all strips were added."""
+        """Return the view of the whole image, after all strips were added."""
         if self._whole_view is not None:
             return self._whole_view
         disparity_map = self._disparity_map
         labeling = _labeling(disparity_map)
-        # Steps after the optimizer do not change its labeling.
+        # Only the optimizer creates a labeling. If there was a labeling before, the
+        # optimizer is not among the steps that ran on strips, and the labeling is
+        # unchanged.
         is_new_labeling = _labeling(self._before.disparity_map) is None
         if disparity_map is not None and labeling is not None and is_new_labeling:
             labeling = _with_figures_of_strips(labeling, self._labelings)
@@ -75,15 +78,17 @@ class Strips:
         return replace(self._before, volumes=self._volumes, disparity_map=disparity_map)
 
     def _joined(self, path: str, rows: NDArray, start: int) -> NDArray:
-        """Return the whole array at a path, which contains the rows of a strip."""
+        """Copy rows of a strip into the array at the same path of the whole image."""
         whole = self._arrays.get(path)
         place = slice(start, start + len(rows))
         if whole is not None and _have_same_memory(rows, whole[place]):
-            # The steps have not changed the array.
+            # The rows are part of the whole array, because the steps have not changed
+            # them.
             return whole
         before = self._arrays_before.get(path)
         if whole is None or whole is before:
-            # The array before the steps stays as it is, because other views contain it.
+            # The rows are copied into a new array, because other views may contain the
+            # array from before the steps.
             whole = np.empty((self._before.shape[0], *rows.shape[1:]), rows.dtype)
             if before is not None:
                 whole[:start] = before[:start]
@@ -96,15 +101,16 @@ def _labeling(disparity_map: DisparityMap | None) -> Labeling | None:
 
 
 def _have_same_memory(first: NDArray, second: NDArray) -> bool:
-    """Return whether two arrays are the same view of the same memory."""
+    """Return whether two arrays have the same memory address, shape and type."""
     return bool(first.__array_interface__ == second.__array_interface__)
 
 
 def _with_figures_of_strips(labeling: Labeling, strips: list[Labeling]) -> Labeling:
-    """Return a whole labeling with the figures that hold for the whole image.
+    """Set the objective, the trace and the lower bound of a labeling of a whole image.
 
-    The objective of the image is the sum over its strips, if all of them have one. The
-    trace and the lower bound of a strip say nothing about the image.
+    If the labelings of all strips have an objective, the objective of the whole image
+    is their sum. The trace and the lower bound are removed, because those of a strip
+    are not valid for the whole image.
     """
     objectives = [strip.objective for strip in strips if strip.objective is not None]
     has_objective = len(objectives) == len(strips)

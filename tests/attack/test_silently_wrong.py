@@ -114,7 +114,7 @@ def test_a_mask_counts_under_every_protocol(slanted, protocol):
 @pytest.mark.parametrize(
     ("mask", "said"),
     [
-        (np.ones((9, 9), bool), "the mask of evaluated pixels is 9x9, its images are 320x240"),
+        (np.ones((9, 9), bool), "the mask of evaluated pixels is 9x9, but the images are 320x240"),
         (np.zeros((240, 320), bool), "the mask leaves no pixel to evaluate"),
         (
             np.full((240, 320), 255, np.uint8),

@@ -262,5 +262,5 @@ def test_a_new_scene_needs_a_pair(mine):
     (mine / "im1.png").unlink()
     assert "holds 1 images that may be of a pair" in call("scenes", "--new", mine, status=2).stderr
     write_image(mine / "right.png", np.zeros((3, 3, 3), np.uint8))
-    assert "both images must be of one size" in call("scenes", "--new", mine, status=2).stderr
+    assert "both images must have the same size" in call("scenes", "--new", mine, status=2).stderr
     assert not (mine / "scene.yaml").exists()

@@ -105,7 +105,7 @@ def test_folders(pair, tmp_path):
     result = call("l", "r", "--method", "fast", "-o", "out", *["--disparities", "0:31"] * 3)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0].startswith("error: b: ")
-    assert "both images must be of one size" in result.stderr
+    assert "both images must have the same size" in result.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "c"]
     assert (tmp_path / "out" / "c" / "disparity.pfm").exists()
 

@@ -235,7 +235,10 @@ def test_masks_of_the_input_and_ranges_of_each_pixel(folder):
             r"the mask of desk/right.png is bool \(1, 2\); expected bool \(3, 4\)",
         ),
         ({"left_mask": "desk/black.png"}, "desk/left.png has no valid pixel"),
-        ({"low": "desk/small.npy"}, "the map of smallest disparities is 2x1, its images are 4x3"),
+        (
+            {"low": "desk/small.npy"},
+            "the map of smallest disparities is 2x1, but the images are 4x3",
+        ),
         (
             {"low": "desk/five.npy", "high": "desk/truth.pfm"},
             "smallest disparity at row 0, column 0 is 5, above the largest, 1",

@@ -252,13 +252,13 @@ WRONG = [
         "aggregation",
         COSTS,
         lambda v: costs(v, outside_cost=np.inf),
-        "the outside cost inf; expected a finite one, up to 3.4",
+        "the outside cost inf; expected a finite number, up to 3.4",
     ),
     (
         "aggregation",
         COSTS,
         lambda v: costs(v, costs=np.uint8(v.costs), outside_cost=300),
-        "the outside cost 300; expected a finite one, up to 255",
+        "the outside cost 300; expected a finite number, up to 255",
     ),
     (
         "aggregation",

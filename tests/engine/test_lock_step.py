@@ -124,7 +124,7 @@ def test_a_volume_that_nobody_declared_is_told(registry):
     for refinement, name in ((looks, "volume"), (helper_looks, "raw")):
         with pytest.raises(
             StereoFrameworkError,
-            match=rf"^the other view's {name} was not kept; declare it: @stage\(..., other_needs={{'{name}'}}\)$",
+            match=rf"^the cost volume '{name}' of the other image was not kept; declare that the stage reads it: @stage\(..., other_needs={{'{name}'}}\)$",
         ):
             Pipeline([absolute_difference, winner_take_all, refinement])(scene)
 

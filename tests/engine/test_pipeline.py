@@ -76,7 +76,8 @@ def test_range_is_the_scenes_or_the_callers():
 def test_images_of_different_size_are_refused():
     scene = make_scene(np.zeros((2, 3), np.uint8), np.zeros((2, 4), np.uint8), SearchRange(0, 1))
     with pytest.raises(
-        DataError, match=r"left.png is 3x2 and right.png is 4x2; both images must be of one size"
+        DataError,
+        match=r"left.png is 3x2 and right.png is 4x2; both images must have the same size",
     ):
         Pipeline([absolute_difference, winner_take_all])(scene)
 

@@ -164,7 +164,7 @@ def test_mistakes(known):
         stereo_framework.match(left, right, (0, 31), method=two)
     with pytest.raises(
         DataError,
-        match="left is 192x144 .* and right is 180x144 .*; both images must be of one size",
+        match="left is 192x144 .* and right is 180x144 .*; both images must have the same size",
     ):
         stereo_framework.match(left, right[:, :180], (0, 31))
     with pytest.raises(DataError, match="depth needs a calibration"):

@@ -38,11 +38,11 @@ def files(tmp_path, monkeypatch):
     [
         (
             "deep.png",
-            "l.png is of 8 bits and deep.png is of 16 bits or floats; save both with as many bits",
+            "l.png is of 8 bits and deep.png is of 16 bits or floats; save both with the same number of bits",
         ),
         (
             "grey.png",
-            "l.png is 320x240 in colour and grey.png is 320x240; both images must be grey or in colour",
+            "l.png is 320x240 in colour and grey.png is 320x240; both images must be grey, or both must be in colour",
         ),
         (
             "phone.heic",
