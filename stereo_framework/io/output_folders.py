@@ -287,6 +287,6 @@ def _record_digest(root: Path, digest: str, *, is_new_file: bool) -> None:
 
 
 def _digest(root: Path, path: PathLike, data: bytes) -> str:
-    """Compute a SHA-256 digest of a file's content and its path in the output folder."""
+    """Compute a digest of a file's content and its path in the output folder."""
     name = Path(path).absolute().relative_to(root).as_posix()
     return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:_DIGEST_LENGTH]
