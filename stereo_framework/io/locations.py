@@ -123,8 +123,8 @@ class Node:
     def at(self, *keys: str) -> Node:
         """Return the node under nested keys, such as ``node.at("search", "step")``.
 
-        If one of the keys is missing, a node with the value None is returned. Its
-        location is the location of the last node that exists.
+        If one of the keys is missing, a new node with the value None is returned. This
+        new node has the location of the node on which `at` was called.
         """
         node = self
         for key in keys:
@@ -234,12 +234,13 @@ class Faults:
         self._locations.add(location)
 
     def count_values(self, location: Location, count: float) -> None:
-        """Add the values of one generated axis to the total of the script.
+        """Add the number of values of a generated axis to the total of the script.
 
         A script can vary a parameter over a generated axis, such as
-        ``{range: [0, 60, 1]}``, which has 61 values. Call this method before the values
-        are created. A typing error, such as a step of 1e-9, then raises an error
-        instead of filling the memory.
+        ``{range: [0, 60, 1]}``, which has 61 values. Call this method before these
+        values are created. If the axes of a script have too many values in total, for
+        example because of a typing error, an error is then raised before the values
+        fill the memory.
 
         Parameters
         ----------

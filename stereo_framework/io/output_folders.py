@@ -55,7 +55,8 @@ _output_folders: list[Path] = []
 def output_folder(folder: PathLike) -> Iterator[None]:
     """Protect the user's own files in a folder during a ``with`` block.
 
-    Inside the ``with`` block, `write_bytes` writes only inside the folder, and it
+    Inside the ``with`` block, `write_bytes` treats paths in this folder with care. It
+    refuses a path that leads out of the folder through ``..`` or a link, and it
     replaces an existing file only if `is_replaceable` returns True.
 
     Raises

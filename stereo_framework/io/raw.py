@@ -3,7 +3,7 @@
 Each of these files consists of a short header and the numbers. OpenCV is not used to
 read them for two reasons. It does not return the largest grey value in the header of a
 PGM or PPM file, which is needed to scale the intensities. It also divides the values of
-a PFM file by the scale in the header, although this scale has no defined meaning.
+a PFM file by the scale in the header, whereas `read_pfm` returns the stored values.
 """
 
 import math
@@ -283,8 +283,8 @@ def _pfm_header_problem(data: bytes) -> str:
     >>> _pfm_header_problem(b"Pf 640").partition(": ")[0]
     'the file is not a PFM file'
     """
-    # A PFM file with a damaged header still begins with "P". For such a file,
-    # known_kind could advise the user to rename it to .pfm, which it already is.
+    # A PFM file with a damaged header usually still begins with "P". For such a file,
+    # known_kind could advise the user to rename it to .pfm, which would not help.
     if not data.startswith(b"P"):
         known_format = known_kind(data)
         if known_format is not None:

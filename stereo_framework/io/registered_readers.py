@@ -121,6 +121,10 @@ def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
         result = f"a {type(array).__name__}"
         if is_array:
             result = f"an array of {array.dtype} {array.shape}"
-        message = f"{path}: its reader {read.__module__}.{read.__name__} returned {result}"
+        dimensions = " or ".join(map(str, _DIMENSIONS[kind]))
+        message = (
+            f"{path}: its reader {read.__module__}.{read.__name__} returned {result}; expected an "
+            f"array of integers or floats with {dimensions} dimensions"
+        )
         raise DataError(message)
     return array
