@@ -1,4 +1,8 @@
-"""Values of a script with their locations, and the faults that are found in them."""
+"""Values of a parameter script with their line numbers, and the script's faults.
+
+A *fault* is a mistake in a parameter script, such as an unknown key. Each fault is
+reported with the file, the line and the column of the value that causes it.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,25 @@ from stereo_framework.core.errors import ScriptError, short
 Scalar = None | bool | int | float | str
 
 _SHOWN_VALUE_LENGTH = 80
-"""Largest number of characters of a refused value that a message shows."""
+"""If an error message quotes a wrong value, it shows at most this many characters."""
 
 
 @dataclass(frozen=True)
 class Location:
-    """The location of a key or a value of a script.
+    """The file, line and column of a key or a value in a parameter script.
 
     Parameters
     ----------
     file : str
-        Name of the file as the user sees it. It is ``--set`` for an override on the
-        command line, and empty for a mapping from Python.
+        Name of the script file as the user typed it. If the value is from the command
+        line, the name is ``--set``. If the value is from a Python dict, the name is
+        empty.
     line, column : int
-        Position in the file, from 1; 0 if the value has no position in a file.
+        Line and column in the file, counted from 1. Both are 0 if the value is not from
+        a file.
     path : str
-        Dotted keys that lead to the value, such as ``aggregation.box.size``.
+        Keys that lead to the value, separated by dots, such as
+        ``aggregation.box.size``.
     """
 
     file: str = ""
@@ -49,41 +56,43 @@ class Location:
 
     @property
     def folder(self) -> Path:
-        """Absolute folder at which relative paths in the value begin.
+        """Absolute folder to which relative file names in the script refer.
 
-        It is the folder of the script, or the working directory if the value is not
-        from a file.
+        This folder is the folder of the script. If the value is not from a file, it is
+        the working directory.
         """
         return Path(self.file).parent.absolute() if self.line else Path.cwd()
 
     def in_brackets(self) -> str:
         """Return the location in brackets, such as ``" (my.yaml:3:5)"``.
 
-        The text is empty for a mapping from Python, which has no lines.
+        The text is empty if the value is from a Python dict, because a dict has no
+        line numbers.
         """
         if not self.file:
             return ""
-        # A position in a file is sufficient without the path of keys.
+        # The file, line and column already identify the value, so the dotted keys
+        # are left out.
         shown_location = replace(self, path="") if self.line else self
         return f" ({shown_location})"
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A value of a script and its location.
+    """A value of a parameter script, together with its file, line and column.
 
     Parameters
     ----------
     value : None, bool, int, float, str, list of Node or dict of str to Node
-        A scalar, or the nodes of a list or a mapping.
+        A scalar, a list of nodes, or a dict of nodes.
     location : Location
-        Location of the value.
+        File, line and column of the value.
     keys : mapping of str to Location
-        Locations of the keys of a mapping. The `path` in each of them is that of the
-        mapping.
+        If the value is a dict, the location of each of its keys. The `path` of these
+        locations leads to the dict and does not contain the key.
     raw : str, optional
-        Text of a scalar without quotes, as the file has it. A reader that expects a
-        name can use it where YAML reads a number, as in ``2002``.
+        Text of a scalar that has no quotes in the file. For example, YAML reads a scene
+        with the name ``007`` as the number 7, and `raw` still contains ``007``.
     """
 
     value: Scalar | list[Node] | dict[str, Node]
@@ -93,18 +102,29 @@ class Node:
 
     @property
     def entries(self) -> dict[str, Node]:
-        """The entries of a mapping; empty for a list or a scalar."""
+        """The nodes of a dict by their keys. A list or a scalar has an empty dict."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
     def items(self) -> list[Node]:
-        """The items of a list. A mapping or a scalar is the only item of its list."""
+        """The nodes of a list. A scalar or a dict is returned as a list of one node.
+
+        Scripts may write one item without brackets: ``aggregation: box`` means the same
+        as ``aggregation: [box]``. Code that reads `items` handles both in one loop.
+
+        Examples
+        --------
+        >>> node = Node("box", Location(path="aggregation"))
+        >>> [item.value for item in node.items]
+        ['box']
+        """
         return self.value if isinstance(self.value, list) else [self]
 
     def at(self, *keys: str) -> Node:
-        """Return the node that a sequence of keys leads to.
+        """Return the node under nested keys, such as ``node.at("search", "step")``.
 
-        The result is null, at the location of this node, if one of the keys is missing.
+        If one of the keys is missing, a new node with the value None is returned. This
+        new node has the location of the node on which `at` was called.
         """
         node = self
         for key in keys:
@@ -112,19 +132,21 @@ class Node:
         return node
 
     def location_of(self, steps: Iterable[int | str]) -> Location:
-        """Return the location at which pydantic found a fault.
+        """Return the location in the script of an error that pydantic reports.
 
         Parameters
         ----------
         steps : iterable of int or str
-            Keys and indices that lead from this node to the fault. The step ``[key]``
-            means that the key before it is wrong, and not the value.
+            The ``loc`` of pydantic's error: keys and list indices that lead from this
+            node to the wrong value. If they end with ``"[key]"``, the last key is wrong
+            and not its value.
 
         Returns
         -------
         Location
-            Location of the value, or of its key. For a missing key it is the location
-            of the mapping, with the path that the key would have.
+            Location of the wrong value or of the wrong key. If a key is missing, the
+            line and column of the dict that lacks the key, and the dotted path of the
+            missing key.
         """
         node = self
         key_location = self.location
@@ -138,17 +160,17 @@ class Node:
         return node.location
 
     def key(self, name: str) -> Location:
-        """Return the location of the key `name`, with the path of its value."""
+        """Return the line and column of the key `name`, and the path of its value."""
         return replace(self.keys[name], path=join(self.location.path, name))
 
     def having(self, name: str, node: Node) -> Node:
-        """Return the mapping with an entry added or replaced."""
+        """Return a copy of this dict node in which the key `name` leads to `node`."""
         entries = {**self.entries, name: node}
         keys = {name: node.location, **self.keys}
         return replace(self, value=entries, keys=keys)
 
     def data(self) -> Any:
-        """Return the value without locations, as scalars, lists and dicts."""
+        """Convert the node to Python scalars, lists and dicts without locations."""
         if isinstance(self.value, dict):
             return {name: node.data() for name, node in self.value.items()}
         if isinstance(self.value, list):
@@ -157,24 +179,25 @@ class Node:
 
 
 class Faults:
-    """Collects the faults of a script, at most one for each location.
+    """Collects the mistakes in a parameter script, so that all are reported together.
 
-    The faults are reported in the order of the files, and by line and column in a file.
-    If a script has more than ``limits.FAULTS`` faults, the first of them are raised at
-    once.
+    At most one fault is stored for each line and column of a file. The error message
+    lists the faults file by file, sorted by line and column. If a script has more than
+    ``limits.FAULTS`` faults, reading stops, and the faults that were stored until then
+    are reported.
 
     Parameters
     ----------
     without_plugins : bool
-        Whether the script names plug-ins that are not loaded. An unknown stage is then
-        not a fault, because a plug-in may define it.
+        Whether the script names plug-ins that are not loaded. If so, an unknown stage
+        name is not a fault, because a plug-in may define this stage.
 
     Attributes
     ----------
     unknown : list of str
-        Unknown stages that plug-ins may define.
+        Names of unknown stages that plug-ins may define.
     files : list of str
-        Names of the files, in the order in which they were read.
+        Names of the script files, in the order in which the files were read.
     """
 
     def __init__(self, *, without_plugins: bool = False) -> None:
@@ -189,17 +212,18 @@ class Faults:
         return bool(self._location_of_fault)
 
     def add(self, location: Location, message: str) -> None:
-        """Add a fault at a location.
+        """Store a fault, unless the same line and column already has a fault.
 
-        Later faults at the same location follow from the first one and are left out.
+        A second fault at the same line and column is ignored, because it is usually a
+        consequence of the first fault.
 
         Raises
         ------
         ScriptError
-            There are too many faults.
+            ``limits.FAULTS`` faults are already stored.
         """
-        # Keys of a mapping from Python share the location of the mapping, so that
-        # several faults at such a location may be independent.
+        # Values from a Python dict have no line numbers. Two different values may
+        # therefore have equal locations, and the faults of both must be stored.
         if location.file and location in self._locations:
             return
         if len(self._location_of_fault) == limits.FAULTS:
@@ -210,13 +234,26 @@ class Faults:
         self._locations.add(location)
 
     def count_values(self, location: Location, count: float) -> None:
-        """Count the values of an axis, before they are created.
+        """Add the number of values of a generated axis to the total of the script.
+
+        A script can vary a parameter over a generated axis, such as
+        ``{range: [0, 60, 1]}``, which has 61 values. Call this method before these
+        values are created. If the axes of a script have too many values in total, for
+        example because of a typing error, an error is then raised before the values
+        fill the memory.
+
+        Parameters
+        ----------
+        location : Location
+            Location of the axis in the script.
+        count : float
+            Number of values of the axis.
 
         Raises
         ------
         ScriptError
-            The axes of the whole script have more values than are possible. The error
-            contains all faults so far.
+            The total of all axes is above ``limits.SETTINGS``. The error also lists the
+            faults that are already stored.
         """
         self._value_count += count
         if self._value_count > limits.SETTINGS:
@@ -228,12 +265,12 @@ class Faults:
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
-        """Raise all faults at once, if there are any.
+        """Raise a single error that lists all stored faults, if there are any.
 
         Raises
         ------
         ScriptError
-            At least one fault was added.
+            At least one fault is stored.
         """
         if not self._location_of_fault:
             return
@@ -248,24 +285,36 @@ class Faults:
 
 
 def join(path: str, name: str) -> str:
-    """Append a key to a dotted path."""
+    """Append a key to a dotted path.
+
+    Examples
+    --------
+    >>> join("aggregation.box", "size"), join("", "seed")
+    ('aggregation.box.size', 'seed')
+    """
     return f"{path}.{name}" if path else name
 
 
 def item_paths(path: str, uses: Sequence[object]) -> list[str]:
-    """Return the paths of the items of a list.
+    """Return a dotted path for each item of a list in a script, for error messages.
 
-    An item has the name of its stage in its path, as in ``aggregation.box``. If the
-    item has no stage, or if the list has the stage twice, the path has the index of the
-    item, as in ``scenes[1]``.
+    A list of stages contains dicts such as ``{use: box, size: 9}``. The path of such an
+    item ends with the name of its stage, as in ``aggregation.box``. If an item has no
+    key ``use``, or if two items of the list use the same stage, the path ends with the
+    index of the item, as in ``scenes[1]``.
 
     Parameters
     ----------
     path : str
-        Path of the list.
+        Dotted path of the list.
     uses : sequence
-        For each item the text under its key ``use``. Any other object means that the
-        item has no such key.
+        For each item of the list, the value of its key ``use``. If an item has no key
+        ``use``, its element is None.
+
+    Examples
+    --------
+    >>> item_paths("aggregation", ["box", "median", "median"])
+    ['aggregation.box', 'aggregation[1]', 'aggregation[2]']
     """
     paths = []
     for i, use in enumerate(uses):
@@ -278,10 +327,11 @@ def item_paths(path: str, uses: Sequence[object]) -> list[str]:
 
 
 def from_python(value: Any, faults: Faults, path: str = "") -> Node:
-    """Return a mapping, list or scalar of Python as a node.
+    """Convert a Python dict, list or scalar to a `Node`.
 
-    Scalars and arrays of NumPy are converted to numbers and lists. A value that a
-    script cannot contain is added to the faults and becomes null.
+    NumPy scalars become Python numbers, and NumPy arrays become lists. If a script
+    cannot contain the value (for example a set), a fault is stored in `faults`, and the
+    value of the node is None.
     """
     location = Location(path=path)
     if isinstance(value, np.generic | np.ndarray):
@@ -304,7 +354,7 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
 
 
 def _from_mapping(mapping: Mapping[Any, Any], faults: Faults, location: Location) -> Node:
-    """Return a mapping of Python as a node. Keys that are not texts are faults."""
+    """Convert a Python dict to a node. Each key that is not a str is a fault."""
     for name in mapping:
         if not isinstance(name, str):
             shown_name = short(repr(name), _SHOWN_VALUE_LENGTH)
@@ -317,7 +367,7 @@ def _from_mapping(mapping: Mapping[Any, Any], faults: Faults, location: Location
 
 
 def _from_iterable(values: Iterable[Any], faults: Faults, location: Location) -> Node:
-    """Return a list or another iterable of Python as a node."""
+    """Convert a Python list, tuple or other iterable to a node with a list."""
     items = list(values)
     uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
     paths = item_paths(location.path, uses)

@@ -1,7 +1,8 @@
-"""Numbers in text files and options, which have plain ASCII digits.
+"""Parse numbers in text files and command-line options. Only digits 0 to 9 are allowed.
 
-Python's `float` and `int` also read ``6_0`` as 60, the digits of other alphabets, and
-``infinity``. In a file such a text is a slip or damage, and the number would be wrong.
+Python's `float` and `int` accept more: ``6_0`` is read as 60, and ``infinity`` and the
+digits of other alphabets are also accepted. In a text file, ``6_0`` is probably a
+typing error or damage, so the functions of this module refuse it.
 """
 
 import math
@@ -13,7 +14,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number in plain ASCII digits, such as ``-1.5e3``.
+    """Return whether a text is a decimal number in ASCII digits, such as ``-1.5e3``.
 
     Examples
     --------
@@ -29,21 +30,21 @@ def is_whole_number(text: str) -> bool:
 
 
 def parse_number(text: str, *, finite: bool = True) -> float:
-    """Convert a text of plain ASCII digits to a number.
+    """Convert a text with a decimal number in ASCII digits to a float.
 
     Parameters
     ----------
     text : str
-        The number, without blanks around it.
+        Text of the number, without leading or trailing blanks.
     finite : bool
-        Whether ``nan``, ``inf``, ``-inf`` and numbers that are too large for float64
-        are refused. If they are not refused, numbers that are too large become
-        infinite.
+        Whether the number must be finite. If True, the texts ``nan``, ``inf`` and
+        ``-inf`` and numbers that are too large for float64, such as ``1e999``, raise an
+        error. If False, these three texts are accepted, and ``1e999`` becomes infinity.
 
     Raises
     ------
     ValueError
-        The text is not a number.
+        The text is not a number, or `finite` is True and the number is not finite.
 
     Examples
     --------
@@ -63,12 +64,13 @@ def parse_number(text: str, *, finite: bool = True) -> float:
 
 
 def parse_whole_number(text: str) -> int:
-    """Convert a text of plain ASCII digits to a whole number.
+    """Convert a text with a whole number in ASCII digits, such as ``-15``, to an int.
 
     Raises
     ------
     ValueError
-        The text is not a whole number, or it has thousands of digits.
+        The text is not a whole number, or it has more digits than Python converts
+        (4300 by default).
     """
     if not is_whole_number(text):
         message = f"{text!r} is not a whole number in plain digits"

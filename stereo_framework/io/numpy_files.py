@@ -1,4 +1,4 @@
-"""Arrays of numbers in ``.npy`` files and ``.npz`` archives."""
+"""Read disparity maps, images and matrices from ``.npy`` and ``.npz`` files."""
 
 import io
 import zipfile
@@ -14,14 +14,17 @@ from stereo_framework.io.file_kinds import known_kind
 from stereo_framework.io.files import PathLike, read_bytes
 
 Content = Literal["disparity", "image", "matrix"]
-"""Content of an array, and the name of the array in an archive of several arrays."""
+"""Kind of data in an array: a disparity map, an image or a matrix.
+
+If a ``.npz`` archive contains several arrays, the array with this name is read.
+"""
 
 _SHAPES: Mapping[Content, str] = {
     "disparity": "(rows, columns)",
     "image": "(rows, columns[, 3])",
     "matrix": "(rows, columns)",
 }
-"""Shape of an array, by its content."""
+"""Expected shape of a disparity map, an image and a matrix, for error messages."""
 
 _NPY_BEGINNING = b"\x93NUMPY"
 _ARCHIVE_BEGINNING = b"PK"
@@ -32,34 +35,37 @@ _NO_ARRAY = (
 )
 
 _SHOWN_ARRAYS = 6
-"""Largest number of arrays of an archive that a message lists."""
+"""Maximum number of array names that an error message about an archive lists."""
 
 
 def read_numpy(path: PathLike, content: Content) -> NDArray[np.float32]:
-    """Read the array of a ``.npy`` or ``.npz`` file as float32.
+    """Read the array of a ``.npy`` or ``.npz`` file, and convert it to float32.
 
-    Numbers beyond the range of float32 become infinite.
+    Numbers that are too large for float32 become infinity.
     """
     with np.errstate(over="ignore"):
         return numpy_array(path, content).astype(np.float32)
 
 
 def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
-    """Read the array of a ``.npy`` file or ``.npz`` archive as it is stored.
+    """Read the array of a ``.npy`` or ``.npz`` file without converting its data type.
 
     Parameters
     ----------
     path : path-like
-        The file. If an archive has several arrays, the array with the name of the
-        content is read, or else the only array whose shape and type fit.
+        Path of the ``.npy`` or ``.npz`` file. If a ``.npz`` archive has several arrays,
+        the array whose name is equal to `content` is read. If no array has this name,
+        the archive must contain exactly one array of a suitable shape and data type,
+        and this array is read.
     content : {"disparity", "image", "matrix"}
-        Content of the array.
+        Kind of data that the caller expects in the array.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, has no array or something other than real
-        numbers, or it is an archive in which several arrays fit.
+        The file is missing or damaged, or its array does not contain real numbers. Or
+        the file is an archive without a suitable array, or with several suitable
+        arrays.
     """
     data = read_bytes(path)
     if not data.startswith((_ARCHIVE_BEGINNING, _NPY_BEGINNING)):
@@ -76,30 +82,37 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
     except DataError:
         raise
     except Exception as error:
-        # The parsers of headers and archives may raise anything on damaged bytes.
+        # If the file is damaged, NumPy and zipfile may raise any exception.
         message = (
             f"{path}: the file may be damaged or not a numpy file: {_numpy_reason(error)}; "
             f"{_REMEDIES}"
         )
         raise DataError(message) from None
     if array.dtype.kind not in "fiu" or array.size == 0:
-        message = f"{path}: the file has {array.dtype} of shape {array.shape}; expected numbers"
+        message = (
+            f"{path}: the array has type {array.dtype} and shape {array.shape}; expected at least "
+            "one integer or float"
+        )
         raise DataError(message)
     return array
 
 
 def _numpy_reason(error: Exception) -> str:
-    """Return NumPy's description of an error, without advice to load unsafely."""
+    """Return the text of NumPy's error, without its advice to allow pickled objects.
+
+    The advice ``allow_pickle=True`` is left out, because a pickle can execute code.
+    """
     reason = " ".join(str(error).split())
     if "allow_pickle" in reason or "unsafely" in reason:
-        return "its header is too long, or it has more than numbers"
+        return "its header is too long, or its array contains Python objects"
     return reason[:200] or type(error).__name__
 
 
 def _check_array_of_numbers(data: bytes, path: PathLike) -> None:
-    """Refuse content that NumPy would only read by executing code.
+    """Raise an error if a file has pickled Python objects, or no NumPy array at all.
 
-    NumPy's own messages advise users to allow that.
+    Reading pickled objects can execute code. They are refused here, before NumPy reads
+    the file, because NumPy's own error message advises the user to allow pickles.
     """
     if not data.startswith(_NPY_BEGINNING):
         message = f"{path}: {_NO_ARRAY}"
@@ -115,7 +128,7 @@ def _check_array_of_numbers(data: bytes, path: PathLike) -> None:
 
 
 def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
-    """Return an array of an archive as the bytes of a ``.npy`` file."""
+    """Unpack the array to read from a ``.npz`` archive to the bytes of a .npy file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if not members:
@@ -132,12 +145,17 @@ def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
 
 
 def _fitting_member(archive: zipfile.ZipFile, path: PathLike, content: Content) -> zipfile.ZipInfo:
-    """Return the member of an archive with a content's name, or the only one that fits.
+    """Select the array to read from a ``.npz`` archive that contains several arrays.
+
+    An array is suitable if it has the shape of a disparity map, an image or a matrix
+    (as `content` states) and contains real numbers. A suitable array with the name
+    `content` is selected. Without such a name, there must be one suitable array.
 
     Raises
     ------
     DataError
-        No member fits, or several members fit and none has the name.
+        The archive has no suitable array. Or it has several suitable arrays, and the
+        name of none of them is `content`.
     """
     descriptions = []
     fitting_members: dict[str, zipfile.ZipInfo] = {}
@@ -161,15 +179,20 @@ def _fitting_member(archive: zipfile.ZipFile, path: PathLike, content: Content) 
     if fitting_members:
         candidates = f"{len(fitting_members)} of its arrays"
     message = (
-        f"{path}: the file is an archive in which {candidates} may be the {content}, numbers of "
-        f"shape {_SHAPES[content]}: {few(descriptions, _SHOWN_ARRAYS)}; give the correct array "
-        f"the name {content!r}, or write it into a separate file"
+        f"{path}: the file is an archive, and {candidates} may be the {content}, an array of "
+        f"numbers with shape {_SHAPES[content]}; the archive contains "
+        f"{few(descriptions, _SHOWN_ARRAYS)}; give the correct array the name {content!r}, or "
+        "save it in a separate file"
     )
     raise DataError(message)
 
 
 def _fits(shape: tuple[int, ...], content: Content) -> bool:
-    """Return whether an array of a shape can be a map, an image or a matrix."""
+    """Return whether an array can be the disparity map, image or matrix to read.
+
+    The test uses only the shape. It must have two dimensions, or three dimensions with
+    three channels if `content` is "image". An empty array is never suitable.
+    """
     is_colour = content == "image" and len(shape) == 3 and shape[2] == 3
     return 0 not in shape and (len(shape) == 2 or is_colour)
 
@@ -177,13 +200,19 @@ def _fits(shape: tuple[int, ...], content: Content) -> bool:
 def _array_header(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo
 ) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Return shape and type of an archive's member, or None if it is not an array."""
+    """Return shape and data type of an array in a ``.npz`` archive, from its header.
+
+    The result is None if this file in the archive is not a NumPy array.
+    """
     with archive.open(member) as stream:
         return _npy_header(stream)
 
 
 def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Return shape and type of the array in a ``.npy`` file; None for another file."""
+    """Return shape and data type of the array in a ``.npy`` file, from its header.
+
+    The result is None if the file does not have a valid header of NumPy.
+    """
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
@@ -192,6 +221,7 @@ def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | No
         version = np.lib.format.read_magic(stream)
         shape, _, dtype = readers[version](stream)
     except (ValueError, KeyError):
-        # The content is a text, or its header has a version that only records need.
+        # The file is not an array, or the version of its header is 3.0. NumPy uses
+        # version 3.0 only for records whose field names are not Latin-1.
         return None
     return shape, dtype

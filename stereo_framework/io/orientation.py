@@ -1,4 +1,8 @@
-"""The EXIF orientation of images: how a stored image must be turned to be upright."""
+"""Read the EXIF orientation of an image file, and turn the image upright.
+
+A camera that is held sideways stores the image sideways. It adds the EXIF orientation,
+a number from 1 to 8 that states how a viewer must rotate or mirror the stored pixels.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from numpy.typing import NDArray
 from stereo_framework.io.files import PathLike
 
 UPRIGHT = 1
-"""Orientation of an image that is stored as it is shown."""
+"""EXIF orientation of an image whose stored pixels are already upright."""
 
 _ORIENTATION_TAG = 0x0112
 
@@ -28,8 +32,8 @@ def orientation_of(path: PathLike) -> int:
     Returns
     -------
     int
-        Orientation from 1 to 8. It is 1 for an upright image, for a file without the
-        tag, and for a path that is not a readable image.
+        EXIF orientation from 1 to 8. The value 1 means that the image is upright. It is
+        also returned if the file has no orientation tag or cannot be read.
     """
     path = Path(path)
     try:
@@ -48,20 +52,20 @@ def orientation_of(path: PathLike) -> int:
 
 
 def turned_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
-    """Return an image in the orientation in which programs show it.
+    """Rotate and mirror a stored image so that it is upright, as image viewers show it.
 
     Parameters
     ----------
     image : ndarray, (rows, columns) or (rows, columns, channels)
-        The image as it is stored. It may be a masked array.
+        Pixels in the order of the file. The array may be a masked array.
     orientation : int
-        EXIF orientation, 1 to 8.
+        EXIF orientation of the image file, from 1 to 8.
 
     Returns
     -------
     ndarray
-        The upright image, contiguous. If `orientation` is 5 or more, its rows are
-        columns of the stored image.
+        The upright image as a contiguous array. If `orientation` is 5 or more, rows and
+        columns are exchanged. If it is 1, the input array itself is returned.
     """
     if orientation == UPRIGHT:
         return image
@@ -74,35 +78,35 @@ def turned_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
 
 
 def _valid_orientation(value: object) -> int:
-    """Return the value of an orientation tag; upright if the value is not allowed."""
+    """Return the value of an orientation tag, or 1 (upright) if it is not 1 to 8."""
     return value if isinstance(value, int) and 1 <= value <= 8 else UPRIGHT
 
 
 def _jpeg_or_webp_orientation(data: bytes) -> int:
-    """Return the orientation of a JPEG or WebP file."""
+    """Return the EXIF orientation of a JPEG or WebP file, given its whole content."""
     import PIL.Image
 
     try:
         with PIL.Image.open(io.BytesIO(data)) as image:
             return _valid_orientation(image.getexif().get(_ORIENTATION_TAG, UPRIGHT))
-    except Exception:  # Pillow may raise anything on a damaged header.
+    except Exception:  # Pillow may raise any exception if the header is damaged.
         return UPRIGHT
 
 
 def _exif_orientation(block: bytes) -> int:
-    """Return the orientation in a block of EXIF data."""
+    """Return the orientation that a block of EXIF data from a PNG file contains."""
     import PIL.Image
 
     exif = PIL.Image.Exif()
     try:
         exif.load(block)
         return _valid_orientation(exif.get(_ORIENTATION_TAG, UPRIGHT))
-    except Exception:  # Pillow may raise anything on a damaged block.
+    except Exception:  # Pillow may raise any exception if the EXIF data are damaged.
         return UPRIGHT
 
 
 def _exif_of_png(data: bytes) -> bytes:
-    """Return the content of the eXIf chunk of a PNG file; empty if there is none."""
+    """Return the EXIF data of a PNG file, or no bytes if the file has no eXIf chunk."""
     position = len(_PNG)
     while position + 12 <= len(data):
         size, kind = struct.unpack_from(">I4s", data, position)
@@ -113,7 +117,7 @@ def _exif_of_png(data: bytes) -> bytes:
 
 
 def _tiff_orientation(path: Path) -> int:
-    """Return the orientation of the first image of a TIFF file."""
+    """Return the orientation tag of the first image in a TIFF file."""
     import tifffile
 
     try:
@@ -121,5 +125,5 @@ def _tiff_orientation(path: Path) -> int:
             first_page: Any = file.pages[0]
             tag = first_page.tags.get(_ORIENTATION_TAG)
             return UPRIGHT if tag is None else _valid_orientation(int(tag.value))
-    except Exception:  # tifffile may raise anything on a damaged file.
+    except Exception:  # tifffile may raise any exception if the file is damaged.
         return UPRIGHT

@@ -1,18 +1,18 @@
-"""Write whole files, and protect files of the user in output folders.
+"""Write whole files, and protect the user's own files in output folders.
 
-A file is written next to its final path, under a name that cannot be predicted, and
-then renamed. Its final name therefore never refers to half a file. If the program stops
-at any moment, the same command can be repeated.
+A file is first written completely under a random name in the same folder, and then
+renamed. A file with the final name is therefore always complete. If the program is
+stopped while it writes, the user can repeat the command.
 
-An output folder may contain files of the user, and another person may have made it.
-Two rules follow:
+An output folder may contain files that the user has edited, or links that another
+person has created. Two rules therefore hold:
 
-- All files stay in the folder. A path that leaves it, by a link or by ``..``, is
-  refused, and no file is written through a link.
-- A file is replaced only if nothing is lost. This is so if this program wrote its
-  content, which the digests in the file `RECORD` show. It is also so if its content is
-  the beginning of the new content, because writing was interrupted. A list of names
-  would not be enough, because a user who edits a plot or a script keeps its name.
+- The program writes only inside the output folder. If a path leads out of the folder,
+  through ``..`` or through a link, an error is raised.
+- An existing file is replaced in two cases only. In the first case, this program wrote
+  the file, and the file has not been changed since. To recognize such files, the
+  program stores a digest (hash) of each file that it writes. In the second case, the
+  new content begins with the content of the existing file, so that nothing is lost.
 """
 
 import contextlib
@@ -30,38 +30,40 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.io.files import PathLike, read_bytes
 
 RECORD = ".written-by-stereo-framework"
-"""Name of the file in an output folder that lists the files of this program.
+"""Name of a file in each output folder, with a digest of every file that was written.
 
-Each line has a digest of the name and the content of a file.
+Each line is a digest of the path and the content of one file.
 """
 
 MAPS = "maps"
-"""Name of the folder in a results folder that has the disparity and confidence maps."""
+"""Name of the subfolder of a results folder that has disparity and confidence maps."""
 
 _PARTIAL_FILE_SUFFIX = ".stereo-framework-part"
-"""Ending of the names of files that are being written."""
+"""Suffix of the temporary name that a file has until it is completely written."""
 
 _PARTIAL_FILE_LIFETIME = 3600
-"""Age in seconds above which no process can still be writing a partial file."""
+"""Age in seconds above which an unfinished file is left over from a killed process."""
 
 _DIGEST_LENGTH = 32
-"""Number of hexadecimal digits of a digest that are recorded."""
+"""Number of hexadecimal digits to which each SHA-256 digest is shortened."""
 
 _output_folders: list[Path] = []
-"""The folders that this process is writing to."""
+"""Output folders of this process whose `output_folder` block has not ended yet."""
 
 
 @contextlib.contextmanager
 def output_folder(folder: PathLike) -> Iterator[None]:
-    """Protect the files of the user in a folder until the block ends.
+    """Protect the user's own files in a folder during a ``with`` block.
 
-    Inside the block, `write_bytes` does not leave the folder, and it replaces a file
-    only if `is_replaceable` returns True.
+    Inside the ``with`` block, `write_bytes` treats paths in this folder with care. It
+    refuses a path that leads out of the folder through ``..`` or a link, and it
+    replaces an existing file only if `is_replaceable` returns True.
 
     Raises
     ------
     DataError
-        The folder is inside another output folder, and a link leads out of that one.
+        `folder` is a subfolder of an output folder that is already protected, and a
+        link in the path of the subfolder leads out of that output folder.
     """
     root = Path(folder).absolute()
     outer_root = _output_folder_of(root)
@@ -75,16 +77,17 @@ def output_folder(folder: PathLike) -> Iterator[None]:
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a file as a whole or not at all.
+    """Write a file completely, or leave the previous file unchanged if writing fails.
 
-    Missing folders are created. An existing file is replaced, but in an `output_folder`
-    only if `is_replaceable` returns True.
+    Missing parent folders are created. An existing file is replaced. If the path is in
+    a protected `output_folder`, the file is only replaced if `is_replaceable` returns
+    True.
 
     Raises
     ------
     DataError
-        The file cannot be written or must not be replaced, or its path leaves the
-        output folder.
+        The file cannot be written, or a file at this path must not be replaced, or the
+        path leads out of the output folder.
     """
     root = _output_folder_of(path)
     partial_file = None
@@ -99,8 +102,8 @@ def write_bytes(path: PathLike, data: bytes) -> None:
         with partial_file.open("xb") as file:
             file.write(data)
         if target.exists():
-            # Opening fails if the user has no right to write to the target. Renaming
-            # would replace it all the same.
+            # If the existing file is write-protected, opening it raises an error.
+            # Without this test, renaming would replace a write-protected file.
             target.open("r+b").close()
             shutil.copymode(target, partial_file)
         if root is not None:
@@ -118,18 +121,20 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 
 
 def _is_special_file(path: PathLike) -> bool:
-    """Return whether a path names a pipe, a device or a folder."""
+    """Return whether a path is a pipe, a device or a folder, and not a regular file."""
     return os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
 
 
 def check_replaceable(path: PathLike, data: bytes = b"") -> None:
-    """Refuse a path of an `output_folder` at which `data` must not be written.
+    """Raise an error if writing `data` to a path could destroy the user's own file.
+
+    Only paths in a protected `output_folder` are tested.
 
     Raises
     ------
     DataError
-        The path leaves the output folder, or it names an existing file for which
-        `is_replaceable` returns False.
+        The path leads out of the output folder, or there is a file at this path for
+        which `is_replaceable` returns False.
     """
     root = _output_folder_of(path)
     if root is None or not os.path.lexists(resolve_inside(root, path)):
@@ -143,9 +148,11 @@ def check_replaceable(path: PathLike, data: bytes = b"") -> None:
 
 
 def is_replaceable(path: PathLike, data: bytes = b"") -> bool:
-    """Return whether nothing is lost if `data` replaces a file of an `output_folder`.
+    """Return whether `data` can replace an existing file without loss of user data.
 
-    That is so if this program wrote the present content, or if `data` begins with it.
+    The result is True if this program wrote the file and the file has not changed
+    since. It is also True if `data` begins with the content of the file. The result is
+    False for a file outside a protected `output_folder`.
     """
     root = _output_folder_of(path)
     if root is None or not stat.S_ISREG(os.lstat(resolve_inside(root, path)).st_mode):
@@ -157,31 +164,35 @@ def is_replaceable(path: PathLike, data: bytes = b"") -> bool:
 
 
 def resolve_inside(root: PathLike, path: PathLike) -> Path:
-    """Return a path in a folder, after following the links to its parent folder.
+    """Replace the links in a path's parent folders by the real folders.
+
+    The last part of the path is returned unchanged, even if it is a link.
 
     Raises
     ------
     DataError
-        The path leaves the folder `root`.
+        The path leads out of the folder `root`.
     """
     folder, name = os.path.split(Path(path).absolute())
     real_folder = Path(os.path.realpath(folder))
     real_root = Path(os.path.realpath(root))
     if name == ".." or real_root not in (real_folder, *real_folder.parents):
-        message = f"{path}: the path leads out of the folder {root}, so it is not written"
+        message = f"{path}: the path leads out of the folder {root}, so no file is written there"
         raise DataError(message)
     return real_folder / name
 
 
 def check_not_linked(path: PathLike) -> None:
-    """Refuse a file whose content may belong to another folder.
+    """Raise an error if a file is a link, or is not a regular file.
 
-    Use it for files that are opened by name and written to in place.
+    Call this function before a file is changed in place, such as a database or a lock
+    file. If the file were a link, the change would affect a file in another folder.
 
     Raises
     ------
     DataError
-        The path is a link, a folder, a pipe or a device, or the file has a second name.
+        The path is a symbolic link, a folder, a pipe or a device, or a file with a
+        second name (a hard link).
     """
     if not os.path.lexists(path):
         return
@@ -190,8 +201,8 @@ def check_not_linked(path: PathLike) -> None:
     has_second_name = is_regular and status.st_nlink > 1
     if stat.S_ISLNK(status.st_mode) or has_second_name:
         message = (
-            f"{path}: the file is a link or has a second name, so this program does not use it; "
-            "copy it, or choose another folder"
+            f"{path}: the file is a symbolic link or has a second name (a hard link), so this "
+            "program does not use it; replace it by a copy, or choose another folder"
         )
         raise DataError(message)
     if not is_regular:
@@ -203,28 +214,28 @@ def check_not_linked(path: PathLike) -> None:
 
 
 def remove_partial_files(folder: PathLike) -> None:
-    """Remove the partial files of processes that were killed while they were writing.
+    """Remove unfinished files that killed processes have left in a folder.
 
-    A partial file that is younger than an hour stays, because another process may
-    still be writing it.
+    An unfinished file that was changed during the last hour is not removed, because
+    another process may still be writing to it.
     """
     for subfolder, _, names in os.walk(folder):
         for name in names:
             if not name.endswith(_PARTIAL_FILE_SUFFIX):
                 continue
             partial_file = Path(subfolder, name)
-            # Another process may remove the file at the same time.
+            # Another process may remove the same file in the meantime.
             with contextlib.suppress(OSError):
                 if time.time() - partial_file.lstat().st_mtime > _PARTIAL_FILE_LIFETIME:
                     partial_file.unlink()
 
 
 def changed_since_written(path: PathLike) -> bool:
-    """Return whether a stored map differs from the content that this program wrote.
+    """Return whether a disparity or confidence map was changed after it was written.
 
-    The record of the results folder shows whether a file in the folder ``maps`` was
-    changed. If there is no record, or if the file is in another folder, the map counts
-    as unchanged.
+    The content of the map file is compared with the digests in the file `RECORD` of the
+    results folder. The result is False if the file is not in a folder with the name
+    ``maps``, if there is no file `RECORD`, or if the map file cannot be read.
     """
     location = Path(path).absolute()
     root = location.parent.parent
@@ -234,22 +245,26 @@ def changed_since_written(path: PathLike) -> bool:
         digests = _recorded_digests(root)
         return bool(digests) and _digest(root, location, read_bytes(location)) not in digests
     except (OSError, DataError):
-        # Readers of the map report that it cannot be read.
+        # If the map file cannot be read, the function that reads the disparities from
+        # it reports the error.
         return False
 
 
 def _output_folder_of(path: PathLike) -> Path | None:
-    """Return the innermost output folder that contains a path, or None."""
+    """Return the protected output folder that contains a path, or None.
+
+    If output folders are nested, the innermost folder is returned.
+    """
     parents = set(Path(path).absolute().parents)
     roots = [root for root in _output_folders if root in parents]
     return max(roots, key=lambda root: len(root.parts), default=None)
 
 
 def _recorded_digests(root: Path) -> set[str]:
-    """Return the digests in the record of a folder.
+    """Return the digests in the file `RECORD` of an output folder.
 
-    The result is empty if the record is missing, is not a regular file, or is too
-    large.
+    The result is an empty set if this file is missing, is not a regular file, or is
+    larger than ``limits.TABLE`` bytes.
     """
     record = root / RECORD
     if not record.is_file() or record.stat().st_size > limits.TABLE:
@@ -258,19 +273,21 @@ def _recorded_digests(root: Path) -> set[str]:
 
 
 def _record_digest(root: Path, digest: str, *, is_new_file: bool) -> None:
-    """Add a digest to the record of a folder.
+    """Append the digest of a written file to the file `RECORD` of an output folder.
 
-    Thousands of files may be written to a folder. For a new file the record is
-    therefore extended without being read.
+    For a new file, the digest is appended without reading `RECORD`, because reading it
+    for each of thousands of files would be slow. For a replaced file, `RECORD` is read,
+    and the digest is only appended if `RECORD` does not contain it yet.
     """
     check_not_linked(root / RECORD)
     if is_new_file or digest not in _recorded_digests(root):
         with (root / RECORD).open("a", encoding="utf-8") as file:
-            # The line break in front ends a line that a full disk may have cut off.
+            # If an earlier line is incomplete because the disk was full, the line break
+            # before the digest keeps the two lines apart.
             file.write(f"\n{digest}\n")
 
 
 def _digest(root: Path, path: PathLike, data: bytes) -> str:
-    """Return the digest of a file's content and of its path in an output folder."""
+    """Compute a digest of a file's content and its path in the output folder."""
     name = Path(path).absolute().relative_to(root).as_posix()
     return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:_DIGEST_LENGTH]

@@ -1,17 +1,19 @@
-"""Compare the names of files: find names that belong together, and sort names.
+"""Find the left and right images of stereo pairs by their file names, and sort names.
 
-The *key* of a name is the sequence of its words and numbers. Names that belong together
-have equal keys after the words for the side, such as ``left``, are removed.
+A file name is split into its words and numbers, which form the *key* of the name. The
+left and the right image of a pair have equal keys after words such as ``left`` and
+``right`` have been removed. For example, ``desk_left.png`` and ``desk_right.png`` both
+have the key ``("desk",)``.
 """
 
 import re
 from collections.abc import Sequence
 
 Key = tuple[str | int, ...]
-"""The words of a name, in lower case, and its numbers, in their order."""
+"""Words (in lower case) and numbers of a file name, in the order of the name."""
 
 _PART = re.compile(r"cam(?:era)?[-_ ]?\d+|\d+|[^\W\d_]+")
-"""A camera with its number, a number, or a word."""
+"""Pattern for a part of a key: a camera such as ``cam0``, a number, or a word."""
 
 _NUMBER_AFTER_WORD = re.compile(r"(?<=[^\W\d])\d+")
 
@@ -19,14 +21,14 @@ _SIDES = (("left", "right"), ("l", "r"))
 """Pairs of words that mark the left and the right image of a pair."""
 
 _CAMERA_DIGITS = 2
-"""Largest number of digits of a camera number after a word, as in ``view5``.
+"""Maximum number of digits of a camera number that follows a word, as in ``view5``.
 
-Numbers of frames and photographs are longer.
+A longer number, as in ``frame0123``, counts the frames or photographs instead.
 """
 
 
 def words_and_numbers(name: str) -> Key:
-    """Return the words of a name in lower case, and its numbers.
+    """Split a file name into its words, in lower case, and its numbers.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def words_and_numbers(name: str) -> Key:
 
 
 def natural_order(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """Return a key that sorts names by their words and by the size of their numbers.
+    """Return a sort key for file names that compares numbers by their size.
 
     Examples
     --------
@@ -58,20 +60,23 @@ def natural_order(name: str) -> tuple[tuple[bool, int, str], ...]:
 def keys_without_side_words(
     left_names: Sequence[str], right_names: Sequence[str]
 ) -> tuple[list[Key], list[Key]]:
-    """Return the keys of names, without the words that mark a side.
+    """Return keys of left and right file names that are equal for images of one pair.
 
-    A word marks a side if all names of this side contain it, but not all names of the
-    other side. If there is no such word, a short number after a word can mark the side.
+    The words that distinguish the left names from the right names are removed. A word
+    such as ``left`` is removed from the left names if all left names contain it but
+    some right name does not. The right names are treated accordingly. If there is no
+    such word, camera numbers are removed in this way, such as the 0 of ``im0``.
 
     Parameters
     ----------
     left_names, right_names : sequence of str
-        Names of the files of each side, without their endings.
+        Names of the left and the right image files, without file extensions.
 
     Returns
     -------
     left_keys, right_keys : list of tuple
-        The words and numbers of each name. Files that belong together have equal keys.
+        The remaining words and numbers of each name. The left and the right image of a
+        pair have equal keys.
 
     Examples
     --------
@@ -97,17 +102,20 @@ def keys_without_side_words(
 
 
 def _in_all(keys: Sequence[Key]) -> set[str | int]:
-    """Return the words and numbers that all keys contain."""
+    """Return the words and numbers that are contained in all of the keys."""
     return set(keys[0]).intersection(*keys[1:])
 
 
 def _words(parts: set[str | int]) -> set[str | int]:
-    """Return the words among words and numbers."""
+    """Return the words of a set of words and numbers."""
     return {part for part in parts if isinstance(part, str)}
 
 
 def _are_camera_numbers(names: Sequence[str], numbers: set[str | int]) -> bool:
-    """Return whether each of the numbers occurs in the names as that of a camera."""
+    """Return whether each number is used as a camera number in one of the file names.
+
+    A camera number has one or two digits and follows a word directly, as in ``view5``.
+    """
     numbers_after_words: list[str] = []
     for name in names:
         numbers_after_words += _NUMBER_AFTER_WORD.findall(name)
@@ -118,23 +126,28 @@ def _are_camera_numbers(names: Sequence[str], numbers: set[str | int]) -> bool:
 
 
 def _without(key: Key, marks: set[str | int]) -> Key:
-    """Return a key without the words and numbers that mark a side."""
+    """Remove the words and numbers that mark the left or the right image from a key."""
     return tuple(part for part in key if part not in marks)
 
 
 def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]] | None:
-    """Return the names of left and of right files, by their keys without the side.
+    """Select the left and the right images of a list of file names.
+
+    Names with the word ``left`` are left images, and names with the word ``right`` are
+    right images. If these words do not both occur, the words ``l`` and ``r`` are used.
 
     Parameters
     ----------
     names : sequence of str
-        Names of files without their endings.
+        File names without file extensions.
 
     Returns
     -------
     (dict, dict) or None
-        Names of left and of right files. Files that belong together have equal keys.
-        The result is None if no name, or only one side, has a word for its side.
+        The left names and the right names. Each dict maps the key of a name, without
+        the word for left or right, to the name. The left and the right image of a pair
+        have equal keys. The result is None if there are no left names or no right
+        names.
 
     Examples
     --------
@@ -150,7 +163,10 @@ def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]
 
 
 def _names_with_word(names: Sequence[str], word: str) -> dict[Key, str]:
-    """Return the names that contain a word, by their keys without this word."""
+    """Return the file names that contain a word, such as ``left``.
+
+    The result maps the key of each name, without this word, to the name.
+    """
     names_by_key = {}
     for name in names:
         key = words_and_numbers(name)

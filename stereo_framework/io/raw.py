@@ -1,8 +1,9 @@
-"""Files of a header and raw numbers: PGM, PPM, PFM, optical flow, and PLY.
+"""Read PGM, PPM, PFM and optical flow files, and write PFM and PLY files.
 
-OpenCV is not used for PGM, PPM and PFM. It does not return the largest grey value in
-the header of a PGM or PPM, which scales the intensities, and it divides the values of a
-PFM by the scale in its header.
+Each of these files consists of a short header and the numbers. OpenCV is not used to
+read them for two reasons. It does not return the largest grey value in the header of a
+PGM or PPM file, which is needed to scale the intensities. It also divides the values of
+a PFM file by the scale in the header, whereas `read_pfm` returns the stored values.
 """
 
 import math
@@ -21,21 +22,21 @@ from stereo_framework.io.files import PathLike, read_bytes
 from stereo_framework.io.output_folders import write_bytes
 
 _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
-"""White space or a comment in the header of a PGM or PPM."""
+"""Pattern for white space or a comment in the header of a PGM or PPM file."""
 
 _NETPBM_HEADER = re.compile(
     rb"P([2356])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s"
 )
-"""Header of a PGM or PPM: kind, columns, rows and largest grey value."""
+"""Pattern for the header of a PGM or PPM: kind, columns, rows, largest grey value."""
 
 _PLAIN_KINDS = (2, 3)
-"""Numbers of the kinds whose samples are decimal numbers and not bytes."""
+"""Kinds (P2 and P3) of PGM and PPM files with samples as decimal text, not bytes."""
 
 _COLOUR_KINDS = (3, 6)
-"""Numbers of the kinds with colours, which are PPM."""
+"""Kinds (P3 and P6) of files with colours, which are PPM files."""
 
 _MAX_SAMPLE_DIGITS = 9
-"""Largest number of digits of a sample in a plain file, so that it fits int64."""
+"""Maximum number of digits of a sample in decimal text, so that it fits int64."""
 
 
 # --- PGM and PPM ----------------------------------------------------------------------
@@ -47,35 +48,36 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
     Parameters
     ----------
     data : bytes
-        The whole file. Its header may have comments everywhere.
+        Content of the whole file. The header may contain comments.
     path : path-like
-        Path of the file, for messages.
+        Path of the file, for error messages.
 
     Returns
     -------
     samples : ndarray, uint8 or uint16, (rows, columns) or (rows, columns, 3) RGB
-        Samples as stored.
+        Samples as stored in the file. They are uint8 if `largest` is at most 255.
     largest : int
-        Largest grey value, 1..65535. Above 255 a sample has two bytes.
+        Largest grey value according to the header, from 1 to 65535.
 
     Raises
     ------
     DataError
-        The header is not valid, or the file has fewer or larger samples than the header
-        states.
+        The header is not valid, samples are missing, or a sample is larger than the
+        largest grey value in the header.
     """
     header = _NETPBM_HEADER.match(data)
     if header is None:
         beginning = data[:2].decode("latin-1")
         message = (
-            f"{path}: the file starts with {beginning!r} but has no valid header of a PGM or PPM"
+            f"{path}: the file starts with {beginning!r} but has no valid header of a PGM or PPM "
+            "file"
         )
         raise DataError(message)
     kind, columns, rows, largest = map(int, header.groups())
     if rows == 0 or columns == 0 or not 0 < largest < 65536:
         message = (
-            f"{path}: the header states {columns}x{rows}, largest grey {largest}; allowed: sizes "
-            "from 1, grey 1..65535"
+            f"{path}: the header states {columns}x{rows} pixels and the largest grey value "
+            f"{largest}; allowed: at least 1x1 pixels, largest grey value from 1 to 65535"
         )
         raise DataError(message)
     shape = (rows, columns, 3) if kind in _COLOUR_KINDS else (rows, columns)
@@ -85,7 +87,8 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
         samples = _binary_samples(data, header.end(), shape, largest, path)
     if samples.max() > largest:
         message = (
-            f"{path}: the file has grey {samples.max()}, which is above the {largest} of its header"
+            f"{path}: the file has the grey value {samples.max()}, but the header states {largest} "
+            "as the largest grey value"
         )
         raise DataError(message)
     dtype = np.uint8 if largest < 256 else np.uint16
@@ -95,8 +98,8 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
 def _binary_samples(
     data: bytes, start: int, shape: tuple[int, ...], largest: int, path: PathLike
 ) -> NDArray[Any]:
-    """Return the samples of a PGM or PPM file that are bytes or pairs of bytes."""
-    # A sample of two bytes has the higher byte first.
+    """Return the samples of a PGM or PPM file of kind P5 or P6, which stores bytes."""
+    # If a sample has two bytes, the more significant byte is first.
     stored_type = np.uint8 if largest < 256 else ">u2"
     dtype = np.dtype(stored_type)
     count = math.prod(shape)
@@ -109,13 +112,14 @@ def _binary_samples(
 def _plain_samples(
     text: bytes, shape: tuple[int, ...], largest: int, path: PathLike
 ) -> NDArray[Any]:
-    """Return the samples of a PGM or PPM file that are decimal numbers."""
+    """Return the samples of a PGM or PPM file of kind P2 or P3, which stores text."""
     limits.check_pixels(shape[1], shape[0], path)
     words = re.sub(rb"#[^\n\r]*", b"", text).split()
     count = math.prod(shape)
     if len(words) < count:
         raise _truncated(path, shape, count, len(words))
-    # Further lines after the samples are ignored, as in a file of bytes.
+    # Text after the last sample is ignored, just as further bytes are ignored at the
+    # end of a P5 or P6 file.
     for word in words[:count]:
         if len(word) > _MAX_SAMPLE_DIGITS or not word.isdigit():
             message = (
@@ -127,10 +131,10 @@ def _plain_samples(
 
 
 def _truncated(path: PathLike, shape: tuple[int, ...], count: int, present_count: int) -> DataError:
-    """Return the error for a PGM or PPM file with too few samples."""
+    """Return the error to raise if a PGM or PPM file has fewer samples than pixels."""
     return DataError(
-        f"{path}: the file is truncated: {shape[1]}x{shape[0]} needs {count} samples after the "
-        f"header, the file has {present_count}"
+        f"{path}: the file is truncated: an image of {shape[1]}x{shape[0]} pixels needs {count} "
+        f"samples after the header, but the file has {present_count}"
     )
 
 
@@ -140,11 +144,11 @@ _FLOW_BEGINNING = b"PIEH"
 _FLOW_HEADER_BYTES = 12
 _BYTES_PER_FLOW = 8
 _UNKNOWN_FLOW = 1e9
-"""Components of an optical flow beyond this number are unknown (Baker et al. 2011)."""
+"""Components of an optical flow above this number mean unknown (Baker et al. 2011)."""
 
 
 def read_flow(path: PathLike) -> NDArray[np.float32]:
-    """Read the disparities of an optical flow in a ``.flo`` file of Middlebury.
+    """Read an optical flow in Middlebury's ``.flo`` format as a disparity map.
 
     Parameters
     ----------
@@ -154,21 +158,22 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
     Returns
     -------
     ndarray, float32, (rows, columns)
-        The negated horizontal components; NaN where the flow is unknown.
+        Disparities in pixels, which are the negated horizontal components of the flow.
+        They are NaN at pixels where the flow is unknown.
 
     Raises
     ------
     DataError
-        The file is missing, is not a ``.flo`` file, or has more or fewer bytes than its
-        header states.
+        The file is missing, is not a ``.flo`` file, or has more or fewer bytes than the
+        width and height in its header require.
     """
     data = read_bytes(path)
     if not data.startswith(_FLOW_BEGINNING) or len(data) < _FLOW_HEADER_BYTES:
         event = known_kind(data)
         if event is None:
             event = (
-                "the file does not begin with 'PIEH' like an optical flow; replace the file, or "
-                "give it its correct ending"
+                "the file does not begin with 'PIEH', as an optical flow file must; replace the "
+                "file, or rename it to the file extension of its format"
             )
         message = f"{path}: {event}"
         raise DataError(message)
@@ -178,17 +183,18 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
     present_bytes = len(data) - _FLOW_HEADER_BYTES
     if needed_bytes == 0 or present_bytes != needed_bytes:
         message = (
-            f"{path}: the header states {columns}x{rows}, which needs {needed_bytes} bytes after "
-            f"the header; the file has {present_bytes}"
+            f"{path}: the header states {columns}x{rows} pixels, which need {needed_bytes} bytes "
+            f"after the header, but the file has {present_bytes}"
         )
         raise DataError(message)
 
     flow = np.frombuffer(data, "<f4", offset=_FLOW_HEADER_BYTES).reshape(rows, columns, 2)
     horizontal = flow[..., 0].astype(np.float32)
-    # A comparison with NaN is False, so that NaN is unknown.
+    # The comparison with "<" is False for NaN, so a component that is NaN also counts
+    # as unknown.
     with np.errstate(invalid="ignore"):
         is_unknown = ~(np.abs(flow) < _UNKNOWN_FLOW).all(axis=2)
-    # 0 - 0 is 0, whereas the negated 0 would be -0.
+    # The horizontal component is subtracted from 0, because a negated 0 would be -0.
     return np.where(is_unknown, np.float32(np.nan), np.float32(0) - horizontal)
 
 
@@ -197,48 +203,51 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
 _PFM_HEADER = re.compile(
     rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)"
 )
-"""Header of a PFM file: kind, columns, rows and scale."""
+"""Pattern for the header of a PFM file: kind, columns, rows and scale."""
 
 _MAX_PFM_HEADER_BYTES = 100
 
 
 @checked()
 def read_pfm(path: PathLike) -> NDArray[np.float32]:
-    """Read a PFM file.
+    """Read a PFM file, which contains a disparity map or an image of floats.
 
     Parameters
     ----------
     path : path-like
-        A file in grey (``Pf``) or colour (``PF``). If its scale is negative, its bytes
-        are in little-endian order. The size of the scale is ignored.
+        A PFM file with one channel (``Pf``) or three channels (``PF``). If the scale in
+        its header is negative, the floats are little-endian, otherwise big-endian. The
+        magnitude of the scale is ignored.
 
     Returns
     -------
     ndarray, float32, (rows, columns) or (rows, columns, 3)
-        Values as stored, including NaN and infinity, with the top row first.
+        Values as stored in the file, including NaN and infinity. Row 0 is the top row
+        of the image, although a PFM file begins with the bottom row.
 
     Raises
     ------
     DataError
         The file is missing, has no valid header, or has more or fewer bytes than the
-        header states.
+        width and height in the header require.
 
     Notes
     -----
-    One white-space character (or CR LF) ends the header. Further white space belongs to
-    the header only if the number of bytes in the file requires it.
+    The header ends with one white-space character, or with CR LF. If the file is longer
+    than that and the additional bytes before the values are white space, these bytes
+    are skipped.
     """
     data = read_bytes(path)
     header = _PFM_HEADER.match(data)
     if header is None:
-        raise DataError(f"{path}: {_message_without_pfm_header(data)}")
+        raise DataError(f"{path}: {_pfm_header_problem(data)}")
     columns = int(header[2])
     rows = int(header[3])
     scale = float(header[4])
     if rows == 0 or columns == 0 or scale == 0 or not math.isfinite(scale):
         message = (
-            f"{path}: the PFM header states {columns}x{rows}, scale {header[4].decode()}; "
-            "allowed: sizes from 1, a scale other than 0"
+            f"{path}: the PFM header states {columns}x{rows} pixels and the scale "
+            f"{header[4].decode()}; allowed: at least 1x1 pixels, a finite scale other than 0"
         )
         raise DataError(message)
     channels = _pfm_channels(header)
@@ -250,33 +259,55 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
         if present_bytes < needed_bytes:
             event = "the file is truncated"
         message = (
-            f"{path}: {event}: {columns}x{rows} needs {needed_bytes} bytes after the header, the "
-            f"file has {present_bytes}"
+            f"{path}: {event}: an image of {columns}x{rows} pixels needs {needed_bytes} bytes "
+            f"after the header, but the file has {present_bytes}"
         )
         raise DataError(message)
     stored_type = "<f4" if scale < 0 else ">f4"
     values = np.frombuffer(data, stored_type, offset=start).astype(np.float32)
     shape = (rows, columns, 3) if channels == 3 else (rows, columns)
-    # The file has the bottom row first.
+    # A PFM file begins with the bottom row of the image, so the rows are reversed.
     return np.ascontiguousarray(values.reshape(shape)[::-1])
 
 
-def _message_without_pfm_header(data: bytes) -> str:
-    """Describe a file without a valid PFM header."""
-    # A damaged header may still begin with "Pf", and known_kind would then take the
-    # file for a PFM file with a wrong ending.
-    event = None if data[:1] == b"P" else known_kind(data)
-    if event is not None:
-        return event
+def _pfm_header_problem(data: bytes) -> str:
+    """Return the text of the error message for a file without a valid PFM header.
+
+    If the file has another known format, the text names this format. Otherwise the text
+    quotes the first bytes of the file.
+
+    Examples
+    --------
+    >>> _pfm_header_problem(b"GIF89a...").partition(";")[0]
+    'the file is a GIF picture, which is not read'
+    >>> _pfm_header_problem(b"Pf 640").partition(": ")[0]
+    'the file is not a PFM file'
+    """
+    # A PFM file with a damaged header usually still begins with "P". For such a file,
+    # known_kind could advise the user to rename it to .pfm, which would not help.
+    if not data.startswith(b"P"):
+        known_format = known_kind(data)
+        if known_format is not None:
+            return known_format
     beginning = data[:16].decode("latin-1")
     return (
-        "the file is not a PFM file: expected 'Pf' or 'PF', width, height and scale, found "
-        f"{beginning!r}"
+        "the file is not a PFM file: it must begin with 'Pf' or 'PF', width, height and scale, "
+        f"but it begins with {beginning!r}"
     )
 
 
 def _start_of_pfm_values(data: bytes, header_end: int, needed_bytes: int) -> int:
-    """Return the position of the first value after a PFM header and its white space."""
+    """Return the byte position of the first value in a PFM file.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the whole file.
+    header_end : int
+        Position after the scale in the header.
+    needed_bytes : int
+        Number of bytes of all values.
+    """
     has_crlf = data[header_end : header_end + 2] == b"\r\n"
     start = header_end + (2 if has_crlf else 1)
     start_from_end = len(data) - needed_bytes
@@ -286,14 +317,18 @@ def _start_of_pfm_values(data: bytes, header_end: int, needed_bytes: int) -> int
 
 
 def _pfm_channels(header: re.Match[bytes]) -> int:
-    """Return the number of channels that a PFM header states."""
+    """Return the number of channels of a PFM file: 3 for ``PF`` and 1 for ``Pf``."""
     return 3 if header[1] == b"F" else 1
 
 
 def is_whole(path: PathLike) -> bool:
-    """Return whether a file from `write_pfm` is complete, from its header and size."""
+    """Return whether a file from `write_pfm` has all bytes that its header requires.
+
+    The values are not read. Use this function to find files that were not completely
+    written or copied.
+    """
     if not os.path.isfile(path):
-        # Opening a pipe would wait without end for a program that writes to it.
+        # Opening a pipe would block until another program writes to the pipe.
         return False
     with open(path, "rb") as file:
         header = _PFM_HEADER.match(file.read(_MAX_PFM_HEADER_BYTES))
@@ -306,25 +341,25 @@ def is_whole(path: PathLike) -> bool:
 
 @checked()
 def write_pfm(path: PathLike, array: NDArray) -> None:
-    """Write a PFM file, little-endian with scale -1.
+    """Write a disparity map or an image to a PFM file, little-endian with scale -1.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        Path of the new file.
     array : ndarray of floats, (rows, columns) or (rows, columns, 3)
-        Values, including NaN and infinity. They are stored as float32.
+        Values to store as float32. They may include NaN and infinity.
 
     Raises
     ------
     DataError
-        The array has another shape, or the file cannot be written.
+        The array does not have one of these two shapes, or the file cannot be written.
     """
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
         message = (
             f"{path}: an array of shape {array.shape} does not fit a PFM file; expected "
-            "(rows, columns[, 3])"
+            "(rows, columns) or (rows, columns, 3)"
         )
         raise DataError(message)
     kind = "PF" if array.ndim == 3 else "Pf"
@@ -337,21 +372,22 @@ def write_pfm(path: PathLike, array: NDArray) -> None:
 
 @checked()
 def write_points(path: PathLike, points: NDArray[np.float32], colours: NDArray[np.uint8]) -> None:
-    """Write coloured points as a little-endian binary PLY file.
+    """Write a point cloud with colours to a little-endian binary PLY file.
 
     Parameters
     ----------
     path : path-like
-        A ``.ply`` file.
+        Path of the new ``.ply`` file.
     points : ndarray, float32, (n, 3)
-        Coordinates in any unit: x to the right, y down, z away from the camera.
+        Coordinates of the points in any unit: x to the right, y down, z away from the
+        camera.
     colours : ndarray, uint8, (n, 3)
-        Red, green and blue.
+        Red, green and blue value of each point.
 
     Raises
     ------
     DataError
-        The arrays do not fit together, or the file cannot be written.
+        The two arrays do not both have the shape (n, 3), or the file cannot be written.
     """
     if points.ndim != 2 or points.shape[1] != 3 or colours.shape != points.shape:
         message = (

@@ -1,4 +1,4 @@
-"""Readers of further file formats, which plug-ins register with ``@reader``."""
+"""Read disparity maps and images in file formats that plug-ins add with ``@reader``."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,36 +25,39 @@ _READERS: dict[str, Registry[Read]] = {
 }
 
 _DIMENSIONS = {"disparity": (2,), "image": (2, 3)}
-"""Allowed numbers of dimensions of the array that a reader returns, by its kind."""
+"""Allowed numbers of dimensions of a disparity map and of an image from a plug-in."""
 
 
 @checked()
 def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F], F]:
-    """Register a function that reads files with a suffix.
+    """Register a function of a plug-in that reads a new file format.
+
+    Use it as a decorator: ``@reader(".dsp5", kind="disparity")``.
 
     Parameters
     ----------
     suffix : str
-        Ending of the names of the files, such as ``".dsp5"``. Upper and lower case are
-        equal.
+        File extension of the new format, such as ``".dsp5"``. Upper and lower case
+        letters are not distinguished.
     kind : {"disparity", "image"}
-        Content of the files:
+        Content of files with this extension:
 
         - "disparity": The function returns a disparity map, floats, (rows, columns), in
           pixels, with NaN for unknown disparities.
         - "image": The function returns an image, uint8 or float32, (rows, columns) or
-          (rows, columns, 3), with intensities 0..255.
+          (rows, columns, 3), with intensities from 0 to 255.
 
     Returns
     -------
     callable
-        A decorator. It registers a function that takes a `Path`, and returns this
-        function unchanged.
+        A decorator for a function that takes the `Path` of a file and returns an array.
+        The decorator registers this function and returns it unchanged.
 
     Raises
     ------
     ParameterError
-        There is no such kind, or another module reads this suffix.
+        `kind` is neither "disparity" nor "image", `suffix` does not begin with a dot,
+        or another module has already registered a function for this extension.
     """
     if not suffix.startswith("."):
         message = f"reader {suffix!r}: the suffix must begin with a dot, for example '.dsp5'"
@@ -63,18 +66,38 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
 
 
 def registered_suffixes(kind: str) -> tuple[str, ...]:
-    """Return the suffixes of files for which plug-ins have registered a reader."""
+    """Return the file extensions that plug-ins have registered for images or maps.
+
+    Parameters
+    ----------
+    kind : {"disparity", "image"}
+        Content of the files.
+    """
     return tuple(_READERS[kind])
 
 
 def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
-    """Return what the reader for a file's suffix returns; None if there is no reader.
+    """Read a file with the function that a plug-in has registered for its extension.
+
+    Parameters
+    ----------
+    path : path-like
+        Path of the file.
+    kind : {"disparity", "image"}
+        Content of the file.
+
+    Returns
+    -------
+    ndarray or None
+        The array that the function of the plug-in returns. If no plug-in has registered
+        the file extension for this kind, the result is None.
 
     Raises
     ------
     DataError
-        The file is missing, or the reader raises an error or returns something else
-        than an array of its kind.
+        The file is missing, or the function of the plug-in raises an error, or it
+        returns a value that is not an array with the dimensions of an image or a
+        disparity map.
     """
     file = Path(path)
     read = _READERS[kind].get(file.suffix.lower())
@@ -88,7 +111,7 @@ def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
     except StereoFrameworkError:
         raise
     except (Exception, SystemExit) as error:
-        # A plug-in may raise anything.
+        # The function of a plug-in may raise any exception.
         event = f"its reader {read.__name__} failed"
         message = f"{path}: {describe_exception(error, read, event)}"
         raise DataError(message) from error
@@ -98,6 +121,10 @@ def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
         result = f"a {type(array).__name__}"
         if is_array:
             result = f"an array of {array.dtype} {array.shape}"
-        message = f"{path}: its reader {read.__module__}.{read.__name__} returned {result}"
+        dimensions = " or ".join(map(str, _DIMENSIONS[kind]))
+        message = (
+            f"{path}: its reader {read.__module__}.{read.__name__} returned {result}; expected an "
+            f"array of integers or floats with {dimensions} dimensions"
+        )
         raise DataError(message)
     return array

@@ -1,4 +1,4 @@
-"""The calibration of two cameras before rectification, from files of OpenCV."""
+"""Read the calibration of an unrectified stereo camera from files of OpenCV."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ from stereo_framework.io.file_storage import (
 from stereo_framework.io.files import PathLike
 
 Matrices = dict[str, NDArray[np.float64]]
-"""Matrices by their names in a file."""
+"""Matrices of a calibration file, by the names that the file gives them."""
 
 _DISTORTION_COUNTS = (4, 5, 8, 12, 14)
-"""Numbers of distortion coefficients that OpenCV supports."""
+"""Numbers of lens distortion coefficients that OpenCV supports for one camera."""
 
 _ROTATION_TOLERANCE = 1e-3
-"""Largest deviation of R times its transpose from the identity matrix."""
+"""Maximum deviation of the elements of R times its transpose from the identity."""
 
 
 @dataclass(frozen=True)
 class _MatrixKind:
-    """One of the matrices of a stereo calibration.
+    """Names and sizes that a matrix of a stereo calibration can have in a file.
 
     Parameters
     ----------
     names : tuple of str
-        Names in files: that of OpenCV's example, that of many textbooks, and that of
-        the parameter of `cv2.stereoCalibrate`.
+        Possible names of the matrix in a file, such as ``M1``, ``K1`` and
+        ``cameraMatrix1``. The first name is used by OpenCV's example ``stereo_calib``.
+        The last name is a parameter of `cv2.stereoCalibrate`.
     counts : tuple of int
-        Allowed numbers of elements.
+        Allowed numbers of matrix elements.
     """
 
     names: tuple[str, ...]
@@ -53,25 +54,26 @@ _KINDS: Mapping[str, _MatrixKind] = {
     "rotation": _MatrixKind(("R",), (9,)),
     "translation": _MatrixKind(("T",), (3,)),
 }
-"""The matrices of a calibration, by the names of the fields of `StereoCalibration`."""
+"""Possible names and sizes in files, for each matrix field of `StereoCalibration`."""
 
 
 @dataclass(frozen=True, eq=False)
 class StereoCalibration:
-    """The calibration of two cameras before rectification, from `cv2.stereoCalibrate`.
+    """Calibration of an unrectified stereo camera, as `cv2.stereoCalibrate` returns it.
 
     Parameters
     ----------
     left, right : ndarray, float64, (3, 3)
-        Camera matrices, in pixels.
+        Camera matrices of the left and the right camera, in pixels.
     left_distortion, right_distortion : ndarray, float64, (n,)
-        Distortion coefficients in OpenCV's order; n is 4, 5, 8, 12 or 14.
+        Lens distortion coefficients in OpenCV's order. The number n is 4, 5, 8, 12 or
+        14.
     rotation, translation : ndarray, float64, (3, 3) and (3,)
-        Transformation from the coordinates of the left camera to those of the right
-        camera.
+        Rotation matrix R and translation vector T. A point x in coordinates of the left
+        camera has the coordinates R x + T in the right camera.
     size : (int, int), optional
-        Columns and rows of the images for which the calibration was made, if the files
-        state them.
+        Width and height in pixels of the images that were used for the calibration. It
+        is None if the calibration files do not contain the image size.
     """
 
     left: NDArray[np.float64]
@@ -85,23 +87,24 @@ class StereoCalibration:
 
 @checked()
 def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
-    """Read the calibration of two cameras before rectification.
+    """Read the calibration of an unrectified stereo camera.
 
     Parameters
     ----------
     paths : sequence of path-like
         YAML or JSON files of ``cv2.FileStorage``, such as the two files that OpenCV's
-        example ``stereo_calib`` writes. Together they have the camera matrices `M1` and
-        `M2`, the distortions `D1` and `D2`, and the rotation `R` and translation `T`
-        between the cameras. Names such as `K1`, `cameraMatrix1` and `distCoeffs1` are
-        also read.
+        example ``stereo_calib`` writes. The files must contain the camera matrices `M1`
+        and `M2`, the distortion coefficients `D1` and `D2`, and the rotation `R` and
+        translation `T` between the cameras. Each matrix may be in any of the files. The
+        names `K1`, `cameraMatrix1` and `distCoeffs1`, and those with a 2, are also
+        accepted.
 
     Raises
     ------
     DataError
-        A file is missing or damaged, or states another lens model than that of
-        `cv2.stereoCalibrate`. Or a matrix is in none of the files, or it has a wrong
-        number of elements.
+        A file is missing or damaged, or it uses a lens model that `cv2.stereoCalibrate`
+        does not have, such as a fisheye model. Or one of the six matrices is missing
+        from all files or has a wrong number of elements, or `R` is not a rotation.
     """
     shown_paths = " and ".join(map(str, paths))
     matrices, size = _combined_files(paths, shown_paths)
@@ -131,12 +134,20 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
 def _combined_files(
     paths: Sequence[PathLike], shown_paths: str
 ) -> tuple[Matrices, tuple[int, int] | None]:
-    """Return the matrices of all files, and the size of images if a file states it.
+    """Combine the matrices and the image size from several calibration files.
+
+    Returns
+    -------
+    matrices : dict of str to ndarray
+        All matrices of the files, by their names in the files.
+    size : (int, int) or None
+        Width and height of the calibrated images, or None if no file contains them.
 
     Raises
     ------
     DataError
-        Two files disagree, or a file has another lens model.
+        Two files contain different matrices with the same name, or different image
+        sizes, or a file uses a lens model that `cv2.stereoCalibrate` does not have.
     """
     matrices: Matrices = {}
     path_of_size: dict[tuple[int, int], PathLike] = {}
@@ -165,12 +176,18 @@ def _combined_files(
 
 
 def _matrix_names(matrices: Matrices, shown_paths: str, *, is_single_file: bool) -> dict[str, str]:
-    """Return the names that the matrices of a calibration have in the files.
+    """Find the names under which the calibration files store the six matrices.
+
+    Returns
+    -------
+    dict of str to str
+        For each matrix field of `StereoCalibration`, such as ``left``, the name in the
+        files, such as ``M1``.
 
     Raises
     ------
     DataError
-        A matrix is missing.
+        At least one of the six matrices is missing.
     """
     names_in_files: dict[str, str] = {}
     missing = []
@@ -186,23 +203,37 @@ def _matrix_names(matrices: Matrices, shown_paths: str, *, is_single_file: bool)
         )
         if is_single_file:
             message += (
-                "; if the matrices are in two files, like those of OpenCV's stereo_calib, name both"
+                "; if the matrices are in two files, like those of OpenCV's stereo_calib, name "
+                "both files"
             )
         raise DataError(message)
     return names_in_files
 
 
 def _check_rotation(rotation: NDArray[np.float64], shown_paths: str) -> None:
-    """Refuse a matrix that is not a rotation."""
+    """Raise an error if R, the rotation between the cameras, is not a rotation matrix.
+
+    A rotation matrix has an inverse that is equal to its transpose, and its determinant
+    is 1.
+    """
     deviation = np.abs(rotation @ rotation.T - np.eye(3)).max()
-    # The determinant of a reflection is negative.
+    # A reflection also has an inverse that is equal to its transpose, but its
+    # determinant is -1.
     if deviation > _ROTATION_TOLERANCE or np.linalg.det(rotation) < 0:
-        message = f"{shown_paths}: R is not a rotation matrix; expected R of cv2.stereoCalibrate"
+        message = (
+            f"{shown_paths}: R is not a rotation matrix; expected the R of cv2.stereoCalibrate"
+        )
         raise DataError(message)
 
 
 def _alternatives(texts: Sequence[str]) -> str:
-    """Return texts as a list with "or"."""
+    """Join texts for an error message.
+
+    Examples
+    --------
+    >>> _alternatives(["M1", "K1", "cameraMatrix1"])
+    'M1, K1 or cameraMatrix1'
+    """
     if len(texts) == 1:
         return texts[0]
     return f"{', '.join(texts[:-1])} or {texts[-1]}"

@@ -1,6 +1,7 @@
-"""TIFF files: images and maps, with GDAL's nodata value and GeoTIFF tags.
+"""Read and write images and disparity maps in TIFF and GeoTIFF files.
 
-The library tifffile reads the files, and calls imagecodecs to decode compressed ones.
+The library tifffile reads the files. If a file is compressed, tifffile calls the
+library imagecodecs to decompress it.
 """
 
 import contextlib
@@ -22,45 +23,47 @@ from stereo_framework.io.output_folders import write_bytes
 from stereo_framework.io.tiff_compression import check_lossless
 
 _BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-"""First bytes of TIFF files, and of the variant for files above 4 GB."""
+"""First bytes of TIFF files, and of BigTIFF files, which can be larger than 4 GB."""
 
 _GEOTIFF_TAGS = (33550, 33922, 34264, 34735, 34736, 34737)
-"""Tags for pixel scale, tie points, transformation, and the three parts of the keys.
+"""Codes of the TIFF tags that give the position of an image on the earth.
 
-They are defined in section 7.1 of GeoTIFF 1.1.
+The tags contain the pixel scale, the tie points, the transformation, and the GeoTIFF
+keys in three parts. Section 7.1 of the standard GeoTIFF 1.1 defines them.
 """
 
 _NODATA_TAG = 42113
-"""GDAL's tag for the value that means no data. The tag holds a text."""
+"""Code of GDAL's tag with the sample value that means no data, stored as a text."""
 
 _GREY = 1
 _RGB = 2
 _YCBCR = 6
-"""Photometric interpretations: grey with black as 0, RGB, and the colours of JPEG."""
+"""Supported colour encodings of TIFF: grey with 0 as black, RGB, and YCbCr (JPEG)."""
 
 _REDUCED = 1
-"""Bit in the type of a page: the page is a smaller version of another page."""
+"""Bit of the NewSubfileType tag if a page is a reduced version of another page."""
 
 _ALPHA = (1, 2)
-"""Kinds of an extra sample for transparency: premultiplied and not premultiplied."""
+"""Values of the ExtraSamples tag for an alpha channel, premultiplied and not."""
 
 _AXES = ("YX", "YXS", "SYX")
-"""Supported orders of rows (Y), columns (X) and samples (S) of a pixel."""
+"""Supported orders of rows (Y), columns (X) and channels (S) in a TIFF file."""
 
 GeoTags = Sequence[tuple[int, int, int, Any]]
-"""TIFF tags, each with its code, type, count and value."""
+"""List of TIFF tags, each as a tuple of tag code, data type, count and value."""
 
-# The errors of tifffile contain all that its log contains.
+# The log of tifffile is not shown, because the errors that tifffile raises contain the
+# same information.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 
 def is_tiff(path: PathLike) -> bool:
-    """Return whether a file begins like a TIFF file.
+    """Return whether the first four bytes of a file are those of a TIFF file.
 
     Raises
     ------
     DataError
-        There is no such file.
+        The file does not exist or cannot be read.
     """
     check_file(path)
     try:
@@ -77,24 +80,24 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
     Parameters
     ----------
     path : path-like
-        The file.
+        Path of the TIFF file.
     exact : bool
-        Whether an image is refused if its compression has changed its values. This is
-        necessary for disparity maps and masks.
+        Whether an error is raised if lossy compression has changed the values. Set it
+        to True for disparity maps and masks, in which changed values would be wrong.
 
     Returns
     -------
     samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        Samples as stored, of any numeric type.
+        Grey or RGB values in the data type of the file. An alpha channel is removed.
     valid : ndarray, bool, (rows, columns), or None
-        The pixels that have data according to the alpha channel and GDAL's nodata
-        value. None if the file has neither.
+        Mask that is False at transparent pixels and at pixels with GDAL's nodata value.
+        It is None if the file has no alpha channel and no nodata value.
 
     Raises
     ------
     DataError
-        The file is missing, damaged or truncated, or its image is larger than the
-        limit, neither grey nor RGB, or not exact.
+        The file is missing, damaged or truncated. Or its image is too large or is
+        neither grey nor RGB. Or `exact` is True and the compression is lossy.
     """
     with _first_page(path) as page:
         if exact:
@@ -117,18 +120,21 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
 
 
 def _warn_of_further_pages(page: Any, path: PathLike) -> None:
-    """Warn if a file has a second image that is not a smaller version of the first."""
+    """Warn if a TIFF file has a second image, because only the first image is read.
+
+    There is no warning if the second image is a reduced version of the first image.
+    """
     pages = page.parent.pages
     if len(pages) > 1 and not pages[1].subfiletype & _REDUCED:
-        message = f"{path}: the file has several images or a mask, of which the first image is read"
+        message = f"{path}: the file has several images or a mask; only the first image is read"
         warn([message], DataWarning)
 
 
 def _has_alpha(page: Any, samples: NDArray[Any]) -> bool:
-    """Return whether the last band of an image is its transparency.
+    """Return whether the last channel of an image is an alpha channel.
 
-    A last band that the file does not describe counts as transparency, because OpenCV
-    writes such files.
+    If the file has two or four channels and does not describe the last one, the last
+    channel also counts as alpha, because OpenCV writes such files.
     """
     if samples.shape[2:] not in ((2,), (4,)):
         return False
@@ -136,8 +142,9 @@ def _has_alpha(page: Any, samples: NDArray[Any]) -> bool:
 
 
 def _has_data(samples: NDArray[Any], nodata: float) -> Mask:
-    """Return the pixels in which at least one channel differs from the nodata value."""
-    # GDAL's lowest number may become -inf when it is rounded to float32.
+    """Return a mask of the pixels in which a channel differs from the nodata value."""
+    # GDAL files often use the lowest float64 as nodata value. NumPy converts it to -inf
+    # in float32 and would print a warning.
     with np.errstate(over="ignore"):
         differs: Any = samples != samples.dtype.type(nodata)
     if differs.ndim == 3:
@@ -147,9 +154,9 @@ def _has_data(samples: NDArray[Any], nodata: float) -> Mask:
 
 
 def geo_tags(path: PathLike) -> GeoTags:
-    """Return the GeoTIFF tags of a file, which georeference its pixels.
+    """Return the tags of a GeoTIFF file that give the position of its pixels on earth.
 
-    The result is empty for a file of another format.
+    If the file is not a TIFF file or has no such tags, the result is empty.
     """
     if not is_tiff(path):
         return ()
@@ -162,25 +169,27 @@ def geo_tags(path: PathLike) -> GeoTags:
             count = tag.count
             value = tag.value
             if isinstance(value, str):
-                # The format allows only ASCII text. Other characters are replaced.
+                # GeoTIFF allows only ASCII text in tags, so that other characters are
+                # replaced by question marks.
                 value = value.encode("ascii", "replace").decode()
-                # With the count 0, tifffile counts the characters itself.
+                # If the count is 0, tifffile counts the characters of the text.
                 count = 0
             tags.append((tag.code, int(tag.dtype), count, value))
     return tags
 
 
 def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags = ()) -> None:
-    """Write a map or an image as a TIFF file of floats.
+    """Write a disparity map or an image to a TIFF file with float32 values.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        Path of the new file.
     array : ndarray, float32, (rows, columns) or (rows, columns, 3)
-        The values. The file declares NaN as its nodata value.
+        Values to store. GDAL's nodata tag in the file marks NaN as unknown.
     tags : sequence, optional
-        GeoTIFF tags, from `geo_tags`.
+        GeoTIFF tags to store in the file. Use the result of `geo_tags` for the input
+        image if the new map has the same position on earth.
     """
     import tifffile
 
@@ -201,10 +210,10 @@ def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags =
 
 @contextlib.contextmanager
 def _first_page(path: PathLike) -> Iterator[Any]:
-    """Open a file, and yield tifffile's object for its first page.
+    """Open a TIFF file, and yield the `TiffPage` of its first image.
 
-    The page is checked before its samples are read. An error of tifffile inside the
-    block becomes a DataError.
+    The size and the data type of the image are checked before its pixels are read. If
+    tifffile raises an error inside the ``with`` block, a DataError replaces it.
     """
     import tifffile
 
@@ -216,7 +225,8 @@ def _first_page(path: PathLike) -> Iterator[Any]:
             yield page
     except (StereoFrameworkError, MemoryError, Warning):
         raise
-    except Exception as error:  # tifffile may raise anything if the file is damaged.
+    except Exception as error:
+        # If the file is damaged, tifffile may raise any exception.
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         message = (
             f"{path}: the file may be damaged, truncated or not an image: {reason}; "
@@ -226,13 +236,13 @@ def _first_page(path: PathLike) -> Iterator[Any]:
 
 
 def _check_page(page: Any, file_size: int, path: PathLike) -> None:
-    """Refuse an image that cannot be read, before memory is allocated for it.
+    """Raise an error if an image cannot be read, before memory is allocated for it.
 
     Raises
     ------
     DataError
-        The image is too large, its samples are not supported, or a part of it is
-        missing.
+        The image has too many pixels, an unsupported number of channels or an
+        unsupported data type, or the file does not contain all parts of the image.
     """
     limits.check_pixels(int(page.imagewidth), int(page.imagelength), path)
     limits.check_pixels(int(page.tilewidth), int(page.tilelength), path)
@@ -250,19 +260,19 @@ def _check_page(page: Any, file_size: int, path: PathLike) -> None:
 
 
 def _check_bands(page: Any, path: PathLike) -> None:
-    """Refuse an image that is neither grey nor RGB, with or without alpha."""
+    """Raise an error if an image is not grey or RGB, with or without alpha channel."""
     bands = page.samplesperpixel
     is_grey_with_extra_bands = bands == 4 and page.photometric == _GREY
     if bands not in (1, 2, 3, 4) or is_grey_with_extra_bands or page.axes not in _AXES:
         message = (
             f"{path}: the image has {bands} bands; expected grey or RGB, with or without alpha; "
-            "write the bands that are needed into a file"
+            "save the bands that are needed in a new file"
         )
         raise DataError(message)
 
 
 def _check_sample_type(page: Any, path: PathLike) -> None:
-    """Refuse samples that are not integers or floats of 8, 16, 32 or 64 bits."""
+    """Raise an error unless samples are integers or floats of 8, 16, 32 or 64 bits."""
     bits = page.bitspersample
     photometric = page.photometric
     is_number = page.dtype is not None and page.dtype.kind in "uif"
@@ -277,7 +287,12 @@ def _check_sample_type(page: Any, path: PathLike) -> None:
 
 
 def _nodata_value(page: Any) -> float | None:
-    """Return the value of GDAL's nodata tag; None if no sample can have this value."""
+    """Return the sample value that means no data according to GDAL's nodata tag.
+
+    The result is None if the file has no such tag or if the tag is not a number. It is
+    also None if no sample can be equal to the value, for example -9999 in a file of
+    unsigned integers.
+    """
     tag = page.tags.get(_NODATA_TAG)
     if tag is None:
         return None
@@ -285,7 +300,7 @@ def _nodata_value(page: Any) -> float | None:
         value = parse_number(str(tag.value).strip("\0 "), finite=False)
     except ValueError:
         return None
-    # Samples that are NaN are unknown in any case.
+    # Samples that are NaN count as unknown even without a nodata tag.
     if np.isnan(value):
         return None
     if page.dtype.kind in "ui":

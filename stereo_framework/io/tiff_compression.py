@@ -1,4 +1,4 @@
-"""Find out whether the compression of a TIFF file has changed its values."""
+"""Find out whether lossy compression has changed the pixel values of a TIFF file."""
 
 import struct
 from collections.abc import Callable, Mapping
@@ -7,39 +7,47 @@ from typing import Any
 from stereo_framework.core.errors import DataError, DataWarning, warn
 from stereo_framework.io.files import PathLike
 
-_REMEDY = "expected a TIFF without compression or with a lossless one (deflate, LZW)"
+_REMEDY = "expected a TIFF file without compression or with lossless compression (deflate, LZW)"
 
 _LERC = 34887
-"""Code of the compression LERC, which limits the error of each value."""
+"""Code of the compression LERC, which changes each value by at most a given error."""
 
 _LERC_PARAMETERS = 50674
-"""Tag with the version of LERC and its packing: 0 none, 1 deflate, 2 Zstandard."""
+"""Code of the TIFF tag with two numbers: the version of LERC and the packing.
+
+The packing is 0 if LERC data are not compressed again, 1 for deflate and 2 for
+Zstandard.
+"""
 
 _DEFLATE_PACKING = 1
 _ZSTANDARD_PACKING = 2
 
 _MAX_ERROR_OFFSETS = {2: 34, 3: 38, 4: 42, 5: 42, 6: 50}
-"""Position of the largest allowed error in the header of LERC, by version."""
+"""Byte position of the maximum error in the header of LERC data, by their version."""
 
 _LOSSLESS_FRAME = 0xC3
-"""Marker at the beginning of a lossless frame of a JPEG."""
+"""JPEG marker (SOF3) that begins an image with lossless compression."""
 
 
 def check_lossless(page: Any, path: PathLike) -> None:
-    """Refuse an image whose compression has changed its values, or warn if unclear.
+    """Raise an error if lossy compression has changed the pixel values of an image.
+
+    If the file does not show whether its compression is lossy, a warning is printed.
+    LERC compression of floats also leads only to a warning, because LERC limits the
+    change of each value.
 
     Parameters
     ----------
     page : tifffile.TiffPage
-        The page of the image.
+        Page of the TIFF file that contains the image.
     path : path-like
-        Path of the file, for messages.
+        Path of the file, for error messages.
 
     Raises
     ------
     DataError
-        The compression has changed values by an unknown amount, or by whole grey
-        levels.
+        The compression is lossy, such as JPEG, or LERC may have changed integers by 1
+        or more.
     """
     compression = int(page.compression)
     if compression not in (*_LOSS_TESTS, _LERC):
@@ -55,39 +63,54 @@ def check_lossless(page: Any, path: PathLike) -> None:
 
 
 def _report_loss(page: Any, is_lossy: bool | None, path: PathLike) -> None:
-    """Raise DataError if a compression is lossy; warn if it is not known (None)."""
+    """Raise a DataError if `is_lossy` is True, and warn if it is None (unknown)."""
     name = page.compression.name.replace("_", " ")
     if is_lossy is None:
-        message = f"{path}: its compression ({name}) may have changed values; {_REMEDY}"
+        message = f"{path}: its compression ({name}) may have changed pixel values; {_REMEDY}"
         warn([message], DataWarning)
     elif is_lossy:
         message = (
-            f"{path}: its compression ({name}) has changed values, and they cannot be "
-            f"recovered; {_REMEDY}"
+            f"{path}: its compression ({name}) has changed pixel values, and the original values "
+            f"cannot be recovered; {_REMEDY}"
         )
         raise DataError(message)
 
 
 def _check_lerc(page: Any, segment: bytes, path: PathLike) -> None:
-    """Refuse integers that LERC has changed; warn if it may have changed floats."""
+    """Raise an error if LERC may have changed integers, and warn if it changed floats.
+
+    Parameters
+    ----------
+    page : tifffile.TiffPage
+        Page of the TIFF file that contains the image.
+    segment : bytes
+        LERC data of the first strip or tile of the image.
+    path : path-like
+        Path of the file, for error messages.
+    """
     max_error = _max_error_of_lerc(page, segment)
     if max_error is None:
         _report_loss(page, None, path)
         return
     if page.dtype.kind in "ui":
-        # An error below 1 does not change an integer. NaN counts as a loss.
+        # An error below 1 cannot change an integer. The comparison is negated so that
+        # an error of NaN, from a damaged header, counts as lossy.
         is_lossy = not max_error < 1
         _report_loss(page, is_lossy, path)
     elif max_error != 0:
         name = page.compression.name.replace("_", " ")
         message = (
-            f"{path}: its compression ({name}) has changed values by up to {max_error:g}; {_REMEDY}"
+            f"{path}: its compression ({name}) has changed pixel values by up to {max_error:g}; "
+            f"{_REMEDY}"
         )
         warn([message], DataWarning)
 
 
 def _max_error_of_lerc(page: Any, segment: bytes) -> float | None:
-    """Return the largest error that a LERC stream allows; None if it is unknown."""
+    """Return the maximum error of each value, from the header of LERC data.
+
+    The result is None if the LERC data have a version whose header is not known.
+    """
     import imagecodecs
 
     parameters = page.tags.get(_LERC_PARAMETERS)
@@ -108,7 +131,7 @@ def _max_error_of_lerc(page: Any, segment: bytes) -> float | None:
 
 
 def _is_lossy_jpeg(segment: bytes) -> bool:
-    """Return whether a JPEG is lossy, which depends on the kind of its frame."""
+    """Return whether JPEG data are lossy. JPEG also has a rare lossless variant."""
     position = 2
     while position + 4 <= len(segment) and segment[position] == 0xFF:
         marker = segment[position + 1]
@@ -120,12 +143,13 @@ def _is_lossy_jpeg(segment: bytes) -> bool:
 
 
 def _is_lossy_jpeg2000(segment: bytes) -> bool | None:
-    """Return True if the wavelet of a JPEG 2000 is irreversible, and None otherwise.
+    """Return True if JPEG 2000 data are lossy, or None if they may be lossy.
 
-    A stream with the reversible wavelet may be truncated, so that it can still be
-    lossy.
+    JPEG 2000 data are lossy if they use the irreversible wavelet. With the reversible
+    wavelet, they can still be lossy, because an encoder may discard coefficients.
     """
-    # The marker FF52 is followed by its length, nine bytes of style, and the wavelet.
+    # The marker FF52 (COD) is followed by two bytes of length and nine bytes of coding
+    # parameters. The next byte is 1 for the reversible wavelet.
     position = segment.find(b"\xff\x52")
     if position < 0 or position + 14 > len(segment):
         return None
@@ -134,22 +158,27 @@ def _is_lossy_jpeg2000(segment: bytes) -> bool | None:
 
 
 def _is_lossy_webp(segment: bytes) -> bool:
-    """Return whether a WebP stream is lossy."""
+    """Return whether WebP data are lossy. Lossless data begin with a chunk VP8L."""
     return b"VP8L" not in segment[:64]
 
 
 def _always_lossy(segment: bytes) -> bool:
-    """Return True for a compression that is always lossy."""
+    """Return True, because old-style JPEG (code 6) and JETRAW are always lossy."""
     return True
 
 
-def _unknown_loss(segment: bytes) -> None:
-    """Return None for a compression that has a lossy and a lossless variant."""
+def _unknown_loss_of_jpeg_xr_or_xl(segment: bytes) -> None:
+    """Return None, which means that JPEG XR or JPEG XL data may be lossy.
+
+    Both formats have a lossy and a lossless variant. The variant would have to be read
+    from the compressed data, which this program does not do. The user then receives a
+    warning instead of an error.
+    """
     return
 
 
 _LOSS_TESTS: Mapping[int, Callable[[bytes], bool | None]] = {
-    # The JPEG of TIFF 6, and later variants.
+    # Old-style JPEG of TIFF 6 (code 6), and newer variants of JPEG in TIFF files.
     6: _always_lossy,
     99: _is_lossy_jpeg,
     33007: _is_lossy_jpeg,
@@ -164,14 +193,17 @@ _LOSS_TESTS: Mapping[int, Callable[[bytes], bool | None]] = {
     34927: _is_lossy_webp,
     50001: _is_lossy_webp,
     # JPEG XR and JPEG XL.
-    22610: _unknown_loss,
-    34934: _unknown_loss,
-    50002: _unknown_loss,
-    52546: _unknown_loss,
+    22610: _unknown_loss_of_jpeg_xr_or_xl,
+    34934: _unknown_loss_of_jpeg_xr_or_xl,
+    50002: _unknown_loss_of_jpeg_xr_or_xl,
+    52546: _unknown_loss_of_jpeg_xr_or_xl,
     # JETRAW.
     48124: _always_lossy,
 }
-"""Tests whether a stream has lost information, by code of the compression.
+"""For each TIFF compression that can be lossy, a function that tests the image data.
 
-A test returns None if this is unknown.
+The keys are the compression codes of TIFF. A function returns True for lossy data,
+False for lossless data, and None if the data may be lossy. The compression LERC (code
+`_LERC`) is not in this table, because `_check_lerc` tests it. All other compressions
+are treated as lossless.
 """

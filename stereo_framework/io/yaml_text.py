@@ -1,10 +1,11 @@
-"""Read YAML files of users as nodes with locations.
+"""Read YAML files, and keep the line and column of each value for error messages.
 
-The scalars are those of YAML 1.2. Only numbers, ``true``, ``false`` and ``null`` have a
-meaning, and ``010`` is ten. All other scalars are texts, such as ``no``, ``1:30``,
-``2002-05-01``, ``0x10`` and ``1_000``. A key that occurs twice is a fault. Limits on
-the nesting and on the number of values protect the memory; files of users do not reach
-them.
+Scalars are read according to YAML 1.2: only decimal numbers, ``true``, ``false`` and
+``null`` are special, and ``010`` is ten. All other scalars are texts, for example
+``no``, ``1:30``, ``2002-05-01``, ``0x10`` and ``1_000``. If a mapping contains the same
+key twice, an error is reported. Lists and mappings can be nested 100 levels deep, and
+YAML aliases can repeat 20,000 values. These limits prevent a malicious file from
+filling the memory.
 """
 
 import re
@@ -20,7 +21,7 @@ from stereo_framework.io.numbers import parse_number, parse_whole_number
 _TAG = "tag:yaml.org,2002:"
 
 _COMMAND_LINE = "--set"
-"""Name that a text from the command line has in place of the name of a file."""
+"""Name that error messages show in place of a file name for command-line values."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -40,7 +41,13 @@ for _name, _pattern, _first_characters in (
 
 
 def _parse_integer(text: str) -> int:
-    """Return an integer that fits 64 bits, or raise ValueError."""
+    """Convert a text to an integer that fits in int64 or uint64.
+
+    Raises
+    ------
+    ValueError
+        The text is not an integer, or the integer does not fit in 64 bits.
+    """
     number = parse_whole_number(text)
     if not -(2**63) <= number < 2**64:
         raise ValueError(text)
@@ -48,8 +55,14 @@ def _parse_integer(text: str) -> int:
 
 
 def _parse_float(text: str) -> float:
-    """Return a number of 64 bits, or raise ValueError."""
-    # YAML has a dot in front of inf and nan.
+    """Convert a text such as ``-1.5e3``, ``.inf`` or ``.nan`` to a float.
+
+    Raises
+    ------
+    ValueError
+        The text is not a number, or the number is too large for float64.
+    """
+    # YAML writes .inf and .nan with a dot, and `parse_number` expects inf and nan.
     plain_text = text.lower().replace(".inf", "inf").replace(".nan", "nan")
     is_finite = "inf" not in plain_text and "nan" not in plain_text
     return parse_number(plain_text, finite=is_finite)
@@ -61,27 +74,34 @@ _SCALARS: Mapping[str, tuple[Callable[[str], Scalar], str]] = {
     "int": (_parse_integer, "a whole number (of 64 bits)"),
     "float": (_parse_float, "a number (of 64 bits)"),
 }
-"""For each tag the function that reads the text of a scalar, and the expected value."""
+"""For each YAML tag, a function that converts the text of a scalar to its value.
+
+The text next to the function names the expected value in error messages.
+"""
 
 
 def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node | None:
-    """Read one YAML document.
+    """Convert the text of one YAML document to a tree of `Node` objects.
 
     Parameters
     ----------
     text : str, or bytes in UTF-8
-        The document.
+        Text of the YAML document.
     file : str
-        Name of the file in locations. A text that has the name ``--set`` has no lines.
+        File name that error messages show. If it is ``--set``, the text is from the
+        command line, and error messages show no line numbers.
     faults : Faults
-        Collects syntax errors, repeated keys and tags that are not supported.
+        Collects the errors that are found: syntax errors, repeated keys and unsupported
+        tags.
     path : str
-        Dotted path of the document itself.
+        Dotted keys that lead to the value of the text, such as ``aggregation.box``. The
+        path is empty for a whole script.
 
     Returns
     -------
     Node or None
-        The document, or None after a syntax error. An empty document is null.
+        Root of the tree. The result is None if the text is not valid YAML. For an empty
+        text, the value of the root is None.
     """
     reader = _Reader(file, faults)
     try:
@@ -112,7 +132,10 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError) -> str:
-    """Return PyYAML's description of a syntax error, with a remedy for tabs."""
+    """Return PyYAML's text about a syntax error.
+
+    If the error is a tab character, the advice to indent with spaces is added.
+    """
     problem = error.problem or error.context or "syntax error"
     if problem.startswith("but ") and error.context:
         problem = f"{error.context} {problem}"
@@ -122,30 +145,31 @@ def _syntax_problem(error: yaml.MarkedYAMLError) -> str:
 
 
 def _location_of_character(content: str, position: int, file: str) -> Location:
-    """Return the line and column of a character, both counted from 1."""
+    """Convert the index of a character in a text to its line and column, from 1."""
     text_before = content[:position]
     line_start = text_before.rfind("\n") + 1
     return Location(file, text_before.count("\n") + 1, len(text_before) - line_start + 1)
 
 
 class _Reader:
-    """Converts the nodes of PyYAML to nodes with locations, and collects their faults.
+    """Converts a tree of PyYAML nodes to a tree of `Node` objects with locations.
 
     Parameters
     ----------
     file : str
-        Name of the file in locations.
+        File name that error messages show.
     faults : Faults
-        Collects the faults.
+        Collects the errors that are found, such as repeated keys.
 
     Attributes
     ----------
     level : int
-        Number of lists and mappings around the node that is being converted.
+        Nesting depth: number of lists and mappings that contain the current node.
     repeated : int
-        Number of nodes that aliases have repeated so far.
+        Number of nodes that were converted again because a YAML alias refers to them.
     seen : set of int
-        Identities of the nodes that were converted.
+        Python `id` of each PyYAML node that was converted. It serves to count the
+        repeated nodes.
     """
 
     def __init__(self, file: str, faults: Faults):
@@ -156,7 +180,11 @@ class _Reader:
         self.seen: set[int] = set()
 
     def location(self, mark: yaml.Mark | None, path: str) -> Location:
-        """Return the location at a mark of PyYAML, or at the beginning of the file."""
+        """Convert a position from PyYAML to a `Location`.
+
+        If `mark` is None, the location is the beginning of the file. If the text is
+        from the command line, the location has no line and column.
+        """
         if self.file == _COMMAND_LINE:
             return Location(self.file, path=path)
         if mark is None:
@@ -164,12 +192,12 @@ class _Reader:
         return Location(self.file, mark.line + 1, mark.column + 1, path)
 
     def node(self, node: yaml.Node, path: str) -> Node:
-        """Return a node of PyYAML as a node with locations.
+        """Convert a PyYAML node, and all nodes inside it, to a `Node` with a location.
 
         Raises
         ------
         DataError
-            The nodes are nested too deeply, or there are too many of them.
+            The nodes are nested too deeply, or aliases repeat too many nodes.
         """
         location = self.location(node.start_mark, path)
         self._check_limits(node)
@@ -185,32 +213,44 @@ class _Reader:
         return converted
 
     def _check_limits(self, node: yaml.Node) -> None:
-        """Refuse a node that is nested too deeply or repeated too often by aliases."""
+        """Raise an error if nodes are nested too deeply or aliases repeat too many.
+
+        A short text with nested aliases can stand for billions of values, which would
+        fill the memory.
+        """
         if id(node) in self.seen:
             self.repeated += 1
         self.seen.add(id(node))
         if self.level > limits.NESTING:
             message = (
-                f"it is nested too deeply: it has more than {limits.NESTING} levels, or an alias "
-                "inside its own anchor"
+                f"it is nested too deeply: it has more than {limits.NESTING} levels of lists and "
+                "mappings, or an alias inside its own anchor"
             )
             raise DataError(message)
         if self.repeated > limits.NODES:
             message = (
-                f"it has more than {limits.NODES} values, if an alias is counted as often as it "
-                "is used"
+                f"its aliases (such as *name) repeat more than {limits.NODES} values; write fewer "
+                "aliases"
             )
             raise DataError(message)
 
     def _sequence(self, node: yaml.Node, location: Location) -> Node:
-        """Return a list. The stages of its items become parts of their paths."""
+        """Convert a YAML list to a node with a list.
+
+        The dotted path of an item contains the name of its stage, as in
+        ``aggregation.box``.
+        """
         self._refuse_tag(node, "seq", location)
         paths = item_paths(location.path, [_used_stage(item) for item in node.value])
         items = [self.node(item, path) for item, path in zip(node.value, paths, strict=True)]
         return Node(items, location)
 
     def _mapping(self, node: yaml.MappingNode, location: Location) -> Node:
-        """Return a mapping. Its keys must be different texts."""
+        """Convert a YAML mapping to a node with a dict.
+
+        If a key is not a text or occurs twice, a fault is stored, and the entry is left
+        out.
+        """
         self._refuse_tag(node, "map", location)
         entries: dict[str, Node] = {}
         keys: dict[str, Location] = {}
@@ -236,7 +276,11 @@ class _Reader:
         return Node(entries, location, keys)
 
     def _scalar(self, node: yaml.ScalarNode, location: Location) -> Scalar:
-        """Return the value of a scalar; a text without such a value is a fault."""
+        """Convert a YAML scalar to None, a bool, an int, a float or a str.
+
+        If the conversion fails, for example because an integer does not fit in 64 bits,
+        a fault is stored, and the result is None.
+        """
         read, expected = _SCALARS.get(node.tag.removeprefix(_TAG), (str, ""))
         if not expected:
             self._refuse_tag(node, "str", location)
@@ -248,14 +292,29 @@ class _Reader:
             return None
 
     def _refuse_tag(self, node: yaml.Node, usual_tag: str, location: Location) -> None:
-        """Add a fault if a node has another tag than the usual tag of its kind."""
+        """Store a fault if a node has an unsupported YAML tag, such as ``!!set``.
+
+        Parameters
+        ----------
+        node : yaml.Node
+            A list, a mapping or a scalar.
+        usual_tag : {"seq", "map", "str"}
+            The only supported tag: "seq" for a list, "map" for a mapping, and "str" for
+            a text.
+        location : Location
+            Location of the node, for the fault.
+        """
         if node.tag != _TAG + usual_tag:
             tag = node.tag.replace(_TAG, "!!")
             self.faults.add(location, f"the tag {tag} is not supported")
 
 
 def _used_stage(node: yaml.Node) -> str | None:
-    """Return the text under the key ``use`` of an item, or None."""
+    """Return the name of the stage in a list item such as ``{use: box, size: 9}``.
+
+    The name is the value of the key ``use``. The result is None if the item is not a
+    mapping or has no such key.
+    """
     if not isinstance(node, yaml.MappingNode):
         return None
     for key, value in node.value:

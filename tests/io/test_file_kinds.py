@@ -162,10 +162,13 @@ def test_a_plain_pgm_or_ppm_has_the_same_values_as_one_of_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("P2 2 2 255\n1 2 3", "is truncated: 2x2 needs 4 samples after the header, the file has 3"),
+        (
+            "P2 2 2 255\n1 2 3",
+            "an image of 2x2 pixels needs 4 samples after the header, but the file has 3",
+        ),
         ("P2 2 1 255\n1 -2", "has b'-2' among its samples"),
         ("P2 2 1 255\n1 2.5", "has b'2.5' among its samples"),
-        ("P2 2 1 100\n1 101", "has grey 101, which is above the 100 of its header"),
+        ("P2 2 1 100\n1 101", "has the grey value 101, but the header states 100 as the largest"),
         ("P2 900000 900000 255\n1", "pixels; at most"),
     ],
 )
@@ -244,7 +247,7 @@ def test_an_optical_flow_is_a_map_of_negated_horizontal_components(tmp_path):
     path.write_bytes(flow(-MAP, 0 * MAP)[:-1])
     with pytest.raises(
         DataError,
-        match="the header states 100x60, which needs 48000 bytes after the header; "
+        match="the header states 100x60 pixels, which need 48000 bytes after the header, but "
         "the file has 47999",
     ):
         read_disparity(path)

@@ -201,8 +201,8 @@ def test_every_truncation_is_found_and_nothing_else_is_printed(
 def test_messages_about_truncated_files_name_the_missing_part(tmp_path, grey):
     with pytest.raises(
         DataError,
-        match=r"a\.pgm: the file is truncated: 13x11 needs 143 samples after the header, "
-        r"the file has 142$",
+        match=r"a\.pgm: the file is truncated: an image of 13x11 pixels needs 143 samples "
+        r"after the header, but the file has 142$",
     ):
         read_image(written(tmp_path / "a.pgm", b"P5 13 11 255\n" + grey.tobytes()[:-1]))
     jpeg = cv2.imencode(".jpg", grey)[1].tobytes()

@@ -176,7 +176,7 @@ def test_the_first_of_several_images_is_read_with_a_warning(tmp_path):
         warnings.simplefilter("error")
         # A page that is marked as a smaller version is not another image.
         np.testing.assert_array_equal(read_two_pages(smaller_image, subfiletype=1), image)
-    message = r"a\.tif: the file has several images or a mask, of which the first image is read"
+    message = r"a\.tif: the file has several images or a mask; only the first image is read"
     with pytest.warns(DataWarning, match=message):
         np.testing.assert_array_equal(read_two_pages(smaller_image), image)
     with pytest.warns(DataWarning, match=message):
@@ -281,7 +281,9 @@ def test_maps_and_masks_whose_compression_changes_values_are_refused(tmp_path, n
         else random_samples(dtype)
     )
     path = written(tmp_path / "a.tif", grey, **options)
-    message = rf"a\.tif: its compression \({compression}\) has changed values, and they cannot"
+    message = (
+        rf"a\.tif: its compression \({compression}\) has changed pixel values, and the original"
+    )
     with pytest.raises(DataError, match=message):
         read_disparity(path, disparity_scale=4)
     for read in (read_grey, read_mask):
@@ -316,12 +318,12 @@ def test_a_bound_or_doubt_about_a_compression_is_a_warning(tmp_path):
     )
     with pytest.warns(
         DataWarning,
-        match=r"a\.tif: its compression \(LERC\) has changed values by up to 0\.1; expected",
+        match=r"a\.tif: its compression \(LERC\) has changed pixel values by up to 0\.1; expected",
     ):
         read_disparity(path)
     path = written(tmp_path / "b.tif", random_samples("u1"), compression="jpeg2000")
     with pytest.warns(
-        DataWarning, match=r"b\.tif: its compression \(JPEG2000\) may have changed values"
+        DataWarning, match=r"b\.tif: its compression \(JPEG2000\) may have changed pixel values"
     ):
         read_disparity(path, disparity_scale=4)
 
