@@ -272,8 +272,8 @@ def test_a_jpeg_is_refused_as_a_map_or_a_mask(tmp_path, grey):
     for read in (read_grey, read_mask):
         with pytest.raises(
             DataError,
-            match=r"a\.png: the file is a JPEG, whose compression changes values: "
-            r"they cannot be recovered",
+            match=r"a\.png: the file is a JPEG, whose compression changes values, and "
+            r"the original values cannot be recovered",
         ):
             read(path)
 
@@ -301,7 +301,7 @@ def test_floats_are_rounded_and_truth_values_become_black_and_white(tmp_path):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("a.gif", np.zeros((2, 2), np.uint8), "the ending '.gif' is unknown; allowed: .png, .pgm"),
+        ("a.gif", np.zeros((2, 2), np.uint8), "the file extension '.gif'; allowed: .png, .pgm"),
         ("a.png", np.zeros((2, 2, 2), np.uint8), r"shape \(2, 2, 2\) is not an image"),
         ("a.png", np.zeros((2, 0), np.uint8), r"shape \(2, 0\) is not an image"),
         ("a.png", np.full((2, 2), np.nan), "contains NaN"),
