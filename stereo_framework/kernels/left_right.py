@@ -1,6 +1,7 @@
-"""Comparison of the disparity maps of both images of a pair.
+"""Difference between the disparity maps of the reference image and the match image.
 
-The left-right consistency check, the evaluator and a confidence measure use it.
+The left-right consistency check, the evaluator and a confidence measure use this
+difference.
 """
 
 import numpy as np
@@ -13,21 +14,22 @@ from stereo_framework.kernels.threads import over_rows
 def compute_left_right_difference(
     disparity: NDArray[np.float32], match_disparity: NDArray[np.float32], direction: int
 ) -> NDArray[np.float32]:
-    """Compute how much the disparities of matching pixels differ, in pixels.
+    """Compute the difference between the disparities of matching pixels, in pixels.
 
     Parameters
     ----------
     disparity, match_disparity : ndarray, float32, (rows, columns)
         Disparity maps of the reference and the match image.
     direction : int
-        1 or -1. The pixel at x matches the pixel at ``x - direction * disparity``.
+        1 or -1. The reference pixel in column x matches the pixel in column
+        ``x - direction * disparity`` of the match image.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Absolute differences for the reference image. A pixel is NaN if it has no
-        estimate, if it matches a pixel without an estimate, or if its match lies
-        outside the image.
+        Absolute difference for each reference pixel. The difference is NaN if the
+        reference pixel or its matching pixel has no estimate, or if the matching pixel
+        lies outside the match image.
     """
     difference = np.empty(disparity.shape, np.float32)
 
@@ -41,6 +43,7 @@ def compute_left_right_difference(
 
 @kernel
 def _compare_rows(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
+    """Write the absolute disparity difference of each reference pixel into `out`."""
     rows, columns = disparity.shape
     for y in range(rows):
         for x in range(columns):
@@ -52,8 +55,9 @@ def _compare_rows(disparity, match_disparity, direction, out):  # type: ignore[n
 
 @kernel
 def round_half_away(value):  # type: ignore[no-untyped-def]
-    """Round to the nearest whole number, and halves away from zero.
+    """Round to the nearest integer, and round halves away from zero (-2.5 to -3).
 
-    The half is added in float64, because float32 would round 0.49999997 + 0.5 to 1.
+    The number 0.5 is added in float64, because the float32 sum of 0.49999997 and 0.5
+    would be 1 instead of a number below 1.
     """
     return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))

@@ -1,6 +1,7 @@
-"""Subpixel refinement by a parabola through three costs of a pixel.
+"""Subpixel refinement of disparities by a parabola through three costs.
 
-The three costs are the cost at the pixel's level and at the two neighbouring levels.
+The three costs belong to the disparity level of a pixel and its two neighbouring
+levels.
 """
 
 import numpy as np
@@ -15,21 +16,23 @@ Disparity = NDArray[np.float32]
 def move_to_vertices(
     disparity: Disparity, costs: NDArray, minimum: float, step: float, max_offset: float
 ) -> Disparity:
-    """Return disparities that are moved to the vertices of their parabolas.
+    """Move each disparity to the vertex of the parabola through its three costs.
 
-    A disparity stays if it is not the disparity of a level, or if its parabola has no
-    minimum within `max_offset` levels.
+    A disparity is not changed if it lies between two levels, or if the minimum of the
+    parabola is more than `max_offset` levels away or does not exist.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Disparities in pixels; NaN means no estimate.
     costs : ndarray, (rows, columns, levels)
-        Costs. With fewer than three levels, every disparity stays.
+        Costs. If there are fewer than three levels, no disparity is changed.
     minimum, step : float
-        Disparity of the first level, and difference between two levels, in pixels.
+        Disparity of the first level, and difference between two adjacent levels, in
+        pixels.
     max_offset : float
-        Largest distance of a vertex from the middle of its three levels, in levels.
+        Largest distance of the vertex from the middle one of the three levels, in
+        levels.
 
     Returns
     -------
@@ -56,9 +59,9 @@ def _refine_rows(
     max_offset: float,
     refined: Disparity,
 ) -> None:
-    """Store the moved disparities in `refined`.
+    """Write the moved disparities into `refined`.
 
-    The elements of `refined` whose disparity stays are not written.
+    If a disparity is not moved, the element of `refined` at this pixel is not written.
     """
     rows, columns, levels = costs.shape
     for y in range(rows):
@@ -67,16 +70,16 @@ def _refine_rows(
                 continue
             level = (disparity[y, x] - minimum) / step
             nearest = round(level)
-            # Rounding to float32 moves the disparity of a level by much less than 1e-3
-            # levels.
+            # The disparity belongs to a level if it differs from the level only by
+            # rounding to float32, which is much less than 1e-3 levels.
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)
             below = np.float32(costs[y, x, centre - 1])
             middle = np.float32(costs[y, x, centre])
             above = np.float32(costs[y, x, centre + 1])
-            # The parabola a u^2 + b u + c through the costs at u = -1, 0 and 1, where a
-            # is the curvature and b the slope.
+            # The parabola a u^2 + b u + c passes through the three costs at u = -1, 0
+            # and 1. The coefficient a is `curvature`, and b is `slope`.
             curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
             slope = np.float32(0.5) * (above - below)
             if curvature <= 0:
