@@ -1,5 +1,5 @@
-"""Numerical functions that stages of several kinds share.
+"""Computations that several families of stages share.
 
-The modules of this package compute with plain arrays and numbers. They do not import
-the classes of scenes, search ranges, cost volumes or stages.
+The modules of this package work on arrays and numbers only. They do not import scenes,
+search ranges, cost volumes or stages.
 """

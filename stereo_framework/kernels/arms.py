@@ -1,7 +1,7 @@
-"""Measurement of the arms of pixels, which extend as far as colours are similar.
+"""The arms of each pixel of an image, which reach as far as colours are similar.
 
-Each pixel has four arms, two along its row and two along its column. Cross-based
-methods (Zhang, Lu & Lafruit 2009) build the support region of a pixel from its arms.
+A pixel has four arms: two along its row and two along its column. Cross-based methods
+use them as the support regions of pixels (Zhang, Lu & Lafruit 2009).
 """
 
 import numpy as np
@@ -11,47 +11,42 @@ from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
 Arms = NDArray[np.uint8]
-"""Lengths of the left, right, upper and lower arm of each pixel, in pixels.
+"""Lengths of the arms to the left, to the right, upwards and downwards, in pixels.
 
-The shape of the array is (4, rows, columns). The centre pixel is not counted, so an arm
-without any similar pixel has the length 0.
+The shape is (4, rows, columns). The pixel itself is not counted.
 """
 
-# Offsets (rows, columns) from one pixel of an arm to the next: left, right, up, down.
+# Steps (rows, columns) to the next pixel of an arm, in the order of `Arms`.
 _STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
 
 MAX_ARM_LENGTH = 255
-"""Largest allowed `max_arm`, because arm lengths are stored as 8-bit integers."""
+"""Largest allowed `max_arm`, because lengths are stored in bytes."""
 
 
 def measure_arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far: float) -> Arms:
-    """Measure the lengths of the four arms of each pixel.
+    """Measure the four arms of each pixel.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Grey or colour image. Two colours differ by the largest difference in red, green
-        or blue.
+        Image. The difference of two colours is the largest difference of a channel.
     max_arm : int
-        Upper bound of the arm lengths, in pixels. An arm has at most ``max_arm - 1``
-        pixels.
+        Length that every arm stays below, in pixels.
     tau : float
-        Colour threshold, in grey levels. An arm continues to the next pixel if the
-        colour of that pixel differs by less than `tau` both from the colour of the
-        centre pixel and from the colour of the previous pixel of the arm.
+        Colour difference, in grey levels, below which an arm continues. The colour of
+        each of its pixels is compared with the colour of the centre and with that of
+        the pixel before it.
     far_arm, tau_far : int, float
-        Distance in pixels, and stricter colour threshold in grey levels. A pixel that
-        is more than `far_arm` pixels away from the centre pixel must also differ from
-        its colour by less than `tau_far`.
+        Beyond `far_arm` pixels the difference from the centre must also be below
+        `tau_far`.
 
     Returns
     -------
     ndarray, uint8, (4, rows, columns)
-        Arm lengths. Callers must not write into the array, because other stages may
-        share it.
+        Callers must not write into it, because other stages may share it.
     """
     rows, columns = image.shape[:2]
-    # The kernel always reads three channels, so a grey channel is repeated.
+    # The compiler has to know the number of channels. Grey images are repeated.
     channels = image.reshape(rows, columns, -1)
     colours = np.broadcast_to(channels, (rows, columns, 3)).astype(np.float32)
     lengths = np.zeros((4, rows, columns), np.uint8)
@@ -66,10 +61,9 @@ def measure_arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far
 
 
 def _round_up_to_float32(limit: float) -> np.float32:
-    """Return the smallest float32 number that is at least `limit`.
+    """Return the smallest float32 that is not below a limit.
 
-    Comparing a float32 difference with this float32 number gives the same truth value
-    as comparing the difference with the float64 number `limit`.
+    A float32 difference is below this number if and only if it is below the limit.
     """
     nearest = np.float32(limit)
     if float(nearest) >= limit:
@@ -88,10 +82,9 @@ def _measure_rows(
     tau_far: float,
     arms: Arms,
 ) -> None:
-    """Write the arm lengths of the image rows from `start` to `stop` - 1 into `arms`.
+    """Write the arms of the rows from `start` to `stop` - 1.
 
-    `colours` contains the whole image (rows, columns, channels), because vertical arms
-    extend into other rows.
+    `colours` is the whole image (rows, columns, channels), because arms leave the rows.
     """
     rows, columns, _ = colours.shape
     for y in range(start, stop):
@@ -112,10 +105,7 @@ def _measure_rows(
 
 @kernel(inline="always")
 def _colour_difference(colours: NDArray[np.float32], v: int, u: int, y: int, x: int) -> float:
-    """Return the largest difference in red, green or blue between two pixels.
-
-    The pixels are (row v, column u) and (row y, column x).
-    """
+    """Return the largest difference of a channel between two pixels."""
     red = abs(colours[v, u, 0] - colours[y, x, 0])
     green = abs(colours[v, u, 1] - colours[y, x, 1])
     blue = abs(colours[v, u, 2] - colours[y, x, 2])

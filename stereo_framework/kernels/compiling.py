@@ -1,13 +1,12 @@
-"""Time measurement and progress reports for the compilation of kernels.
+"""Time and progress of compiling kernels.
 
-When a kernel is called for the first time, numba compiles it or loads its machine code
-from the cache on disk. The run times of stages exclude this delay, because the clock of
-`working_time` stops meanwhile. `reporting_compilation_to` reports the name of the
-kernel that is being compiled.
+numba compiles a kernel at its first call, or loads the compiled kernel from the cache.
+Stages are timed without this delay, which `working_time` leaves out.
+`reporting_compilation_to` reports which kernel is being compiled.
 
-numba signals the beginning and the end of each delay by an event in the thread that
-calls the kernel. If this thread must wait because another thread is compiling, the
-delay between the two events includes the waiting time.
+numba reports both activities by events, in the thread that calls the kernel. If another
+thread is compiling, the calling thread waits, and this wait lies between the same two
+events.
 """
 
 import contextlib
@@ -20,16 +19,15 @@ from typing import Any
 
 
 class _CompileClock:
-    """A clock that measures how long a thread and its helper threads compile kernels.
+    """A clock that runs while at least one of a group of threads compiles a kernel.
 
-    Helper threads compute rows of images for the thread that created the clock. They
-    run in copies of its context, and therefore share its clock. The clock runs while at
-    least one of these threads compiles a kernel.
+    The group consists of a thread and the threads that work for it in a copy of its
+    context.
 
     Attributes
     ----------
     seconds : float
-        Total time that the clock has run, up to the last call of `note`.
+        Time that the clock has run, up to the last call of `note`.
     thread : int
         Identifier of the thread that created the clock.
     """
@@ -42,14 +40,13 @@ class _CompileClock:
         self._lock = threading.Lock()
 
     def note(self, begins: bool) -> None:
-        """Record that a thread begins (True) or ends (False) compiling a kernel.
+        """Record that a thread begins or ends to compile a kernel.
 
-        A second beginning may come before the first end, because numba also compiles
-        the kernels that a kernel calls.
+        Events may be nested, because a kernel compiles the kernels that it calls.
         """
         with self._lock:
-            # If the clock was created during a compilation, only the end of this
-            # compilation is recorded. An end without a beginning is ignored.
+            # The clock may be created while a kernel is compiled. Then it receives the
+            # end of an event without its beginning.
             if not begins and self._open_events == 0:
                 return
             now = time.perf_counter()
@@ -62,25 +59,17 @@ class _CompileClock:
 _CLOCK: ContextVar[_CompileClock | None] = ContextVar("compile clock", default=None)
 _LISTENERS: list[Callable[[str], None]] = []
 
-_OPEN_KERNELS: list[str] = []
-"""Names of the kernels that numba is compiling now.
-
-While numba compiles a kernel, it also compiles the kernels that this kernel calls. The
-kernel whose compilation began last is at the end of the list.
-"""
-
 
 def working_time() -> float:
-    """Return the time in seconds, by a clock that stops while kernels are compiled.
+    """Return a time in seconds that stands still while kernels are compiled or loaded.
 
-    The clock also stops while numba loads a kernel from the cache. It stops for kernels
-    that the calling thread or one of its helper threads calls. To time a computation,
-    subtract the results of two calls; a single result has no meaning.
+    Kernels count if this thread needs them, or a thread that works for it. Only the
+    difference of two calls has a meaning.
     """
     _subscribe_to_numba()
     clock = _CLOCK.get()
-    # Each run of a sweep has a copy of the context of the thread that started the
-    # sweep. The copy contains the clock of that thread, but each run needs a new clock.
+    # A run of a sweep has a copy of the context of the thread that started it, but it
+    # needs a clock of its own.
     if clock is None or clock.thread != threading.get_ident():
         clock = _CompileClock()
         _CLOCK.set(clock)
@@ -89,11 +78,11 @@ def working_time() -> float:
 
 @contextlib.contextmanager
 def reporting_compilation_to(listener: Callable[[str], None]) -> Iterator[None]:
-    """Call a listener when numba begins or ends compiling a kernel during the block.
+    """Call the listener whenever numba begins or ends to compile a kernel in the block.
 
-    The call is ``listener(kernel_name)`` with the name of the kernel that is being
-    compiled now. The name is "" if no kernel is being compiled. Kernels of other
-    packages and kernels that numba loads from the cache are not reported.
+    The argument is the name of the kernel that is being compiled now, or "" if none is.
+    Only kernels of this package are reported, and kernels that are loaded from the
+    cache are not.
     """
     _subscribe_to_numba()
     _LISTENERS.append(listener)
@@ -104,50 +93,35 @@ def reporting_compilation_to(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def announce_compiling(name: str) -> None:
-    """Report the name of the kernel that is being compiled to all listeners.
-
-    The name "" means that no kernel is being compiled.
-    """
+    """Report to all listeners which kernel is being compiled; "" means none."""
     for listener in list(_LISTENERS):
         listener(name)
 
 
-def _run_clock_of_thread(begins: bool) -> None:
-    """Start or stop the clock of this thread when a delay by numba begins or ends."""
-    clock = _CLOCK.get()
-    if clock:
-        clock.note(begins)
-
-
-def _report_kernel(begins: bool, function: Callable[..., Any]) -> None:
-    """Update `_OPEN_KERNELS` when a compilation begins or ends, and report the kernel.
-
-    After the end of a compilation, the kernel whose compilation continues is reported.
-    """
-    # Kernels of plug-ins are ignored. Without a cache, they are compiled by every
-    # process, and would be reported each time.
-    if not str(function.__module__).startswith("stereo_framework."):
-        return
-
-    if begins:
-        _OPEN_KERNELS.append(function.__qualname__)
-    elif _OPEN_KERNELS:
-        _OPEN_KERNELS.pop()
-    else:
-        # This compilation began before this module subscribed to the events of numba.
-        return
-    announce_compiling(_OPEN_KERNELS[-1] if _OPEN_KERNELS else "")
-
-
 @functools.cache
 def _subscribe_to_numba() -> None:
-    """Connect the clocks and the listeners of this module with the events of numba.
-
-    The first call lasts for the whole process. Further calls have no effect, because
-    the result of the function is cached.
-    """
-    # numba is imported here, because its import takes long, and some programs import
-    # this module without using a kernel.
+    # numba takes long to load, and not every importer of this module needs numba.
     from stereo_framework.kernels.internals import observe_compiler
 
-    observe_compiler(_run_clock_of_thread, _report_kernel)
+    # A kernel compiles the kernels that it calls, so several may be open at once.
+    open_kernels: list[str] = []
+
+    def note_delay(begins: bool) -> None:
+        clock = _CLOCK.get()
+        if clock:
+            clock.note(begins)
+
+    def report_kernel(begins: bool, function: Callable[..., Any]) -> None:
+        # Kernels of a plug-in may have no cache. They would be reported in each
+        # process.
+        if not str(function.__module__).startswith("stereo_framework."):
+            return
+        if begins:
+            open_kernels.append(function.__qualname__)
+        elif open_kernels:
+            open_kernels.pop()
+        else:
+            return
+        announce_compiling(open_kernels[-1] if open_kernels else "")
+
+    observe_compiler(note_delay, report_kernel)

@@ -1,24 +1,19 @@
-"""Control groups (cgroups), by which Linux limits the cores and memory of a process.
-
-A container or batch job is usually a control group. There are two versions of control
-groups, whose folders and files have different names.
-"""
+"""The control groups by which Linux limits the cores and the memory of a process."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 PROCESSES = Path("/proc")
-"""Folder in which Linux lists the running processes."""
+"""The folder in which Linux shows processes."""
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
-"""Folder in which Linux lists the control groups and their limits."""
+"""The folder in which Linux shows control groups."""
 
 
 def groups_of_process(proc: Path) -> Iterator[tuple[str, str]]:
     """Yield the controllers and the path of each control group of this process.
 
-    In version 1, the controllers are a text such as "cpu,cpuacct". In version 2, this
-    text is empty. The folder in which Linux lists the running processes is `proc`.
+    The controllers of version 1 are separated by commas. Those of version 2 are empty.
     """
     for line in text_of(proc / "self" / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -26,11 +21,10 @@ def groups_of_process(proc: Path) -> Iterator[tuple[str, str]]:
 
 
 def folders_around(root: Path, path: str) -> Iterator[Path]:
-    """Yield the folders of a control group and of all groups that contain the group.
+    """Yield the folders of a control group and of all groups that contain it.
 
-    The limits in all of these folders must be read, because Linux enforces the smallest
-    limit. The last folder is `root`. In a container, `root` may be the only folder that
-    exists.
+    The smallest limit of these groups is in force. In a container, the folder of the
+    group itself may be hidden, but `root` is shown.
     """
     group = root / path.lstrip("/")
     yield group
@@ -38,7 +32,7 @@ def folders_around(root: Path, path: str) -> Iterator[Path]:
 
 
 def text_of(path: Path) -> str:
-    """Return the text in a file, or the empty text if the file cannot be read."""
+    """Return the content of a file of the system; empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError):

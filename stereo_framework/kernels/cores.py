@@ -1,10 +1,9 @@
 """The number of processor cores that this process may use.
 
-`os.process_cpu_count` returns the number of cores on which the operating system may run
-the process. This number ignores the CPU quota of a container or batch job, for example
-a quota of 2 cores on a machine with 64 cores. If the threads of a process exceed the
-quota, Linux pauses them during a part of each period (usually 0.1 s). Therefore more
-threads than the quota allows make a computation slower.
+`os.process_cpu_count` counts the cores on which the system may run the process. It does
+not consider the CPU quota of a container or batch job. If a process exceeds its quota,
+the system stops its threads for a part of each period. Therefore more threads than the
+quota allows make the computation slower.
 """
 
 import functools
@@ -21,17 +20,17 @@ from stereo_framework.kernels.control_groups import (
 )
 
 LIMITING_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Environment variables with which users limit the threads of numerical programs."""
+"""Environment variables that limit the threads of numerical programs."""
 
 _USUAL_PERIOD = "100000"
-"""Period of a CPU quota, in microseconds, if the control group states no period."""
+"""Period in microseconds that Linux uses if a control group states only a quota."""
 
 
 def available_cores() -> int:
     """Return the number of cores that this process may use, at least 1.
 
-    The number is the minimum of the CPU affinity of the process, the CPU quota of its
-    control group, and the numbers in the environment variables `LIMITING_VARIABLES`.
+    The number is limited by the affinity of the process, by the CPU quota of its
+    control group, and by the environment variables `LIMITING_VARIABLES`.
     """
     limits = [_cores_of_affinity(), _whole_cores(cpu_quota())]
     for name in LIMITING_VARIABLES:
@@ -40,11 +39,10 @@ def available_cores() -> int:
 
 
 def count_in_variable(text: str) -> int | None:
-    """Return the number of threads in the text of an environment variable.
+    """Return the number of threads that a variable states; None if it states none.
 
-    The number is None if the text does not begin with a positive integer. OpenMP also
-    allows texts such as "4,2": 4 threads, each of which may start 2 nested threads. The
-    number is then 4.
+    OpenMP separates the numbers of nested parallel regions by commas. The first number
+    belongs to the outermost region.
 
     Examples
     --------
@@ -60,21 +58,20 @@ def count_in_variable(text: str) -> int | None:
 
 @functools.cache
 def cpu_quota(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
-    """Return the CPU quota of this process, as a number of cores.
+    """Return the CPU quota of the control group of this process, in cores.
 
-    A process may belong to several nested control groups, each with a CPU quota. Linux
-    enforces the smallest quota. The result is infinite if no control group has a quota.
+    The smallest quota of the group and of all groups that contain it is in force. The
+    quota is infinite if no file states a quota.
 
     Parameters
     ----------
     proc, groups : Path
-        Folders in which Linux lists running processes and control groups.
+        Folders in which Linux shows processes and control groups.
     """
     quotas = [math.inf]
     for controllers, path in groups_of_process(proc):
         if controllers == "":
-            # If control groups of both versions are in use, systemd mounts version 2 in
-            # the subfolder "unified".
+            # systemd mounts version 2 in a subfolder if version 1 is in use as well.
             for root in (groups, groups / "unified"):
                 quotas += [_quota_of_version_2(folder) for folder in folders_around(root, path)]
         elif "cpu" in controllers.split(","):
@@ -84,44 +81,35 @@ def cpu_quota(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
 
 
 def _cores_of_affinity() -> int:
-    """Return the number of cores on which the operating system may run this process."""
+    """Return the number of cores on which the system may run this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _whole_cores(quota: float) -> int | None:
-    """Round a CPU quota up to whole cores; return None for an infinite quota."""
+    """Round a quota up to whole cores, at least 1; return None if it is infinite."""
     return None if math.isinf(quota) else max(1, math.ceil(quota))
 
 
 def _quota_of_version_2(folder: Path) -> float:
-    """Return the CPU quota of a control group of version 2, as a number of cores.
-
-    The file ``cpu.max`` in the folder of the control group contains the quota and the
-    period, such as "200000 100000" for 2 cores.
-    """
+    """Return the quota in cores of a folder of control groups, version 2."""
     quota, _, period = text_of(folder / "cpu.max").strip().partition(" ")
     return _cores(quota, period or _USUAL_PERIOD)
 
 
 def _quota_of_version_1(folder: Path) -> float:
-    """Return the CPU quota of a control group of version 1, as a number of cores.
-
-    The folder of the control group has one file for the quota and another file for the
-    period.
-    """
+    """Return the quota in cores of a folder of control groups, version 1."""
     quota = text_of(folder / "cpu.cfs_quota_us").strip()
     period = text_of(folder / "cpu.cfs_period_us").strip()
     return _cores(quota, period or _USUAL_PERIOD)
 
 
 def _cores(quota: str, period: str) -> float:
-    """Divide a CPU quota by its period, to get a number of cores.
+    """Divide a quota by its period, to get the number of cores.
 
-    Both texts contain microseconds. The result is infinite if a text is empty because
-    its file is missing, or if the quota is "max" (version 2) or "-1" (version 1), which
-    mean that the control group has no quota.
+    The result is infinite for missing texts, and for "max" and "-1", which mean that
+    there is no quota.
     """
     if not quota.isdecimal() or not period.isdecimal():
         return math.inf

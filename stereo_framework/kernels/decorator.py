@@ -1,11 +1,10 @@
-"""The decorator `kernel`, which compiles functions with numba.
+"""The decorator of all kernels.
 
-The decorator also stores the machine code on disk. By default, numba uses stored
-machine code until the source file of the kernel changes. However, the machine code also
-contains helper functions and constants from other source files. Therefore the machine
-code is stored under a key that includes a digest of the kernel, of its helper functions
-and of the constants that these functions use. If one of them changes, the key changes,
-and numba compiles the kernel again.
+`kernel` compiles a function with numba and stores the machine code on disk. numba uses
+stored code until the file of the kernel changes. But the machine code also contains
+helper functions and constants that the kernel takes from other files. Therefore the key
+of the stored code includes a digest of everything that the kernel names, and of
+everything that these objects name in turn.
 """
 
 import enum
@@ -21,36 +20,34 @@ from numba import njit
 from stereo_framework.kernels import internals
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, slice, type(None), np.generic, np.dtype)
-"""Types of the values that numba writes into machine code as constants.
+"""Types whose values numba compiles into the code as constants.
 
-numba does this with arrays and collections too, which `_content` treats separately.
+Arrays and collections are treated separately.
 """
 
 _EXTERNAL_PACKAGES = {"llvmlite", "numba", "numpy"}
-"""Packages whose functions are not part of the digest of a kernel.
+"""Packages whose functions the digest leaves out.
 
-The machine code of these functions changes only with the version of numba, and numba
-checks its version itself.
+Their machine code changes only with the version of numba, which numba checks itself.
 """
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function with numba at its first call, and store the code on disk.
 
-    The compiled code releases the GIL, and divides by zero without an exception, like
-    NumPy. If numba's JIT compiler is off, the function is returned unchanged. If no
-    folder is writable, or if the cache of the installed numba version has an unknown
-    interface, every process compiles the kernel again.
+    The code releases the GIL and divides like NumPy. If numba's JIT is off, the
+    function is returned as it is. If no folder is writable, or if this version of numba
+    has another cache, every process compiles the kernel again.
 
     Parameters
     ----------
     function : callable
-        Function to compile. It may use kernels, intrinsics, numbers and arrays from any
-        module, as ``name`` or ``module.name``. If one of these objects changes, the
-        function is compiled again. If a function that is used in another way changes,
-        such as an ``@overload`` of numba, the old machine code remains in use.
+        Function to compile. It may use kernels, intrinsics, numbers and arrays of any
+        file, by their name or as an attribute of a module. A change of these objects is
+        recognized. A change of functions that are reached in another way, such as an
+        ``@overload`` of numba, is not.
     **options
-        Additional keyword arguments of `numba.njit`, such as ``inline="always"``.
+        Further options of `numba.njit`, such as ``inline="always"``.
 
     Examples
     --------
@@ -69,31 +66,27 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
 
 
 def _digest(function: Callable[..., Any], signature: Any) -> str:
-    """Return a digest of a function, the objects it uses, and its argument types."""
+    """Return a digest of a function, of the objects that it names, and of its types."""
     argument_types = getattr(signature, "args", signature)
-    # numba compares the classes of named tuples but not the names of their fields. The
-    # names also affect the machine code, in which a field is a numbered element.
+    # numba compares the types of named tuples by their class, and not by their fields.
     fields = [getattr(argument_type, "fields", ()) for argument_type in argument_types]
     return hashlib.sha256(repr((_content(function, []), fields)).encode()).hexdigest()
 
 
 def _content(value: Any, visited: list[Any]) -> object:
-    """Describe the properties of an object that affect the machine code of a kernel.
+    """Describe an object that a kernel names, as far as it affects the machine code.
 
     Parameters
     ----------
     value : object
-        Object that the kernel uses: a constant, a collection, a type, another kernel,
-        an intrinsic or a function.
+        A constant, a collection, a type, a kernel, an intrinsic or a function.
     visited : list of function
-        Functions that have been described already, to which this call adds functions.
-        The list prevents an endless recursion if functions call each other.
+        Functions that are described already. Functions may call each other.
 
     Returns
     -------
     object
-        Description, such as a nested list. Equal objects have descriptions with the
-        same ``repr`` in every process.
+        Description whose ``repr`` is the same in every process.
     """
     if isinstance(value, _CONSTANTS):
         return type(value).__name__, repr(value)
@@ -112,7 +105,7 @@ def _content(value: Any, visited: list[Any]) -> object:
         return getattr(value, "_fields", None)
     if hasattr(value, "py_func"):
         return _content(value.targetoptions, visited), _content(value.py_func, visited)
-    # numba stores the Python function of an intrinsic in the attribute _defn.
+    # numba keeps the function of an intrinsic in _defn.
     function = getattr(value, "_defn", value)
     if isinstance(function, types.FunctionType):
         return _content_of_function(function, visited)
@@ -120,11 +113,7 @@ def _content(value: Any, visited: list[Any]) -> object:
 
 
 def _content_of_function(function: types.FunctionType, visited: list[Any]) -> object:
-    """Describe the code of a function, its default arguments and the objects it uses.
-
-    A function of numba, llvmlite or NumPy is described by None. A function that has
-    been described already is replaced by its index in `visited`.
-    """
+    """Describe the code of a function, its defaults and the objects that it names."""
     if function.__module__.partition(".")[0] in _EXTERNAL_PACKAGES:
         return None
     if function in visited:
@@ -140,7 +129,7 @@ def _content_of_function(function: types.FunctionType, visited: list[Any]) -> ob
 
 
 def _content_of_code(code: types.CodeType) -> object:
-    """Describe a code object by its bytecode, its constants and its variable names."""
+    """Describe bytecode, its constants, and its names."""
     constants = []
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -151,10 +140,10 @@ def _content_of_code(code: types.CodeType) -> object:
 
 
 def _named_objects(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of each global variable that a code object uses.
+    """Yield the global variables that code names, with their names.
 
-    If the variable is a module, the attributes of the module that the code uses are
-    yielded instead. For example, ``math.pi`` yields "pi" and its value.
+    If a variable is a module, its attributes that the code names are yielded in its
+    place.
     """
     for name in code.co_names:
         if name not in namespace:

@@ -1,23 +1,18 @@
-"""Excluded cells of a cost volume, which pixels without data or disparity limits cause.
+"""Cells of a cost volume that masks and disparity limits exclude.
 
-A cell of a cost volume belongs to one pixel of the reference image and one disparity
-level. The cell is excluded in three cases: the reference pixel has no data, the
-disparity of the level lies outside the limits of the reference pixel, or the matching
-pixel in the match image has no data. All other cells are allowed.
+A cell of the volume is a pixel of the reference image at one level. The cell is
+excluded in three cases: its pixel has no data, its disparity lies outside the limits of
+its pixel, or the pixel that it matches in the match image has no data. All other cells
+are allowed.
 
-The argument `maps` of the functions contains four arrays (rows, columns): the mask of
-the reference pixels with data, the mask of the match pixels with data, and the smallest
-and largest allowed disparity of each reference pixel. If a pixel has no disparity
-limit, its smallest disparity is -inf, and its largest disparity is inf.
+`maps` are four arrays (rows, columns): the mask of the valid reference pixels, the mask
+of the valid match pixels, and the smallest and largest disparity of each reference
+pixel. A disparity limit is infinite if the pixel has none.
 
-The argument `grid` contains five integers, which describe the disparity levels with the
-terms of `SearchRange`. Disparities are measured in samples, and a sample is
-``1 / denominator`` pixel. The integers are the disparity of level 0 in samples, the
-distance of two levels in samples, the denominator, the direction (1 or -1) and the
-number of levels.
-
-The match position of a cell is the column in the match image, also in samples. A match
-position between two pixels has data only if both of these pixels have data.
+Disparities and match positions are integers here, in samples of ``1 / denominator``
+pixel. `grid` describes the levels in the terms of `SearchRange`: the sample of level 0,
+the samples between two levels, the samples of a pixel, the direction and the number of
+levels. A match position between two pixels has data only if both of these pixels do.
 """
 
 import itertools
@@ -35,22 +30,21 @@ Maps = tuple[Mask, Mask, Limits, Limits]
 Grid = tuple[int, int, int, int, int]
 
 _ROUNDING = 1e-3
-"""Tolerance by which a disparity may exceed the limits of its pixel, in levels.
+"""Tolerance of the limits, in levels.
 
-A limit that equals the disparity of a level must allow this level, although the limit
-is rounded to float32. The rounding errors are much smaller than the tolerance.
+The rounding of float32 moves a limit away from its level by much less than this value.
 """
 
 _MAX_CELLS = 2**20
-"""Maximum number of cells in a strip of the cost volume, to limit the memory use."""
+"""Maximum number of cells that are examined together, which limits the memory use."""
 
 
 @kernel
 def _levels_within_limits(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, int]:
-    """Return the levels within the disparity limits of a pixel as (start, stop).
+    """Return the range of the levels within the limits of a pixel.
 
-    The levels are `start` to `stop` - 1. Both numbers are 0 if no level lies within the
-    disparity limits, or if the pixel has no data.
+    The range begins with the first value, and ends before the second value. Both are 0
+    if no level lies within the limits, or if the pixel has no data.
     """
     valid, _, lows, highs = maps
     first, stride, denominator, _, levels = grid
@@ -69,15 +63,13 @@ def _levels_within_limits(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, 
 
 @kernel
 def _matches_invalid_pixel(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
-    """Return whether a cell matches a pixel of the match image that has no data.
+    """Return whether a cell matches a pixel without data in a row of the match image.
 
-    The cell belongs to column `x` and level `level` of a row of the reference image.
-    The mask of match pixels with data in the same row is `match_valid`. The result is
-    False if the match position lies outside the image.
+    A cell whose match position lies outside the image does not.
     """
     first, stride, denominator, direction, _ = grid
     position = x * denominator - direction * (first + stride * level)
-    # `SearchRange.in_view` makes the same test, but calling it would be too slow.
+    # This is the test of `SearchRange.in_view`. A call from here would be too slow.
     if position < 0 or position > (match_valid.shape[0] - 1) * denominator:
         return False
     left = position // denominator
@@ -86,7 +78,7 @@ def _matches_invalid_pixel(match_valid: Mask, x: int, level: int, grid: Grid) ->
 
 @kernel
 def exclude_cells(costs: NDArray, maps: Maps, grid: Grid, value: float) -> None:
-    """Set all excluded cells of a cost volume to `value`, in place."""
+    """Write `value` into the excluded cells of a cost volume, in place."""
     rows, columns, _ = costs.shape
     for y in range(rows):
         match_valid = maps[1][y]
@@ -102,11 +94,9 @@ def exclude_cells(costs: NDArray, maps: Maps, grid: Grid, value: float) -> None:
 
 
 def _allowed_cells_by_strip(maps: Maps, grid: Grid) -> Iterator[tuple[slice, Mask]]:
-    """Yield a slice of rows and the mask of its allowed cells, until the last row.
+    """Yield strips of rows and their allowed cells, bool (rows, columns, levels).
 
-    The shape of the mask is (rows in the slice, columns, levels). A mask of all rows
-    would take much memory. Therefore a slice has at most `_MAX_CELLS` cells, or one row
-    if a row has more cells.
+    A strip has so few rows that its cells take little memory.
     """
     rows, columns = maps[0].shape
     levels = grid[-1]
@@ -120,16 +110,15 @@ def _allowed_cells_by_strip(maps: Maps, grid: Grid) -> Iterator[tuple[slice, Mas
 
 
 def find_excluded_pixels(maps: Maps, grid: Grid) -> Mask:
-    """Return a mask of the reference pixels at which all levels are excluded."""
+    """Return a mask of the pixels whose cells are all excluded."""
     strips = [~cells.any(axis=2) for _, cells in _allowed_cells_by_strip(maps, grid)]
     return np.concatenate(strips)
 
 
 def find_excluded_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid) -> Mask:
-    """Return a mask of the pixels whose estimated level is excluded.
+    """Return a mask of the pixels whose level lies in an excluded cell.
 
-    `levels` contains one level for each reference pixel, or -1 if the pixel has no
-    estimate. Pixels without an estimate are False in the mask.
+    Pixels without a level (-1) are not in the mask.
     """
     indices = levels[..., None].astype(np.intp)
     strips = []
@@ -139,17 +128,16 @@ def find_excluded_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid) -> M
 
 
 def find_limits_of_match_pixels(maps: Maps, grid: Grid) -> tuple[Limits, Limits]:
-    """Find the smallest and largest allowed disparity of each match pixel.
+    """Find the smallest and largest disparity of the cells that match each pixel.
 
-    The disparity of an allowed cell is allowed for the match pixel at the match
-    position of the cell. If the match position lies between two pixels, the disparity
-    is allowed for both pixels.
+    Only allowed cells count. A cell whose match position lies between two pixels of the
+    match image matches both.
 
     Returns
     -------
     smallest, largest : ndarray, float32, (rows, columns)
-        Disparity limits of each match pixel in pixels; inf and -inf if no allowed cell
-        matches the pixel.
+        Disparities for each pixel of the match image; inf and -inf if no cell matches
+        the pixel.
     """
     first, stride, denominator, direction, levels = grid
     columns = maps[0].shape[1]

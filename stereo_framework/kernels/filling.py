@@ -1,27 +1,26 @@
-"""Filling of pixels without a value, by the value of a near pixel in the same row."""
+"""Filling of pixels without a value from the nearest pixels of the same row."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArray[np.float32]:
-    """Replace each NaN by a value from the same row, and return the filled copy.
+    """Return a copy in which each NaN is replaced by a value of its row.
 
     Parameters
     ----------
     values : ndarray, float32, (rows, columns)
-        Disparities or levels. A surface with larger values is nearer to the camera.
+        Disparities or levels, for which larger means nearer.
     from_left : bool
-        If False, a NaN is replaced by the nearest value to its left or the nearest
-        value to its right, whichever is smaller. The reason is that an occluded surface
-        lies behind the surface that occludes it. If True, a NaN is replaced by the
-        nearest value to its left. If only one side of the NaN has values, the nearest
-        value on this side is used in both cases.
+        If False, a pixel takes the smaller of the nearest values to the left and right,
+        because an occluded surface lies behind the surface that occludes it. If True,
+        it takes the nearest value to the left. A pixel with values on one side only
+        takes the nearest of them in both cases.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Filled values. A row that contains only NaN is not changed.
+        Filled values. Rows without any value remain NaN.
     """
     filled = values.copy()
     has_value = ~np.isnan(values)
@@ -30,8 +29,8 @@ def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArra
         return filled
 
     left_columns, right_columns = _nearest_columns(has_value)
-    # If no pixel to the left or right has a value, its column is -1 or the number of
-    # columns. Both indices select the last column of this array, which contains NaN.
+    # The column for "no pixel" is -1 or the number of columns. Both select this
+    # padding.
     padded = np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan)
     left_values = padded[y, left_columns[y, x]]
     right_values = padded[y, right_columns[y, x]]
@@ -43,22 +42,22 @@ def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArra
 
 
 def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
-    """Replace the intensities of invalid pixels, and return the filled copy.
+    """Return a copy of an image, with the nearest valid intensity at invalid pixels.
 
-    An invalid pixel gets the intensity of the nearest valid pixel in the same row. If
-    the valid pixels to the left and right are equally near, the left pixel is used.
+    The nearest valid pixel is searched in the same row. If two are equally near, the
+    left one is taken.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Image. Invalid pixels may have any intensities.
+        Image with arbitrary intensities at invalid pixels.
     valid : ndarray, bool, (rows, columns)
-        Mask of the valid pixels.
+        Mask of the pixels with data.
 
     Returns
     -------
     ndarray
-        Filled image. A row without valid pixels is filled with 0.
+        Filled image. Rows without a valid pixel are 0.
     """
     left_columns, right_columns = _nearest_columns(valid)
     rows = np.arange(valid.shape[0])
@@ -73,11 +72,10 @@ def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
 
 
 def _nearest_columns(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the columns of the nearest True pixels to the left and right of pixels.
+    """Return the columns of the nearest pixels of a mask to the left and to the right.
 
-    At a True pixel, both results are the column of this pixel. If there is no True
-    pixel to the left, the left column is -1. If there is no True pixel to the right,
-    the right column is the number of columns.
+    A pixel of the mask is its own nearest pixel. If a side has no pixel of the mask,
+    the column is -1 on the left and the number of columns on the right.
     """
     columns = np.arange(mask.shape[1], dtype=np.int32)
     beyond = np.int32(mask.shape[1])

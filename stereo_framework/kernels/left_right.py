@@ -1,7 +1,6 @@
-"""Difference between the disparity maps of the reference image and the match image.
+"""Comparison of the disparity maps of both images of a pair.
 
-The left-right consistency check, the evaluator and a confidence measure use this
-difference.
+The left-right consistency check, the evaluator and a confidence measure use it.
 """
 
 import numpy as np
@@ -14,22 +13,21 @@ from stereo_framework.kernels.threads import over_rows
 def compute_left_right_difference(
     disparity: NDArray[np.float32], match_disparity: NDArray[np.float32], direction: int
 ) -> NDArray[np.float32]:
-    """Compute the difference between the disparities of matching pixels, in pixels.
+    """Compute how much the disparities of matching pixels differ, in pixels.
 
     Parameters
     ----------
     disparity, match_disparity : ndarray, float32, (rows, columns)
         Disparity maps of the reference and the match image.
     direction : int
-        1 or -1. The reference pixel in column x matches the pixel in column
-        ``x - direction * disparity`` of the match image.
+        1 or -1. The pixel at x matches the pixel at ``x - direction * disparity``.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Absolute difference for each reference pixel. The difference is NaN if the
-        reference pixel or its matching pixel has no estimate, or if the matching pixel
-        lies outside the match image.
+        Absolute differences for the reference image. A pixel is NaN if it has no
+        estimate, if it matches a pixel without an estimate, or if its match lies
+        outside the image.
     """
     difference = np.empty(disparity.shape, np.float32)
 
@@ -43,7 +41,6 @@ def compute_left_right_difference(
 
 @kernel
 def _compare_rows(disparity, match_disparity, direction, out):  # type: ignore[no-untyped-def]
-    """Write the absolute disparity difference of each reference pixel into `out`."""
     rows, columns = disparity.shape
     for y in range(rows):
         for x in range(columns):
@@ -55,9 +52,8 @@ def _compare_rows(disparity, match_disparity, direction, out):  # type: ignore[n
 
 @kernel
 def round_half_away(value):  # type: ignore[no-untyped-def]
-    """Round to the nearest integer, and round halves away from zero (-2.5 to -3).
+    """Round to the nearest whole number, and halves away from zero.
 
-    The number 0.5 is added in float64, because the float32 sum of 0.49999997 and 0.5
-    would be 1 instead of a number below 1.
+    The half is added in float64, because float32 would round 0.49999997 + 0.5 to 1.
     """
     return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))

@@ -1,17 +1,17 @@
-"""Local averages of an image whose values are known at only some pixels."""
+"""Local averages of values that are known at only some pixels."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BLOCKS_PER_SIGMA = 6.0
-"""Number of blocks whose total width is a standard deviation of the Gaussian.
+"""Blocks of pixels in a standard deviation.
 
-To save time, the image is reduced to the means of square blocks of pixels before the
-Gaussian is applied. Blocks of this size hardly change the result, because it is smooth.
+The values are averaged over blocks first. Blocks of this size hardly change the smooth
+averages.
 """
 
 _FALLBACK_WEIGHT = np.float32(1e-3)
-"""Weight of the fallback value, so small that it matters only far from known values."""
+"""Weight of the fallback value, which decides if no known value is near."""
 
 
 def average_locally(
@@ -27,26 +27,25 @@ def average_locally(
     Parameters
     ----------
     values : ndarray, float32, (rows, columns, channels)
-        Image to be averaged. Pixels outside the mask may have any finite value.
+        Values. Pixels outside the mask may have any finite value.
     mask : ndarray, bool, (rows, columns)
         Mask of the pixels whose values are known.
     fallback : float, or ndarray, float32, (channels,)
-        Result for pixels that are far from all known values.
+        Average of pixels that are far from all known values.
     sigma : float
         Standard deviation of the weights, in pixels.
 
     Returns
     -------
     ndarray, float32, (rows, columns, channels)
-        Average of the known values around each pixel.
+        Average at each pixel.
     """
     import cv2
 
     rows, columns, channels = values.shape
     block = max(1, int(sigma / _BLOCKS_PER_SIGMA))
-    # An additional last channel contains the weight of each pixel: 1 if its value is
-    # known, otherwise 0. The image is extended by pixels of weight 0, until its height
-    # and width are multiples of the block size.
+    # The last channel is the weight of a pixel: 1 if its value is known, otherwise 0.
+    # The border fills up the last blocks and has the weight 0.
     weighted = cv2.copyMakeBorder(
         np.dstack([values * mask[..., None], mask]),
         top=0,

@@ -1,8 +1,7 @@
-"""Fit of a plane to the disparities around each pixel of a disparity map.
+"""Planes that are fitted to the disparities around each pixel.
 
-A neighbour of the pixel has a large weight if its colour is similar to the colour of
-the pixel, and its disparity is close to the plane. Therefore the fit does not blur the
-edges of a disparity map.
+A neighbour has a large weight if its colour is similar and its disparity lies near the
+plane. Therefore the fit does not smooth over the steps of a disparity map.
 """
 
 from typing import NamedTuple
@@ -18,46 +17,37 @@ Values = NDArray[np.float32]
 Disparity = NDArray[np.float32]
 
 _EXTRA_GATE = 0.2
-"""Number of pixels by which the gate is wider in the first fit.
-
-The first fit starts with slopes of 0, so the distances from the plane are larger.
-"""
+"""Extension of the gate for the first fit, in pixels. The slopes are not known yet."""
 
 _MAX_SLOPES = (1.0, 1.5)
-"""Largest slopes in x and in y direction, in pixels of disparity per pixel."""
+"""Largest slopes along rows and along columns, in pixels per pixel."""
 
 _CENTRE_WEIGHT = 1e-3
-"""Additional weight of the pixel in the centre of the window.
-
-A pixel without neighbours that have an estimate therefore keeps its disparity.
-"""
+"""Additional weight of the pixel itself, so that an isolated pixel keeps its value."""
 
 _BLOCK = 128
-"""Number of adjacent pixels of a row that form a block, which is computed together.
+"""Number of pixels of a row that are computed together.
 
-The sums for a block fit into the first-level cache of the processor.
+Their sums fit into the first-level cache.
 """
 
-# The kernels use flat arrays that contain several quantities of a block. Each quantity
-# takes `_BLOCK` elements, one for each pixel. The following constants are the index of
-# the first of these elements.
+# A kernel stores each quantity of all pixels of a block side by side. The following
+# numbers are the indices of the first pixel in these arrays.
 
-# Quantities in the array `plane`: slopes in x and y direction, and the disparity of the
-# plane at the pixel.
+# The plane of a pixel: its slopes, and its disparity at the pixel.
 _SLOPE_X = 0
 _SLOPE_Y = _BLOCK
 _VALUE = 2 * _BLOCK
 
-# Quantities in the array `row_sums`: weighted sums of 1, x, x * x, z and x * z over one
-# row of the window. The offset of a neighbour from the centre pixel is (x, y). The
-# disparity of the neighbour minus the disparity of the plane at the centre pixel is z.
+# Sums over one row of the window. x and y are the offset of the neighbour from the
+# pixel, z is its disparity minus the value of the plane, and "1" is the plain weight.
 _ROW_1 = 0
 _ROW_X = _BLOCK
 _ROW_XX = 2 * _BLOCK
 _ROW_Z = 3 * _BLOCK
 _ROW_XZ = 4 * _BLOCK
 
-# Quantities in the array `sums`: the same kind of sums, but over the whole window.
+# Sums over the whole window.
 _SUM_XX = 0
 _SUM_XY = _BLOCK
 _SUM_X = 2 * _BLOCK
@@ -70,15 +60,15 @@ _SUM_Z = 8 * _BLOCK
 
 
 class Planes(NamedTuple):
-    """Planes that are fitted to a disparity map, one for each pixel.
+    """A plane for each pixel of a disparity map.
 
     Parameters
     ----------
     value : ndarray, float32, (rows, columns)
-        Disparity of the plane at the pixel; NaN if the pixel has no estimate.
+        Disparity of the plane at the pixel; NaN if the map has no estimate there.
     right, down : ndarray, float32, (rows, columns)
-        Slopes of the plane: change of its disparity per pixel to the right and per
-        pixel downwards; 0 if the pixel has no estimate.
+        Change of the disparity per pixel to the right and per pixel downwards; 0 if the
+        map has no estimate.
     """
 
     value: Disparity
@@ -94,42 +84,33 @@ def fit_local_planes(
     gamma_c: float,
     ridge: float,
 ) -> Planes:
-    """Fit a plane to the disparities around each pixel by robust least squares.
+    """Fit robust planes by moving least squares, for one window radius after another.
 
-    The planes are fitted to windows of the first radius, then to windows of the next
-    radius, and so on. Each fit starts from the previous planes. A neighbour has the
-    weight ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, where `difference` is
-    the colour difference from the centre pixel, and e is the distance of the
-    neighbour's disparity from the previous plane. If e exceeds `gate`, the weight is 0.
-
-    Before the first fit, all planes have the slope 0. Therefore the planes are fitted
-    to windows of the first radius twice: with a gate that is 0.2 pixels wider, and then
-    with `gate` itself. For each of the other radii, the planes are fitted once. If a
-    radius is 8 pixels or larger, the fit uses only every n-th row and column of the
-    window, where n is a quarter of the radius (rounded down).
+    The weight of a neighbour is ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``,
+    where e is the distance of its disparity from the current plane. Beyond the gate the
+    weight is 0. At first all planes have the slope 0, and the gate is wider by 0.2
+    pixels. In the windows of the first radius the planes are fitted twice, in the
+    others once. Large windows are sampled in steps of a quarter of their radius.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Disparities in pixels; NaN means no estimate. The fit ignores pixels without an
-        estimate.
+        Disparities in pixels; NaN means no estimate. Such pixels have no weight.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Grey or colour image. Two colours differ by the largest difference in red, green
-        or blue.
+        Image. The difference of two colours is the largest difference of a channel.
     radii : tuple of int
-        Radii of the square windows, in pixels, in the order of the fits.
+        Radii of the square windows, in pixels.
     gate : float
-        Largest distance of a neighbour's disparity from the plane, in pixels. The fit
-        ignores neighbours at a larger distance.
+        Largest distance of a neighbour's disparity from the plane, in pixels.
     gamma_c : float
-        Colour difference, in grey levels, at which the weight of a neighbour has
-        decreased to 1/e.
+        Colour difference, in grey levels, at which the weight decreases to 1/e.
     ridge : float
-        Weight that keeps the slopes close to the slopes of the previous planes, in
-        units of the squared radius. Larger values change the slopes less.
+        Weight of the previous slopes, in units of the squared radius. Larger values
+        keep the slopes closer to their previous values.
     """
     rows, columns = disparity.shape
-    # The kernel always reads three channels. For a grey image, two of them are 0.
+    # The compiler has to know the number of channels, so a grey image has two channels
+    # of zeros.
     colours = np.zeros((3, rows, columns), np.float32)
     channels = np.moveaxis(image.reshape(rows, columns, -1), 2, 0)
     colours[: len(channels)] = channels
@@ -173,10 +154,7 @@ def _fit_rows(
     right: Values,
     down: Values,
 ) -> None:
-    """Fit the planes of the image rows from `start` to `stop` - 1.
-
-    The planes are written into `value`, `right` and `down`.
-    """
+    """Write the planes of the rows from `start` to `stop` - 1."""
     columns = disparity.shape[1]
     window_width = 0
     for radius in radii:
@@ -189,9 +167,8 @@ def _fit_rows(
         for left in range(0, columns, _BLOCK):
             width = min(_BLOCK, columns - left)
             plane[_SLOPE_X:_VALUE] = 0
-            # Copying slices would be shorter than these loops. However, a copy of
-            # slices can raise an error, and numba takes two more seconds to compile the
-            # message of this error.
+            # These loops are not assignments of slices, because the error message of
+            # the first such assignment makes numba compile for two more seconds.
             for x in range(width):
                 plane[_VALUE + x] = disparity[y, left + x]
             for k in range(radii.shape[0]):
@@ -233,16 +210,14 @@ def _compute_colour_weights(
     inverse_gamma: float,
     weights: NDArray[np.float32],
 ) -> None:
-    """Compute the colour weights of all neighbours of the pixels in a block.
+    """Write the colour weights of all neighbours of the pixels of a block.
 
-    The block consists of `width` pixels of row `y`, from column `left` on. The array
-    `weights` receives the results. It has a row for each position of a neighbour in the
-    window, and a column for each pixel of the block.
+    `left` is the first column of the block. `weights` has a row for each position in
+    the window.
     """
     _, rows, columns = colours.shape
-    # Flat arrays are used because creating a slice would take longer than the
-    # arithmetic on a block. The indices are unsigned because numba adds code to each
-    # access by a signed index, in case the index is negative.
+    # Slices would take longer than the arithmetic on a row of a block, and unsigned
+    # indices need no check for negative values.
     flat_colours = colours.reshape(-1)
     flat_weights = weights.reshape(-1)
     to_green = np.uint64(rows * columns)
@@ -284,10 +259,7 @@ def _sum_windows(
     row_sums: Values,
     sums: Values,
 ) -> None:
-    """Compute the sums of the normal equations for all pixels of a block.
-
-    The array `sums` receives the results. The array `row_sums` is overwritten.
-    """
+    """Write the sums of the normal equations of all pixels of a block into `sums`."""
     rows, columns = disparity.shape
     sums[:] = 0
     flat_disparity = disparity.reshape(-1)
@@ -313,8 +285,7 @@ def _sum_windows(
                 slope_y = plane[pixel + np.uint64(_SLOPE_Y)]
                 error = (z - (plane[pixel] * offset_x + slope_y * offset_y)) * inverse_gate
                 closeness = np.float32(1) - error * error
-                # If the neighbour or the centre pixel has no estimate, `closeness` is
-                # NaN. Then the comparison is False, and the weight is 0.
+                # The comparison is false if the neighbour or the pixel is NaN.
                 is_near = closeness > np.float32(0)
                 weight = np.float32(0)
                 weighted_z = np.float32(0)
@@ -332,10 +303,9 @@ def _sum_windows(
 
 @kernel
 def _add_row_sums(row_sums: Values, y: float, sums: Values) -> None:
-    """Add the sums over one row of the window to the sums over the whole window.
+    """Add the sums of one row of the window to the sums of the window.
 
-    The row of the window lies `y` rows below the pixels of the block (above if `y` is
-    negative).
+    `y` is the offset of the row from the pixels of the block.
     """
     for n in range(_BLOCK):
         i = np.uint64(n)
@@ -357,8 +327,8 @@ def _add_row_sums(row_sums: Values, y: float, sums: Values) -> None:
 def _update_planes(sums: Values, slope_weight: float, width: int, plane: Values) -> None:
     """Replace the planes of a block by the solutions of their normal equations.
 
-    Larger values of `slope_weight` keep the slopes closer to the previous slopes. The
-    planes of pixels without an estimate keep the disparity NaN and the slopes 0.
+    `slope_weight` is the weight of the previous slopes. A pixel without an estimate
+    keeps the value NaN and the slopes 0.
     """
     for i in range(width):
         if np.isnan(plane[_VALUE + i]):
@@ -384,23 +354,21 @@ def _update_planes(sums: Values, slope_weight: float, width: int, plane: Values)
 def solve_normal_equations(
     xx: float, xy: float, x: float, yy: float, y: float, ones: float, xz: float, yz: float, z: float
 ) -> tuple[float, float, float]:
-    """Fit a plane to weighted points (x, y, z) by least squares.
+    """Return the plane of least squares through weighted points (x, y, z).
 
     Parameters
     ----------
     xx, xy, x, yy, y, ones, xz, yz, z : float
-        Weighted sums over the points. For example, `xy` is the sum of weight * x * y,
-        and `ones` is the sum of the weights. The matrix of the normal equations must be
-        positive definite.
+        Weighted sums over the points of the product in the name; `ones` is the sum of
+        the weights. The matrix of the sums without z must be positive definite.
 
     Returns
     -------
     slope_x, slope_y, value : float
-        Slopes of the plane in x and y direction, and z of the plane at x = y = 0.
+        Slopes of the plane along x and y, and its z at x = y = 0.
     """
-    # Cramer's rule solves the equations. The matrix of the cofactors is symmetric, and
-    # has a cofactor for each element of the matrix of the normal equations. For
-    # example, xy_cofactor belongs to xy.
+    # Cramer's rule. The names are the elements of the adjugate matrix, which is
+    # symmetric.
     xx_cofactor = yy * ones - y * y
     xy_cofactor = x * y - xy * ones
     x_cofactor = xy * y - x * yy

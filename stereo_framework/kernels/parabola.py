@@ -1,7 +1,6 @@
-"""Subpixel refinement of disparities by a parabola through three costs.
+"""Subpixel refinement by a parabola through three costs of a pixel.
 
-The three costs belong to the disparity level of a pixel and its two neighbouring
-levels.
+The three costs are the cost at the pixel's level and at the two neighbouring levels.
 """
 
 import numpy as np
@@ -16,23 +15,21 @@ Disparity = NDArray[np.float32]
 def move_to_vertices(
     disparity: Disparity, costs: NDArray, minimum: float, step: float, max_offset: float
 ) -> Disparity:
-    """Move each disparity to the vertex of the parabola through its three costs.
+    """Return disparities that are moved to the vertices of their parabolas.
 
-    A disparity is not changed if it lies between two levels, or if the minimum of the
-    parabola is more than `max_offset` levels away or does not exist.
+    A disparity stays if it is not the disparity of a level, or if its parabola has no
+    minimum within `max_offset` levels.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Disparities in pixels; NaN means no estimate.
     costs : ndarray, (rows, columns, levels)
-        Costs. If there are fewer than three levels, no disparity is changed.
+        Costs. With fewer than three levels, every disparity stays.
     minimum, step : float
-        Disparity of the first level, and difference between two adjacent levels, in
-        pixels.
+        Disparity of the first level, and difference between two levels, in pixels.
     max_offset : float
-        Largest distance of the vertex from the middle one of the three levels, in
-        levels.
+        Largest distance of a vertex from the middle of its three levels, in levels.
 
     Returns
     -------
@@ -59,9 +56,9 @@ def _refine_rows(
     max_offset: float,
     refined: Disparity,
 ) -> None:
-    """Write the moved disparities into `refined`.
+    """Store the moved disparities in `refined`.
 
-    If a disparity is not moved, the element of `refined` at this pixel is not written.
+    The elements of `refined` whose disparity stays are not written.
     """
     rows, columns, levels = costs.shape
     for y in range(rows):
@@ -70,16 +67,16 @@ def _refine_rows(
                 continue
             level = (disparity[y, x] - minimum) / step
             nearest = round(level)
-            # The disparity belongs to a level if it differs from the level only by
-            # rounding to float32, which is much less than 1e-3 levels.
+            # Rounding to float32 moves the disparity of a level by much less than 1e-3
+            # levels.
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)
             below = np.float32(costs[y, x, centre - 1])
             middle = np.float32(costs[y, x, centre])
             above = np.float32(costs[y, x, centre + 1])
-            # The parabola a u^2 + b u + c passes through the three costs at u = -1, 0
-            # and 1. The coefficient a is `curvature`, and b is `slope`.
+            # The parabola a u^2 + b u + c through the costs at u = -1, 0 and 1, where a
+            # is the curvature and b the slope.
             curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
             slope = np.float32(0.5) * (above - below)
             if curvature <= 0:

@@ -1,13 +1,11 @@
-"""Progress reports of long computations.
+"""Progress of long computations.
 
-A long computation calls `announce_step` when a step begins, and its outer loops iterate
-over `counted`. A program that shows the progress, such as the command line, installs
-listeners with `reporting_steps_to` and `reporting_iterations_to`. If no listener is
+A long computation calls `announce_step` when a step begins, and iterates over `counted`
+in its outer loops. Code that shows progress, such as the command line, installs
+callbacks with `reporting_steps_to` and `reporting_iterations_to`. The callbacks are
+stored in context variables. A callback therefore applies only to the thread that
+installed it, and to threads that run in a copy of its context. If no callback is
 installed, nothing is reported.
-
-The listeners are stored in context variables. A listener therefore receives the reports
-of the thread that installed the listener, and of threads that run in a copy of the
-context of this thread.
 """
 
 import contextlib
@@ -19,10 +17,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 IterationCallback = Callable[[int, int, str], None]
-"""Type of the function that a loop calls at each iteration to report its progress.
+"""Signature of the callback that a loop calls: ``callback(done, count, unit)``.
 
-The call is ``callback(done, count, unit)``, for example ``callback(3, 8, "sweep")``
-after 3 of 8 sweeps. At the end of the loop, `done` equals `count`.
+At the end of the loop, `done` equals `count`.
 """
 
 _STEP_LISTENER = contextvars.ContextVar[Callable[[str], None]](
@@ -49,7 +46,7 @@ def temporarily_set(variable: contextvars.ContextVar[Any], value: Any) -> Iterat
 def reporting_steps_to(listener: Callable[[str], None]) -> AbstractContextManager[Any]:
     """Call ``listener(step_name)`` for each step that begins inside the block.
 
-    The call takes place in the thread that runs the step.
+    The listener runs in the thread of the computation.
     """
     return temporarily_set(_STEP_LISTENER, listener)
 
@@ -65,17 +62,16 @@ def reporting_iterations_to(
     """Report the iterations of loops inside the block to a listener.
 
     The call is ``listener(thread_id, done, count, unit)``, where `thread_id` identifies
-    the thread that runs the loop. See `IterationCallback` for the other arguments.
+    the thread of the computation.
     """
     return temporarily_set(_ITERATION_LISTENER, listener)
 
 
 def iteration_callback() -> IterationCallback:
-    """Return a function that reports the iterations of a loop to the listener.
+    """Return the callback for the iterations of a loop; any thread may call it.
 
-    If a loop divides its iterations among several threads, it must call
-    `iteration_callback` before it starts the threads. The threads share the returned
-    function, because new threads do not inherit the context variable of the listener.
+    A new thread does not inherit context variables. Therefore a loop gets the callback
+    before it starts threads, and all of them report to the same listener.
     """
     return functools.partial(_ITERATION_LISTENER.get(), threading.get_ident())
 
@@ -88,12 +84,12 @@ def counted(count: int, unit: str) -> Iterator[int]:
     count : int
         Number of iterations.
     unit : str
-        Name of one iteration as a singular noun, such as "iteration" or "strip".
+        Name of one iteration, in the singular, such as "iteration", "sweep" or "strip".
 
     Yields
     ------
     int
-        Index of the iteration, from 0 to ``count - 1``.
+        0 to ``count - 1``.
 
     Examples
     --------

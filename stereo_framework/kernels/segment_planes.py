@@ -1,8 +1,7 @@
-"""Fit of a plane to the disparity estimates in each segment of an image.
+"""Planes that are fitted to the estimates of each segment of an image.
 
-For each segment, many planes are computed, each through three random estimates of the
-segment. The plane that fits the estimates best is selected (RANSAC). The selected plane
-is then fitted to all estimates near it by least squares.
+Each plane is the best of many planes through three random estimates (RANSAC). It is
+then fitted again to all estimates near it.
 """
 
 from typing import NamedTuple
@@ -15,29 +14,24 @@ from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
 
 _REFITS = 2
-"""Number of least-squares fits of the best plane to the estimates near it."""
+"""Number of times that the best plane is fitted again to the estimates near it."""
 
 _BATCH = 256
-"""Number of estimates that are scored before the score of a plane is tested again.
-
-The remaining estimates are skipped if the plane can no longer reach the best score.
-"""
+"""Number of estimates after which a plane that can no longer be the best is dropped."""
 
 
 class _Estimates(NamedTuple):
-    """The disparity estimates of all segments with holes, grouped by segment.
+    """The estimates of the segments that have holes, ordered by segment.
 
     Parameters
     ----------
     points : ndarray, float64, (3, estimates)
         Row, column and disparity of each estimate.
     starts : ndarray, int64, (segments + 1,)
-        Index at which each segment begins. The estimates of segment i are
-        ``points[:, starts[i] : starts[i + 1]]``.
+        The estimates of segment i are ``points[:, starts[i] : starts[i + 1]]``.
     medians : ndarray, float64, (segments,)
-        Median disparity of each segment. If a segment has an even number of estimates,
-        the median is the lower of the two middle values. If a segment has no estimates,
-        its median is an arbitrary number or NaN.
+        Median disparity of each segment. If the number of estimates is even, it is the
+        lower of the two middle values. If there are no estimates, it is arbitrary.
     """
 
     points: NDArray[np.float64]
@@ -55,19 +49,18 @@ def compute_plane_disparities(
     plane_iterations: int,
     seed: int,
 ) -> NDArray[np.float32]:
-    """Compute a disparity for each hole, on the plane of the segment of the hole.
+    """Compute the disparities of holes on the planes of their segments.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Disparities in pixels; NaN means no estimate.
     holes : ndarray, bool, (rows, columns)
-        Mask of the holes, which are pixels without an estimate. At least one pixel must
-        be a hole.
+        Mask of pixels without an estimate. At least one pixel is in the mask.
     segments : ndarray, int32, (rows, columns)
-        Number of the segment to which each pixel belongs. The smallest number is 0.
+        Number of the segment of each pixel, from 0 on.
     plane_tolerance, min_count, min_share, plane_iterations, seed
-        Parameters of the stage `segment_planes`. See the documentation of the stage.
+        Parameters of the stage `segment_planes`.
 
     Returns
     -------
@@ -78,27 +71,19 @@ def compute_plane_disparities(
     has_holes = np.zeros(segment_count, np.bool_)
     has_holes[segments[holes]] = True
     is_used = has_holes[segments] & ~np.isnan(disparity)
-    estimates = _group_by_segment(disparity, segments, is_used, segment_count)
+    estimates = _order_by_segment(disparity, segments, is_used, segment_count)
 
     planes = np.full((segment_count, 3), np.nan)
     keys = (np.random.PCG64(seed).random_raw(2) >> 32).astype(np.int64)
-
-    # Threads share the estimates equally, because the segments have different sizes.
-    # The estimates are counted from 0 on, segment after segment. The number of
-    # estimates up to the end of each segment is in `ends`.
+    # Segments have different sizes. Therefore the work is divided by estimates.
     segments_to_fit = np.flatnonzero(has_holes)
-    estimates_per_segment = np.diff(estimates.starts)[segments_to_fit]
-    ends = np.cumsum(estimates_per_segment)
+    last_estimates = np.cumsum(np.diff(estimates.starts)[segments_to_fit])
 
-    def fit_segments_that_end_between(start: int, stop: int) -> None:
-        """Fit the segments whose last estimate has a number from `start` to `stop` - 1.
-
-        Each segment has only one last estimate, so only one thread fits the segment.
-        """
-        first, after_last = np.searchsorted(ends, (start, stop), side="right")
+    def fit(start: int, stop: int) -> None:
+        first, last = np.searchsorted(last_estimates, (start, stop), side="right")
         _fit_planes(
             *estimates,
-            segments_to_fit[first:after_last],
+            segments_to_fit[first:last],
             keys,
             plane_iterations,
             plane_tolerance,
@@ -107,58 +92,38 @@ def compute_plane_disparities(
             planes,
         )
 
-    estimate_count = int(ends[-1])
-    work = plane_iterations * estimate_count
-    over_rows(fit_segments_that_end_between, estimate_count, work)
+    estimate_count = int(last_estimates[-1])
+    over_rows(fit, estimate_count, plane_iterations * estimate_count)
 
     y, x = np.nonzero(holes)
     level, down, right = planes[segments[holes]].T
     return (level + down * y + right * x).astype(np.float32)
 
 
-def _group_by_segment(
+def _order_by_segment(
     disparity: NDArray[np.float32],
     segments: NDArray[np.int32],
     mask: NDArray[np.bool_],
     segment_count: int,
 ) -> _Estimates:
-    """Collect the disparities in a mask, so that each segment is contiguous in memory.
-
-    Within a segment, the estimates have the raster order of their pixels.
-    """
-    # NumPy sorts 16-bit numbers several times faster than 32-bit numbers.
+    """Return the estimates of a mask, ordered by segment."""
+    # NumPy sorts 16-bit numbers several times faster.
     number_type = np.uint16 if segment_count <= 1 << 16 else np.int32
-    segment_numbers = segments[mask].astype(number_type)
+    numbers = segments[mask].astype(number_type)
     values = disparity[mask]
     y, x = np.nonzero(mask)
-
-    order = np.argsort(segment_numbers, kind="stable")
+    order = np.argsort(numbers, kind="stable")
     points = np.stack([y[order], x[order], values[order]]).astype(np.float64)
-    estimates_per_segment = np.bincount(segment_numbers, minlength=segment_count)
-    starts = np.append(0, np.cumsum(estimates_per_segment))
-    medians = _compute_medians(values, segment_numbers, starts)
-    return _Estimates(points, starts, medians)
+    starts = np.append(0, np.cumsum(np.bincount(numbers, minlength=segment_count)))
 
-
-def _compute_medians(
-    values: NDArray[np.float32], segment_numbers: NDArray, starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Compute the median of the values of each segment, as `_Estimates` defines it.
-
-    `segment_numbers` contains the segment of each value. In an array that is sorted by
-    segment, the values of segment i are the elements ``starts[i]`` to
-    ``starts[i + 1] - 1``.
-    """
-    # The values are sorted first, and then by segment. The second sort is stable, so
-    # the values of each segment remain in ascending order.
     by_value = np.argsort(values)
-    by_segment_and_value = by_value[np.argsort(segment_numbers[by_value], kind="stable")]
+    by_segment_and_value = by_value[np.argsort(numbers[by_value], kind="stable")]
     sorted_values = values[by_segment_and_value].astype(np.float64)
-
-    # The index of a middle value may be -1 if the segment has no estimates. The
-    # appended NaN makes this index valid, even if no segment has any estimates.
     middles = (starts[:-1] + starts[1:] - 1) // 2
-    return np.append(sorted_values, np.nan)[middles]
+    # The middle of a segment without estimates may be -1. The NaN makes this index
+    # valid, even if there are no estimates at all.
+    medians = np.append(sorted_values, np.nan)[middles]
+    return _Estimates(points, starts, medians)
 
 
 @kernel
@@ -174,19 +139,17 @@ def _fit_planes(
     min_share: float,
     planes: NDArray[np.float64],
 ) -> None:
-    """Fit a plane to each of the segments in `segments_to_fit`, by RANSAC.
+    """Write the planes of some segments into `planes`.
 
-    Row i of `planes` receives the plane of segment i: its disparity at row 0 and column
-    0 of the image, and its slopes per row and per column. The row remains NaN if the
-    segment has fewer than `min_count` estimates, or if the share of its estimates that
-    lie near the plane is below `min_share`.
+    A row of `planes` has the disparity at row 0 and column 0, the change from row to
+    row, and the change from column to column. It stays NaN if the segment has too few
+    estimates, or if too few of them lie near the plane.
     """
     for segment in segments_to_fit:
         estimates = points[:, starts[segment] : starts[segment + 1]]
         count = estimates.shape[1]
         if count < min_count:
             continue
-        # The search begins with the plane of constant disparity at the median.
         level = medians[segment]
         down = 0.0
         right = 0.0
@@ -196,8 +159,7 @@ def _fit_planes(
             i = random_number(counter, keys[0], keys[1]) % count
             j = random_number(counter + 1, keys[0], keys[1]) % count
             k = random_number(counter + 2, keys[0], keys[1]) % count
-            # The row, column and disparity of estimate i are subtracted from those of
-            # the estimates j (y1, x1, d1) and k (y2, x2, d2).
+            # Rows, columns and disparities of the estimates j and k, relative to i.
             y1 = estimates[0, j] - estimates[0, i]
             x1 = estimates[1, j] - estimates[1, i]
             d1 = estimates[2, j] - estimates[2, i]
@@ -205,13 +167,12 @@ def _fit_planes(
             x2 = estimates[1, k] - estimates[1, i]
             d2 = estimates[2, k] - estimates[2, i]
             area = y1 * x2 - y2 * x1
-            # If the three pixels lie on a line or coincide, they define no plane.
+            # The pixels lie on a line, or two of them are the same.
             if area == 0:
                 continue
             trial_down = (d1 * x2 - d2 * x1) / area
             trial_right = (y1 * d2 - y2 * d1) / area
-            # If the disparity changes by 1 or more per column, the front of the plane
-            # is invisible to one of the cameras.
+            # One of the cameras does not see the front of a plane that is so steep.
             if abs(trial_right) >= 1:
                 continue
             trial_level = (
@@ -247,16 +208,15 @@ def _score_plane(
     plane_tolerance: float,
     best_score: float,
 ) -> float:
-    """Compute the score of a plane; return -1 if the score cannot exceed `best_score`.
+    """Return the score of a plane, or -1 if it cannot be above `best_score`.
 
-    The score is the sum of ``max(0, 1 - (e / plane_tolerance)^2)`` over all points,
-    where e is the difference between the disparities of the plane and the point.
+    A point at the distance e from the plane adds ``1 - (e / plane_tolerance)^2`` to the
+    score, but at least 0.
     """
     count = points.shape[1]
     score = 0.0
     for start in range(0, count, _BATCH):
-        # Each of the remaining points adds at most 1 to the score. The factor, which is
-        # slightly above 1, allows for rounding errors of the sum.
+        # A point adds at most 1. The small factor allows for the rounding of the sum.
         if score + (count - start) * (1 + 1e-15 * count) < best_score:
             return -1.0
         for p in range(start, min(start + _BATCH, count)):
@@ -270,11 +230,10 @@ def _score_plane(
 def _refit_plane(
     points: NDArray[np.float64], level: float, down: float, right: float, plane_tolerance: float
 ) -> tuple[float, float, float]:
-    """Fit a plane to the points near a given plane by least squares.
+    """Return the plane of least squares through the points near a plane.
 
-    The result is the given plane if no point is near the plane, if the near points lie
-    on a line, or if the front of the new plane is invisible to one of the cameras
-    because its disparity changes by 1 or more per column.
+    The plane itself is returned if no point is near, if the points lie on a line, or if
+    the new plane is so steep that one of the cameras does not see its front.
     """
     count = 0
     y = 0.0
@@ -305,8 +264,7 @@ def _refit_plane(
             yd += offset_y * offset_d
             xd += offset_x * offset_d
     determinant = yy * xx - yx * yx
-    # If the near points lie on a line, only rounding makes the determinant differ from
-    # 0.
+    # If the points lie on a line, the determinant is 0 except for rounding.
     if determinant <= 1e-9 * yy * xx:
         return level, down, right
     new_down = (yd * xx - xd * yx) / determinant

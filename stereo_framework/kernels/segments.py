@@ -1,7 +1,7 @@
 """Segmentation of an image by the method of Felzenszwalb and Huttenlocher (2004).
 
-A segment is a connected set of pixels. The colours of adjacent segments differ more
-than the colours inside each segment.
+A segment is a connected set of pixels. Colours differ more between two segments than
+inside them.
 """
 
 from typing import Any, NamedTuple
@@ -12,35 +12,34 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
-# Offsets (rows, columns) to the right, lower, lower right and lower left neighbour of a
-# pixel. With four of its eight neighbours, each pair of neighbours is visited once.
+# Steps (rows, columns) to four of the eight neighbours, so that each pair of neighbours
+# is visited once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 _STEP_COUNT = np.uint32(len(_STEPS))
 
 _DIGIT_BITS = 9
-"""Number of bits of a digit, by which one pass of the radix sort sorts the numbers.
+"""Bits by which numbers are sorted in one pass.
 
-The table of the sort has 512 entries, one for each digit. It fits into the first-level
-cache of the processor.
+The table with an entry for each digit then fits into the first-level cache.
 """
 _DIGIT_MASK = np.uint64((1 << _DIGIT_BITS) - 1)
 
 
 class _Forest(NamedTuple):
-    """The segments of an image as trees of pixels (a disjoint-set data structure).
+    """The segments as trees of pixels, in a disjoint-set data structure.
 
-    Each segment is a tree. The root of the tree is the pixel of the segment that comes
-    first in raster order. Pixels are numbered in raster order.
+    Pixels are numbered in raster order. The root of a tree is the first pixel of its
+    segment.
 
     Parameters
     ----------
     parent : ndarray, int32, (pixels,)
-        Number of the parent of each pixel. The parent of a root is the root itself.
+        Parent of each pixel. A root is its own parent.
     size : ndarray, int32, (pixels,)
-        Number of pixels of each segment, stored at the root of the segment.
+        Number of pixels of the segment, at its root.
     limit : ndarray, float64, (pixels,)
-        Largest colour difference from a neighbouring segment at which the two segments
-        are joined, stored at the root of the segment.
+        Largest difference to another segment with which the segment is joined, at its
+        root.
     """
 
     parent: NDArray[np.int32]
@@ -49,44 +48,38 @@ class _Forest(NamedTuple):
 
 
 def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDArray[np.int32]:
-    """Divide an image into segments, and return the segment number of each pixel.
+    """Return the number of the segment of each pixel.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Grey or colour image. The difference of two pixels is the Euclidean distance of
-        their colours.
+        Image. The difference of two pixels is the Euclidean distance of their colours.
     sigma : float
-        Standard deviation, in pixels, of the Gaussian that smooths the image before the
-        segmentation. If `sigma` is 0, the image is not smoothed.
+        Standard deviation of the Gaussian that smooths the image first, in pixels. If
+        it is 0, the image is not smoothed.
     k : float
         Parameter k of the paper, in grey levels. Larger values give larger segments.
-        Two segments are joined if the smallest difference between neighbouring pixels
-        of the two segments is at most the limit of each segment. The limit of a segment
-        is the largest difference at which parts of the segment were joined, plus `k`
-        divided by the number of pixels of the segment.
+        Two segments are joined if the smallest difference between them is at most the
+        limit of each. The limit of a segment is the largest difference that was needed
+        to connect it, plus `k` divided by its number of pixels.
     min_size : int
-        Minimum number of pixels of a segment. After the segmentation, each smaller
-        segment is joined with the neighbouring segment that has the smallest colour
-        difference.
+        Smaller segments are then joined with the neighbour that differs least.
 
     Returns
     -------
     ndarray, int32, (rows, columns)
-        Segment number of each pixel. The segments are numbered from 0 on, in the raster
-        order of their first pixels. Callers must not write into the array, because
-        other stages may share it.
+        Numbers from 0 on, in the raster order of the first pixels of the segments.
+        Callers must not write into the array, because other stages may share it.
 
     Notes
     -----
-    Pairs of neighbouring pixels are visited in ascending order of their differences.
-    Pairs with equal differences are visited in raster order.
+    If several differences are equal, the difference at the first pixel in raster order
+    comes first.
     """
     rows, columns = image.shape[:2]
     channels = np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64)
     smooth = _smooth(channels, sigma)
-    # If the neighbour of a pixel lies outside the image, the difference remains inf.
-    # This pair of pixels is not used.
+    # Pairs that lie partly outside the image keep the difference infinity.
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
 
     def compute(start: int, stop: int) -> None:
@@ -106,8 +99,7 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
 
     roots = forest.parent
     _replace_by_roots(roots)
-    # The first pixel of a segment is its own root. The cumulative sum counts the first
-    # pixels in raster order, which numbers the segments from 0 on.
+    # The number of a segment is the number of segments that begin before it.
     is_first_pixel = roots == np.arange(roots.size)
     numbers = np.cumsum(is_first_pixel, dtype=np.int32) - np.int32(1)
     return numbers[roots].reshape(rows, columns)
@@ -116,9 +108,8 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
 def _smooth(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
     """Smooth an image with a Gaussian along columns, and then along rows.
 
-    Outside the image, its mirror image is used. The result is bit-identical to the
-    result of `scipy.ndimage.gaussian_filter`, which is avoided because importing SciPy
-    takes long.
+    The image is continued by its mirror image. The result has the same bits as that of
+    `scipy.ndimage.gaussian_filter`, which takes long to import.
     """
     radius = int(4 * sigma + 0.5)
     if radius == 0:
@@ -143,10 +134,9 @@ def _smooth(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
 def _compute_differences(
     image: NDArray[np.float64], start: int, stop: int, differences: NDArray[np.float64]
 ) -> None:
-    """Compute the colour differences of neighbours in the rows `start` to `stop` - 1.
+    """Write the differences of the pixels in some rows to their neighbours.
 
-    The difference between pixel (y, x) and its neighbour with the offset ``_STEPS[i]``
-    is written to ``differences[y, x, i]``, unless the neighbour lies outside the image.
+    The differences to neighbours outside the image are not written.
     """
     rows, columns, channels = image.shape
     for y in range(start, stop):
@@ -164,23 +154,21 @@ def _compute_differences(
 def _sort_with_order(
     numbers: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sort numbers in ascending order by a stable sort, which also returns the order.
+    """Return the stable ascending order of numbers that are not negative.
 
-    The numbers must not be negative. They are sorted by their leading bits with a radix
-    sort, which is several times faster than NumPy's stable sort. Numbers with equal
-    leading bits are then sorted by all of their bits. The radix sort uses keys of 64
-    bits: the upper bits of a key are the leading bits of a number, and the lower bits
-    are the index of this number.
+    A radix sort of the leading bits is several times faster than NumPy's stable sort. A
+    key of 64 bits holds the leading bits of a number above its index. Afterwards,
+    numbers with the same leading bits are sorted by all of their bits.
 
     Returns
     -------
     order : ndarray, int64
-        Index of each sorted number in `numbers`. Equal numbers keep their order.
+        Indices of the numbers in ascending order. Equal numbers keep their order.
     ascending : ndarray, float64
         The sorted numbers.
     """
-    # The bits of floats, read as integers, have the same order as the floats if these
-    # are not negative. The first bit of each float is then 0, and the key omits it.
+    # The bits of floats that are not negative have the order of the floats, and the
+    # sign bit is 0.
     bits = numbers.view(np.uint64)
     index_bits = numbers.size.bit_length()
     keys = bits >> np.uint64(max(index_bits - 1, 0))
@@ -206,16 +194,13 @@ def _sort_with_order(
 def _radix_sort(
     numbers: NDArray[np.uint64], buffer: NDArray[np.uint64], starts: NDArray[np.int64], low: int
 ) -> NDArray[np.uint64]:
-    """Sort 64-bit integers by their upper bits, with a stable radix sort.
-
-    The sort ignores the lowest `low` bits. Integers whose upper bits are equal keep
-    their order. The array `starts` has one element for each digit, and is overwritten.
+    """Sort integers by their bits from `low` on, and keep the order of equal ones.
 
     Returns
     -------
     ndarray, uint64
-        The sorted integers. The result is the array `numbers` or the array `buffer`,
-        and both arrays are overwritten.
+        The sorted integers, in the memory of `numbers` or of `buffer`. Both are
+        changed.
     """
     for shift in range(low, 64, _DIGIT_BITS):
         starts[:] = 0
@@ -243,30 +228,27 @@ def _join_segments(
     min_size: int,
     forest: _Forest,
 ) -> int:
-    """Visit pairs of neighbouring pixels, and join their segments if they are similar.
+    """Join the segments of pairs of pixels, in the order of the pairs.
 
-    If `min_size` is 0, the two segments of a pair are joined if the difference of the
-    pair is at most the limit of each segment. If `min_size` is positive, two segments
-    are joined if one of them has fewer than `min_size` pixels.
+    If `min_size` is 0, segments are joined if the difference of the pair is at most the
+    limit of each. Otherwise they are joined if one of them has fewer pixels.
 
     Parameters
     ----------
     pairs : ndarray, uint32, (pairs,)
-        Pairs of pixels, sorted by the colour difference of the pair. A pair is encoded
-        as four times the number of its first pixel, plus the index in `_STEPS` of the
-        offset to its second pixel. Pairs whose segments are not joined are moved to the
-        beginning of the array.
+        Number of each pair, which is four times its pixel plus its step, sorted by the
+        difference of the pair. The pairs of separate segments are moved to the front.
     differences : ndarray, float64, (at least pairs,)
-        Colour difference of each pair. The differences are moved like their pairs.
+        Differences in the order of `pairs`. They are moved with the pairs.
     columns, k, min_size
         Width of the image, and parameters of `segment_image`.
     forest : _Forest
-        Segments, which the function joins in place.
+        Segments, which are changed.
 
     Returns
     -------
     int
-        Number of pairs at the beginning of `pairs` whose segments are not joined.
+        Number of the pairs at the front, whose segments are separate.
     """
     parent, size, limit = forest.parent, forest.size, forest.limit
     offsets = np.array([down * columns + right for down, right in _STEPS], np.int32)
@@ -299,17 +281,16 @@ def _join_segments(
 
 @kernel
 def _replace_by_roots(parent: NDArray[np.int32]) -> None:
-    """Replace the parent of each pixel by the root of the tree of the pixel."""
+    """Make the root of its tree the parent of every pixel."""
     for pixel in range(parent.shape[0]):
         parent[pixel] = find_root(parent, np.int32(pixel))
 
 
 @kernel
 def find_root(parent: NDArray[np.int32], pixel: Any) -> Any:
-    """Find the root of the tree of a pixel, and shorten the path from pixel to root.
+    """Find the root of the tree of a pixel, and shorten the path to it.
 
-    On the path, every second pixel becomes a child of its grandparent. Later calls for
-    the same pixel therefore take fewer steps.
+    Later calls then need fewer steps.
     """
     while parent[pixel] != pixel:
         parent[pixel] = parent[parent[pixel]]

@@ -1,8 +1,8 @@
-"""Distribution of kernels over several threads.
+"""Threads of kernels.
 
-The number of threads is a single setting, which applies to all kernels. A kernel
-computes a range of image rows, so its result does not depend on the number of threads.
-Kernels release the GIL, so that ordinary Python threads can run them at the same time.
+The number of threads is one setting for the whole library. Kernels release the GIL and
+compute a range of rows. Therefore the threads of Python are sufficient, and results do
+not depend on their number.
 """
 
 import contextvars
@@ -23,41 +23,36 @@ _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads",
 LIMIT_HINT = (
     "the limit on the processes of a user (ulimit -u) or of a container (its pids) may be reached"
 )
-"""Part of messages: why the system probably refuses to start a thread or process."""
+"""Likely reason why the system starts no thread or process, for error messages."""
 
 _MIN_WORK_PER_THREAD = 400_000
-"""Minimum number of array elements that a thread reads or writes.
+"""Minimum number of elements for each thread.
 
-According to measurements, handing a smaller task to another thread takes longer than
-the computation itself.
+According to measurements, passing fewer elements to a thread takes longer than
+computing them.
 """
 
 _BLAS_VARIABLE = "OPENBLAS_NUM_THREADS"
 _BLAS_MARKER = "STEREO_ONE_BLAS_THREAD"
-"""Environment variable that exists if `use_one_blas_thread` has set `_BLAS_VARIABLE`.
-
-The variable does not exist if the user has set `_BLAS_VARIABLE`.
-"""
+"""Environment variable that records that this program has set `_BLAS_VARIABLE`."""
 
 
 def use_one_blas_thread() -> None:
-    """Make NumPy's OpenBLAS use one thread in this process and in worker processes.
+    """Let NumPy's OpenBLAS use one thread, in this process and in its workers.
 
-    Call this function before NumPy is imported. If the user has set the number of
-    threads of OpenBLAS, the function has no effect. More than one thread would be
-    useless, because this package uses only small matrices. Several threads would also
-    be a risk: if the system refuses to start a thread, OpenBLAS interrupts the program
-    or waits forever.
+    Call this function before NumPy is imported. More threads would be useless, because
+    the matrices of this package are small. They would also be a risk: if the system
+    refuses to start a thread of OpenBLAS, OpenBLAS interrupts the program or waits
+    forever. A number of threads that the user has set remains.
     """
     if _BLAS_VARIABLE not in os.environ:
         os.environ |= {_BLAS_VARIABLE: "1", _BLAS_MARKER: "1"}
 
 
 def environment_of_programs() -> dict[str, str]:
-    """Return the environment variables with which to start another program.
+    """Return environment variables for other programs.
 
-    The variables that `use_one_blas_thread` has set are left out. Therefore OpenBLAS
-    uses the number of threads that the user has chosen in the other program.
+    OpenBLAS then uses as many threads in these programs as the user has set.
     """
     environment = dict(os.environ)
     if environment.pop(_BLAS_MARKER, None):
@@ -66,13 +61,13 @@ def environment_of_programs() -> dict[str, str]:
 
 
 def threads(count: int) -> AbstractContextManager[Any]:
-    """Let kernels use `count` threads and sweeps use `count` workers inside the block.
+    """Let kernels use `count` threads inside the block, and sweeps as many workers.
 
-    The default is one thread for each available core. The number of available cores is
-    limited by the CPU affinity of the process, by the CPU quota of its container, and
-    by the environment variables ``OMP_NUM_THREADS`` and ``NUMBA_NUM_THREADS``. Results
-    do not depend on the number of threads. The number of threads of OpenCV is a
-    separate setting, which ``cv2.setNumThreads`` changes.
+    The default is one thread for each available core. The available cores are limited
+    by the affinity of the process, by the CPU quota of its container, and by the
+    environment variables ``OMP_NUM_THREADS`` and ``NUMBA_NUM_THREADS``. Results do not
+    depend on the number of threads. The threads of OpenCV are set by
+    ``cv2.setNumThreads``.
 
     Raises
     ------
@@ -91,63 +86,54 @@ def threads(count: int) -> AbstractContextManager[Any]:
 
 
 def thread_count() -> int:
-    """Return the number of threads that kernels may use, as set by `threads`.
-
-    The default is the number of available cores.
-    """
+    """Return the number of threads that kernels may use in the current block."""
     return _THREADS.get() or available_cores()
 
 
 class LimitWarning(UserWarning):
     """Warning that the system starts fewer threads or processes than were requested.
 
-    The results are the same, but the computation may take longer.
+    The results are the same.
     """
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """A thread pool that continues with fewer threads if the system starts no more.
-
-    At least one thread is necessary.
+    """A pool with as many threads as the system lets it start, at least one.
 
     Parameters
     ----------
     count : int
-        Maximum number of threads. The pool starts one thread immediately. It starts the
-        other threads when they are needed for tasks.
+        Maximum number of threads. The first thread starts at once. The others start
+        when there is work for them.
     name : str
-        Text with which the names of the threads begin.
+        Prefix of the names of the threads.
     prepare : callable, optional
         Function that each thread calls before its first task.
 
     Raises
     ------
     RuntimeError
-        If the system does not start even one thread, for example because a limit on the
-        number of processes is reached.
+        If the system starts no thread, for example because of a limit on processes.
     """
 
     def __init__(self, count: int, name: str, prepare: Callable[[], object] | None = None) -> None:
         super().__init__(count, thread_name_prefix=name, initializer=prepare)
-        # This task does nothing, but it starts the first thread. If the system refuses
-        # to start the thread, the exception is raised here and not at a later task.
+        # The first task starts the first thread, so that an error occurs here.
         self.submit(int)
 
     def _adjust_thread_count(self) -> None:
         try:
             super()._adjust_thread_count()
         except RuntimeError:
-            # If the system refuses to start another thread, the existing threads run
-            # the task, which is already in the queue.
+            # The task is in the queue already, and any thread of the pool executes it.
             if not self._threads:
                 raise
 
 
 @functools.cache
 def _warn_of_limit() -> None:
-    """Warn that kernels use only one thread, but only once in a process."""
     warnings.warn(
-        f"threads: the system starts no thread, so kernels use only one thread; {LIMIT_HINT}",
+        f"threads: the system starts no thread, so that kernels use only one; {LIMIT_HINT}",
         LimitWarning,
         stacklevel=2,
     )
@@ -155,29 +141,28 @@ def _warn_of_limit() -> None:
 
 @functools.cache
 def _pool(process_id: int) -> ThreadPool:
-    """Return the thread pool of a process, which the first call creates."""
-    # A process that was created by a fork needs a new pool, because a fork copies the
-    # pool but not its threads. Therefore the cache is indexed by the process.
+    # Each process needs a pool of its own, because a fork does not copy the threads of
+    # the pool.
     return ThreadPool(max(available_cores(), 2), "stereo_framework")
 
 
 def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> None:
-    """Divide image rows into ranges, and call a kernel on each range in a thread.
+    """Call ``kernel(start, stop)`` on ranges of rows, in several threads.
 
-    The call is ``kernel(start, stop)``. The ranges cover all rows and do not overlap.
-    The number of threads is limited by the setting of `threads`, by the amount of work,
-    and by the operating system.
+    Together the ranges cover ``range(rows)``. The number of threads is limited by
+    `threads`, by the amount of work, and by the number of threads that the system
+    starts.
 
     Parameters
     ----------
     kernel : callable
-        Function that computes the rows `start` to `stop` - 1 of its output. It must not
-        start threads.
+        Function that writes the rows from `start` to `stop` - 1 of an output. It must
+        not start threads.
     rows : int
         Number of rows.
     work : int
-        Total number of array elements that the kernel reads or writes for all rows. If
-        this number is small, the calling thread computes all rows.
+        Number of elements that are read or written in all. If it is small, the calling
+        thread computes all rows.
     """
     parts = max(1, min(thread_count(), rows, work // _MIN_WORK_PER_THREAD))
     if parts == 1:
@@ -193,8 +178,8 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
     bounds = [rows * i // parts for i in range(parts + 1)]
     futures = []
     for start, stop in itertools.pairwise(bounds[1:]):
-        # The context contains settings of the calling thread, which the other threads
-        # also use, such as the number of threads and the clock of `working_time`.
+        # The threads share the context of the caller, such as its number of threads and
+        # the clock of its compile time.
         context = contextvars.copy_context()
         futures.append(pool.submit(context.run, kernel, start, stop))
     try:
@@ -210,29 +195,25 @@ def over_blocks(
     work: int,
     backwards: bool = False,
 ) -> None:
-    """Compute all blocks of an image, one antidiagonal of blocks after the other.
+    """Call ``run(antidiagonal, start, stop)`` for all blocks of an image, in threads.
 
-    Several threads compute the blocks of an antidiagonal at the same time. If the
-    result at a pixel depends only on its four neighbours, blocks of an antidiagonal do
-    not depend on each other. The result is then the same as if all pixels were visited
-    in raster order.
+    The result is the same as if all pixels were visited in raster order, provided that
+    a pixel depends only on its four neighbours. Then the blocks of an antidiagonal do
+    not depend on each other, and several threads can compute them at the same time.
 
-    The block in row i and column j of the grid of blocks belongs to antidiagonal i + j.
-    The call ``run(antidiagonal, start, stop)`` computes the blocks of an antidiagonal
-    in the rows `start` to `stop` - 1 of the grid.
+    One call of `run` computes the blocks of an antidiagonal in the rows of blocks from
+    `start` to `stop` - 1. The column of such a block is ``antidiagonal - row``.
 
     Parameters
     ----------
     run : callable
-        Function that computes all pixels of the blocks. It must visit the pixels of a
-        block in raster order, or in reverse raster order if `backwards` is True.
+        Function that computes all pixels of its blocks, in raster order or backwards.
     blocks : (int, int)
-        Number of rows and number of columns of the grid of blocks.
+        Number of rows and of columns of blocks.
     work : int
-        Total number of array elements that are read or written for all blocks.
+        Number of elements that are read or written in all.
     backwards : bool
-        If True, the antidiagonals are visited from the lower right corner of the image
-        to the upper left corner.
+        If True, the blocks are visited from the last one to the first one.
     """
     block_rows, block_columns = blocks
     last = block_rows + block_columns - 2

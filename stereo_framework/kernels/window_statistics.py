@@ -1,15 +1,13 @@
-"""Sums and variances of the intensities in square windows around pixels.
+"""Sums and variances of intensities in the windows of an image.
 
-Stages that compare windows by their correlation use these sums and variances.
-Intensities are rounded to multiples of 1/4096 grey level. The sums of these intensities
-and of their products are then exact in float64, if windows are at most 64 pixels wide.
-Exact sums have two advantages: if an image is computed in strips of rows, the result at
-a pixel does not depend on the strip, and the variance of a window of constant intensity
-is exactly 0.
+Stages that compare windows by correlation use them. Intensities are rounded to
+multiples of 1/4096 grey level. In windows of at most 64 pixels width, the sums of these
+values and of their products are exact in float64. Therefore the results do not depend
+on the row in which a strip starts, and the variance is exactly 0 in a window of
+constant intensity.
 
-A window of size w extends ``(w - 1) // 2`` pixels from its centre to the left and
-upwards, and ``w // 2`` pixels to the right and downwards. Outside the image, the
-intensities of the nearest border pixels are used.
+A window of size w covers ``(w - 1) // 2`` pixels before its centre and ``w // 2``
+pixels after it, in both directions. Outside the image, the border pixels are repeated.
 """
 
 import cv2
@@ -20,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def pad_for_windows(image: NDArray, size: int) -> Floats:
-    """Round an image, and extend it so that the windows of all pixels lie inside.
+    """Pad and round an image, so that each pixel has a whole window around it.
 
     Parameters
     ----------
@@ -32,7 +30,7 @@ def pad_for_windows(image: NDArray, size: int) -> Floats:
     Returns
     -------
     ndarray, float64, (rows + size - 1, columns + size - 1, channels)
-        Extended image with rounded intensities.
+        Rounded intensities.
     """
     margins = ((size - 1) // 2, size // 2)
     channels = image.reshape(*image.shape[:2], -1)
@@ -40,16 +38,14 @@ def pad_for_windows(image: NDArray, size: int) -> Floats:
 
 
 def round_intensities(values: NDArray) -> Floats:
-    """Round intensities to multiples of 1/4096 grey level."""
+    """Round values to multiples of 1/4096."""
     return np.rint(np.asarray(values, np.float64) * 4096) / 4096
 
 
 def sum_windows(values: Floats, size: int) -> Floats:
-    """Sum the values in the window around each pixel.
+    """Sum the values of each window of an image from `pad_for_windows`.
 
-    `values` is an image from `pad_for_windows`, or an image of the same size such as
-    its square. The result is float64 (rows, columns, channels), with the rows and
-    columns of the image before `pad_for_windows` extended it.
+    The result is float64 (rows, columns, channels), of the image before it was padded.
     """
     rows = values.shape[0] - size + 1
     columns = values.shape[1] - size + 1
@@ -60,12 +56,11 @@ def sum_windows(values: Floats, size: int) -> Floats:
 
 
 def compute_scaled_variance(values: Floats, size: int) -> Floats:
-    """Compute the variance in the window around each pixel, multiplied by ``size**4``.
+    """Compute ``size**4`` times the variance of each window of a padded image.
 
-    `values` is an image from `pad_for_windows`. The variances of the channels are added
-    up. The result is float64 (rows, columns). Because of the factor ``size**4``, no
-    division is necessary. Divisions would cause rounding errors, so that the variance
-    of a window of constant intensity would differ from 0.
+    The factor avoids divisions. Their rounding would make the variance of a window with
+    constant intensity differ from 0. The variances of the channels are added up. The
+    result is float64 (rows, columns).
     """
     sums_of_squares = sum_windows(values**2, size)
     return (size**2 * sums_of_squares - sum_windows(values, size) ** 2).sum(axis=2)
@@ -74,8 +69,7 @@ def compute_scaled_variance(values: Floats, size: int) -> Floats:
 def compute_window_variance(image: NDArray, size: int) -> Floats:
     """Compute the variance of the intensities in the window around each pixel.
 
-    The result is float64 (rows, columns), in squared grey levels. For a colour image,
-    the result is the mean of the variances of its channels.
+    The result is the mean over the channels, in squared grey levels, (rows, columns).
     """
     values = pad_for_windows(image, size)
     return compute_scaled_variance(values, size) / (size**4 * values.shape[2])
