@@ -1,4 +1,4 @@
-"""Disparity maps in every encoding."""
+"""Disparity maps are read and written in every supported file format."""
 
 import naive_files
 import numpy as np

@@ -1,4 +1,7 @@
-"""Formats of files that are read or refused, and texts in place of files."""
+"""File formats that are read or refused, and placeholders that replace missing files.
+
+An example of a placeholder is a pointer of Git LFS.
+"""
 
 import bz2
 import gzip
@@ -25,7 +28,7 @@ PFM = b"Pf\n100 60\n-1\n" + MAP[::-1].tobytes()
 
 
 def picture(form, samples=GREY, **options):
-    """Return the bytes of a picture that Pillow writes."""
+    """Encode a picture with Pillow, and return the bytes of the file."""
     buffer = io.BytesIO()
     PIL.Image.fromarray(samples).save(buffer, form, **options)
     return buffer.getvalue()
