@@ -229,7 +229,7 @@ def test_a_file_system_without_locks_is_recognized_and_read_all_the_same(tmp_pat
         pass
     message = folder_without_locks(tmp_path, monkeypatch)
     assert "writer.lock: the file cannot be locked (" in message
-    assert "the file system may have no locks" in message
+    assert "network folders do not support file locks" in message
     assert "choose a folder on a local disk" in message
     # Nothing waits for a lock, and nothing is called locked.
     with Store(tmp_path) as store:

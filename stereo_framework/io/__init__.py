@@ -1,4 +1,4 @@
-"""Read and write images, disparity maps, calibrations and other files."""
+"""Readers and writers of images, disparity maps, calibrations and other files."""
 
 from stereo_framework.io.calibration import (
     kitti_cameras,

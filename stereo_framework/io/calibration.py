@@ -1,4 +1,8 @@
-"""Calibration files of rectified pairs: Middlebury and ETH3D, KITTI, and OpenCV."""
+"""Readers of the calibration files of Middlebury, ETH3D, KITTI and OpenCV.
+
+A calibration describes the cameras of a rectified image pair. The module also writes
+calibrations as YAML files of OpenCV.
+"""
 
 from __future__ import annotations
 
@@ -27,28 +31,33 @@ from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.output_folders import write_bytes
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)([^\n=]*?)(?=\b\w+\s*=|\n|$)")
-"""An entry of a ``calib.txt``: its key, its value, and the rest before the next key."""
+"""Pattern of an entry ``key=value`` in Middlebury's ``calib.txt``.
+
+The groups are the key, the value, and any text between the value and the next key.
+"""
 
 _OPENCV_BEGINNING = re.compile(r"\s*(%YAML|\{)")
 _MIDDLEBURY_ENTRY = re.compile(r"^\s*cam0\s*=", re.MULTILINE)
 _KITTI_ENTRY = re.compile(r"^\s*(P\d|P_rect_\d\d):", re.MULTILINE)
-"""Texts by which the formats are recognized."""
+"""Patterns of text by which OpenCV, Middlebury and KITTI files are recognized."""
 
 _EXAMINED_BYTES = 4096
-"""Number of bytes at the beginning of a file that show its format."""
+"""Number of bytes at the beginning of a calibration file that show its format."""
 
 _LEVELS = range(2, 32768)
-"""Allowed numbers of disparities in a search range."""
+"""Allowed values of ``ndisp``, the number of disparities in the search range."""
 
 _KITTI_GREY_CAMERAS = (0, 1)
+"""Numbers of the left and the right camera of KITTI that take grey images."""
+
 _KITTI_COLOUR_CAMERAS = (2, 3)
-"""Numbers of KITTI's left and right cameras."""
+"""Numbers of the left and the right camera of KITTI that take colour images."""
 
 _OPENCV_SHAPES: Mapping[str, tuple[int, int]] = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
-"""Shapes of the results of `cv2.stereoRectify`."""
+"""Shapes of the matrices Q, P1 and P2 that `cv2.stereoRectify` returns."""
 
 _SHOWN_LENGTH = 40
-"""Number of characters of a wrong text that a message shows."""
+"""Number of characters of a faulty value that an error message shows."""
 
 
 # --- Middlebury -----------------------------------------------------------------------
@@ -56,24 +65,26 @@ _SHOWN_LENGTH = 40
 
 @checked()
 def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
-    """Read a Middlebury ``calib.txt``.
+    """Read a ``calib.txt`` file of Middlebury or ETH3D.
 
-    Spaces or line breaks separate the entries.
+    The file has entries such as ``ndisp=290``. Spaces or line breaks separate them.
 
     Returns
     -------
     calibration : Calibration
-        Focal length of cam0 in pixels, baseline in mm, doffs in pixels.
+        Focal length of the left camera (cam0) in pixels, baseline in mm, and doffs in
+        pixels. Doffs is the difference between the columns of the principal points.
     ndisp : int
-        Upper bound of the disparities, which are 0..ndisp-1. The bound of ETH3D is the
-        width of the image.
+        Number of disparities in the search range, which is 0 to ndisp - 1. In the files
+        of ETH3D, ndisp is the width of the image.
     isint : bool
-        Whether the ground truth is accurate only to whole pixels.
+        True if the ground-truth disparities are accurate only to whole pixels.
 
     Raises
     ------
     DataError
-        The file is missing or has not all entries, or an entry is not a number.
+        The file is missing, or one of its entries cam0, doffs, baseline and ndisp is
+        missing or invalid.
     """
     entries = _entries(path)
     missing = [key for key in ("cam0", "doffs", "baseline", "ndisp") if key not in entries]
@@ -101,25 +112,25 @@ def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
 
 
 def _entries(path: PathLike) -> dict[str, str]:
-    """Return the values of a Middlebury ``calib.txt`` by their keys.
+    """Return the texts of all values in a Middlebury ``calib.txt``, by key.
 
     Raises
     ------
     DataError
-        An entry has more than one value, or occurs twice with different values.
+        A key has more than one value, or the key occurs twice with different values.
     """
     entries: dict[str, str] = {}
     for key, value, rest in _ENTRY.findall(_read_text(path)):
         if rest.strip():
             message = (
-                f"{path}: {key}: {rest.strip()[:_SHOWN_LENGTH]!r} follows its value "
-                f"{value[:_SHOWN_LENGTH]}; expected one value"
+                f"{path}: {key} has the value {value[:_SHOWN_LENGTH]} and then the text "
+                f"{rest.strip()[:_SHOWN_LENGTH]!r}; expected one value"
             )
             raise DataError(message)
         first_value = entries.setdefault(key, value)
         if first_value != value:
             message = (
-                f"{path}: {key} occurs twice, as {first_value[:_SHOWN_LENGTH]} and as "
+                f"{path}: {key} occurs twice, with the values {first_value[:_SHOWN_LENGTH]} and "
                 f"{value[:_SHOWN_LENGTH]}; expected one value"
             )
             raise DataError(message)
@@ -131,29 +142,32 @@ def _entries(path: PathLike) -> dict[str, str]:
 
 @checked()
 def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
-    """Read the calibration of two of KITTI's cameras.
+    """Read the calibration of a pair of KITTI cameras.
 
-    The cameras 0 and 1 are grey, 2 and 3 take colour images. An entry such as
-    ``S_rect_02``, which KITTI 2015 has, states the size of the images.
+    The cameras 0 (left) and 1 (right) take grey images. The cameras 2 (left) and 3
+    (right) take colour images. If the file has an entry such as ``S_rect_02``, the size
+    of the images is read from it. Only the files of KITTI 2015 have this entry.
 
     Parameters
     ----------
     path : path-like
-        ``calib/000000.txt`` (KITTI 2012) or ``calib_cam_to_cam/000000.txt`` (2015).
-        Each line has the 3x4 projection matrix of a camera: ``P0: f 0 cx -f*b 0 f cy
-        ...``, or ``P_rect_00:``.
+        A file such as ``calib/000000.txt`` (KITTI 2012) or
+        ``calib_cam_to_cam/000000.txt`` (KITTI 2015). It has a line with the 3x4
+        projection matrix of each camera, such as ``P0: f 0 cx -f*b 0 f cy ...`` or
+        ``P_rect_00: ...``.
     left, right : int
-        Numbers of the cameras of the reference frame and of the match frame.
+        Numbers of the cameras that took the reference image and the match image.
 
     Returns
     -------
     Calibration
-        Focal length in pixels, baseline in metres.
+        Focal length in pixels, and baseline in metres.
 
     Raises
     ------
     DataError
-        The file is missing or has no entry for a camera, or an entry is not a number.
+        The file is missing, the file has no projection matrix of one of the cameras, or
+        a number in the file is invalid.
     """
     entries: dict[str, str] = {}
     for line in _read_text(path).splitlines():
@@ -163,8 +177,8 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     reference = _projection_matrix(path, entries, left)
     match = _projection_matrix(path, entries, right)
     focal_length = reference[0]
-    # The fourth number is -f times the camera's position along the baseline, measured
-    # from camera 0.
+    # The fourth number of a projection matrix is -f * x. Here f is the focal length and
+    # x is the position of the camera along the baseline, measured from camera 0.
     baseline = (reference[3] - match[3]) / focal_length if focal_length else 0.0
     doffs = match[2] - reference[2]
     center = (reference[2], reference[6])
@@ -175,7 +189,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
 
 
 def _projection_matrix(path: PathLike, entries: Mapping[str, str], camera: int) -> list[float]:
-    """Return the 12 numbers of the 3x4 projection matrix of one of KITTI's cameras."""
+    """Return the 3x4 projection matrix of a KITTI camera as 12 numbers, row by row."""
     for key in (f"P{camera}", f"P_rect_{camera:02d}"):
         if key in entries:
             return _numbers(path, key, entries[key], 12, "a 3x4 projection matrix")
@@ -188,7 +202,14 @@ def _projection_matrix(path: PathLike, entries: Mapping[str, str], camera: int) 
 
 @checked()
 def kitti_cameras(path: PathLike) -> list[int] | None:
-    """Return the camera numbers in a calibration of KITTI; None for other files."""
+    """Return the numbers of the cameras in a KITTI calibration file.
+
+    Returns
+    -------
+    list of int or None
+        Sorted numbers, such as [0, 1, 2, 3]. The result is None if the file is not a
+        calibration file of KITTI.
+    """
     if Path(path).suffix.lower() == ".npy":
         return None
     text = _read_text(path)
@@ -203,23 +224,26 @@ def kitti_cameras(path: PathLike) -> list[int] | None:
 
 @checked()
 def read_opencv_calibration(path: PathLike) -> Calibration:
-    """Read the calibration of a rectified pair from a file that OpenCV wrote.
+    """Read the calibration of a rectified pair from a file of OpenCV or NumPy.
 
     Parameters
     ----------
     path : path-like
-        A YAML or JSON file of ``cv2.FileStorage`` with ``Q``, or with ``P1`` and
-        ``P2``, of ``cv2.stereoRectify``; or a ``.npy`` file with only `Q`, a 4x4 array.
+        A YAML or JSON file that ``cv2.FileStorage`` wrote. It must contain the matrix
+        ``Q`` of ``cv2.stereoRectify``, or the matrices ``P1`` and ``P2``. The file can
+        also be a ``.npy`` file with the 4x4 matrix Q.
 
     Returns
     -------
     Calibration
-        Focal length in pixels, baseline in the unit of the calibration of the cameras.
+        Focal length in pixels, and baseline. The unit of the baseline is the unit in
+        which the cameras were calibrated, for example mm.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, or has neither ``Q`` nor ``P1`` and ``P2``.
+        The file is missing or damaged, or it contains neither ``Q`` nor both ``P1`` and
+        ``P2``.
     """
     size = None
     if Path(path).suffix.lower() == ".npy":
@@ -246,7 +270,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
 
 
 def _from_q(path: PathLike, q: NDArray[np.float64]) -> Calibration:
-    """Return the calibration in the matrix Q, which turns disparities into depth."""
+    """Compute a calibration from OpenCV's matrix Q (disparity to depth)."""
     focal_length = q[2, 3]
     baseline = abs(1 / q[3, 2])
     doffs = q[3, 3] / q[3, 2]
@@ -256,7 +280,7 @@ def _from_q(path: PathLike, q: NDArray[np.float64]) -> Calibration:
 def _from_projections(
     path: PathLike, left: NDArray[np.float64], right: NDArray[np.float64]
 ) -> Calibration:
-    """Return the calibration in the projection matrices P1 and P2."""
+    """Compute a calibration from the projection matrices P1 and P2 of OpenCV."""
     focal_length = left[0, 0]
     baseline = (left[0, 3] - right[0, 3]) / left[0, 0]
     doffs = right[0, 2] - left[0, 2]
@@ -267,16 +291,17 @@ def _from_projections(
 def write_opencv_calibration(
     path: PathLike, calibration: Calibration, shape: tuple[int, ...]
 ) -> None:
-    """Write the calibration of a rectified pair as a YAML file of OpenCV with `Q`.
+    """Write the calibration of a rectified pair to a YAML file with OpenCV's matrix Q.
 
-    `read_opencv_calibration` reads the file.
+    The file can be read with `read_opencv_calibration` or with ``cv2.FileStorage``.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        Path of the YAML file to write.
     calibration : Calibration
-        The calibration. If it has no center, the center of the images is written.
+        Calibration of the pair. If its ``center`` is None, the center of the image is
+        written as the principal point.
     shape : tuple of int
         Shape of the images, (rows, columns) or (rows, columns, 3).
     """
@@ -312,30 +337,34 @@ def write_opencv_calibration(
 def read_any_calibration(
     path: PathLike, *, colour: bool = True, cameras: tuple[int, int] | None = None
 ) -> tuple[Calibration, int | None]:
-    """Read a calibration file of any supported format, which its content determines.
+    """Read a calibration file, and recognize its format automatically.
+
+    The supported formats are the files of Middlebury, ETH3D and KITTI, YAML and JSON
+    files of OpenCV, and the matrix Q of OpenCV in a ``.npy`` file.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        Path of the calibration file.
     colour : bool
-        Whether a KITTI pair was taken by the colour cameras, 2 and 3, rather than by
-        the grey cameras, 0 and 1.
+        Whether the images of a KITTI pair come from the colour cameras 2 and 3. If
+        False, they come from the grey cameras 0 and 1. Other formats ignore `colour`.
     cameras : (int, int), optional
-        Numbers of KITTI's left and right camera, in place of `colour`.
+        Numbers of the left and the right camera of a KITTI pair. If they are given,
+        `colour` is ignored.
 
     Returns
     -------
     calibration : Calibration
-        The calibration.
+        Focal length, baseline and principal points of the rectified pair.
     ndisp : int or None
-        Upper bound of the disparities, which are 0..ndisp-1; None if the file has no
-        bound.
+        Number of disparities in the search range, which is 0 to ndisp - 1. The result
+        is None if the file does not contain ``ndisp``.
 
     Raises
     ------
     DataError
-        The file is missing, damaged or of an unknown format.
+        The file is missing or damaged, or its format is unknown.
     """
     text = read_bytes(path, limits.TEXT)[:_EXAMINED_BYTES].decode("latin-1")
     if Path(path).suffix.lower() == ".npy" or _OPENCV_BEGINNING.match(text):
@@ -356,7 +385,7 @@ def read_any_calibration(
 
 
 def _read_text(path: PathLike) -> str:
-    """Return the text of a calibration file."""
+    """Read a calibration file as Latin-1 text, so that no byte is invalid."""
     return read_bytes(path, limits.TEXT).decode("latin-1")
 
 
@@ -367,12 +396,12 @@ def _checked_calibration(
     doffs: float,
     center: tuple[float, float] | None = None,
 ) -> Calibration:
-    """Return a calibration whose numbers are possible.
+    """Check the numbers that a calibration file contains, and return a calibration.
 
     Raises
     ------
     DataError
-        The focal length or the baseline is not positive, or a number is not finite.
+        The focal length or the baseline is not above 0, or a number is not finite.
     """
     for quantity, value in (("focal length", focal_length), ("baseline", baseline)):
         if not 0 < value < math.inf:
@@ -387,19 +416,20 @@ def _checked_calibration(
 
 
 def _number(path: PathLike, entries: Mapping[str, str], key: str) -> float:
-    """Return the single number of an entry."""
+    """Return the value of a calibration entry that consists of a single number."""
     return _numbers(path, key, entries[key], 1)[0]
 
 
 def _numbers(
     path: PathLike, key: str, text: str, count: int, expected_value: str = ""
 ) -> list[float]:
-    """Return the numbers of an entry.
+    """Convert the text of a calibration entry to a list of numbers.
 
     Raises
     ------
     DataError
-        A part of the text is not a number, or the text does not have `count` numbers.
+        Part of the text is not a number, or the text does not contain exactly `count`
+        numbers.
     """
     numbers = []
     for part in filter(None, re.split(r"[\s;,]+", text)):

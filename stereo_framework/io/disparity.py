@@ -1,9 +1,10 @@
-"""Disparity map files in their usual encodings.
+"""Readers and writers of disparity map files in the usual encodings.
 
-In memory a disparity map is always float32, in pixels, with NaN for a disparity that is
-unknown or was not estimated.
+A disparity map in memory is a float32 array of disparities in pixels. NaN means that
+the disparity is unknown or was not estimated. A file stores each disparity as a value
+or grey level, from which the disparity is computed as follows.
 
-| file | disparity | unknown |
+| file | disparity in pixels | values that mean unknown |
 | --- | --- | --- |
 | ``.pfm`` | value / scale, default scale 1 | infinite or NaN |
 | ``.npy``, ``.npz``, float ``.tif`` | value / scale, default scale 1 | not finite |
@@ -12,7 +13,7 @@ unknown or was not estimated.
 | 16-bit grey | grey / scale, default scale 256 | grey 0 by default |
 | 8-bit grey | offset + grey / scale, scale required | grey 0 by default |
 
-A negative scale reads a file whose disparities have the opposite sign.
+If a file stores disparities with the opposite sign, its scale is negative.
 """
 
 from __future__ import annotations
@@ -37,22 +38,29 @@ from stereo_framework.io.registered_readers import read_with_registered_reader
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 
 KITTI_SCALE = 256.0
-"""Grey levels per pixel of disparity in 16-bit maps, the convention of KITTI."""
+"""Number of grey levels per pixel of disparity in the 16-bit maps of KITTI."""
 
 FORMAT_MARKER: Literal["format"] = "format"
-"""Selects the marker for unknown disparities that the format of a file defines."""
+"""Value of the argument `unknown` that stands for the usual marker of a file format.
+
+For example, grey 0 usually marks unknown disparities in pictures.
+"""
 
 Unknown = AnyNumber | Literal["format"] | None
-"""A stored value that means unknown, `FORMAT_MARKER`, or None if no value does."""
+"""Type of the argument `unknown` of `read_disparity`.
+
+The argument is the stored value that marks unknown disparities, or `FORMAT_MARKER`. It
+is None if every finite value is a disparity.
+"""
 
 Stored = tuple[NDArray[Any], Mask | None]
-"""Values of a map file as stored, and a mask of the pixels that have data.
+"""Type of the content of a disparity map file: the stored values, and a mask.
 
-The mask is None if all pixels have data.
+The mask is True at pixels that have data. It is None if all pixels have data.
 """
 
 _FLOAT_SUFFIXES = (".pfm", ".npy", ".tif", ".tiff")
-"""Endings of files that store disparities in pixels."""
+"""Extensions of files that store disparities in pixels as floats."""
 
 
 @checked()
@@ -63,49 +71,51 @@ def read_disparity(
     unknown: Unknown = FORMAT_MARKER,
     disparity_offset: float = 0.0,
 ) -> Disparity:
-    """Read a disparity map.
+    """Read a disparity map file, and convert its values to disparities in pixels.
 
     Parameters
     ----------
     path : path-like
         A ``.pfm``, ``.npy``, ``.npz`` or ``.flo`` file, a ``.tif`` of floats or
-        integers, or a grey picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz`` has
-        several arrays, the array with the name ``disparity`` is read.
+        integers, or a grey picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz``
+        file contains several arrays, the array named ``disparity`` is read.
     disparity_scale : float, optional
-        Stored units per pixel of disparity, such as 16 for the integers of OpenCV's
-        StereoSGBM. The scale may be a fraction. It is negative if the file has
-        disparities of the opposite sign. It is required for pictures of 8 bits and for
-        integers with a sign in a ``.tif``. The default is 256 for pictures of 16 bits
-        and 1 for all other files.
+        Number by which each stored value is divided to get a disparity in pixels, such
+        as 16 for the integers of OpenCV's StereoSGBM. The scale may be a fraction. It
+        is negative if the file stores disparities with the opposite sign. A scale is
+        required for 8-bit pictures, and for ``.tif`` files of signed or 32-bit
+        integers. The default is 256 for 16-bit pictures and 1 for all other files.
     unknown : float, "format" or None
-        Stored value that means unknown, before it is divided by the scale. "format"
-        selects the marker of the format: pictures have grey 0, and other files have no
-        marker. None means that every finite value is a disparity, as in three maps of
-        Middlebury 2001 (sawtooth, venus, map). Values that are not finite are always
-        unknown.
+        Stored value that marks unknown disparities, before division by the scale.
+        "format" selects the usual marker of the file format: grey 0 in pictures, and no
+        marker in other files. None means that every finite value is a disparity. For
+        example, three maps of Middlebury 2001 (sawtooth, venus, map) have no marker.
+        Infinite values and NaN always mean that the disparity is unknown.
     disparity_offset : float
-        Disparity of grey 0 in pixels, for pictures only.
+        Disparity, in pixels, at pixels with grey 0. An offset other than 0 is allowed
+        only for grey pictures.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Disparities in pixels; NaN if unknown.
+        Disparities in pixels. NaN means that the disparity is unknown.
 
     Raises
     ------
     DataError
-        The file is missing, damaged, in colour or a JPEG. Or `disparity_scale` is
-        missing or 0, or the file cannot have the value `unknown`, or `disparity_offset`
-        is given for a file that is not a picture.
+        The file is missing or damaged, or it is a colour image or a JPEG. The error is
+        also raised if a required `disparity_scale` is missing, if the scale is 0, if
+        the type of the file cannot represent the value `unknown`, or if an offset is
+        given for a file that is not a grey picture.
     """
     return in_pixels(path, map_values(path), disparity_scale, unknown, disparity_offset)
 
 
 def map_values(path: PathLike) -> Stored:
-    """Read the values of a map file as they are stored.
+    """Read a disparity map file without converting its values to pixels.
 
-    Pictures give grey levels, uint8 or uint16. TIFF files may give other integers. All
-    other files give float32.
+    The values of a picture are grey levels of type uint8 or uint16. The values of a
+    TIFF file can also be other integers or floats. All other files have float32 values.
     """
     suffix = Path(path).suffix.lower()
     values = read_with_registered_reader(path, "disparity")
@@ -125,27 +135,30 @@ def map_values(path: PathLike) -> Stored:
 
 
 def grey_bits(path: PathLike) -> int:
-    """Return the bits of a grey level if a map file is a picture; otherwise 0."""
+    """Return the bits per pixel, 8 or 16, of a disparity map that is a grey picture.
+
+    The result is 0 if the file is not a grey picture.
+    """
     stored = map_values(path)
     return 8 * stored[0].dtype.itemsize if is_grey(stored) else 0
 
 
 def holds_integers(path: PathLike) -> bool:
-    """Return whether a map file has integers, which may need a scale."""
+    """Return whether a disparity map file stores integers, which may need a scale."""
     is_numpy_file = Path(path).suffix.lower() in (".npy", ".npz")
     if is_numpy_file and read_with_registered_reader(path, "disparity") is None:
-        # map_values converts the numbers of such a file to floats.
+        # map_values cannot be used because it converts all NumPy arrays to floats.
         return numpy_array(path, "disparity").dtype.kind in "iu"
     return map_values(path)[0].dtype.kind in "iu"
 
 
 def is_grey(stored: Stored) -> bool:
-    """Return whether stored values are grey levels, in which 0 means unknown."""
+    """Return whether the values of a disparity file are grey levels of 8 or 16 bits."""
     return stored[0].dtype in (np.uint8, np.uint16)
 
 
 def has_pixel_units(stored: Stored) -> bool:
-    """Return whether stored values are disparities in pixels if no scale is given."""
+    """Return whether the values of a file are floats, which need no disparity scale."""
     return stored[0].dtype.kind == "f"
 
 
@@ -156,7 +169,7 @@ def in_pixels(
     unknown: Unknown = FORMAT_MARKER,
     disparity_offset: float = 0.0,
 ) -> Disparity:
-    """Convert the stored values of a map file to disparities in pixels."""
+    """Convert the stored values of a disparity map file to disparities in pixels."""
     values, valid = stored
     if disparity_offset != 0 and not is_grey(stored):
         message = (
@@ -172,25 +185,30 @@ def in_pixels(
 
     factor = scale_of(path, stored, disparity_scale)
     disparity: NDArray[Any] = values
-    # Floats in pixels stay unchanged to the last bit.
+    # If the scale is 1, the file already stores disparities in pixels.
     if factor != 1:
         disparity = values / factor
     if disparity_offset != 0:
         disparity = disparity_offset + disparity
     with np.errstate(over="ignore"):
         converted = np.where(is_known, disparity, np.nan).astype(np.float32)
-    # Numbers beyond the range of float32 are not disparities.
+    # A number that is too large for float32 became infinite. The disparity of its pixel
+    # is unknown.
     converted[~np.isfinite(converted)] = np.nan
     return converted
 
 
 def scale_of(path: PathLike, stored: Stored, disparity_scale: float | None) -> float:
-    """Return the stored units per pixel, which are those of the format by default.
+    """Return the disparity scale: the given one, or the usual scale of the file format.
+
+    The usual scale is 1 for floats and 256 for 16-bit pictures. A disparity in pixels
+    is the stored value divided by the scale.
 
     Raises
     ------
     DataError
-        The scale is 0 or not finite, or it is missing and the format has none.
+        The scale is 0 or not finite, or no scale is given and the file format has no
+        usual scale (for example, an 8-bit picture).
     """
     dtype = stored[0].dtype
     if disparity_scale is not None:
@@ -220,7 +238,16 @@ def scale_of(path: PathLike, stored: Stored, disparity_scale: float | None) -> f
 
 
 def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.generic | None:
-    """Return the stored value that means unknown, in the stored type, or None."""
+    """Return the stored value that marks unknown disparities, or None without a marker.
+
+    The marker has the data type of the file. For example, the marker 0.1 is rounded to
+    float32, because only the rounded number equals a value in a file of float32.
+
+    Raises
+    ------
+    DataError
+        The file stores integers, and its integer type cannot represent the marker.
+    """
     dtype = stored[0].dtype
     if unknown is None:
         return None
@@ -235,9 +262,9 @@ def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.g
     type_range = np.iinfo(dtype)
     if not number.is_integer() or not type_range.min <= number <= type_range.max:
         message = (
-            f"{path}: the file has {dtype} samples, none of which can be {number:g}, the value "
-            f"for unknown; expected a whole number from {type_range.min} to {type_range.max}, as "
-            "the file stores it"
+            f"{path}: the file stores numbers of type {dtype}, so its value for unknown "
+            f"disparities cannot be {number:g}; expected a whole number from {type_range.min} to "
+            f"{type_range.max}, before division by the disparity scale"
         )
         raise DataError(message)
     return dtype.type(int(number))
@@ -251,31 +278,36 @@ def write_disparity(
     disparity_scale: float | None = None,
     tags: GeoTags = (),
 ) -> None:
-    """Write a disparity map, which `read_disparity` reads with the same scale.
+    """Write a disparity map to a file whose extension selects the format.
+
+    To read the file again, call `read_disparity` with the same scale.
 
     Parameters
     ----------
     path : path-like
-        The file. ``.pfm``, ``.npy`` and ``.tif`` store the disparities themselves;
-        unknown ones are +inf in PFM, as other programs expect it. ``.png`` has 16 bits
-        without a scale and 8 bits with one. ``.pgm`` has 8 bits.
+        Path of the file to write. Files with the extension ``.pfm``, ``.npy`` or
+        ``.tif`` store disparities in pixels as floats. A ``.png`` file stores 16-bit
+        grey levels if no scale is given, and 8-bit grey levels if a scale is given. A
+        ``.pgm`` file stores 8-bit grey levels and requires a scale.
     disparity : ndarray of floats, (rows, columns)
-        Disparities in pixels; NaN if unknown.
+        Disparities in pixels. NaN means that the disparity is unknown. In a ``.pfm``
+        file it is stored as +inf, which other programs expect.
     disparity_scale : float, optional
-        Grey levels per pixel of disparity, for 8 bits.
+        Number of grey levels per pixel of disparity, for 8-bit pictures.
     tags : sequence, optional
-        GeoTIFF tags of a ``.tif``, from `geo_tags`.
+        GeoTIFF tags to store in a ``.tif`` file. The function `geo_tags` returns them.
 
     Raises
     ------
     DataError
-        The file has another ending, the array is not a disparity map, the encoding
-        cannot store the disparities, or the scale is missing.
+        The file extension is not supported, the array is not a disparity map, the grey
+        levels cannot represent the disparities, or the scale is missing or not allowed.
 
     Notes
     -----
-    In pictures grey 0 means unknown. A known disparity that rounds to grey 0 is
-    therefore stored as grey 1, as in the program of KITTI.
+    In pictures, grey 0 means that the disparity is unknown. If a known disparity would
+    be rounded to grey 0, it is therefore stored as grey 1. The development kit of KITTI
+    does this too.
     """
     suffix = Path(path).suffix.lower()
     disparity = np.asarray(unmasked(str(path), disparity))
@@ -296,8 +328,8 @@ def write_disparity(
         return
     if suffix not in (".png", ".pgm"):
         message = (
-            f"{path}: the ending {suffix!r} is unknown for a disparity map; allowed: .pfm, .png, "
-            ".pgm, .npy, .tif"
+            f"{path}: a disparity map cannot be written with the file extension {suffix!r}; "
+            "allowed: .pfm, .png, .pgm, .npy, .tif"
         )
         raise DataError(message)
     if suffix == ".pgm" and disparity_scale is None:
@@ -309,7 +341,7 @@ def write_disparity(
 
 
 def _write_floats(path: PathLike, suffix: str, disparity: Disparity, tags: GeoTags) -> None:
-    """Write disparities in pixels."""
+    """Write disparities in pixels to a PFM, npy or TIFF file, depending on `suffix`."""
     is_known = np.isfinite(disparity)
     if suffix == ".pfm":
         write_pfm(path, np.where(is_known, disparity, np.inf))
@@ -326,12 +358,15 @@ def _write_floats(path: PathLike, suffix: str, disparity: Disparity, tags: GeoTa
 def _grey_levels(
     path: PathLike, disparity: Disparity, disparity_scale: float | None
 ) -> NDArray[Any]:
-    """Return disparities as grey levels: of 8 bits with a scale, otherwise of 16 bits.
+    """Convert disparities in pixels to grey levels.
+
+    The grey levels have 8 bits if a scale is given. Otherwise, they have 16 bits, and
+    the scale is that of KITTI, 256.
 
     Raises
     ------
     DataError
-        The scale is not positive, or the disparities do not fit the grey levels.
+        The scale is not above 0, or a grey level would be negative or too large.
     """
     dtype: type[np.uint8] | type[np.uint16] = np.uint8
     factor = disparity_scale

@@ -1,7 +1,8 @@
-"""Formats of files that the package cannot read, recognized by their first bytes.
+"""Recognition of unsupported and misnamed files by their first bytes.
 
-Such a file is intact. A message that calls it damaged would mislead the user, so the
-message names the format of the file and a remedy.
+An intact file may have a format that its reader does not support, such as GIF. An error
+message that called the file damaged would mislead the user. So the message names the
+format of the file and a remedy, such as a conversion to PNG.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from stereo_framework.core.errors import DataError
 
 PathLike = object
-"""A path of any type. Only its text is used, in messages."""
+"""Type of a path. Any type is allowed, because messages only show the path as text."""
 
 _IMAGE_REMEDY = "convert it to PNG or TIFF without loss"
 
@@ -23,12 +24,15 @@ _PICTURE_FORMATS: Mapping[str, str] = {
     r"#\?(?:RADIANCE|RGBE)": "a Radiance picture",
     r"8BPS": "a Photoshop picture",
     r"P[14]\s": "a bitmap with 1 bit for each pixel (PBM)",
-    r"P7\n": "a picture of the kind PAM",
+    r"P7\n": "a PAM picture",
     r"DDS ": "a DDS picture",
     r"SIMPLE  =": "a FITS file",
     r"\xab\xcdMS|....ftyp|RIFF....AVI |\x1a\x45\xdf\xa3": "a video",
 }
-"""Names of image formats that are not read, by patterns of their first bytes."""
+"""Image formats that the package does not read.
+
+The keys are patterns of the first bytes of a file. The values describe the file.
+"""
 
 _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
     r"\x1f\x8b": ("compressed with gzip", "decompress it first, for example with 'gunzip'"),
@@ -45,44 +49,47 @@ _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
         "save its array with numpy.save, after scipy.io.loadmat has read it",
     ),
     r"\x80[\x02-\x05].": (
-        "a pickle of Python",
+        "a Python pickle",
         "save its array with numpy.save; reading a pickle could execute code",
     ),
     r"%PDF-": ("a PDF document", "export its picture as PNG"),
     r"PIEH": (
-        "an optical flow (.flo)",
+        "an optical flow file (.flo)",
         "rename it so that its name ends with .flo, or save the disparities as PFM",
     ),
     r"Pf\s|PF\s": ("a PFM file", "rename it so that its name ends with .pfm"),
-    r"\x93NUMPY": ("an array of NumPy", "rename it so that its name ends with .npy"),
+    r"\x93NUMPY": ("a NumPy array", "rename it so that its name ends with .npy"),
     r"\x89PNG": ("a PNG picture", "rename it so that its name ends with .png"),
     r"II\*\0|MM\0\*": ("a TIFF picture", "rename it so that its name ends with .tif"),
     r"\xff\xd8\xff": ("a JPEG picture", "rename it so that its name ends with .jpg"),
     r"RIFF....WEBP": ("a WebP picture", "rename it so that its name ends with .webp"),
 }
-"""Names of other formats, each with a remedy, by patterns of their first bytes.
+"""Other file formats that a reader may meet, each with a remedy.
 
-Formats that the package reads are among them, because the ending of a file's name
-selects the reader, and the ending may be wrong.
+The keys are patterns of the first bytes of a file. Formats such as PNG, which the
+package reads, are included: the file extension selects the reader, and the extension
+may be wrong (for example, a PNG file with the name ``disp.pfm``).
 """
 
 _EXAMINED_BYTES = 512
-"""Number of bytes at the beginning of a file that are examined."""
+"""Number of bytes at the beginning of a file by which its format is recognized."""
 
 _WEB_PAGE = re.compile(
     rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
+"""Pattern of the beginning of a web page, which may have a comment at its top."""
 
 
 def known_kind(data: bytes) -> str | None:
-    """Return a clause that names the format of a file and a remedy, or None.
+    """Describe the format of a file that its reader cannot decode, and a remedy.
 
-    The result is None if the format is unknown.
+    The description is a part of an error message. The result is None if the format is
+    unknown.
 
     Parameters
     ----------
     data : bytes
-        The content of a file that its reader does not recognize.
+        Content of the file.
 
     Examples
     --------
@@ -100,14 +107,16 @@ def known_kind(data: bytes) -> str | None:
 
 
 def check_present(data: bytes, path: PathLike) -> None:
-    """Refuse a text that a download has left in place of the file itself.
+    """Refuse a file that contains a placeholder, such as a pointer of Git LFS.
+
+    A download or a clone may write such a placeholder instead of the real file.
 
     Parameters
     ----------
     data : bytes
         Content of the file.
     path : path-like
-        Path of the file, for the message.
+        Path of the file, which the error message shows.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Locks on files, which keep other processes from writing to the same folder."""
+"""File locks, which prevent two processes from writing to the same folder at once."""
 
 import contextlib
 import errno
@@ -11,36 +11,38 @@ from stereo_framework.io.files import PathLike
 from stereo_framework.io.output_folders import check_not_linked
 
 _LOCKED_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-"""Error numbers by which the system reports that another process holds the lock."""
+"""Error numbers which mean that another process has locked the file."""
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL)
-"""Error numbers by which a file system reports that it has no locks."""
+"""Error numbers which mean that the file system does not support locks."""
 
 _open_locks: set[int] = set()
-"""File descriptors of the locks that this process holds."""
+"""File descriptors of the files that this process has locked."""
 
 
 @contextlib.contextmanager
 def locked(path: PathLike) -> Iterator[None]:
-    """Hold an exclusive lock on a file until the block ends.
+    """Hold an exclusive lock on a file while a ``with`` block runs.
 
-    The system releases the lock when the process ends, also after a crash. The content
-    of the file is neither read nor changed.
+    The operating system also releases the lock if the process ends or crashes inside
+    the block. Locking neither reads nor changes the content of the file.
 
     Parameters
     ----------
     path : path-like
-        The file to lock. It is created if it is missing.
+        Path of the file to lock. If the file does not exist, it is created.
 
     Raises
     ------
     BlockingIOError
-        Another process, or another block of this process, holds the lock.
+        Another process has locked the file, or this process has already locked it.
     DataError
-        The path is a link, a pipe or a device, or its file system has no locks.
+        The path is a link, a pipe or a device, or the file system does not support
+        locks.
     """
     check_not_linked(path)
-    # O_NOFOLLOW is needed because the path may have become a link since the check.
+    # Another process may have replaced the file by a link after the check above. With
+    # O_NOFOLLOW, os.open then raises an error.
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o666)
     try:
@@ -51,8 +53,8 @@ def locked(path: PathLike) -> Iterator[None]:
             if error.errno in _LOCKED_BY_ANOTHER:
                 raise BlockingIOError(error.errno, "the lock is held", os.fspath(path)) from None
             message = (
-                f"{path}: the file cannot be locked ({error.strerror}); the file system may have "
-                "no locks, like that of some network folders; choose a folder on a local disk"
+                f"{path}: the file cannot be locked ({error.strerror}); some network folders do "
+                "not support file locks; choose a folder on a local disk"
             )
             raise DataError(message) from error
         _open_locks.add(descriptor)
@@ -63,16 +65,18 @@ def locked(path: PathLike) -> Iterator[None]:
 
 
 def has_locks(path: PathLike) -> bool:
-    """Return whether the file system of a file has the locks that SQLite uses.
+    """Return whether the file system of a file supports the locks that SQLite needs.
 
-    Do not pass a database that this process has open, because SQLite would lose its
-    locks. The result is False only if the system reports that there are no locks. After
-    any other error it is True.
+    The result is False only if the operating system reports that the file system does
+    not support locks. If any other error occurs, the result is True.
+
+    Do not pass the path of an SQLite database that is open in this process, because
+    SQLite would lose its locks on the database.
 
     Parameters
     ----------
     path : path-like
-        A readable file, which is not changed.
+        Path of a readable file. The file is not changed.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -91,42 +95,43 @@ if sys.platform == "win32":
     import msvcrt
 
     def _check_database_locks(descriptor: int) -> None:
-        """Do nothing: Windows has one kind of locks."""
+        """Do nothing, because `_lock` tests the only kind of file lock of Windows."""
 
     def _try_shared_lock(descriptor: int) -> None:
-        """Do nothing: every file system of Windows has locks."""
+        """Do nothing, because every file system of Windows supports file locks."""
 
     def _lock(descriptor: int) -> None:
-        """Lock a file without waiting, or raise OSError."""
+        """Lock an open file; raise OSError at once if it is already locked."""
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
 
     def _check_database_locks(descriptor: int) -> None:
-        """Raise OSError if the file system has no locks on parts of files.
+        """Raise OSError if the file system does not support locks on parts of a file.
 
-        SQLite uses such locks. Without them, SQLite would report that the database is
-        locked.
+        SQLite needs such locks. If they are not supported, SQLite reports that its
+        database is locked, which is misleading.
         """
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
     def _try_shared_lock(descriptor: int) -> None:
-        """Lock and release a file that is open for reading, or raise OSError."""
+        """Lock and unlock a file that is open for reading; raise OSError on failure."""
         fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
     def _lock(descriptor: int) -> None:
-        """Lock a file without waiting, or raise OSError."""
-        # Unlike lockf, flock also excludes a second lock of the same process.
+        """Lock an open file; raise OSError at once if it is already locked."""
+        # With lockf, this process could lock a file twice. With flock, the second lock
+        # fails.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _leave_locks_to_the_parent() -> None:
-    """Close the lock files that a newly forked process has inherited.
+    """Close the lock files that a forked process has inherited from its parent.
 
-    Otherwise a worker that survives its parent would keep the locks of the parent.
+    Otherwise, a worker process that outlives its parent would keep the files locked.
     """
     for descriptor in _open_locks:
         with contextlib.suppress(OSError):

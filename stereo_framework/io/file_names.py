@@ -1,28 +1,34 @@
-"""Check texts that become names of files, and turn texts into such names."""
+"""Rules for texts that become file names, and the conversion of texts to file names."""
 
 import os
 import re
 import sys
 
 FILE_NAME = r"^[\w(][^/\\\\:*?\"<>|\x00-\x1f\x7f]{0,99}$"
-"""Pattern of the names that a file can have on every system.
+"""Pattern of file names that are allowed on Linux, macOS and Windows.
 
-`name_fault` also refuses the few names that match this pattern and are not possible.
+A few names match the pattern but are not allowed, such as ``con`` on Windows. The
+function `name_fault` refuses them too.
 """
 
 _MAX_NAME_BYTES = 100
+"""Maximum number of bytes, in UTF-8, of the name of a script, method or plot."""
+
 _MAX_STEM_BYTES = 80
+"""Maximum number of bytes, in UTF-8, of a text that `file_stem` returns."""
+
 _SHOWN_NAME_LENGTH = 40
-"""Number of characters of a refused name that a message shows."""
+"""Number of characters of a refused name that an error message shows."""
 
 _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-"""Names that Windows reserves for devices, with any ending."""
+"""Names that Windows reserves for devices, such as ``con`` and ``con.txt``."""
 
 
 def name_fault(name: str) -> str | None:
-    r"""Describe why a script, method or plot cannot have a name; None if it can.
+    r"""Return the reason why a script, method or plot cannot have a name, or None.
 
-    The name becomes a part of the names of files.
+    The name becomes a part of file names, so it must be possible in a file name on
+    every operating system. The result is None if the name is allowed.
 
     Examples
     --------
@@ -50,10 +56,11 @@ def name_fault(name: str) -> str | None:
 
 
 def encoding_fault(name: str) -> str | None:
-    r"""Describe why a name cannot be written to files of results; None if it can be.
+    r"""Return the reason why a name cannot be written to result files, or None.
 
-    The name of a file contains surrogates if its bytes are not text in the encoding of
-    the locale.
+    The bytes of a file name on disk may be invalid in the encoding of the locale. In
+    Python, such a name contains surrogates (for example ``"\udcfc"``), which cannot be
+    written as UTF-8. The result is None if the name can be written.
 
     Examples
     --------
@@ -73,10 +80,11 @@ def encoding_fault(name: str) -> str | None:
 
 
 def file_stem(text: str) -> str:
-    """Return a text as a part of the name of a file.
+    """Convert a text, such as the name of a scene, to a part of a file name.
 
-    The result contains only letters, digits, ``_``, ``.`` and ``-``. Hyphens replace
-    all other characters. Of a long text the last 80 bytes in UTF-8 remain.
+    The result contains only letters, digits, ``_``, ``.`` and ``-``. All other
+    characters are replaced by hyphens. If the text is longer than 80 bytes in UTF-8,
+    only its last 80 bytes are kept.
 
     Examples
     --------

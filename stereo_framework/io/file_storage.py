@@ -1,7 +1,7 @@
 """Files of OpenCV's ``cv2.FileStorage``: their matrices, image sizes and lens models.
 
-OpenCV's own parsers are not used, because they write beyond their memory on some
-damaged files.
+The parsers of OpenCV are not used, because some damaged files make them write outside
+their buffers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ _SIZE_KEYS = (
     "imageresolution",
     "calibrationsize",
 )
-"""Normalized keys under which files state the size of images."""
+"""Keys under which calibration files store the width and height of their images.
+
+The keys are in the form that `_normalized` returns. For example, ``Image_Size`` becomes
+``imagesize``.
+"""
 
 _PINHOLE_MODELS = (
     "pinhole",
@@ -53,9 +57,10 @@ _PINHOLE_MODELS = (
     "pinholeradtan",
     "fullopencv",
 )
-"""Normalized names of camera models with the equations of OpenCV's pinhole functions.
+"""Names of the camera models that OpenCV's pinhole functions can undistort.
 
-The distortion coefficients of any other model have other equations.
+The names are in the form that `_normalized` returns. A file with another camera model
+is refused, because its distortion coefficients belong to different equations.
 """
 
 _MODEL_KEYS = (
@@ -67,7 +72,11 @@ _MODEL_KEYS = (
     "lenstype",
     "cameratype",
 )
-"""Parts of normalized keys that name a camera model."""
+"""Parts of the keys under which calibration files store the name of a camera model.
+
+For example, the key ``left_camera_model`` has the normalized form ``leftcameramodel``,
+which contains ``cameramodel``.
+"""
 
 _OTHER_LENSES = (
     "fisheye",
@@ -80,24 +89,24 @@ _OTHER_LENSES = (
     "fov",
     "scaramuzza",
 )
-"""Parts of the normalized names of camera models that are not pinhole models."""
+"""Parts of the names of camera models, such as fisheye, that are not pinhole models."""
 
 _FALSE_VALUES = ("0", "0.0", "false", "no", "none", "off")
-"""Values with which a key such as ``fisheye`` says that the lens is not a fisheye."""
+"""Texts that mean False if they are the value of a key such as ``fisheye``."""
 
 
 def read_file_storage(path: PathLike) -> dict[str, Any]:
-    """Return the entries at the top level of a file of OpenCV's FileStorage.
+    """Read the top-level keys and values of a file that OpenCV's FileStorage wrote.
 
-    The file may be YAML or JSON.
+    The file may be a YAML or a JSON file.
 
     Raises
     ------
     DataError
-        The file is missing, or its content is not a mapping.
+        The file is missing, or it does not consist of keys with values.
     """
     text = read_bytes(path, limits.TEXT).decode("latin-1")
-    # The first line that OpenCV writes, "%YAML:1.0", is not a valid directive.
+    # OpenCV writes the first line "%YAML:1.0", which is not valid YAML.
     if text.startswith("%"):
         text = text.partition("\n")[2]
     root = parse(text.replace("!!opencv-matrix", ""), str(path), Faults())
@@ -114,7 +123,10 @@ def read_file_storage(path: PathLike) -> dict[str, Any]:
 
 
 def matrices_in(entries: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
-    """Return the matrices of finite numbers among the entries of a file, by name."""
+    """Return all valid matrices of a FileStorage file, by name.
+
+    A matrix is valid if all its numbers are finite and their count is rows * columns.
+    """
     matrices = {}
     for name, fields in entries.items():
         if isinstance(fields, dict) and {"rows", "cols", "data"} <= fields.keys():
@@ -125,14 +137,18 @@ def matrices_in(entries: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
 
 
 def _matrix(fields: Mapping[str, Any]) -> NDArray[np.float64] | None:
-    """Return the matrix with the given fields; None if they do not fit a matrix."""
+    """Build a matrix from the values of its keys ``rows``, ``cols`` and ``data``.
+
+    The result is None if these values do not describe a matrix of finite numbers.
+    """
     rows = fields["rows"]
     columns = fields["cols"]
     try:
         numbers = np.array(fields["data"], object).ravel()
     except ValueError:
         return None
-    # NumPy would convert texts and truth values to numbers, such as "6_0" to 60.
+    # NumPy would convert strings and Booleans to numbers. For example, "6_0" would
+    # become 60.
     if not all(map(_is_number, [*numbers, rows, columns])):
         return None
     if rows != int(rows) or columns != int(columns):
@@ -145,7 +161,7 @@ def _matrix(fields: Mapping[str, Any]) -> NDArray[np.float64] | None:
 
 
 def _is_number(value: object) -> bool:
-    """Return whether a value is a finite number and not a truth value."""
+    """Return whether a value is a finite int or float, but not True or False."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -153,34 +169,35 @@ def _is_number(value: object) -> bool:
 
 
 def stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the columns and rows of the images for which a calibration was made.
+    """Return the image size that is stored in a calibration file.
 
     Parameters
     ----------
     path : path-like
-        Path of the file, for messages.
+        Path of the file, which error messages show.
     entries : mapping
-        The entries of the file.
+        Top-level keys and values of the file.
 
     Returns
     -------
     (int, int) or None
-        Columns and rows; None if the file does not state both.
+        Numbers of columns and rows of the images. The result is None unless the file
+        contains both numbers.
 
     Raises
     ------
     DataError
-        The columns or rows are not whole numbers above 0.
+        The number of columns or rows is not a whole number above 0.
     """
     values: dict[str, Any] = {}
     for name, value in entries.items():
-        # If normalized names are equal, the first entry counts.
+        # If two keys have the same normalized form, the value of the first key is used.
         values.setdefault(_normalized(name), value)
     for key in _SIZE_KEYS:
         sides = _two_sides(values.get(key))
         if sides is None:
             continue
-        # The shape of an array has its rows first.
+        # A shape has the order (rows, columns). A size has the order (columns, rows).
         if key == "imageshape":
             sides = sides[::-1]
         return checked_size(path, sides)
@@ -190,9 +207,10 @@ def stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] |
 
 
 def _two_sides(value: Any) -> list[Any] | None:
-    """Return the two numbers in the value of a size key, or None.
+    """Return the two numbers of an image size in the order in which they are stored.
 
-    The value is a list, a matrix, or a mapping with a width and a height.
+    The size may be a list, a matrix, or a mapping with the keys ``width`` and
+    ``height``. The result is None if the value is not such a size.
     """
     if isinstance(value, dict):
         sides = {_normalized(name): side for name, side in value.items()}
@@ -203,12 +221,14 @@ def _two_sides(value: Any) -> list[Any] | None:
 
 
 def checked_size(path: PathLike, sides: Sequence[Any]) -> tuple[int, int] | None:
-    """Return the columns and rows that a file states; None if it does not state both.
+    """Check an image size from a file, and return the columns and rows as integers.
+
+    The result is None unless `sides` contains two numbers, columns and rows.
 
     Raises
     ------
     DataError
-        The columns or rows are not whole numbers above 0.
+        The number of columns or rows is not a whole number above 0.
     """
     if len(sides) != 2:
         return None
@@ -227,26 +247,32 @@ def checked_size(path: PathLike, sides: Sequence[Any]) -> tuple[int, int] | None
 
 
 def refuse_other_lenses(path: PathLike, entries: Mapping[str, Any]) -> None:
-    """Refuse a calibration of fisheye and other lenses.
+    """Refuse a calibration with a camera model such as fisheye.
+
+    Only the pinhole model is allowed, which `cv2.stereoCalibrate` uses.
 
     Raises
     ------
     DataError
-        The file states another model than that of `cv2.stereoCalibrate`.
+        The file contains the name of a camera model that is not a pinhole model.
     """
     for name, value in _all_entries(entries):
         if _is_of_other_lens(_normalized(name), value):
             message = (
                 f"{path}: {name} is {value}; only calibrations of pinhole cameras are read here, "
                 "with the coefficients of cv2.stereoCalibrate; rectify the images with the "
-                "functions of this lens model, such as cv2.fisheye.stereoRectify, and match the "
-                "results with its P1 and P2 as --calibration"
+                "functions of this lens model, such as cv2.fisheye.stereoRectify; match the "
+                "rectified images, and pass a file with the matrices P1 and P2 of this "
+                "function as --calibration"
             )
             raise DataError(message)
 
 
 def _all_entries(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and single values of entries and of nested entries."""
+    """Yield every key with its value, including the keys of nested mappings and lists.
+
+    If a value is a list, its key is yielded once with each element of the list.
+    """
     for name, value in entries.items():
         items = value if isinstance(value, list) else [value]
         for item in items:
@@ -257,7 +283,7 @@ def _all_entries(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_of_other_lens(key: str, value: Any) -> bool:
-    """Return whether an entry names another lens model than OpenCV's pinhole."""
+    """Return whether a key and its value name a camera model that is not a pinhole."""
     if "fisheye" in key or "omnidir" in key:
         return str(value).lower() not in _FALSE_VALUES
     # Only omnidirectional cameras have the parameter xi.
@@ -266,13 +292,15 @@ def _is_of_other_lens(key: str, value: Any) -> bool:
     model = _normalized(value) if isinstance(value, str) else ""
     if any(part in key for part in _MODEL_KEYS):
         return model not in ("", *_PINHOLE_MODELS)
-    # The value of a key such as "model" may also be the name of a product.
+    # The value of a key such as "model" may be the product name of a camera. Therefore,
+    # only names of known camera models are refused.
     return "model" in key and any(lens in model for lens in _OTHER_LENSES)
 
 
 def _normalized(name: object) -> str:
-    """Return a name in lower case without punctuation and without a number at its end.
+    """Return a name in lower case, without punctuation, and without digits at its end.
 
-    The number is that of a camera, as in ``Camera_Model_1``.
+    Digits at the end are usually the number of a camera. For example, the result for
+    ``Camera_Model_1`` is ``cameramodel``.
     """
     return re.sub(r"[\W_]|\d+$", "", str(name).lower())

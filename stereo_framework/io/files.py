@@ -1,4 +1,4 @@
-"""Read whole files, and report a missing or unreadable file in one line."""
+"""Reading of whole files, with one-line errors if a file is missing or unreadable."""
 
 import os
 import stat
@@ -11,29 +11,30 @@ from stereo_framework.io.file_kinds import check_present
 PathLike = str | os.PathLike[str]
 
 _SHOWN_PATH_LENGTH = 300
-"""Number of characters that a message shows of a path that no file can have."""
+"""Number of characters of an invalid path that an error message shows."""
 
 
 def read_bytes(path: PathLike, max_bytes: int | None = None, *, allow_empty: bool = False) -> bytes:
-    """Return the content of a file.
+    """Read a whole file, unless it is too large, and return its bytes.
 
     Parameters
     ----------
     path : path-like
-        A regular file. Pipes and devices are refused, because their size cannot be
-        known before they are read.
+        Path of a regular file. Pipes and devices are refused, because their size is
+        unknown until they have been read.
     max_bytes : int, optional
-        Largest size of a file that is read, in bytes. Default: the size of the largest
-        images.
+        Maximum size of the file, in bytes. A larger file is refused. The default is the
+        size of the largest image that is allowed.
     allow_empty : bool
-        Whether a file of 0 bytes is allowed.
+        Whether an empty file (0 bytes) is allowed.
 
     Raises
     ------
     DataError
-        The file is missing, is a folder, cannot be read, is too large, or is empty
-        although that is not allowed. If the file is missing, the message names the most
-        similar file of the folder, or the part of the path that exists.
+        The file is missing, cannot be read, is too large, or is a folder. An empty file
+        also raises this error unless `allow_empty` is True. If the file is missing, the
+        message suggests the most similar file name in the folder, or names the folder
+        that does not exist.
     """
     check_file(path)
     hint = ""
@@ -58,14 +59,17 @@ def read_bytes(path: PathLike, max_bytes: int | None = None, *, allow_empty: boo
 
 
 def check_file(path: PathLike) -> None:
-    """Raise DataError unless a path names a regular file."""
+    """Raise DataError unless a path is the path of an existing regular file.
+
+    A regular file is not a folder, pipe or device.
+    """
     path = Path(path)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(_message_for_missing_file(path)) from None
     except (OSError, ValueError) as error:
-        # No file can have such a name, for example because the name is too long.
+        # For example, the path is too long to be the path of a file.
         reason = getattr(error, "strerror", None) or error
         shown_path = short(repr(str(path)), _SHOWN_PATH_LENGTH)
         message = f"{shown_path}: the file cannot be read: {reason}"
@@ -82,7 +86,7 @@ def check_file(path: PathLike) -> None:
 
 
 def _message_for_missing_file(path: Path) -> str:
-    """Describe a missing file, with a similar name from its folder if there is one."""
+    """Return an error message for a missing file, with a similar file name if any."""
     folder = path.parent
     if folder.is_dir():
         hint = _similar_name_hint(path.name, folder)
@@ -95,16 +99,17 @@ def _message_for_missing_file(path: Path) -> str:
 
 
 def _printable_path(path: Path) -> str:
-    """Return a path for a message of one line, also if it has control characters."""
+    """Return a path as one line of text; control characters are shown as escapes."""
     text = str(path)
     return text if text.isprintable() else repr(text)
 
 
 def _similar_name_hint(name: str, folder: Path) -> str:
-    """Return ``; did you mean 'im2.png'?`` with a similar name in a folder.
+    """Return a hint such as ``; did you mean 'im2.png'?`` for a mistyped file name.
 
-    The result is empty if there is no similar name. The names are not listed, because
-    the folder may contain thousands of files.
+    The hint contains the most similar name in the folder. If no name is similar, the
+    hint is empty. The hint does not list all names, because the folder may contain
+    thousands of files.
     """
     if not os.access(folder, os.R_OK):
         return ""

@@ -1,7 +1,7 @@
-"""Check and decode the bytes of PNG, JPEG, WebP and BMP files.
+"""Decoding of PNG, JPEG, WebP and BMP files.
 
-Before decoding, the size that a file states is compared with the limit, and the file is
-checked for completeness. OpenCV decodes the pixels.
+OpenCV decodes the pixels. Before that, this module refuses a file if its header states
+an image size above the limit, or if the file is truncated.
 """
 
 from __future__ import annotations
@@ -27,50 +27,61 @@ from stereo_framework.io.file_kinds import known_kind
 from stereo_framework.io.files import PathLike
 
 Samples = NDArray[Any]
-"""Sample values of an image as stored, such as uint8 or uint16."""
+"""Type of the pixel values that an image file stores, such as uint8 or uint16."""
 
 NOT_AN_IMAGE = (
     "the file may be damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, WebP, BMP, "
     "TIFF, PFM or npy; replace it by an undamaged copy, or convert it to one of these formats"
 )
-"""The part of a message for a file that cannot be decoded."""
+"""Error message, without the path, for a file that cannot be decoded as an image."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8"
 BMP = b"BM"
-"""First bytes of the files."""
+"""First bytes of PNG, JPEG and BMP files."""
 
 _WEBP = re.compile(rb"RIFF....WEBP(.{4})?", re.DOTALL)
-"""Beginning of a WebP file, with the kind of its first chunk."""
+"""Pattern of the first bytes of a WebP file.
+
+Group 1 is the type of the first chunk (section) of the file, such as ``VP8L``.
+"""
 
 _LOSSLESS_WEBP = b"VP8L"
 _EXTENDED_WEBP = b"VP8X"
-"""Kinds of the first chunk of a WebP file."""
+"""Types of the first chunk of a lossless and of an extended WebP file."""
 
 _WEBP_HEADER_BYTES = 64
-"""Number of bytes in which the chunks of an extended WebP without a profile begin."""
+"""Number of bytes at the beginning of a WebP file that show whether it is lossless.
+
+In an extended WebP file without a colour profile, the chunk that contains the pixels
+begins within these bytes.
+"""
 
 _ANIMATION_FLAG = 0x02
-"""Bit in the flags of an extended WebP file."""
+"""Bit in the header of an extended WebP file that is set if it is an animation."""
 
 _SIGNATURE_OF_LOSSY_FRAME = b"\x9d\x01\x2a"
+"""Bytes that precede the image size in a lossy WebP file."""
 
 _GREY_AND_ALPHA = 4
-"""Colour type of a PNG with grey and alpha, which OpenCV decodes to four channels."""
+"""Colour type, in the header of a PNG file, of a grey image with an alpha channel.
+
+OpenCV decodes such an image to four channels.
+"""
 
 _DECODED_PNG_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
-"""Chunks of a PNG on which its pixels depend."""
+"""Types of the PNG chunks (sections of the file) that are needed to decode pixels."""
 
 _PROGRESSIVE_FRAME = 0xC2
 _START_OF_SCAN = 0xDA
 _END_OF_IMAGE = 0xD9
-"""Markers of JPEG files, after a byte FF."""
+"""Second bytes of JPEG markers. The first byte of every marker is FF."""
 
 _COEFFICIENTS = 64
-"""Number of coefficients of a block in a JPEG."""
+"""Number of DCT coefficients of a block of 8x8 pixels in a JPEG."""
 
 _STDERR = 2
-"""File descriptor of the error stream."""
+"""File descriptor of the standard error stream of the process."""
 
 _LIBJPEG_WARNINGS = (
     b"Corrupt JPEG data",
@@ -80,14 +91,17 @@ _LIBJPEG_WARNINGS = (
     b"Unknown Adobe color transform code",
     b"Warning: unknown JFIF revision number",
 )
-"""Beginnings of libjpeg's warnings.
+"""Beginnings of the warnings that libjpeg prints when it decodes a JPEG.
 
-libjpeg prints only the first warning of a file. A harmless warning may therefore hide
-damage, so all warnings count as damage.
+libjpeg prints only the first warning about a file. A harmless warning may hide a
+warning about damage. Therefore, a JPEG with any of these warnings counts as damaged.
 """
 
 _decoding = threading.Lock()
-"""Lock for the log level of OpenCV and the error stream, which all threads share."""
+"""Lock that only one thread at a time holds while it decodes an image with OpenCV.
+
+Decoding changes OpenCV's log level and the error stream, which all threads share.
+"""
 
 
 def decode(data: bytes, path: PathLike) -> tuple[Samples, list[str]]:
@@ -96,22 +110,23 @@ def decode(data: bytes, path: PathLike) -> tuple[Samples, list[str]]:
     Parameters
     ----------
     data : bytes
-        The whole file.
+        Content of the whole file.
     path : path-like
-        Path of the file, for messages.
+        Path of the file, which error messages show.
 
     Returns
     -------
     samples : ndarray, uint8 or uint16, (rows, columns[, 3 or 4])
-        Samples in the order of OpenCV: blue, green, red, alpha.
+        Pixel values. The channels have OpenCV's order: blue, green, red, alpha.
     damage : list of str
-        Descriptions of damage that makes pixels of a JPEG wrong.
+        Warnings about a damaged JPEG, which may have wrong pixels. The list is empty if
+        no damage was detected.
 
     Raises
     ------
     DataError
-        The image is larger than the limit, is truncated or damaged, or has another
-        format.
+        The image has more pixels than the limit, the file is truncated or damaged, or
+        the file is not a PNG, JPEG, WebP or BMP file.
     """
     samples, warnings = _decode_with_opencv(_checked_bytes(data, path))
     is_image = (
@@ -128,40 +143,41 @@ def decode(data: bytes, path: PathLike) -> tuple[Samples, list[str]]:
 
 
 def has_alpha(data: bytes) -> bool:
-    """Return whether a fourth channel of the decoded file is its transparency.
+    """Return whether a fourth channel of the decoded image is an alpha channel.
 
-    The fourth channel of a BMP is mostly zero and has no meaning.
+    The result is True for PNG and WebP files. It is False for BMP files, because their
+    fourth channel is usually zero and does not mean transparency.
     """
     return data.startswith(PNG) or _WEBP.match(data) is not None
 
 
 def is_grey_png_with_alpha(data: bytes) -> bool:
-    """Return whether a file is a PNG with one grey channel and alpha."""
+    """Return whether a file is a PNG with a grey channel and an alpha channel."""
     return data.startswith(PNG) and data[25] == _GREY_AND_ALPHA
 
 
 def check_exact(data: bytes, path: PathLike) -> None:
-    """Refuse a JPEG or WebP unless its compression is lossless.
+    """Refuse JPEG and lossy WebP files, whose compression changes pixel values.
 
     Raises
     ------
     DataError
-        The file is a JPEG, or a WebP that is not lossless.
+        The file is a JPEG or a lossy WebP.
     """
     if data.startswith(JPEG):
         message = (
-            f"{path}: the file is a JPEG, whose compression changes values: they cannot be "
-            "recovered; expected PNG or PGM"
+            f"{path}: the file is a JPEG, whose compression changes values, and the original "
+            "values cannot be recovered; expected PNG or PGM"
         )
         raise DataError(message)
     webp = _WEBP.match(data)
     if webp is None or webp[1] == _LOSSLESS_WEBP:
         return
-    # The extended format states the kind of its picture in a later chunk.
+    # In the extended format, a later chunk shows whether the compression is lossless.
     if _LOSSLESS_WEBP not in data[:_WEBP_HEADER_BYTES]:
         message = (
-            f"{path}: the file is a WebP whose compression changes values: they cannot be "
-            "recovered; expected PNG or PGM"
+            f"{path}: the file is a WebP whose compression changes values, and the original "
+            "values cannot be recovered; expected PNG or PGM"
         )
         raise DataError(message)
 
@@ -170,13 +186,16 @@ def check_exact(data: bytes, path: PathLike) -> None:
 
 
 def _checked_bytes(data: bytes, path: PathLike) -> bytes:
-    """Return the bytes of a file that OpenCV may decode.
+    """Check an image file, and return the bytes that OpenCV should decode.
+
+    These are all bytes of the file. Only from a PNG file, chunks that do not affect the
+    pixels are removed.
 
     Raises
     ------
     DataError
-        The image is larger than the limit, is truncated or damaged, or has another
-        format.
+        The image has more pixels than the limit, the file is truncated or damaged, or
+        the file is not a PNG, JPEG, WebP or BMP file.
     """
     if data.startswith(PNG):
         return _decoded_chunks(data, path)
@@ -194,16 +213,17 @@ def _checked_bytes(data: bytes, path: PathLike) -> bytes:
 
 
 def _decoded_chunks(data: bytes, path: PathLike) -> bytes:
-    """Return a complete PNG, reduced to the chunks on which its pixels depend.
+    """Check a PNG file, and remove the chunks that are not needed for its pixels.
 
-    Some decoders fill a truncated file with zeros, and some print warnings about colour
-    profiles. Neither can happen with the result. A palette decodes to colours without
-    alpha, because the result has no tRNS chunk.
+    A truncated file is refused, because some decoders would fill its missing pixels
+    with zeros. Colour profiles are removed, because some decoders print warnings about
+    them. The tRNS chunk (transparency) is removed, so that images with a palette are
+    decoded without an alpha channel.
 
     Raises
     ------
     DataError
-        The file is truncated or damaged, or its image is too large.
+        The file is truncated or damaged, or the image has too many pixels.
     """
     decoded_chunks = [PNG]
     position = len(PNG)
@@ -228,14 +248,18 @@ def _decoded_chunks(data: bytes, path: PathLike) -> bytes:
 
 
 def _check_jpeg(data: bytes, path: PathLike) -> None:
-    """Refuse a truncated JPEG, which decoders would fill with grey, and a large one."""
+    """Refuse a JPEG that is truncated or that has too many pixels.
+
+    If a truncated JPEG were decoded, its missing pixels would become grey.
+    """
     if data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
         message = f"{path}: the file is truncated: the JPEG has no end marker"
         raise DataError(message)
     position = 2
     while position + 9 <= len(data) and data[position] == 0xFF:
         kind, size, _, rows, columns = struct.unpack_from(">BHBHH", data, position + 1)
-        # Three markers of this range begin tables. All others begin a frame.
+        # A frame states the image size. The markers C0 to CF begin a frame, except for
+        # C4, C8 and CC.
         is_frame = 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC)
         if is_frame:
             limits.check_pixels(columns, rows, path)
@@ -244,12 +268,14 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
 
 
 def _check_webp(data: bytes, path: PathLike) -> None:
-    """Check the size that a WebP states, before memory is allocated for its pixels.
+    """Refuse a WebP that is truncated, has too many pixels, or is an animation.
+
+    The image size is read from the header, before memory is allocated for the pixels.
 
     Raises
     ------
     DataError
-        The picture is too large, the file is truncated, or it is an animation.
+        The file is truncated, the image has too many pixels, or it is an animation.
     """
     size = int.from_bytes(data[4:8], "little") + 8
     if len(data) < max(size - 1, 30):
@@ -259,8 +285,9 @@ def _check_webp(data: bytes, path: PathLike) -> None:
         )
         raise DataError(message)
 
-    # The extended and the lossless format store each length minus 1, in 24 and 14 bits.
-    # A lossy frame stores the length itself in 14 bits, below two bits for scaling.
+    # The extended format stores columns - 1 and rows - 1 in 24 bits each. The lossless
+    # format stores columns - 1 and rows - 1 in 14 bits each. The lossy format stores
+    # columns and rows in 14 bits each, and the next two bits are a scale.
     kind = data[12:16]
     if kind == _EXTENDED_WEBP:
         if data[20] & _ANIMATION_FLAG:
@@ -288,13 +315,21 @@ def _check_webp(data: bytes, path: PathLike) -> None:
 
 
 def _decode_with_opencv(data: bytes) -> tuple[Samples | None, list[str]]:
-    """Return the image that OpenCV decodes, or None, and the warnings of libjpeg."""
+    """Decode an image with OpenCV, and collect the warnings of libjpeg.
+
+    Returns
+    -------
+    samples : ndarray or None
+        Pixel values, or None if OpenCV cannot decode the data.
+    warnings : list of str
+        Warnings about a damaged JPEG. The list is empty for other formats.
+    """
     import cv2
 
-    # OpenCV 4 and OpenCV 5 have the log level in different modules.
+    # OpenCV 4 and OpenCV 5 define the function setLogLevel in different modules.
     logging: Any = cv2 if hasattr(cv2, "setLogLevel") else cv2.utils.logging
     with _decoding:
-        # Messages of this package report the errors instead.
+        # OpenCV must not print errors, because this package raises them as DataError.
         level = logging.setLogLevel(0)
         try:
             capture: AbstractContextManager[list[str]] = contextlib.nullcontext([])
@@ -313,17 +348,17 @@ def _decode_with_opencv(data: bytes) -> tuple[Samples | None, list[str]]:
 
 @contextlib.contextmanager
 def _captured_stderr() -> Iterator[list[str]]:
-    """Collect the warnings that libjpeg prints; pass on all other output.
+    """Collect the warnings that libjpeg prints on the standard error stream.
 
-    libjpeg decodes damaged data to wrong pixels, and OpenCV does not return its
-    messages. libjpeg prints them on the error stream of the process, without the name
-    of the file.
+    If a JPEG is damaged, libjpeg decodes wrong pixels and prints a warning without the
+    file name. OpenCV does not return this warning, so it is read from the error stream
+    of the process. All other output is written to the error stream afterwards.
     """
     warnings: list[str] = []
     try:
         terminal = os.dup(_STDERR)
     except OSError:
-        # The error stream is closed, so libjpeg can print nothing.
+        # If the error stream is closed, libjpeg cannot print warnings.
         yield warnings
         return
     with tempfile.TemporaryFile() as output:
@@ -339,16 +374,17 @@ def _captured_stderr() -> Iterator[list[str]]:
                 if line.startswith(_LIBJPEG_WARNINGS):
                     warnings.append(line.decode("ascii", "replace").strip())
                 else:
-                    # Another thread printed this line at the same time.
+                    # Another thread printed this line, so it must not be lost.
                     os.write(_STDERR, line)
 
 
 def _missing_scans(data: bytes) -> list[str]:
-    """Return a description of the damage if scans of a progressive JPEG are missing.
+    """Return a list with a warning if a progressive JPEG ends before its last scan.
 
-    libjpeg prints nothing if such a file ends between two scans. Each scan has a band
-    of coefficients of some components, down to a certain bit. The image is complete if
-    all coefficients of each component are present down to bit 0.
+    libjpeg prints no warning if the file ends between two scans. Each scan contains a
+    range of DCT coefficients of some colour components, down to a certain bit. The
+    image is complete if the scans contain all coefficients of all components down to
+    bit 0. The list is empty if the image is complete or not progressive.
     """
     components: list[int] = []
     lowest_bits: dict[tuple[int, int], int] = {}
@@ -365,14 +401,20 @@ def _missing_scans(data: bytes) -> list[str]:
 
 
 def _bits_of_scan(segment: bytes) -> dict[tuple[int, int], int]:
-    """Return the lowest bit that a scan has of each component and coefficient.
+    """Return the lowest bit that a JPEG scan contains of each DCT coefficient.
 
     Parameters
     ----------
     segment : bytes
-        Header of the scan: the number of components, two bytes for each of them, the
-        first and the last coefficient, and the bits. The result is empty if the header
-        is too short.
+        Header of the scan: the number of colour components, two bytes for each
+        component, the first coefficient, the last coefficient, and a byte whose lower
+        half is the lowest bit.
+
+    Returns
+    -------
+    dict
+        Lowest bit by (component, coefficient). The dict is empty if the header is too
+        short.
     """
     components_end = 1 + 2 * segment[0]
     if len(segment) < components_end + 3:
@@ -386,11 +428,11 @@ def _bits_of_scan(segment: bytes) -> dict[tuple[int, int], int]:
 
 
 def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the kinds and contents of a JPEG's segments, up to its end marker."""
+    """Yield the marker and content of each JPEG segment, up to the end marker."""
     position = 2
     while position + 4 <= len(data):
         if data[position] != 0xFF:
-            # Entropy-coded data follow the header of a scan.
+            # The header of a scan is followed by compressed pixels, which are skipped.
             position = data.find(b"\xff", position)
             if position < 0:
                 return
@@ -398,7 +440,7 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
         kind = data[position + 1]
         if kind == _END_OF_IMAGE:
             return
-        # A stuffed byte, a filler or a restart marker has no content.
+        # Stuffed bytes, fill bytes and restart markers have no content to yield.
         if kind in (0x00, 0x01, 0xFF) or 0xD0 <= kind <= 0xD8:
             position += 1 if kind == 0xFF else 2
             continue

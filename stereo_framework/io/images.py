@@ -1,8 +1,9 @@
-"""Image files: PGM, PPM and PNG with 8 and 16 bits, JPEG, WebP, BMP and TIFF.
+"""Readers and writers of image files: PNG, PGM, PPM, JPEG, WebP, BMP and TIFF.
 
-Intensities in memory are 0..255. Files of 8 bits stay uint8. Samples of 16 bits are
-divided by 257 and become float32. Files of numbers, which are PFM, npy, and TIFF of
-floats or signed integers, have intensities that are not scaled.
+Intensities in memory range from 0 to 255. The values of 8-bit images stay uint8. The
+values of 16-bit images are divided by 257 and become float32. The values of PFM files,
+npy files, and TIFF files of floats or signed integers are intensities already, so they
+are not scaled.
 """
 
 from __future__ import annotations
@@ -48,48 +49,51 @@ ENDINGS = (
     ".pfm",
     ".npy",
 )
-"""Endings of the files that count as images in a folder."""
+"""File extensions by which the images in a folder are recognized."""
 
 _NUMPY = (b"\x93NUMPY", b"PK")
+"""First bytes of npy and npz files."""
+
 _PFM = (b"Pf", b"PF")
 _NETPBM = (b"P2", b"P3", b"P5", b"P6")
-"""First bytes of the files."""
+"""First bytes of PGM and PPM files."""
 
 _LARGEST: Mapping[np.dtype[Any], int] = {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535}
-"""Largest intensity of samples without sign, by their type."""
+"""Maximum value of an 8-bit and of a 16-bit image, by the type of its values."""
 
 
 @checked()
 def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -> Image:
-    """Read an image file.
+    """Read an image file as intensities from 0 to 255.
 
     Parameters
     ----------
     path : path-like
-        PNG, PGM, PPM, JPEG, WebP, BMP or TIFF with 8 or 16 bits per sample. Palettes
-        are decoded, and colour profiles are ignored. The file can also be a file of
-        numbers with intensities 0..255, which is PFM, npy, or TIFF of floats or signed
-        integers. NaN in such a file means that there is no data.
+        A PNG, PGM, PPM, JPEG, WebP, BMP or TIFF file with 8 or 16 bits per channel. A
+        palette is converted to colours. Colour profiles are ignored. The file can also
+        be a PFM file, an npy file, or a TIFF file of floats or signed integers. Such a
+        file must contain intensities from 0 to 255, or NaN at pixels without data.
     masked : bool
-        Whether pixels without data are masked. These are the pixels that an alpha
-        channel makes fully transparent, and the pixels with the nodata value of a TIFF.
+        Whether to mask the pixels without data. These are fully transparent pixels of
+        an image with an alpha channel, and pixels with the nodata value of a TIFF file.
     upright : bool
-        Whether the image is turned by its EXIF orientation, as programs show it. By
-        default the image is read as it is stored, so that ground truth for the stored
-        pixels fits.
+        Whether to turn the image by its EXIF orientation, as image viewers do. By
+        default, the image is not turned, so that it fits ground truth that was made for
+        the stored pixels.
 
     Returns
     -------
     ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255, in RGB order. The type is uint8 for files whose largest
-        value is 255. Otherwise it is float32: the stored value times 255 / largest,
-        which for 16 bits is a division by 257. With `masked`, the result is a masked
-        array if a pixel has no data.
+        Intensities from 0 to 255, with channels in the order red, green, blue. They are
+        uint8 if the maximum value of the file format is 255. Otherwise they are
+        float32: each value is multiplied by 255 / maximum, so a 16-bit value is divided
+        by 257. Values of PFM, npy and float TIFF files are not scaled. If `masked` is
+        True and a pixel has no data, the result is a masked array.
 
     Raises
     ------
     DataError
-        The file is missing, unreadable, truncated, damaged or not an image.
+        The file is missing, unreadable, truncated or damaged, or it is not an image.
     """
     image: Any = read_with_registered_reader(path, "image")
     valid: Mask | None = None
@@ -105,17 +109,17 @@ def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -
 
 
 def _intensities(samples: Samples, largest: int, valid: Mask | None) -> NDArray[Any]:
-    """Return intensities 0..255 of samples.
+    """Convert the stored values of an image to intensities from 0 to 255.
 
     Parameters
     ----------
     samples : ndarray
-        Samples as stored.
+        Values that are stored in the image file.
     largest : int
-        Largest value of the format; 0 for numbers, which are not scaled. Pixels of such
-        an image that have no data become NaN.
+        Maximum value of the file format, such as 65535. If it is 0, the values are not
+        scaled, and pixels without data become NaN.
     valid : ndarray, bool, (rows, columns), or None
-        The pixels that have data.
+        True at pixels that have data. None means that all pixels have data.
     """
     if largest == 255:
         return samples
@@ -128,61 +132,66 @@ def _intensities(samples: Samples, largest: int, valid: Mask | None) -> NDArray[
 
 
 def _per_channel(mask: Mask, image: NDArray[Any]) -> Mask:
-    """Return a mask with the shape of an image."""
+    """Repeat a mask for the three channels of an image if the image is in colour."""
     return mask if image.ndim == 2 else np.repeat(mask[..., None], 3, axis=2)
 
 
 def _in_orientation(path: PathLike, image: Any, *, upright: bool) -> Any:
-    """Return an image upright or as it is stored, and warn if these differ."""
+    """Turn an image by the EXIF orientation of its file if `upright` is True.
+
+    If the file has an orientation that is not upright, a warning reports whether the
+    image was turned.
+    """
     orientation = orientation_of(path)
     if orientation == UPRIGHT:
         return image
     if not upright:
         _warn_once(
-            f"{path}: the image is stored in another orientation than it is shown in (EXIF "
-            f"orientation {orientation}), and read as it is stored; 'match' and 'choose' turn "
-            "photographs upright, and so does 'upright: true' in a scene.yaml"
+            f"{path}: image viewers turn this image (EXIF orientation {orientation}), but it was "
+            "read as it is stored, without turning it; 'match' and 'choose' turn photographs "
+            "upright, and so does 'upright: true' in a scene.yaml"
         )
         return image
     turned = turned_upright(image, orientation)
     rows, columns = turned.shape[:2]
     _warn_once(
-        f"{path}: the image was turned upright, to {columns}x{rows} pixels, by its EXIF "
-        f"orientation {orientation}; masks, maps and calibrations must be those of the upright "
-        "image"
+        f"{path}: the image was turned upright because of its EXIF orientation {orientation}, "
+        f"and now has {columns}x{rows} pixels; masks, disparity maps and calibrations must "
+        "belong to the upright image"
     )
     return turned
 
 
 @functools.lru_cache(maxsize=64)
 def _warn_once(message: str) -> None:
-    """Issue a warning, unless the same warning was issued recently.
+    """Issue a warning, unless a warning with the same text was issued recently.
 
-    The command line reads an image twice, to examine it and to match it.
+    The command line reads each image twice: first to check the image, then to match it.
+    The user should see a warning about the image only once.
     """
     warn([message])
 
 
 def _stored_samples(path: PathLike, *, exact: bool = False) -> tuple[Samples, int, Mask | None]:
-    """Read the samples of an image file as they are stored.
+    """Read the values of an image file without scaling them.
 
     Parameters
     ----------
     path : path-like
-        The file.
+        Path of the image file.
     exact : bool
-        Whether a file is refused if its compression has changed its values.
+        Whether to refuse a file if lossy compression has changed its values.
 
     Returns
     -------
     samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        Samples of any numeric type.
+        Stored values, of any numeric type.
     largest : int
-        Largest value that the format allows: 255 or 65535, or the value in the header
-        of a PGM or PPM file. It is 0 for samples that are not of 8 or 16 bits without
-        sign.
+        Maximum value of the file format: 255, 65535, or the maximum value in the header
+        of a PGM or PPM file. The result is 0 for files of other numbers, such as floats
+        or signed integers.
     valid : ndarray, bool, (rows, columns), or None
-        The pixels that have data; None if all have.
+        True at pixels that have data. None means that all pixels have data.
     """
     if is_tiff(path):
         samples, valid = read_tiff(path, exact=exact)
@@ -205,14 +214,17 @@ def _stored_samples(path: PathLike, *, exact: bool = False) -> tuple[Samples, in
 
 
 def _check_image_shape(samples: Samples, path: PathLike) -> None:
-    """Refuse an array of numbers that is not a grey or RGB image."""
+    """Refuse an array whose shape is not the shape of a grey or RGB image."""
     if samples.ndim not in (2, 3) or samples.shape[2:] not in ((), (3,)) or 0 in samples.shape:
         message = f"{path}: the array has shape {samples.shape}; an image has (rows, columns[, 3])"
         raise DataError(message)
 
 
 def _decoded_samples(data: bytes, path: PathLike) -> tuple[Samples, int, Mask | None]:
-    """Return what `_stored_samples` returns for a PNG, JPEG, WebP or BMP file."""
+    """Decode a PNG, JPEG, WebP or BMP file, and convert its alpha channel to a mask.
+
+    The return values are described in `_stored_samples`.
+    """
     decoded, damage = decode(data, path)
     if damage:
         _warn_of_damage(damage, path)
@@ -222,14 +234,14 @@ def _decoded_samples(data: bytes, path: PathLike) -> tuple[Samples, int, Mask | 
     samples = decoded
     if decoded.ndim == 3:
         is_grey = is_grey_png_with_alpha(data)
-        # The channels of OpenCV are blue, green and red.
+        # OpenCV returns the channels in the order blue, green, red.
         colours = decoded[..., 0] if is_grey else decoded[..., 2::-1]
         samples = np.ascontiguousarray(colours)
     return samples, int(np.iinfo(samples.dtype).max), valid
 
 
 def _warn_of_damage(damage: list[str], path: PathLike) -> None:
-    """Report that pixels of a damaged JPEG may be wrong."""
+    """Warn that a JPEG is damaged and that some of its pixels may be wrong."""
     message = (
         f"{path}: the file is damaged, and pixels may be wrong ({'; '.join(damage)}); replace the "
         "file by an undamaged copy"
@@ -240,23 +252,24 @@ def _warn_of_damage(damage: list[str], path: PathLike) -> None:
 
 @checked()
 def read_grey(path: PathLike) -> Samples:
-    """Read the grey values of a picture as they are stored.
+    """Read the grey values of a picture without scaling them.
 
     Parameters
     ----------
     path : path-like
-        A grey picture, or a picture in colour whose channels are all equal, such as a
-        palette of greys.
+        A grey picture. A colour picture is also allowed if its three channels are
+        equal, for example a picture with a palette of greys.
 
     Returns
     -------
     ndarray, uint8 or uint16, (rows, columns)
+        Stored grey values.
 
     Raises
     ------
     DataError
-        The file is not an image, as in `read_image`. Or its channels differ, or its
-        compression changes values, as that of a JPEG.
+        The file cannot be read as an image, its colour channels differ, or it has lossy
+        compression (for example JPEG), which changes values.
     """
     samples, _ = stored_grey(path)
     if samples.dtype not in (np.uint8, np.uint16):
@@ -266,19 +279,21 @@ def read_grey(path: PathLike) -> Samples:
 
 
 def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
-    """Read the samples of a picture or TIFF file with one value for each pixel.
+    """Read an image file with one value per pixel, without scaling the values.
 
     Returns
     -------
     samples : ndarray, (rows, columns)
-        The result of `read_grey`, or samples of other types from a TIFF file.
+        Stored values. Pictures have grey values of type uint8 or uint16. The values of
+        a TIFF file can also be floats or other integers.
     valid : ndarray, bool, (rows, columns), or None
-        The pixels that have data; None if all have.
+        True at pixels that have data. None means that all pixels have data.
 
     Raises
     ------
     DataError
-        Same as in `read_grey`.
+        The file cannot be read as an image, its colour channels differ, or it has lossy
+        compression (for example JPEG), which changes values.
     """
     samples, _, valid = _stored_samples(path, exact=True)
     if samples.ndim == 3:
@@ -289,7 +304,7 @@ def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
 
 
 def _message_of_channels(samples: Samples) -> str:
-    """Describe a file with several different values for each pixel."""
+    """Return the error message for an image file whose channels differ."""
     channels = samples.shape[2]
     if samples.dtype.kind == "f" or samples.dtype.itemsize > 2:
         return (
@@ -306,24 +321,26 @@ def _message_of_channels(samples: Samples) -> str:
 
 @checked()
 def read_mask(path: PathLike, *, upright: bool = False) -> Mask:
-    """Read a mask picture.
+    """Read a mask from a picture, in which white pixels mean True.
 
     Parameters
     ----------
     path : path-like
-        A picture, as in `read_grey`.
+        A grey picture, or a colour picture with equal channels.
     upright : bool
-        Whether the mask is turned by its own EXIF orientation, as in `read_image`.
+        Whether to turn the mask by the EXIF orientation in the file of the mask.
 
     Returns
     -------
     ndarray, bool, (rows, columns)
-        True at white pixels, which have 255, or 65535 with 16 bits.
+        True at white pixels. White is 255 in an 8-bit picture and 65535 in a 16-bit
+        picture.
 
     Raises
     ------
     DataError
-        Same as in `read_grey`.
+        The file cannot be read as an image, its colour channels differ, or it has lossy
+        compression (for example JPEG), which changes values.
     """
     samples = read_grey(path)
     mask: Mask = samples == np.iinfo(samples.dtype).max
@@ -332,24 +349,26 @@ def read_mask(path: PathLike, *, upright: bool = False) -> Mask:
 
 @checked()
 def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> None:
-    """Write an image in the format of the file name's ending.
+    """Write an image to a file whose extension selects the format.
 
     Parameters
     ----------
     path : path-like
-        ``.png``, ``.pgm`` (grey), ``.ppm`` (colour), ``.jpg``, ``.bmp`` or ``.tif``.
+        Path with the extension ``.png``, ``.pgm`` (grey), ``.ppm`` (colour), ``.jpg``,
+        ``.bmp`` or ``.tif``.
     array : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        The image. uint8 and uint16 are written as they are, bool as 0 and 255. Floats
-        0..255 are rounded and clipped to 8 bits.
+        Image to write. Values of type uint8 and uint16 are not changed. False and True
+        are written as 0 and 255. Floats are clipped to the range from 0 to 255 and
+        rounded to 8 bits.
     valid : ndarray, bool, (rows, columns), optional
-        The pixels that have data; all others become transparent. This argument is only
-        for PNG of 8 bits.
+        True at pixels that have data. The other pixels become transparent. The argument
+        can be used only for 8-bit PNG files.
 
     Raises
     ------
     DataError
-        The ending is unknown, the array is not an image or contains NaN, or the file
-        cannot be written.
+        The file extension is not supported, the array is not an image, the array
+        contains NaN, or the file cannot be written.
     """
     samples = _samples_to_write(path, np.asarray(array))
     if valid is not None:
@@ -361,7 +380,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
 
 
 def _samples_to_write(path: PathLike, array: NDArray[Any]) -> NDArray[Any]:
-    """Return the samples, uint8 or uint16, that are stored for an array."""
+    """Convert an array to the uint8 or uint16 values that an image file stores."""
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
         message = (
             f"{path}: an array of shape {array.shape} is not an image; expected "
@@ -384,10 +403,14 @@ def _samples_to_write(path: PathLike, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_format(path: PathLike, suffix: str, samples: NDArray[Any]) -> None:
-    """Refuse samples that the format of a file cannot store."""
+    """Refuse an unsupported file extension, or an image that the format cannot store.
+
+    For example, a colour image cannot be stored as ``.pgm``.
+    """
     if suffix not in (".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         message = (
-            f"{path}: the ending {suffix!r} is unknown; allowed: .png, .pgm, .ppm, .jpg, .bmp, .tif"
+            f"{path}: an image cannot be written with the file extension {suffix!r}; allowed: "
+            ".png, .pgm, .ppm, .jpg, .bmp, .tif"
         )
         raise DataError(message)
     is_colour = samples.ndim == 3
@@ -403,8 +426,8 @@ def _check_format(path: PathLike, suffix: str, samples: NDArray[Any]) -> None:
 
 
 def _write_with_alpha(path: PathLike, samples: NDArray[np.uint8]) -> None:
-    """Write a PNG whose last channel is its transparency."""
-    # OpenCV does not write grey with alpha.
+    """Write a PNG file of an image whose last channel is the alpha channel."""
+    # Pillow is used because OpenCV cannot write a grey image with an alpha channel.
     import PIL.Image
 
     buffer = io.BytesIO()
@@ -413,20 +436,20 @@ def _write_with_alpha(path: PathLike, samples: NDArray[np.uint8]) -> None:
 
 
 def encode_png(array: NDArray) -> bytes:
-    """Return an image as the bytes of a PNG file.
+    """Encode an image as PNG, and return the bytes of the PNG file.
 
     Parameters
     ----------
     array : ndarray, uint8 or uint16, (rows, columns) or (rows, columns, 3) RGB
-        The image.
+        Image to encode.
     """
     return _encode(".png", array)
 
 
 def _encode(suffix: str, samples: NDArray[Any]) -> bytes:
-    """Encode an image, in RGB order, in the format of a suffix."""
+    """Encode a grey or RGB image in the format of a file extension such as ``.png``."""
     import cv2
 
-    # The channels of OpenCV are blue, green and red.
+    # OpenCV expects the channels in the order blue, green, red.
     opencv_samples = samples[..., ::-1] if samples.ndim == 3 else samples
     return cv2.imencode(suffix, opencv_samples)[1].tobytes()

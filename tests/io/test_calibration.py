@@ -1,4 +1,4 @@
-"""Calibration files, written by hand and from data sets."""
+"""Calibration files of Middlebury, ETH3D, KITTI and OpenCV are read and written."""
 
 import cv2
 import numpy as np
@@ -76,9 +76,10 @@ def test_the_baseline_of_kitti_is_the_difference_of_two_cameras(tmp_path):
 
 @pytest.fixture
 def rectified():
-    """Return P1, P2 and Q of two cameras that are rotated and 120 mm apart.
+    """Return the matrices P1, P2 and Q of a camera pair with a baseline of 120 mm.
 
-    The principal points of the rectified images differ.
+    One camera is rotated relative to the other camera. After rectification, the two
+    images have different principal points.
     """
     left_camera = np.array([[700, 0, 330], [0, 710, 250], [0, 0, 1.0]])
     right_camera = np.array([[720, 0, 300], [0, 715, 240], [0, 0, 1.0]])
@@ -135,7 +136,7 @@ def test_depth_from_an_opencv_calibration_is_the_depth_of_the_point(
     x, y = project(left, point)
     x_match, y_match = project(right, point)
     assert y_match == pytest.approx(y, abs=1e-9)
-    # FileStorage writes 16 digits, whereas arrays are read as float32.
+    # FileStorage writes 16 digits, but the matrix of a .npy file is read as float32.
     tolerance = 1e-6 if name == "stereo.npy" else 1e-9
     focal_length = calibration.focal_length
     # This is the equation in the docstring of Calibration.

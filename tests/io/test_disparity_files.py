@@ -1,4 +1,4 @@
-"""Disparity maps in every encoding."""
+"""Disparity maps are read and written in every supported file format."""
 
 import naive_files
 import numpy as np
@@ -173,7 +173,7 @@ def test_a_marker_that_a_picture_cannot_hold_is_refused(tmp_path):
     for marker in (-1, 256, 0.5, np.inf):
         with pytest.raises(
             DataError,
-            match=r"a\.png: the file has uint8 samples, none of which can be .*"
+            match=r"a\.png: the file stores numbers of type uint8, so its value .*"
             r"expected a whole number from 0 to 255",
         ):
             read_disparity(path, disparity_scale=4, unknown=marker)
@@ -291,8 +291,8 @@ def test_a_written_map_is_read_again(tmp_path, name, scale, step):
             "a.jpg",
             [[1.0]],
             None,
-            "the ending '.jpg' is unknown for a disparity map; allowed: .pfm, .png, .pgm, .npy, "
-            ".tif",
+            "a disparity map cannot be written with the file extension '.jpg'; allowed: "
+            ".pfm, .png, .pgm, .npy, .tif",
         ),
         ("a.pgm", [[1.0]], None, "needs its disparity scale"),
         ("a.png", [[1.0]], -1, "the disparity scale is -1; expected a number above 0"),

@@ -1,4 +1,7 @@
-"""Formats of files that are read or refused, and texts in place of files."""
+"""File formats that are read or refused, and placeholders that replace missing files.
+
+An example of a placeholder is a pointer of Git LFS.
+"""
 
 import bz2
 import gzip
@@ -25,7 +28,7 @@ PFM = b"Pf\n100 60\n-1\n" + MAP[::-1].tobytes()
 
 
 def picture(form, samples=GREY, **options):
-    """Return the bytes of a picture that Pillow writes."""
+    """Encode a picture with Pillow, and return the bytes of the file."""
     buffer = io.BytesIO()
     PIL.Image.fromarray(samples).save(buffer, form, **options)
     return buffer.getvalue()
@@ -75,11 +78,11 @@ PAGE = b"\n<!DOCTYPE html>\n<html><body>Please sign in</body></html>"
         ("a.png", lzma.compress(PFM), "is compressed with xz", "unxz"),
         ("a.npy", PFM, "is a PFM file", "ends with .pfm"),
         ("a.npy", picture("PNG"), "is a PNG picture", "ends with .png"),
-        ("a.pfm", array(MAP), "is an array of NumPy", "ends with .npy"),
+        ("a.pfm", array(MAP), "is a NumPy array", "ends with .npy"),
         ("a.pfm", picture("PNG"), "is a PNG picture", "ends with .png"),
         ("a.flo", PFM, "is a PFM file", "ends with .pfm"),
-        ("a.png", flow(-MAP, 0 * MAP), "is an optical flow (.flo)", "ends with .flo"),
-        ("a.npy", pickle.dumps(MAP), "is a pickle of Python", "numpy.save"),
+        ("a.png", flow(-MAP, 0 * MAP), "is an optical flow file (.flo)", "ends with .flo"),
+        ("a.npy", pickle.dumps(MAP), "is a Python pickle", "numpy.save"),
         ("a.mat", b"MATLAB 5.0 MAT-file, Platform" + bytes(90), "is a MATLAB file", "numpy.save"),
         ("a.h5", b"\x89HDF\r\n\x1a\n" + bytes(90), "is an HDF5 file", "numpy.save"),
         (

@@ -1,6 +1,6 @@
-"""Damaged files, files with false headers, and files of other formats.
+"""Damaged files, files with false headers, and files of unsupported formats.
 
-Every reader returns an array or raises an error of one line.
+For each of these files, a reader returns an array or raises a one-line error.
 """
 
 import io
@@ -46,7 +46,7 @@ PNG = naive_files.png_bytes(VALUES.astype(np.uint8), colour=0)
 
 
 def readers(name):
-    """Return the functions that read files of a name."""
+    """Return the functions that read files with the extension of a file name."""
     if name == "calib.txt":
         return [read_calibration]
     if name == "000000.txt":
@@ -59,13 +59,13 @@ def readers(name):
 
 
 def with_ihdr(columns, rows, depth=8):
-    """Return a PNG of 30 pixels with another size in its header and valid checksums."""
+    """Return a PNG file of 30 pixels whose header states a false image size."""
     header = naive_files.chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, depth, 0, 0, 0, 0))
     return PNG[:8] + header + PNG[33:]
 
 
 def with_frame(columns, rows):
-    """Return a JPEG of 64 pixels whose header states another size."""
+    """Return a JPEG file of 8x8 pixels whose header states a false image size."""
     data = bytearray(cv2.imencode(".jpg", np.zeros((8, 8), np.uint8))[1].tobytes())
     start = data.index(b"\xff\xc0") + 5
     data[start : start + 4] = struct.pack(">HH", rows, columns)
@@ -73,16 +73,16 @@ def with_frame(columns, rows):
 
 
 def npy(header):
-    """Return a .npy file with a header and the bytes of `VALUES`."""
+    """Return a ``.npy`` file with the given header and the pixel values `VALUES`."""
     text = header.encode() + b" " * (-(len(header) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + VALUES.tobytes()
 
 
 def npz(member, **claims):
-    """Return an archive with one member.
+    """Return a ``.npz`` archive with one array, and false numbers in its directory.
 
-    Each claim is an offset in the directory of the archive, and a number to write
-    there.
+    Each keyword argument is a pair: an offset in the archive's directory entry, and the
+    false number to write there.
     """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -239,7 +239,7 @@ HUGE = "(1000000000, 1000000000)"
         ),
         ("a.npy", npy(SHAPE.replace("<f4", "?!") % "(6, 5)"), "may be damaged or not a numpy file"),
         ("a.npz", npz(npy(SHAPE % HUGE)), "may be damaged or not a numpy file"),
-        # The directory of the archive states 4 GB.
+        # The directory of the archive states that the array has 4 GB.
         (
             "a.npz",
             npz(npy(SHAPE % "(6, 5)"), size=(24, 2**32 - 2)),

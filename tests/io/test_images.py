@@ -1,4 +1,4 @@
-"""Image files, compared with bytes and readers of the tests."""
+"""Image files are read and written correctly, and damaged image files are refused."""
 
 import math
 import os
@@ -40,7 +40,7 @@ def written(path, data):
 
 
 def without_data(path):
-    """Return the pixels of an image that are masked because they have no data."""
+    """Return a mask that is True at the pixels of an image file without data."""
     return np.ma.getmaskarray(read_image(path, masked=True))
 
 
@@ -55,7 +55,7 @@ def same(image, expected, dtype=np.uint8):
         (b"P5\n3 2\n255\n\0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
         (b"P5 3 2 255 \0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
         (b"P5\n# by hand\n3 # columns\n2\n#\n255\n\0\1\2\3\4\5", [[0, 1, 2], [3, 4, 5]]),
-        # The samples may begin with white space and with the beginning of a comment.
+        # After the header, bytes of white space and "#" are pixel values.
         (b"P5 3 2 255\n\n# \t\r#", [[10, 35, 32], [9, 13, 35]]),
         (b"P6 2 1 255\n\1\2\3\4\5\6", [[[1, 2, 3], [4, 5, 6]]]),
     ],
@@ -94,13 +94,16 @@ def test_the_largest_grey_of_a_header_becomes_255(tmp_path):
 @pytest.mark.parametrize("depth", [8, 16])
 @pytest.mark.parametrize(("kind", "channels"), [(0, 1), (2, 3), (4, 2), (6, 4)])
 def test_every_kind_of_png(tmp_path, kind, channels, depth, capfd):
-    """Read grey and colours, with and without alpha; gamma and profiles are ignored."""
+    """Read grey and colour PNG files, with and without an alpha channel.
+
+    The gamma value and the colour profile of the file are ignored.
+    """
     samples = np.random.default_rng(5).integers(1, 2**depth, (11, 13, channels))
     missing = np.zeros((11, 13), bool)
     if kind >= 4:
         missing = samples[..., -1] % 3 == 0
         samples[missing, -1] = 0
-        # A pixel that is nearly transparent has data.
+        # A pixel with alpha 1 is nearly transparent, but only alpha 0 means no data.
         samples[0, 0, -1] = 1
         missing[0, 0] = False
     extra = [(b"gAMA", struct.pack(">I", 100000)), (b"iCCP", b"broken\0\0nothing")]
@@ -138,7 +141,7 @@ def test_bmp_tiff_and_jpeg_images_are_read(tmp_path, ending):
 
 def test_the_fourth_channel_of_a_bmp_is_not_alpha(tmp_path):
     image = np.dstack([np.full((5, 4, 3), 9, np.uint8), np.zeros((5, 4), np.uint8)])
-    # The content of a file determines its format, and not the ending of its name.
+    # The file has the wrong extension, because the content determines the format.
     path = written(tmp_path / "a.jpg", cv2.imencode(".bmp", image)[1].tobytes())
     assert not without_data(path).any()
 
@@ -272,8 +275,8 @@ def test_a_jpeg_is_refused_as_a_map_or_a_mask(tmp_path, grey):
     for read in (read_grey, read_mask):
         with pytest.raises(
             DataError,
-            match=r"a\.png: the file is a JPEG, whose compression changes values: "
-            r"they cannot be recovered",
+            match=r"a\.png: the file is a JPEG, whose compression changes values, and "
+            r"the original values cannot be recovered",
         ):
             read(path)
 
@@ -301,7 +304,7 @@ def test_floats_are_rounded_and_truth_values_become_black_and_white(tmp_path):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("a.gif", np.zeros((2, 2), np.uint8), "the ending '.gif' is unknown; allowed: .png, .pgm"),
+        ("a.gif", np.zeros((2, 2), np.uint8), "the file extension '.gif'; allowed: .png, .pgm"),
         ("a.png", np.zeros((2, 2, 2), np.uint8), r"shape \(2, 2, 2\) is not an image"),
         ("a.png", np.zeros((2, 0), np.uint8), r"shape \(2, 0\) is not an image"),
         ("a.png", np.full((2, 2), np.nan), "contains NaN"),
@@ -361,7 +364,7 @@ def test_a_jpeg_that_was_cut_and_closed_is_read_with_a_warning_that_names_it(
             try:
                 image = read_image(path)
             except DataError:
-                # The file was cut in a table that its scan needs.
+                # The cut removed part of a table that is needed to decode the scan.
                 continue
         if (image != whole).any():
             damaged += 1
@@ -369,7 +372,7 @@ def test_a_jpeg_that_was_cut_and_closed_is_read_with_a_warning_that_names_it(
             assert issubclass(warning.category, ResultWarning)
             assert re.search(JPEG_DAMAGE, str(warning.message))
     assert damaged > 10
-    # The decoder's message does not reach the terminal as well.
+    # The user sees the warning only once: libjpeg's own message is not printed.
     assert capfd.readouterr() == ("", "")
 
 
@@ -378,7 +381,7 @@ def test_a_progressive_jpeg_without_its_last_scans_is_read_with_a_warning(tmp_pa
     scans = [match.start() for match in re.finditer(b"\xff\xda", data)]
     assert len(scans) > 3
     for scan in scans[1:]:
-        # The tables of a scan precede it.
+        # Each scan comes after the tables that are needed to decode it.
         path = written(tmp_path / f"a{scan}.jpg", data[:scan] + b"\xff\xd9")
         with pytest.warns(ResultWarning, match="the last scans of a progressive JPEG are missing"):
             read_image(path)

@@ -95,12 +95,12 @@ def test_numbers_that_are_not_finite_are_read_only_where_a_file_may_hold_them():
     ("key", "value", "fault"),
     [
         ("ndisp", "6_0", "ndisp: '6_0' is not a number"),
-        ("ndisp", "60 70", "ndisp: '70' follows its value 60; expected one value"),
-        ("ndisp", "60, 70", "ndisp: '70' follows its value 60,; expected one value"),
+        ("ndisp", "60 70", "ndisp has the value 60 and then the text '70'; expected one value"),
+        ("ndisp", "60, 70", "ndisp has the value 60, and then the text '70'"),
         ("ndisp", "60.5", "ndisp: 60.5 is not a whole number"),
         ("ndisp", "1e400", "ndisp: '1e400' is not a number"),
         ("baseline", "1_93.001", "baseline: '1_93.001' is not a number"),
-        ("baseline", "193.001 mm", "baseline: 'mm' follows its value 193.001"),
+        ("baseline", "193.001 mm", "baseline has the value 193.001 and then the text 'mm'"),
         ("baseline", "infinity", "baseline: 'infinity' is not a number"),
         ("doffs", "nan", "doffs: 'nan' is not a number"),
         ("doffs", "0x1f", "doffs: '0x1f' is not a number"),
@@ -110,8 +110,8 @@ def test_numbers_that_are_not_finite_are_read_only_where_a_file_may_hold_them():
             "[99_4.978 0 311.193; 0 994.978 254.877; 0 0 1]",
             "cam0: '99_4.978' is not a number",
         ),
-        ("cam0", f"{CALIB['cam0']} 5", "cam0: '5' follows its value"),
-        ("width", "640\nndisp=70", "ndisp occurs twice, as 70 and as 60; expected one value"),
+        ("cam0", f"{CALIB['cam0']} 5", "and then the text '5'"),
+        ("width", "640\nndisp=70", "ndisp occurs twice, with the values 70 and 60"),
     ],
 )
 def test_middlebury_calibrations_hold_one_plain_number_a_key(tmp_path, key, value, fault):

@@ -69,7 +69,7 @@ def test_a_photograph_that_is_shown_turned(files, recwarn):
         match("turned.jpg", "r.png", (0, 30), method="ssd")
     [told] = [str(w.message) for w in recwarn if "EXIF" in str(w.message)]
     assert (
-        "turned.jpg: the image was turned upright, to 240x320 pixels, by its EXIF orientation 6; masks, maps and calibrations"
+        "turned.jpg: the image was turned upright because of its EXIF orientation 6, and now has 240x320 pixels; masks, disparity maps and calibrations"
         in told
     )
     match("straight.jpg", "r.png", (0, 30), method="ssd")
