@@ -38,15 +38,18 @@ def files(tmp_path, monkeypatch):
     [
         (
             "deep.png",
-            "l.png is of 8 bits and deep.png is of 16 bits or floats; save both with the same number of bits",
+            "l.png is of 8 bits and deep.png is of 16 bits or floats; "
+            "save both with the same number of bits",
         ),
         (
             "grey.png",
-            "l.png is 320x240 in colour and grey.png is 320x240; both images must be grey, or both must be in colour",
+            "l.png is 320x240 in colour and grey.png is 320x240; "
+            "both images must be grey, or both must be in colour",
         ),
         (
             "phone.heic",
-            "phone.heic: the file is a HEIC or AVIF picture, which is not read; convert it to PNG or TIFF without loss",
+            "phone.heic: the file is a HEIC or AVIF picture, which is not read; "
+            "convert it to PNG or TIFF without loss",
         ),
     ],
 )
@@ -67,11 +70,12 @@ def test_a_photograph_that_is_shown_turned(files, recwarn):
         DataError, match="turned.jpg is 240x320 in colour and .*r.png is 320x240 in colour"
     ):
         match("turned.jpg", "r.png", (0, 30), method="ssd")
-    [told] = [str(w.message) for w in recwarn if "EXIF" in str(w.message)]
-    assert (
-        "turned.jpg: the image was turned upright because of its EXIF orientation 6, and now has 240x320 pixels; masks, disparity maps and calibrations"
-        in told
+    [message] = [str(w.message) for w in recwarn if "EXIF" in str(w.message)]
+    expected = (
+        "turned.jpg: the image was turned upright because of its EXIF orientation 6, "
+        "and now has 240x320 pixels; masks, disparity maps and calibrations"
     )
+    assert expected in message
     match("straight.jpg", "r.png", (0, 30), method="ssd")
     assert len([w for w in recwarn if "EXIF" in str(w.message)]) == 1
 
