@@ -897,7 +897,8 @@ two_dimensions_best = _judge_of_fewer_errors(
 )
 paths_instead_of_graph_cuts = _judge_of_fewer_errors(["semi_global_8"], ["expansion"])
 planes_instead_of_levels = _judge_of_fewer_errors(
-    ["plane_paths"], ["belief_propagation", "trw_s", "expansion", "semi_global_8"]
+    ["plane_paths"],
+    ["belief_propagation", "trw_s", "expansion", "semi_global_8", "semi_global_8_refined"],
 )
 fit_always_helps = _judge_of_lower_rms(
     [("parabola", "whole"), ("equiangular", "whole"), ("half_parabola", "half_levels")]
@@ -905,9 +906,11 @@ fit_always_helps = _judge_of_lower_rms(
 half_pixels_adequate = _judge_of_lower_rms(
     [("half_parabola", "quarter_parabola")], tolerance=ALLOWED_LOSS
 )
-planes_nearest = _judge_of_lower_rms([("planes", "half_parabola")])
-shiftable_good_choice = _judge_of_fewer_errors(["ssd"], ["census", "sgm", "bm"])
-global_ahead = _judge_of_fewer_errors(["sgm"], ["ssd", "dp", "so"])
+planes_nearest = _judge_of_lower_rms(
+    [("planes", "half_parabola"), ("planes", "half_parabola_smooth")]
+)
+shiftable_good_choice = _judge_of_fewer_errors(["shiftable_census"], ["census", "sgm", "bm"])
+global_ahead = _judge_of_fewer_errors(["sgm"], ["ssd", "dp", "so", "dp_census", "so_census"])
 
 # The YAML file names the experiments and judges above; `paper_of` finds them here.
 add_paper(
