@@ -518,7 +518,6 @@ PLAIN_NUMBERS = (
         "are not eight independent cases",
         "the pairs that the sentence counts before",
     ),
-    PlainNumber("docs/photographs.md", "the picture of section 6", "a section of the page"),
     PlainNumber(
         "docs/photographs.md", "are those of 2002, with their section", "the year of a paper"
     ),
@@ -734,29 +733,29 @@ def test_the_sentence_about_grids_is_generated_from_tables_and_scripts():
     assert page_tables.block(text, "grid_ends") == photographs_page.sentence_of_ends(text)
 
 
+def settings_page(*rows):
+    """Return the page with these rows in the table of the settings of costs."""
+    lines = ["| method | photographs | roads | 2002 |", "| --- | --- | --- | --- |", *rows]
+    return page_tables.with_block(photographs_text(), "costs_settings", "\n".join(lines))
+
+
 def test_a_setting_at_the_end_of_its_grid_is_named():
-    text = photographs_text()
-    settings = page_tables.block(text, "costs_settings")
-    assert "census_paths" not in photographs_page.sentence_of_ends(text)
-    assert "| census_paths | p1 20, p2 80" in settings
-    at_the_end = settings.replace("| census_paths | p1 20, p2 80", "| census_paths | p1 80, p2 320")
-    changed = page_tables.with_block(text, "costs_settings", at_the_end)
-    sentence = photographs_page.sentence_of_ends(changed)
-    assert "`census_paths` (p1 80, p2 320; photographs" in sentence
+    inside = settings_page("| ad_census_paths | p1 0.8, p2 3.2 (10) | p1 0.8, p2 3.2 (8) | - |")
+    assert "ad_census_paths" not in photographs_page.sentence_of_ends(inside)
+    at_the_end = settings_page("| ad_census_paths | p1 6.4, p2 25.6 (10) | - | - |")
+    sentence = photographs_page.sentence_of_ends(at_the_end)
+    assert "`ad_census_paths` (p1 6.4, p2 25.6; photographs" in sentence
 
 
 def test_ends_of_grids_are_named_for_photographs_and_roads():
-    rows = [
-        "| method | photographs | roads | 2002 |",
-        "| --- | --- | --- | --- |",
-        "| census_window | size 21 (6); size 15 (4) | size 21 (8) | size 5 (4) |",
-        "| rank_window | size 15 (6); size 21 (4) | size 9 (8) | size 21 (4) |",
+    text = settings_page(
+        "| census_window | size 31 (6); size 15 (4) | size 31 (8) | size 5 (4) |",
+        "| rank_window | size 15 (6); size 31 (4) | size 5 (8) | size 31 (4) |",
         "| ad_field_window\\* | - | size 9 (8) | - |",
-    ]
-    text = page_tables.with_block(photographs_text(), "costs_settings", "\n".join(rows))
+    )
     sentence = photographs_page.sentence_of_ends(text)
-    assert "`census_window` (size 21; photographs and roads)" in sentence
-    assert "`rank_window` (size 9; roads)" in sentence
+    assert "`census_window` (size 31; photographs and roads)" in sentence
+    assert "`rank_window` (size 5; roads)" in sentence
     assert "ad_field" not in sentence
 
 
@@ -854,7 +853,9 @@ def test_a_run_writes_tables_settings_and_digests(monkeypatch, tmp_path):
     assert block.startswith("Settings: How.\n\n| method | photographs |")
     assert "| census_paths | p1 20, p2 80 (10) |" in block
     assert page_tables.block(text, "methods_settings") == "Settings: Nothing was chosen."
-    before = read_counts("photographs_tables")
+    recorded = {"commit": "fedcba98" * 5, "sha256": "0" * 64}
+    tables = {"costs": recorded, "light": recorded, "aggregation": recorded}
+    before = {"recorded": "recorded from the page", "tables": tables}
     content = photographs_page.tables_after_run(text, outcomes, before, "0123456789abcdef")
     digest = record_pages.digest_of_table(text, "costs")
     assert content["tables"]["costs"]["sha256"] == digest
