@@ -163,7 +163,7 @@ def data_argument_errors(place, former, new):
     with pytest.raises(StereoFrameworkError) as error:
         register(former)
     if place == "stage":
-        event = f"stage refinement.mine: there is no {former!r} for it"
+        event = f"stage refinement.mine: stages of refinement get no data {former!r}"
         expected = f"{event}; {clause(new)}; parameters stand after '*'"
     else:
         expected = f"metric mine: no such data {former!r}; {clause(new)}"

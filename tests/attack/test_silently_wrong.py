@@ -245,7 +245,10 @@ def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(sla
     for one in (looks_left_only, looks_both_ways):
         stage("matching_cost", source="this test", halo=lambda: 0)(one)
     assert Pipeline([looks_left_only, winner_take_all])(slanted)
-    said = r"test_silently_wrong.py:\d+: .* do not obey search.direction: .* by 100% .* x - search.direction \* d"
+    said = (
+        r"test_silently_wrong.py:\d+: .* do not obey search.direction: .* 100% of the pixels "
+        r"of the left image .* x - search.direction \* disparity"
+    )
     for beside in ([], ["rank"]):
         with pytest.raises(StereoFrameworkError, match=said):
             Pipeline([looks_left_only, *beside, winner_take_all, left_right_check])(slanted)

@@ -84,7 +84,7 @@ def test_maps_of_the_other_sign_with_a_marker_in_pixels(tmp_path):
 def test_maps_that_do_not_fit_are_told(tmp_path):
     scene = textured(rows=2, columns=3)
     assert "no map of made" in _fails(_maps, scene, path=str(tmp_path))
-    assert f"there is no {tmp_path}/made.pfm" in _fails(
+    assert f"there is no file {tmp_path}/made.pfm" in _fails(
         _maps, scene, path=str(tmp_path / "{scene}.pfm")
     )
     write_disparity(tmp_path / "made.pfm", np.ones((3, 3), np.float32))
