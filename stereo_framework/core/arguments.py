@@ -1,10 +1,8 @@
 """Checks that compare the arguments of public functions with their type annotations.
 
-Users may call a public function with arguments of wrong types. The decorator `checked`
-compares each argument with the annotation of its parameter before the function runs. If
-an argument does not fit its annotation, the decorator raises an error. The message
-contains the function, the argument, its value and the expected kind of value. Pipelines
-call their stages without these checks, because those calls must be fast.
+The decorator `checked` compares each argument of a call with its type annotation. A
+wrong argument raises an `ArgumentError`. Pipelines call their stages without these
+checks, for speed.
 """
 
 from __future__ import annotations
@@ -33,30 +31,26 @@ C = TypeVar("C", bound=type)
 AnyNumber = Annotated[float, Words("a number, or NaN")]
 """Annotation of a number that may be infinite or NaN.
 
-For a parameter with the annotation ``float``, infinite numbers and NaN are refused.
+The annotation ``float`` accepts only finite numbers.
 """
 
 
 def checked(**expected: str) -> Callable[[F], F]:
     """Return a decorator that compares arguments with the annotations of a function.
 
-    The decorator also converts arguments. NumPy numbers become Python numbers. If a
-    parameter is annotated as an array, arguments such as PyTorch tensors become NumPy
-    arrays. Parameters without annotation, or with the annotation ``Any``, are not
-    checked.
+    The decorator also converts NumPy numbers to Python numbers, and PyTorch tensors to
+    NumPy arrays. Parameters without an annotation are not checked.
 
     Parameters
     ----------
     **expected : str
-        Description of the values that a parameter accepts, for error messages. The
-        keyword is the name of the parameter. A parameter without such a keyword is
-        described by its annotation.
+        Description of the accepted values, for error messages. The keyword is the name
+        of the parameter. Default: a description of the annotation.
 
     Returns
     -------
     callable
-        Decorator. The decorated function keeps its name, signature and docstring. It
-        raises an ArgumentError if an argument does not fit its annotation.
+        Decorator. The decorated function raises an ArgumentError for a wrong argument.
 
     Examples
     --------
@@ -92,8 +86,8 @@ def checked_fields(**expected: str) -> Callable[[C], C]:
     Parameters
     ----------
     **expected : str
-        Description of the values that a field accepts, for error messages, as in
-        `checked`. The keyword is the name of the field.
+        Description of the accepted values, for error messages. The keyword is the name
+        of the field.
 
     Examples
     --------
@@ -110,9 +104,7 @@ def checked_fields(**expected: str) -> Callable[[C], C]:
     """
 
     def decorate(cls: C) -> C:
-        """Replace the constructor of a class by a constructor that checks arguments."""
-        # Creating an object calls __init__ with one argument for each field. Therefore
-        # decorating __init__ checks the values of all fields.
+        """Add argument checks to the constructor of a class."""
         unchecked_constructor = cls.__init__  # type: ignore[misc]
         cls.__init__ = checked(**expected)(unchecked_constructor)  # type: ignore[misc]
         return cls
@@ -123,9 +115,8 @@ def checked_fields(**expected: str) -> Callable[[C], C]:
 def calling_module() -> str:
     """Return the name of the module that called a registration function.
 
-    For example, `evaluation.protocol` uses `calling_module` to record which module of
-    the user has registered a protocol. The call frames of the decorator `checked` are
-    skipped.
+    For example, `evaluation.protocol` stores the module that registers a protocol.
+    Calls of the decorator `checked` are skipped.
     """
     frame = sys._getframe(2)
     while frame.f_globals.get("__name__") == __name__ and frame.f_back is not None:
@@ -134,19 +125,17 @@ def calling_module() -> str:
 
 
 class _Check:
-    """Comparison of the arguments of one function with its annotations.
+    """Argument checks of one function, based on its type annotations.
 
-    Annotations that are texts (``"Image | None"``) are converted to types when the
-    function is called for the first time. Converting them when the module is imported
-    would slow down the import.
+    Text annotations (``"Image | None"``) are converted to types at the first call.
+    Converting them at import would slow down the import.
 
     Parameters
     ----------
     function : callable
         Function whose arguments are checked.
     expected : mapping of str to str
-        Description of the values that a parameter accepts, by the name of the
-        parameter.
+        Descriptions of the accepted values, by parameter name.
     """
 
     def __init__(self, function: Callable[..., Any], expected: Mapping[str, str]):
@@ -160,7 +149,7 @@ class _Check:
 
     @functools.cached_property
     def _in_order(self) -> tuple[str, ...]:
-        """Names of the parameters that a call may pass without their keyword."""
+        """Names of the positional parameters."""
         return tuple(
             p.name
             for p in self._parameters
@@ -173,10 +162,7 @@ class _Check:
 
     @functools.cached_property
     def _variadic_name(self) -> str:
-        """Name of the parameter that is declared with a star, such as ``*names``.
-
-        The name is empty if the function has no such parameter.
-        """
+        """Name of the parameter with a star (``*names``), or an empty text."""
         return next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), "")
 
     @functools.cached_property
@@ -199,14 +185,14 @@ class _Check:
 
     def by_name(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Check and convert the keyword arguments of a call."""
-        # A sweep calls checked functions very often. Therefore the table of former
-        # parameter names is searched only if the function has no such parameter.
+        # Only unknown parameter names are searched in the table of former names,
+        # because the search is slow.
         if not self._names.issuperset(arguments):
             former_names.check_arguments(self.label, arguments, self._names)
         return {name: self._value(name, value) for name, value in arguments.items()}
 
     def _value(self, name: str, value: Any) -> Any:
-        """Check one argument, and convert it to the annotated type.
+        """Convert one argument to the annotated type.
 
         Raises
         ------
@@ -214,16 +200,15 @@ class _Check:
             The argument does not fit the annotation of its parameter.
         """
         annotation = self._annotations.get(name, Any)
-        # Most arguments have exactly the annotated class. Comparing the classes is
-        # faster than the complete check. A float may still be infinite or NaN.
+        # Comparing the classes is faster than the complete check. A float may still be
+        # infinite or NaN.
         if type(value) is annotation and annotation is not float:
             return value
         try:
             return fit_value(annotation, value, name)
         except Misfit as misfit:
             expected = expected_kind(misfit.annotation)
-            # The text in `self.expected` describes the whole argument. It does not
-            # describe an item of the argument, such as names[1].
+            # `self.expected` describes whole arguments, but not items such as names[1].
             if misfit.place == name:
                 expected = self.expected.get(name, "") or expected
             message = f"{self.label}: {misfit.place} is {misfit.event}; expected {expected}"
@@ -233,15 +218,15 @@ class _Check:
 def _resolved(texts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
     """Convert annotations that are texts, such as ``"int | None"``, to types.
 
-    A module may import a package only under ``if TYPE_CHECKING``. This function then
-    imports the package.
+    A package may be imported only under ``if TYPE_CHECKING``. Such a package is
+    imported here.
 
     Parameters
     ----------
     texts : mapping of str to object
-        Annotations by the name of the parameter.
+        Annotations, by parameter name.
     names : mapping of str to object
-        Global variables of the module that contains the annotations.
+        Global variables of the annotated module.
     """
     scope = dict(names)
     holder = types.SimpleNamespace(__annotations__=dict(texts))
@@ -254,19 +239,19 @@ def _resolved(texts: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, A
 
 
 class Misfit(Exception):
-    """Exception about a value that does not fit an annotation.
+    """Error about a value that does not fit a type annotation.
 
     Parameters
     ----------
     place : str
-        Name of the argument (``names``), or of an item of the argument (``names[1]``).
+        Name of the argument (``names``) or of an item (``names[1]``).
     value : object
         Value that does not fit.
     annotation : object
-        Annotation that describes the expected values.
+        Type annotation of the argument or item.
     event : str, optional
-        Description of the value, for error messages. Default: the text that
-        `describe_value` returns for the value.
+        Description of the value for the error message. Default:
+        ``describe_value(value)``.
     """
 
     def __init__(self, place: str, value: Any, annotation: Any, event: str = ""):
@@ -280,19 +265,18 @@ class Misfit(Exception):
     def event(self) -> str:
         """Description of the value that does not fit.
 
-        Describing a large list takes time. Therefore the description is computed only
-        when an error message is printed.
+        Describing a large list is slow. Therefore the text is computed on demand.
         """
         return self._event or describe_value(self._value)
 
 
 def fit_value(annotation: Any, value: Any, place: str) -> Any:
-    """Check that a value fits an annotation, and convert it to the annotated type.
+    """Convert a value to an annotated type, or raise a `Misfit`.
 
     Parameters
     ----------
     annotation : object
-        Type such as ``Sequence[float] | None``. It must not be a text.
+        Type such as ``Sequence[float] | None``.
     value : object
         Value that is checked.
     place : str
@@ -311,15 +295,15 @@ def fit_value(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
-    """Convert a value to the first type of a union (``int | str``) that it fits."""
+    """Convert a value to the first matching type of a union (``int | str``)."""
     alternatives = typing.get_args(annotation)
     if value is None and types.NoneType in alternatives:
         return None
     if isinstance(value, str) and _is_path(alternatives):
         _check_path(annotation, value, place)
 
-    # For a list of texts that contains a number, the message about the number helps
-    # more than the message "names is a list of 3 items".
+    # An error about a single item, such as names[1], helps more than an error about the
+    # whole list.
     misfit_of_item: Misfit | None = None
     for alternative in alternatives:
         try:
@@ -331,7 +315,7 @@ def _fit_alternatives(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _check_path(annotation: Any, text: str, place: str) -> None:
-    """Refuse a text that is empty or contains a null character as a path."""
+    """Refuse a path that is empty or contains a null character."""
     if not text:
         raise Misfit(place, text, annotation, "'', an empty path")
     if "\0" in text:
@@ -340,7 +324,7 @@ def _check_path(annotation: Any, text: str, place: str) -> None:
 
 
 def _is_path(alternatives: Sequence[Any]) -> bool:
-    """Return whether a union contains both ``str`` and a path class (``Path``)."""
+    """Return whether a union, such as ``str | Path``, describes a path."""
     classes = [typing.get_origin(alternative) or alternative for alternative in alternatives]
     return str in classes and any(
         isinstance(kind, type) and hasattr(kind, "__fspath__") for kind in classes
@@ -377,7 +361,7 @@ _BOUNDS: Mapping[type, Callable[[Any, Any], bool]] = {
 
 
 def _number(annotation: Any, value: Any, place: str) -> Any:
-    """Convert a NumPy number to a Python number, which may be infinite or NaN."""
+    """Convert a NumPy number, including infinity and NaN, to a Python number."""
     if isinstance(value, np.generic) or (type(value) is np.ndarray and value.ndim == 0):
         value = value.item()
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -386,7 +370,7 @@ def _number(annotation: Any, value: Any, place: str) -> Any:
 
 
 def _fit_any_number(annotation: Any, value: Any, place: str) -> Any:
-    """Return a number as a Python number; refuse ints too large for a float."""
+    """Convert a number, but refuse integers that are too large for a float."""
     number = _number(annotation, value, place)
     try:
         float(number)
@@ -399,7 +383,7 @@ def _fit_float(annotation: Any, value: Any, place: str) -> Any:
     number = _number(annotation, value, place)
     try:
         is_finite = math.isfinite(number)
-    except OverflowError:  # The number is an int that is too large for a float.
+    except OverflowError:  # The integer is too large for a float.
         is_finite = False
     if not is_finite:
         raise Misfit(place, value, annotation)
@@ -421,7 +405,7 @@ def _fit_bool(annotation: Any, value: Any, place: str) -> Any:
 
 def _fit_literal(annotation: Any, value: Any, place: str) -> Any:
     choices = typing.get_args(annotation)
-    # Python regards True and 1 as equal. Therefore the types are compared too.
+    # True equals 1 in Python. Therefore the types are compared too.
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise Misfit(place, value, annotation)
     return value
@@ -458,22 +442,20 @@ def _fit_array(annotation: Any, value: Any, place: str) -> Any:
 def as_array(value: Any, label: str) -> Any:
     """Convert array-like objects of other packages to NumPy arrays.
 
-    Examples are arrays of xarray, tensors of PyTorch and images of Pillow. Their
-    classes define ``__array__`` or ``__array_interface__``. All other objects, such as
-    lists and numbers, are returned unchanged.
+    Examples are PyTorch tensors and Pillow images. Lists and numbers are returned
+    unchanged.
 
     Parameters
     ----------
     value : object
-        Object of any class.
+        Array-like object, or any other value.
     label : str
-        Names of the function and of the value in error messages, such as
-        ``census: image``.
+        Function and argument for error messages, such as ``census: image``.
 
     Raises
     ------
     ArgumentError
-        The conversion raised an exception.
+        The conversion fails.
     """
     try:
         return _converted(value, label)
@@ -485,13 +467,12 @@ def as_array(value: Any, label: str) -> Any:
 def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
     """Convert an array-like object of another package to a NumPy array.
 
-    Lists and tuples are converted too if `lists` is True. All other objects are
-    returned unchanged.
+    If `lists` is True, lists and tuples are converted too.
 
     Raises
     ------
     Misfit
-        The class of the object raised an exception during the conversion.
+        The conversion fails.
     """
     if type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray | np.generic | type):
         return value
@@ -509,7 +490,7 @@ def _converted(value: Any, place: str, *, lists: bool = False) -> Any:
 
 
 def _fit_tuple(annotation: Any, value: Any, place: str) -> Any:
-    """Convert a list or an array to a tuple; refuse it if its length is wrong."""
+    """Convert a list or an array to a tuple of the annotated length."""
     kinds = typing.get_args(annotation)
     if isinstance(value, np.ndarray) and value.ndim:
         value = tuple(value)
@@ -525,19 +506,19 @@ def _fit_tuple(annotation: Any, value: Any, place: str) -> Any:
         fit_value(kind, item, f"{place}[{i}]")
         for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
     ]
-    # A named tuple would lose its field names if a new tuple were made from its items.
+    # A new tuple would lose the field names of a named tuple.
     if isinstance(value, tuple) and _are_unchanged(items, value):
         return value
     return tuple(items)
 
 
 def _are_unchanged(items: Sequence[Any], original_items: Sequence[Any]) -> bool:
-    """Return whether the check has converted none of the items of a collection."""
+    """Return whether the check left all items unchanged."""
     return all(item is original for item, original in zip(items, original_items, strict=True))
 
 
 def _fit_sequence(annotation: Any, value: Any, place: str) -> Any:
-    """Check all items of a collection. A text does not count as a list of letters."""
+    """Check all items of a collection."""
     if not _is_collection(annotation, value):
         raise Misfit(place, value, annotation)
     sequence = value if isinstance(value, Sequence) else list(value)
@@ -551,14 +532,13 @@ def _fit_sequence(annotation: Any, value: Any, place: str) -> Any:
 def _is_collection(annotation: Any, value: Any) -> bool:
     """Return whether a value is a collection such as a list, a tuple or an array.
 
-    If the annotation is ``Iterable``, iterables such as generators count as well.
+    For the annotation ``Iterable``, generators are allowed too.
     """
     if isinstance(value, str | bytes | bytearray | Mapping | type):
         return False
     if isinstance(value, np.ndarray) and not value.ndim:
         return False
-    # A pandas table is refused, because a loop over it yields its column names instead
-    # of its values.
+    # A loop over a pandas table would yield column names instead of values.
     if hasattr(value, "columns"):
         return False
     is_iterable_allowed = (typing.get_origin(annotation) or annotation) is Iterable
@@ -608,19 +588,17 @@ _FITS: Mapping[Any, Callable[[Any, Any, str], Any]] = {
 _PLAIN_TYPES = (
     bool | int | float | complex | str | bytes | bytearray | list | tuple | set | frozenset | dict
 )
-"""Types of Python whose values an error message shows as Python source.
+"""Types whose values are shown as Python source in error messages.
 
-For example, the text "a" is shown as ``'a'``. A value of any other class, such as
-``Calibration``, is shown by the name of its class.
+For example, a text is shown as ``'abc'``.
 """
 
 
 def describe_value(value: Any) -> str:
-    """Describe a value for an error message, in one line.
+    """Describe a value in one line for an error message.
 
-    Numbers, texts, lists and paths are shown as Python source, for example ``'abc'``.
-    An array is described by its number type and its shape. Any other object is
-    described by its class.
+    Numbers, texts, lists and paths are shown as Python source. Arrays are described by
+    type and shape.
 
     Examples
     --------
@@ -647,15 +625,14 @@ def _article(noun: str) -> str:
 
 
 def expected_kind(annotation: Any, *, plural: bool = False) -> str:
-    """Describe the values that fit a type annotation, for error messages.
+    """Describe the values of a type annotation for an error message.
 
     Parameters
     ----------
     annotation : object
-        Type such as ``Sequence[str] | None``. It must not be a text.
+        Type such as ``Sequence[str] | None``.
     plural : bool
-        Whether the noun is in the plural ("texts" instead of "a text"). The plural is
-        used for the items of a list ("a list of texts").
+        Whether the description is in the plural, such as "texts".
 
     Examples
     --------
@@ -684,14 +661,13 @@ _NOUNS: Mapping[Any, tuple[str, str]] = {
     Mapping: ("a mapping", "mappings"),
     np.ndarray: ("an array of numbers", "arrays of numbers"),
 }
-"""Descriptions of simple types for error messages, in the singular and the plural."""
+"""Singular and plural descriptions of simple types."""
 
 
 def _describe_annotated(arguments: Sequence[Any], plural: bool) -> str:
-    """Describe an ``Annotated`` type that has bounds or a description of its own.
+    """Describe an ``Annotated`` type with bounds or a `Words` object.
 
-    For example, ``Annotated[int, Ge(1)]`` is described as "a whole number >= 1". A
-    `Words` object in the annotation contains the complete description.
+    For example, ``Annotated[int, Ge(1)]`` is "a whole number >= 1".
     """
     base, *extras = arguments
     words = [extra.text for extra in extras if isinstance(extra, Words)]
@@ -703,7 +679,7 @@ def _describe_annotated(arguments: Sequence[Any], plural: bool) -> str:
 
 
 def _describe_alternatives(alternatives: Sequence[Any], plural: bool) -> str:
-    """Describe a union such as ``int | None``. The description ends with None."""
+    """Describe a union, for example "a whole number or None" for ``int | None``."""
     descriptions: list[str] = []
     for alternative in alternatives:
         if alternative is not types.NoneType:
@@ -718,18 +694,18 @@ def _descriptions_of_alternative(
 ) -> list[str]:
     """Describe one type of a union.
 
-    In the union ``str | Path``, both types are described as "a path". If a union
-    contains several array types, each of them gets the same description, such as "an
-    array of float32 or uint8". The caller removes descriptions that occur twice.
+    In ``str | Path``, both types are described as "a path". All array types of a union
+    share one description, such as "an array of float32 or uint8". The caller removes
+    duplicates.
 
     Parameters
     ----------
     alternative : object
-        The type that is described.
+        The described type.
     alternatives : sequence of object
         All types of the union.
     plural : bool
-        Whether the noun is in the plural, as in `expected_kind`.
+        Whether the description is in the plural.
     """
     kind = typing.get_origin(alternative) or alternative
     if _is_path(alternatives) and (kind is str or hasattr(kind, "__fspath__")):
@@ -744,14 +720,14 @@ def _descriptions_of_alternative(
 
 
 def _describe_array(arguments: Sequence[Any], plural: bool) -> str:
-    """Describe an annotated array by the type of its numbers."""
+    """Describe an array type, for example "an array of float32"."""
     return _describe_arrays([_number_type(arguments)], plural)
 
 
 def _describe_arrays(dtypes: Sequence[Any], plural: bool) -> str:
-    """Describe arrays by the allowed types of their numbers.
+    """Describe arrays by dtype, for example "an array of float32 or uint8".
 
-    If the only item of `dtypes` is None, the numbers may have any type.
+    None stands for any number type.
     """
     noun = "arrays" if plural else "an array"
     names = [dtype.__name__.rstrip("_") for dtype in dtypes if dtype is not None]
@@ -759,15 +735,14 @@ def _describe_arrays(dtypes: Sequence[Any], plural: bool) -> str:
 
 
 def _number_type(arguments: Sequence[Any]) -> Any:
-    """Return the number type that an annotation requires of an array, or None.
+    """Return the number type in an array annotation, such as ``np.float32``.
 
-    The result is None if the annotation allows numbers of any type.
+    The result is None for a plain ``np.ndarray``.
 
     Parameters
     ----------
     arguments : sequence of object
-        Types in the brackets of an array annotation. For ``NDArray[np.float32]`` these
-        are the shape and ``np.dtype[np.float32]``. A plain ``np.ndarray`` has none.
+        Types in the brackets: the shape and, for example, ``np.dtype[np.float32]``.
     """
     if not arguments:
         return None
@@ -803,7 +778,7 @@ def _describe_mapping(arguments: Sequence[Any], plural: bool) -> str:
 
 
 def _describe_function(arguments: Sequence[Any], plural: bool) -> str:
-    """Describe a ``Callable`` type as "a function", whatever its parameters are."""
+    """Describe a ``Callable`` type as "a function"."""
     return "functions" if plural else "a function"
 
 
@@ -821,10 +796,9 @@ _DESCRIPTIONS: Mapping[Any, Callable[[Sequence[Any], bool], str]] = {
     Mapping: _describe_mapping,
     dict: _describe_mapping,
 }
-"""Functions that describe a type, by the part of the type before its brackets.
+"""Functions that describe types with brackets, such as ``Sequence[str]``.
 
-For ``Sequence[str]``, the key is ``Sequence``. The function then receives the types in
-the brackets, and whether the noun is in the plural.
+The key is the type without brackets, such as ``Sequence``.
 """
 
 

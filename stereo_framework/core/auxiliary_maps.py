@@ -1,7 +1,7 @@
 """Functions for stages that use the disparity map of an auxiliary method.
 
-An auxiliary method is a complete stereo method whose disparity map another method
-needs, for example as an initial estimate for mutual information.
+An auxiliary method computes a disparity map for another method. For example, mutual
+information needs an initial disparity map.
 """
 
 from __future__ import annotations
@@ -21,24 +21,21 @@ from stereo_framework.kernels.threads import over_rows
 def auxiliary_map(
     parameter: str, auxiliary: Mapping[str, DisparityMap], name: str | None
 ) -> DisparityMap:
-    """Select the disparity map of one auxiliary method by the method's name.
+    """Return the disparity map of the auxiliary method with a given name.
 
     Parameters
     ----------
     parameter : str
-        Parameter of the stage that names the auxiliary method, such as
-        ``radiometric_field.initial``. Error messages begin with this text.
+        Stage parameter for error messages, such as ``radiometric_field.initial``.
     auxiliary : mapping of str to DisparityMap
-        Disparity maps of all auxiliary methods, by the name of the method.
+        Disparity maps of all auxiliary methods, by method name.
     name : str or None
-        Name of an auxiliary method. If it is None, there must be exactly one auxiliary
-        method, and its disparity map is returned.
+        Name of an auxiliary method. None selects the only auxiliary method.
 
     Raises
     ------
     ParameterError
-        No auxiliary method has this name, or `name` is None although there are several
-        auxiliary methods.
+        The name is unknown, or is None although several methods exist.
     """
     if name is None and len(auxiliary) == 1:
         return next(iter(auxiliary.values()))
@@ -57,28 +54,25 @@ def auxiliary_map(
 def intensity_differences(
     reference: Image, match: Image, search: SearchRange, initial: DisparityMap
 ) -> tuple[Mask, NDArray[np.float32]]:
-    """Subtract from each reference pixel the intensity of its matching pixel.
+    """Subtract the match intensity from the reference intensity of each pixel.
 
-    The disparity map determines the matching pixel in the match image.
+    The disparity map determines the matching pixels.
 
     Parameters
     ----------
     reference, match : ndarray, (rows, columns) or (rows, columns, 3)
     search : SearchRange
-        Search range of the pair. The direction of the search range determines whether
-        the matching pixels lie to the left or to the right.
+        Search range of the pair, with the direction of the disparities.
     initial : DisparityMap
-        Disparity map of the reference image. Pixels that were only filled are ignored,
-        because their disparity was not measured.
+        Disparity map of the reference image. Filled pixels are ignored.
 
     Returns
     -------
     is_known : ndarray, bool, (rows, columns)
-        Mask of the reference pixels that have the status MATCHED and whose matching
-        pixel lies inside the match image.
+        True at pixels with the status MATCHED and a match inside the image.
     differences : ndarray, float32, (rows, columns, channels)
-        Reference intensity minus match intensity, in grey levels. Values at pixels
-        where `is_known` is False have no meaning.
+        Reference intensity minus match intensity, in grey levels. Valid only where
+        `is_known` is True.
     """
     rows, width = reference.shape[:2]
     reference_pixels = reference.reshape(rows, width, -1)
@@ -95,8 +89,8 @@ def intensity_differences(
         match_columns = columns - search.direction * whole_disparity
         is_known[strip] = is_matched & (match_columns >= 0) & (match_columns < width)
 
-        # A column outside the match image would be an invalid index. It is replaced by
-        # the first or last column; `is_known` excludes the pixel from the result.
+        # Columns outside the match image would be invalid indices. Their pixels are
+        # excluded by `is_known`.
         inside_columns = np.clip(match_columns, 0, width - 1)
         indices = inside_columns + np.arange(stop - start)[:, None] * width
         strip_pixels = match_pixels[strip].reshape(indices.size, -1)

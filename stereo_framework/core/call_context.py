@@ -1,9 +1,7 @@
-"""Data that a pipeline and its stages exchange through context variables.
+"""Context variables that a pipeline shares with its stages.
 
-Three kinds of data are not passed to the stages as arguments. The first kind are stored
-results that depend on one image only. The second kind are reports of the stages about
-their run time and memory. The third kind is the signal that cancels a running stage.
-Each thread has its own context variables.
+The variables contain cached results, reports about run time, and the stop signal. Each
+thread has its own context variables.
 """
 
 import functools
@@ -28,17 +26,15 @@ class CallReport:
     Parameters
     ----------
     seconds : float or None
-        Run time of the method, in seconds, for example of an external program that the
-        stage started. It replaces the run time that the pipeline measured for the call.
-        None means unknown, for example because the stage only read a stored map.
+        Run time in seconds, for example of an external program. This value replaces the
+        time measured by the pipeline. None means unknown.
     memory : float or None
         Peak memory of the external program, in MiB. None means unknown.
     messages : str
-        Text that the external program printed.
+        Output of the external program.
     warning : str
         Warning about the pair, for the user. A report with a warning has no other
-        fields, and the pipeline keeps the run time that it measured. If the warning
-        requires no action of the user, it begins with `core.errors.NOTE`.
+        fields. Remarks that need no action begin with `core.errors.NOTE`.
     """
 
     seconds: float | None = None
@@ -53,31 +49,27 @@ _STOP_EVENT: ContextVar[threading.Event | None] = ContextVar("stop_event", defau
 
 
 def storing_results(results: dict[Hashable, Any]) -> AbstractContextManager[Any]:
-    """Store the results of `per_image` functions in a dictionary, in a `with` block."""
+    """Store results of `per_image` functions in a dictionary during a `with` block."""
     return temporarily_set(_RESULTS, results)
 
 
 def stored_results() -> dict[Hashable, Any] | None:
-    """Return the dictionary of stored `per_image` results; None outside pipelines."""
+    """Return the stored `per_image` results, or None outside pipelines."""
     return _RESULTS.get()
 
 
 def per_image(function: F) -> F:
     """Decorate a function so that its result for an image is computed only once.
 
-    The image is the first argument of the function. The result is stored while a
-    pipeline or a sweep matches the pair. A later call with an equal image and equal
-    parameters returns the stored result.
+    The first argument of the function must be the image. Results are stored while a
+    pipeline or a sweep matches a pair. Only results for read-only images are stored,
+    because a writable image may change. Pipelines pass read-only images.
 
-    Two arrays count as the same image if they have the same memory address, shape,
-    strides and type. Each stored result keeps its image in memory. Results are stored
-    only for read-only images, because a writable image may change between two calls.
-    Pipelines pass read-only images. For writable images, and outside pipelines, the
-    function is computed at every call.
+    Each stored result keeps its image in memory. Images are compared by memory address,
+    shape, strides and type.
 
-    A local stage receives strips of an image. If it calls a decorated function that
-    reads neighbouring rows, the halo of the stage must include these rows. If the
-    function needs the whole image, the stage must not declare a halo.
+    A local stage receives strips of an image. The halo of the stage must include all
+    rows that the function reads. Without a halo, the function receives the whole image.
 
     Examples
     --------
@@ -96,8 +88,7 @@ def per_image(function: F) -> F:
         image_key = address, image.shape, image.strides, image.dtype
         key = function, image_key, arguments[1:], tuple(sorted(parameters.items()))
         if key not in results:
-            # If Python freed the image, a new image could get the same memory address
-            # and then the wrong result. Therefore the image is stored too.
+            # The image is stored too, so that no new image can get its memory address.
             results[key] = image, function(*arguments, **parameters)
         return results[key][1]
 
@@ -105,9 +96,9 @@ def per_image(function: F) -> F:
 
 
 def report_call(report: CallReport) -> None:
-    """Send the report of a stage to the pipeline that runs the stage.
+    """Send a report from a stage to its pipeline.
 
-    If the stage was called without a pipeline, the report is dropped.
+    Outside a pipeline, the report is dropped.
     """
     reports = _REPORTS.get()
     if reports is not None:
@@ -115,30 +106,29 @@ def report_call(report: CallReport) -> None:
 
 
 def collecting_reports() -> AbstractContextManager[list[CallReport]]:
-    """Collect the reports of all stages that run inside a `with` block, in a list.
+    """Collect the reports of all stages in a `with` block.
 
-    Only stages in the thread of the block are included.
+    Stages in other threads are not included.
     """
     return temporarily_set(_REPORTS, [])
 
 
 def stopped_by(event: threading.Event) -> AbstractContextManager[threading.Event]:
-    """Make the stages inside a `with` block stop as soon as an event is set.
+    """Stop the stages in a `with` block when an event is set.
 
-    Only stages in the thread of the block stop. A stage that waits for an external
-    program stops waiting.
+    Stages in other threads continue.
     """
     return temporarily_set(_STOP_EVENT, event)
 
 
 class Stopped(BaseException):
-    """Exception that ends a stage because its computation was cancelled.
+    """Exception that ends a cancelled stage.
 
-    A cancelled computation does not count as an error of the stage.
+    A cancellation is not an error of the stage.
     """
 
 
 def is_stopped() -> bool:
-    """Return whether the stage that runs in this thread has been cancelled."""
+    """Return whether the running stage has been cancelled."""
     event = _STOP_EVENT.get()
     return event is not None and event.is_set()

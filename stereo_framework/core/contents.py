@@ -1,4 +1,4 @@
-"""SHA-256 digests of files and folders, which show whether a content has changed."""
+"""SHA-256 digests of files and folders."""
 
 import hashlib
 import os
@@ -6,31 +6,29 @@ import time
 from pathlib import Path
 
 _LARGE = 1 << 20
-"""Minimum size in bytes of a file whose digest is kept in memory.
+"""Minimum file size for cached digests, in bytes.
 
-Reading a smaller file again takes little time.
+Smaller files are fast to read again.
 """
 
 _CLOCK_STEP = 2 * 10**9
-"""Upper limit of the resolution of file times, in nanoseconds.
+"""Coarsest resolution of file times, in nanoseconds.
 
 Some file systems store times in steps of two seconds.
 """
 
 _REMEMBERED: dict[tuple[int, int], tuple[tuple[int, ...], bytes]] = {}
-"""Digests of large files that were read earlier, by the file's device and inode.
+"""Cached digests of large files, by device and inode.
 
-Each digest is stored with the file's size and times at that moment.
+Each entry also contains the size and the times of the file.
 """
 
 
 def file_digest(path: Path) -> bytes:
     """Return the SHA-256 digest of a file's content.
 
-    A large file is read only once. Its digest is kept in memory as long as the file's
-    size, modification time (mtime) and change time (ctime) stay the same. Programs can
-    set the mtime of a file to an earlier value, but not the ctime. Therefore a file is
-    read again even if a program changed its content and then restored its mtime.
+    The digest of a large file is cached until its size, mtime or ctime changes. A
+    program can restore the mtime of a changed file, but not the ctime.
     """
     with path.open("rb") as file:
         now = time.time_ns()
@@ -42,9 +40,8 @@ def file_digest(path: Path) -> bytes:
             return remembered_digest
         digest = hashlib.file_digest(file, "sha256").digest()
 
-    # Windows has no change time (ctime). On other systems, a file that was written less
-    # than two seconds ago may be written again without a new ctime. In both cases the
-    # digest is not kept.
+    # Windows has no change time (ctime). A file written in the last two seconds may
+    # change again without a new ctime. Such digests are not cached.
     is_settled = now - max(status.st_mtime_ns, status.st_ctime_ns) > _CLOCK_STEP
     if os.name == "posix" and is_settled and status.st_size >= _LARGE:
         _REMEMBERED[inode] = (state, digest)
@@ -57,14 +54,12 @@ def content_digest_of(path: Path) -> bytes:
     Parameters
     ----------
     path : Path
-        A file or a folder. All paths that do not exist have the same digest.
+        A file or a folder. All missing paths have the same digest.
 
     Returns
     -------
     bytes
-        Digest. A file, a folder and a missing path always have different digests. If a
-        file is renamed, its own digest stays the same, but the digest of the folder
-        that contains the file changes.
+        Digest. Renaming a file changes only the digest of its folder.
     """
     digest = hashlib.sha256()
     if path.is_file():

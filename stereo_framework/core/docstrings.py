@@ -8,7 +8,7 @@ from typing import Any
 _PARAMETERS_SECTION = re.compile(
     r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.DOTALL | re.MULTILINE
 )
-"""Pattern of the section "Parameters" of a docstring, up to the next heading."""
+"""Pattern of the section "Parameters" of a docstring."""
 
 
 def summary(documented: Callable[..., Any]) -> str:
@@ -25,13 +25,12 @@ def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:
     Parameters
     ----------
     function : callable
-        A function, or a class whose docstring describes the fields of the class.
+        Function or class with a docstring.
 
     Returns
     -------
     dict of str to str
-        Description of each parameter, joined to one line, by the parameter's name. If a
-        docstring describes two parameters together (``a, b : float``), both parameters
+        One-line descriptions, by parameter name. In ``a, b : float``, both parameters
         get the same description.
     """
     section = _PARAMETERS_SECTION.search(inspect.getdoc(function) or "")

@@ -1,8 +1,7 @@
-"""A search for calls in a Python file that import modules or execute other files.
+"""Search for dynamic imports, such as ``importlib.import_module(name)``.
 
-An import statement contains the name of the imported module. In contrast, the argument
-of a call such as ``importlib.import_module(name)`` may be computed while the program
-runs. In this case the imported module cannot be found by reading the Python file.
+An import statement contains the module name. In a dynamic import, the name may be
+computed at run time.
 """
 
 import ast
@@ -13,38 +12,35 @@ from pathlib import Path
 from stereo_framework.core.errors import warn
 
 _IMPORTING = ("import_module", "__import__", "run_module")
-"""Python functions that import or run the module named by their first argument."""
+"""Python functions whose first argument is the name of an imported module."""
 
 _EXECUTING = ("run_path", "spec_from_file_location", "SourceFileLoader", "load_source")
 """Python functions that execute or load a Python file.
 
-The file cannot be found by reading the call, because a relative path depends on the
-working directory of the program.
+A relative path depends on the working directory at run time.
 """
 
 _EXECUTING_TEXT = ("exec", "execfile")
 """Python functions that execute a text as Python source.
 
-A method with such a name, for example ``cursor.exec`` of a database, is ignored.
+Methods such as ``cursor.exec`` are ignored.
 """
 
 _DEFINING_MODULES = ("importlib", "runpy", "importlib.util", "importlib.machinery")
-"""Modules of the standard library that define functions which import modules."""
+"""Standard library modules with functions for dynamic imports."""
 
 
 @dataclass(frozen=True)
 class DynamicImports:
-    """The calls in a Python file that import modules or execute other files.
+    """Dynamic imports in a Python file.
 
     Parameters
     ----------
     names : tuple of (str, int)
-        Name and level of each module whose name is a constant text in the call. The
-        level is the number of dots in front of a relative module name (``..util`` has
-        level 2). An absolute name has level 0.
+        Name and level of each module with a constant name. The level is the number of
+        leading dots, such as 2 for ``..util``.
     computed_lines : tuple of int
-        Line numbers of the calls whose module or file is computed while the program
-        runs.
+        Line numbers of imports whose name is computed at run time.
     """
 
     names: tuple[tuple[str, int], ...] = ()
@@ -53,12 +49,10 @@ class DynamicImports:
 
 @functools.lru_cache(maxsize=4096)
 def dynamic_imports(source: bytes) -> DynamicImports:
-    r"""Find the calls in a Python file that import modules or execute other files.
+    r"""Find the dynamic imports in a Python file.
 
-    The called functions are recognized by their names, such as ``import_module``. A
-    function is recognized even if it is imported under another name, as in
-    ``from importlib import import_module as load``. A function that the program gets by
-    `getattr` is not recognized.
+    Renamed functions are found too, as in ``from importlib import import_module as
+    load``. Functions obtained by `getattr` are not found.
 
     Parameters
     ----------
@@ -95,17 +89,16 @@ def dynamic_imports(source: bytes) -> DynamicImports:
 
 
 def warn_of_computed_imports(files: list[Path], remedy: str) -> None:
-    """Warn of each Python file that imports a module whose name is computed.
+    """Warn of Python files with imports whose module name is computed.
 
-    Stored results are computed again if the source of a user's stage has changed. A
-    module with a computed name cannot be found, so changes of this module go unnoticed.
+    Changes of such a module are not detected. Stored results may then be outdated.
 
     Parameters
     ----------
     files : list of Path
         Source files of the user's stages and functions.
     remedy : str
-        Clause of the warning that explains how to declare the imported module.
+        Hint for the warning about how to declare the imported module.
     """
     for file in files:
         if file.suffix != ".py":
@@ -117,7 +110,7 @@ def warn_of_computed_imports(files: list[Path], remedy: str) -> None:
 
 @functools.cache
 def _warn_once(file: Path, line: int, remedy: str) -> None:
-    """Warn of an import with a computed name, only once for each file and line."""
+    """Warn of an import with a computed name, once per file and line."""
     message = (
         f"{file}:{line}: imports a module, or executes a file, whose name is computed while "
         "the program runs; stored results are not computed again if that file changes; "
@@ -140,10 +133,9 @@ def _original_names(nodes: list[ast.AST]) -> dict[str, str]:
 
 
 def _function_name(call: ast.Call, original_names: dict[str, str]) -> str:
-    """Return the original name of the function in a call, such as ``import_module``.
+    """Return the original name of the called function, such as ``import_module``.
 
-    The result is empty if the called object is not given by a name, as in
-    ``functions[0]()``.
+    The result is empty for a call without a name, such as ``functions[0]()``.
     """
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
@@ -153,11 +145,10 @@ def _function_name(call: ast.Call, original_names: dict[str, str]) -> str:
 
 
 def _constant_module(call: ast.Call) -> tuple[str, int] | None:
-    """Return the module name and its level from the arguments of an importing call.
+    """Return the module name and its level in a dynamic import.
 
-    The result is None if the program computes the name. If the call gives a relative
-    name and a package, as in ``import_module(".dyn", "plugins")``, the result is the
-    absolute name ``plugins.dyn`` with the level 0.
+    The result is None for a computed name. For ``import_module(".dyn", "plugins")``,
+    the result is ``("plugins.dyn", 0)``.
     """
     name = _constant_text([*call.args[:1], *_keyword_values(call, ("name", "mod_name"))])
     if name is None:
@@ -171,12 +162,12 @@ def _constant_module(call: ast.Call) -> tuple[str, int] | None:
 
 
 def _keyword_values(call: ast.Call, names: tuple[str, ...]) -> list[ast.expr]:
-    """Return the values of the keyword arguments of a call that have given names."""
+    """Return the values of selected keyword arguments of a call."""
     return [keyword.value for keyword in call.keywords if keyword.arg in names]
 
 
 def _constant_text(expressions: list[ast.expr]) -> str | None:
-    """Return the first expression as a text; None if it is not a constant text."""
+    """Return the first expression if it is a constant text, otherwise None."""
     if not expressions:
         return None
     first = expressions[0]

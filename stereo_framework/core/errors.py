@@ -1,7 +1,7 @@
-"""Errors and warnings that a user can cause, and functions that write their messages.
+"""Errors and warnings for users, and helper functions for messages.
 
-Each line of a message has the form ``place: event; expected value; remedy``. If a user
-writes an unknown name, the message suggests the most similar allowed name.
+Messages have the form ``place: event; expected value; remedy``. For an unknown name,
+the message suggests a similar name.
 """
 
 from __future__ import annotations
@@ -16,32 +16,27 @@ from pathlib import Path
 from typing import Any
 
 _LINE = 1000
-"""Maximum length of a line of an error message, in characters.
+"""Maximum line length of an error message, in characters.
 
-A line becomes longer only if it quotes a very long input of the user. The long input
-would hide the rest of the message.
+Only messages with a very long user input have longer lines.
 """
 
 _COMPARED_CHARACTERS = 200
-"""Number of characters of an unknown name that are compared with allowed names.
+"""Maximum number of characters compared in the search for similar names.
 
-No allowed name is longer. The comparison of two names takes a time that grows with the
-square of their length.
+The comparison time increases with the square of the length.
 """
 
 _CONTROL_CODES = (*range(9), *range(11, 32), *range(127, 160))
-"""Character codes that make a terminal move its cursor or change its colours.
-
-Tab (9) and line feed (10) are left out.
-"""
+"""Codes of control characters, except tab (9) and line feed (10)."""
 
 _LINE_AND_DIRECTION_CODES = (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Character codes that start a new line or change the direction of writing."""
+"""Codes of Unicode characters for line ends and writing direction."""
 
 _SURROGATE_CODES = range(0xD800, 0xE000)
-"""Character codes by which Python represents path bytes that are not valid UTF-8.
+"""Codes of surrogates, which stand for path bytes outside UTF-8.
 
-Writing a text with such a character to a UTF-8 file raises an exception.
+Writing a surrogate to a UTF-8 file raises an exception.
 """
 
 _ESCAPES = {code: f"\\x{code:02x}" for code in _CONTROL_CODES}
@@ -51,10 +46,8 @@ _ESCAPES |= {code: f"\\u{code:04x}" for code in (*_LINE_AND_DIRECTION_CODES, *_S
 def escape_controls(text: str) -> str:
     r"""Replace control characters of a text by visible escapes such as ``\x1b``.
 
-    Use this function before you print texts from outside the program, such as paths:
-    control characters can move the cursor or change the colours of a terminal. Tabs and
-    line feeds stay as they are. Characters that change the direction of writing, and
-    bytes of a path that are not valid UTF-8, are replaced too.
+    Use this function to print untrusted texts, such as file paths. Control characters
+    could otherwise move the cursor of the terminal. Tabs and line feeds are kept.
 
     Examples
     --------
@@ -65,17 +58,15 @@ def escape_controls(text: str) -> str:
 
 
 def short(text: str, length: int = _LINE) -> str:
-    """Escape the control characters of a text, and cut out the middle of a long text.
+    """Shorten a text for a message, and escape its control characters.
 
     Parameters
     ----------
     text : str
-        Text that a message quotes, or a whole line of a message.
+        Text to shorten, such as a file name.
     length : int
-        Maximum length of a text that is not cut, in characters. If the text is longer,
-        its first and last characters are kept. At each end, the number of these
-        characters is a quarter of `length`. For whole lines (`length` >= 1000) it is
-        nearly half of `length`.
+        Maximum length of an uncut text, in characters. A longer text loses its middle
+        part.
 
     Examples
     --------
@@ -88,17 +79,14 @@ def short(text: str, length: int = _LINE) -> str:
     if length < _LINE:
         end_length = length // 4
     else:
-        # The note "... (5000 characters) ..." in the middle needs up to 40 characters.
-        # The two ends get the remaining characters of the line.
+        # The note in the middle needs up to 40 characters.
         end_length = (length - 40) // 2
     note = f"... ({len(text)} characters) ..."
     return f"{text[:end_length]}{note}{text[-end_length:]}"
 
 
 def one_line(text: str, length: int = _LINE) -> str:
-    r"""Shorten a text for a message, and replace line ends and tabs by escapes.
-
-    The text is shortened as in `short`.
+    r"""Shorten a text for a message, and escape its line ends and tabs.
 
     Examples
     --------
@@ -109,10 +97,10 @@ def one_line(text: str, length: int = _LINE) -> str:
 
 
 class StereoFrameworkError(Exception):
-    """Base class of all errors that this package raises on purpose.
+    """Base class of all errors of this package.
 
-    The command line prints the message of such an error without a traceback. Each line
-    of the message is shortened to 1000 characters.
+    The command line prints the message without a traceback. Lines over 1000 characters
+    are shortened.
     """
 
     def __init__(self, message: object = ""):
@@ -120,32 +108,28 @@ class StereoFrameworkError(Exception):
 
 
 class DataWarning(UserWarning):
-    """Warning about a file that was read although its content is doubtful.
-
-    The command line prints the warning as one line.
-    """
+    """Warning about doubtful data in a file."""
 
 
 class ResultWarning(DataWarning):
-    """Warning that a disparity map may be wrong, for example because of its input.
+    """Warning that a disparity map may be wrong.
 
-    Examples are exchanged left and right images, a search range that is too small, and
-    intensities or disparities in another scale than expected.
+    Possible causes are exchanged images, a small search range or a wrong intensity
+    scale.
     """
 
 
 NOTE = "note: "
-"""First characters of a remark about a result on which the user need not act.
+"""Prefix of remarks that need no action by the user.
 
-Remarks and warnings are stored together with the result.
+Remarks are stored with the result, like warnings.
 """
 
 
 def warn(messages: Iterable[str], category: type[DataWarning] = ResultWarning) -> None:
-    """Issue Python warnings that point to the user's line which called this package.
+    """Issue Python warnings that point to the user's line of code.
 
-    The command line prints only the messages, without the line of code. Messages that
-    begin with `NOTE` are skipped.
+    Messages with the prefix `NOTE` are skipped.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(
@@ -158,28 +142,25 @@ def warn(messages: Iterable[str], category: type[DataWarning] = ResultWarning) -
 
 
 class ParameterError(StereoFrameworkError):
-    """Error about a parameter that does not exist or has a value that is not allowed.
-
-    Stages, evaluation protocols, search ranges and functions have parameters.
-    """
+    """Error about an unknown parameter or a parameter with a wrong value."""
 
 
 class ArgumentError(ParameterError):
-    """Error about an argument of a public function or class that has a wrong type.
+    """Error about a function argument of a wrong type.
 
-    For example, ``window("5")`` passes a text although ``window`` expects a number.
+    For example, ``window("5")`` passes a text instead of a number.
     """
 
 
 class DataError(StereoFrameworkError):
-    """Error about input data that are missing, unreadable or inconsistent.
+    """Error about missing, unreadable or inconsistent input data.
 
-    Examples of input data are images, disparity maps, calibration files and scenes.
+    Input data include images, disparity maps and calibration files.
     """
 
 
 class ScriptError(StereoFrameworkError):
-    """Error about a script. The message has one line for each fault of the script.
+    """Error about a script, with one message line for each fault.
 
     Parameters
     ----------
@@ -193,7 +174,7 @@ class ScriptError(StereoFrameworkError):
 
 
 class MissingExtraError(StereoFrameworkError):
-    """Error about a feature that needs an optional package which is not installed."""
+    """Error about an optional package that is not installed."""
 
 
 def describe_exception(
@@ -201,16 +182,15 @@ def describe_exception(
 ) -> str:
     """Describe an exception of third-party code in one line.
 
-    With a function, the result is, for example, ``mine.py:12: refinement stage mine:
-    ValueError: negative size``.
+    An example is ``mine.py:12: refinement stage mine: ValueError: negative size``.
 
     Parameters
     ----------
     error : exception
-        Exception that is described.
+        Exception to describe.
     function : callable, optional
-        Function, for example a stage of a plug-in, that raised the exception. The
-        description then begins with the location of the error in the function's file.
+        Function that raised the exception. The description then begins with the file
+        and line of the error.
     subject : str
         Description of the function, such as ``refinement stage mine``.
     """
@@ -229,18 +209,15 @@ def source_location(function: Callable[..., Any], error: BaseException | None = 
     Parameters
     ----------
     function : callable
-        Function whose file is returned.
+        Function to locate.
     error : exception, optional
-        Exception that the function raised. The traceback of the exception may contain
-        several lines of the function's file. The last of these lines is returned
-        instead of the first line of the function.
+        Exception raised by the function. The line is then taken from the traceback.
 
     Returns
     -------
     str
-        File and line, such as ``mine.py:12``. The path is relative if the file lies in
-        the working directory or in a folder below it. If the function is compiled and
-        has no Python source, the result is the name of its module.
+        File and line, such as ``mine.py:12``. Paths inside the working directory are
+        relative. For a function without Python source, the result is its module name.
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
@@ -269,7 +246,7 @@ def install_command(extra: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
-    """List the allowed names for an error message, and suggest the most similar name.
+    """List the allowed names, and suggest the most similar name.
 
     Parameters
     ----------
@@ -278,8 +255,7 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
     names : iterable of str
         Allowed names.
     kind : str
-        Plural noun for the allowed names, such as "stages". The list then begins with
-        "allowed stages:" instead of "allowed:".
+        Plural noun for the allowed names, such as "stages".
 
     Examples
     --------
@@ -296,10 +272,9 @@ def nearest(name: str, names: Iterable[str], *, kind: str = "") -> str:
 
 
 def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
-    """Suggest the most similar name, and refer the user to a list of all names.
+    """Suggest the most similar name, and refer to a list of all names.
 
-    Use this function instead of `nearest` if the allowed names are too many for an
-    error message.
+    Use this function instead of `nearest` if there are many allowed names.
 
     Parameters
     ----------
@@ -308,7 +283,7 @@ def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
     names : iterable of str
         Allowed names.
     listing : str
-        Clause that explains how the user gets a list of all names.
+        Hint that explains how to list all names.
 
     Examples
     --------
@@ -322,7 +297,7 @@ def close_or_listing(name: str, names: Iterable[str], listing: str) -> str:
 
 
 def few(names: Sequence[str], count: int) -> str:
-    """List the first `count` names as a text, and the number of the remaining names.
+    """List the first `count` names, and count the remaining names.
 
     Examples
     --------
@@ -336,18 +311,18 @@ def few(names: Sequence[str], count: int) -> str:
 
 
 def close_names(name: str, names: Iterable[str], count: int = 1) -> list[str]:
-    """Return the most similar ones of several names, beginning with the most similar.
+    """Return the most similar names, sorted by similarity.
 
-    Upper and lower case letters count as equal.
+    The comparison ignores upper and lower case.
 
     Parameters
     ----------
     name : str
         Name that the user wrote.
     names : iterable of str
-        Names that are compared with `name`.
+        Candidate names.
     count : int
-        Maximum number of returned names. Names with little similarity are left out.
+        Maximum number of returned names.
     """
     name_in_lower_case = str(name).lower()[:_COMPARED_CHARACTERS]
     by_lower_case = {candidate.lower(): candidate for candidate in names}

@@ -1,4 +1,4 @@
-"""The result of a stereo method for an image pair: a disparity map with statistics."""
+"""Result of a stereo method: a disparity map and statistics."""
 
 from __future__ import annotations
 
@@ -14,51 +14,47 @@ from stereo_framework.core.volume import ConfidenceMap, CostVolume, Levels, Stat
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The disparity map of a pair, with statistics of the pipeline that computed it.
+    """Disparity map of an image pair, with statistics of the computation.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Disparities in pixels. NaN means that a pixel has no estimate.
+        Disparities in pixels. NaN marks pixels without an estimate.
     status : ndarray, uint8, (rows, columns)
         Status of each pixel, such as `Status.MATCHED` or `Status.OCCLUDED`.
     levels : ndarray, int16, (rows, columns), or None
-        Indices of the disparity levels that the optimizer selected. A pixel without a
-        level has the index -1. The field is None if a matcher computed the disparity
-        map, or if a scheme joined several disparity maps.
+        Indices of the disparity levels selected by the optimizer. Pixels without a
+        level have the index -1. None if no optimizer was used, or if several maps were
+        joined.
     search : SearchRange
         Search range of the pair.
     energy : float or None
-        Sum of the data costs and the smoothness costs of the levels, computed in
-        float64. Before the energy is computed, pixels without a level get the level of
-        a neighbour in the background. If this level is an excluded cell, the data cost
-        of the pixel is `CostVolume.outside_cost`. The energy is None if `levels` is
-        None.
+        Sum of the data costs and smoothness costs of the levels. A pixel without a
+        level counts with the level of a background neighbour. An excluded cell counts
+        as `CostVolume.outside_cost`. None if `levels` is None.
     objective : float or None
-        Value of the function that the optimizer itself minimizes. It is None if the
-        optimizer does not report this value.
+        Objective value reported by the optimizer, or None.
     lower_bound : float or None
-        Lower bound of the energy. It is None if the optimizer does not report a bound.
+        Lower bound of the energy reported by the optimizer, or None.
     trace : tuple of (float, float) or (float, float, float)
-        Elapsed time in seconds and energy after each iteration of the optimizer. If the
-        optimizer reports a lower bound, the bound is the third number of each entry.
+        Elapsed time in seconds and energy after each iteration of the optimizer. A
+        third number is the lower bound of the energy.
     seconds : dict of str to float
-        Wall-clock time of each stage, in seconds. The time for compiling or loading
-        kernels is not included.
+        Wall-clock time of each stage, in seconds. Compiling and loading kernels is not
+        included.
     warnings : tuple of str
-        Reasons why the disparity map may be wrong. Each reason is one line.
+        Reasons why the disparity map may be wrong.
     volume : CostVolume or None
-        Cost volume that the optimizer received, or a volume that the optimizer
-        returned. It is None unless the pipeline runs with ``keep_volume=True``.
+        Cost volume of the optimizer. None unless the pipeline runs with
+        ``keep_volume=True``.
     confidence : mapping of str to ndarray, float32, (rows, columns)
-        Confidence maps by the name of the confidence measure. Higher values mean more
-        certain disparities. The confidence map of a matcher has the name ``matcher``.
-        Pixels that were filled or have no estimate get the lowest value of the map.
+        Confidence maps, by confidence measure. Higher values mean more certain
+        disparities. A confidence map of a matcher is named ``matcher``. Filled and
+        empty pixels have the lowest value of the map.
     memory : float or None
-        Peak memory of the external programs that the stages started, in MiB. It is None
-        if no stage started a program, or if the peak memory is unknown.
+        Peak memory of external programs, in MiB, or None if unknown.
     messages : str
-        Text that these external programs printed.
+        Output of external programs.
     """
 
     disparity: Disparity

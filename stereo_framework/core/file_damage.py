@@ -1,6 +1,6 @@
-"""Collection of the messages about damaged files that image decoders report.
+"""Collection of messages about damaged image files.
 
-A decoder can often read a damaged image and only report the damage.
+Many decoders read a damaged image and only report the damage.
 """
 
 import contextlib
@@ -14,10 +14,9 @@ _MESSAGES: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def collecting_damage() -> Iterator[list[str]]:
-    """Collect messages about damaged files that are read inside a `with` block.
+    """Collect messages about damaged files in a `with` block.
 
-    Two such blocks may be nested. The outer block then also receives the messages of
-    the inner block.
+    Blocks may be nested. An outer block also receives the messages of inner blocks.
     """
     messages: list[str] = []
     outer_messages = _MESSAGES.get()
@@ -33,7 +32,7 @@ def collecting_damage() -> Iterator[list[str]]:
 def report_damage(message: str) -> None:
     """Add a message about a damaged file to the innermost `collecting_damage` block.
 
-    If the file is read outside all `collecting_damage` blocks, the message is dropped.
+    Outside all `collecting_damage` blocks, the message is dropped.
     """
     messages = _MESSAGES.get()
     if messages is not None:

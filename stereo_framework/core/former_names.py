@@ -1,14 +1,13 @@
-"""Hints for users who write a former name of a renamed parameter, option or function.
+"""Error messages with the new names of renamed parameters, options and functions.
 
-Former names no longer work. If a user writes a former name, the error message gives the
-new name. The file ``former_names.yaml`` contains the table of former and new names. For
-example, the entry ``module_names: {stereo_framework: {Search: SearchRange}}`` has the
-section ``module_names``, the place ``stereo_framework``, the former name ``Search`` and
-the new name ``SearchRange``.
+The file ``former_names.yaml`` maps former names to new names. For example, the entry
+``module_names: {stereo_framework: {Search: SearchRange}}`` renames ``Search``. In this
+entry, ``module_names`` is the section and ``stereo_framework`` is the place.
 
-If attributes of a class or of a module were renamed, call `report_attributes` or
-`report_attributes_of_module`. Both functions set ``__getattr__`` while the program
-runs. A ``__getattr__`` in the source would hide misspelt attributes from type checkers.
+Use `report_attributes` for renamed attributes of a class. Use
+`report_attributes_of_module` for renamed objects of a module. Both functions set
+``__getattr__`` at run time. A ``__getattr__`` in the source would hide misspelt
+attributes from type checkers.
 """
 
 import dis
@@ -25,10 +24,7 @@ C = TypeVar("C", bound=type)
 _PACKAGE = "stereo_framework."
 
 _FUNCTIONS_OF_MODULES = ("raise_missing_attribute", "missing_attribute", "__getattr__")
-"""Functions that Python calls between the user's statement and `_is_import_statement`.
-
-They are skipped when the call frame of the user's statement is searched.
-"""
+"""Functions that are skipped in the search for the user's statement."""
 
 
 @functools.cache
@@ -40,9 +36,7 @@ def table() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
 
 
 def new_name(section: str, place: str, name: str) -> str | None:
-    """Look up the new name of a former name in the table.
-
-    The result is None if the table does not contain the name as a former name.
+    """Return the new name of a former name, or None for an unknown name.
 
     Examples
     --------
@@ -53,9 +47,9 @@ def new_name(section: str, place: str, name: str) -> str | None:
 
 
 def new_name_hint(section: str, place: str, name: str) -> str:
-    """Return the end of an error message that gives the new name of a former name.
+    """Return the hint of an error message about a former name.
 
-    The result is empty if the table does not contain the name as a former name.
+    The hint is empty for an unknown name.
 
     Examples
     --------
@@ -69,15 +63,15 @@ def new_name_hint(section: str, place: str, name: str) -> str:
 def new_or_nearest(
     section: str, place: str, name: str, allowed: Iterable[str], *, kind: str = ""
 ) -> str:
-    """Return the end of an error message about an unknown name.
+    """Return the hint of an error message about an unknown name.
 
-    If the unknown name is a former name, the text gives the new name. Otherwise the
-    text lists the allowed names.
+    For a former name, the hint gives the new name. Otherwise the hint lists the allowed
+    names.
 
     Parameters
     ----------
     section, place : str
-        Section and place of the table in which the name is looked up.
+        Section and place in the table of former names.
     name : str
         Unknown name that the user wrote.
     allowed : iterable of str
@@ -89,21 +83,18 @@ def new_or_nearest(
 
 
 def parameter_hint(function: Callable[..., Any], name: str) -> str:
-    """Return the end of an error message that gives the new name of a parameter.
+    """Return the hint of an error message about a renamed parameter.
 
-    The result is empty if `name` is not a former name of a parameter.
+    The hint is empty if the parameter was never renamed.
 
     Parameters
     ----------
     function : callable
-        Stage that has the parameter, or the class with the parameters of the HCI
-        metrics.
+        Stage with the parameter, or parameter class of the HCI metrics.
     name : str
-        Unknown parameter name that the user wrote.
+        Unknown parameter name in the user's call.
     """
-    # The file path of a stage, such as refinement/median.py, contains the slot and the
-    # name of the stage. The table has no former names for stages of plug-ins, which
-    # are defined in other packages.
+    # The table lists only stages of this package, but no stages of plug-ins.
     module = function.__module__
     if not module.startswith(_PACKAGE):
         return ""
@@ -119,17 +110,16 @@ def parameter_hint(function: Callable[..., Any], name: str) -> str:
 def check_arguments(label: str, names: Iterable[str], allowed: Container[str]) -> None:
     """Refuse former names of keyword arguments, and report the new names.
 
-    Other unknown names are ignored here, because Python itself refuses them when the
-    function is called.
+    Python itself refuses names that never existed.
 
     Parameters
     ----------
     label : str
-        Name of the called function or class in the table of former names.
+        Name of the called function or class.
     names : iterable of str
         Names of the keyword arguments in the call.
     allowed : container of str
-        Names of the parameters of the function.
+        Parameter names of the function.
 
     Raises
     ------
@@ -143,20 +133,19 @@ def check_arguments(label: str, names: Iterable[str], allowed: Container[str]) -
 
 
 def report_attributes(cls: C) -> C:
-    """Make a class report former names of its attributes in error messages.
+    """Decorate a class to report the new names of its renamed attributes.
 
-    Use this function as a decorator of the class. The former names of the attributes
-    are listed in the table under the name of the class.
+    The table lists former attributes under the name of the class.
     """
 
     def missing_attribute(self: Any, name: str) -> Any:
-        # Python and NumPy often look for attributes such as __array__. The table does
-        # not contain such names, so the search is skipped.
+        # Python and NumPy often look for attributes such as __array__. Such names were
+        # never renamed.
         hint = ""
         if not name.startswith("__"):
             hint = new_name_hint("attributes", cls.__name__, name)
         if not hint:
-            # This call raises Python's usual AttributeError for the missing attribute.
+            # This call raises Python's usual AttributeError.
             return object.__getattribute__(self, name)
         message = f"{cls.__name__!r} object has no attribute {name!r}; {hint}"
         raise AttributeError(message)
@@ -166,7 +155,7 @@ def report_attributes(cls: C) -> C:
 
 
 def report_attributes_of_module(module: str) -> None:
-    """Make a module report former names of its functions and classes in error messages.
+    """Report the new names of renamed functions and classes of a module.
 
     Parameters
     ----------
@@ -181,19 +170,17 @@ def report_attributes_of_module(module: str) -> None:
 
 
 def raise_missing_attribute(module: str, name: str) -> NoReturn:
-    """Raise an error because a module does not contain a name.
+    """Raise an error about a missing name of a module.
 
-    If the missing name is a former name, the message gives the new name. Call this
-    function only in the ``__getattr__`` function of a module.
+    For a former name, the message gives the new name. Call this function only in the
+    ``__getattr__`` function of a module.
 
     Raises
     ------
     AttributeError
-        The user wrote ``module.name``, or wrote ``from module import name`` with a name
-        that is not a former name.
+        The module does not contain the name.
     ImportError
-        The user wrote ``from module import name`` with a former name. An AttributeError
-        would not help here, because Python replaces its message.
+        The statement ``from module import name`` contains a former name.
     """
     hint = ""
     if not name.startswith("__"):
@@ -208,18 +195,18 @@ def raise_missing_attribute(module: str, name: str) -> NoReturn:
 
 
 def _new_module_hint(module: str, name: str) -> str:
-    """Return the end of an error message that gives the new module of a moved object.
+    """Return the hint of an error message about an object in a new module.
 
-    The result is empty if the object was not moved to another module.
+    The hint is empty if the object was not moved.
     """
     new_module = new_name("moved_names", module, name)
     return "" if new_module is None else f"import it from {new_module!r}"
 
 
 def _is_import_statement() -> bool:
-    """Return whether a ``from module import name`` statement looks up the name.
+    """Return whether the user wrote ``from module import name``.
 
-    If the user's code contains ``module.name`` instead, the result is False.
+    The result is False for ``module.name``.
     """
     frame = sys._getframe(1)
     while frame.f_code.co_name in _FUNCTIONS_OF_MODULES and frame.f_back is not None:

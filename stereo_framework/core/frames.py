@@ -22,9 +22,8 @@ Mask = NDArray[np.bool_]
 def unmasked(label: str, array: Any) -> Any:
     """Convert a NumPy masked array to a plain array, with NaN for masked numbers.
 
-    An array that contains masked numbers becomes float32, because integers have no NaN.
-    In a boolean array, masked values become False. An object that is not a masked array
-    is returned unchanged.
+    An array with masked numbers becomes float32, because integers have no NaN. Masked
+    booleans become False. Any other object is returned unchanged.
 
     Parameters
     ----------
@@ -50,16 +49,15 @@ def unmasked(label: str, array: Any) -> Any:
 
 
 LARGEST_EXACT = 2**24
-"""Largest whole number N such that float32 represents 0, 1, 2, ..., N exactly."""
+"""Largest whole number up to which float32 is exact."""
 
 
 def intensities(image: NDArray) -> NDArray:
-    """Convert an image to uint8 or float32 if the scale of its intensities is known.
+    """Convert the intensities of an image to uint8 or float32.
 
-    Images of uint16 are divided by 257, so that 65535 becomes 255. Images of floats
-    become float32 with the same numbers. Images of int32 or int64 usually result from
-    integer arithmetic. They become uint8 if all their numbers lie in 0..255. All other
-    images are returned unchanged, because the scale of their intensities is unknown.
+    Intensities of uint16 are divided by 257, so that 65535 becomes 255. Floats become
+    float32. Images of int32 or int64 become uint8 if all values lie in 0..255. Images
+    with an unknown scale are returned unchanged.
     """
     if image.dtype.kind == "u" and image.dtype.itemsize == 2:
         return image.astype(np.float32) / np.float32(257)
@@ -74,10 +72,8 @@ def intensities(image: NDArray) -> NDArray:
 def pixels_as_float(label: str, array: NDArray) -> NDArray:
     """Convert a disparity map of signed integers to float32.
 
-    A map of signed integers, for example from a ``.npy`` file, contains disparities in
-    pixels. A map of unsigned integers is an image whose grey levels are scaled
-    disparities. Because the scale is unknown, a map of unsigned integers is returned
-    unchanged. A map of floats is returned unchanged too.
+    Signed integers are disparities in pixels. Unsigned integers are grey levels of an
+    unknown scale. Unsigned integers and floats are returned unchanged.
 
     Parameters
     ----------
@@ -89,8 +85,7 @@ def pixels_as_float(label: str, array: NDArray) -> NDArray:
     Raises
     ------
     DataError
-        The map contains an integer with an absolute value above 2**24. Float32 does not
-        represent all such integers exactly.
+        An integer has an absolute value above 2**24.
     """
     if array.dtype.kind != "i" or not array.size:
         return array
@@ -110,15 +105,15 @@ def pixels_as_float(label: str, array: NDArray) -> NDArray:
 class Calibration:
     """Rectified camera geometry: depth = baseline * focal_length / (disparity + doffs).
 
-    Two calibrations are equal if all fields except `size` are equal.
+    Comparisons of calibrations ignore the field `size`.
 
     Parameters
     ----------
     focal_length : float
         Focal length in pixels.
     baseline : float
-        Distance between the two cameras, in any unit of length. Depths are computed in
-        the same unit. Middlebury data sets use millimetres.
+        Distance between the cameras, in any unit. Depths have the same unit. Middlebury
+        uses millimetres.
     doffs : float
         Column of the principal point in the match image minus its column in the
         reference image, in pixels.
@@ -126,8 +121,7 @@ class Calibration:
         Column and row of the principal point in the reference image, in pixels.
         Default: the middle of the image.
     size : (int, int), optional
-        Number of columns and rows of the images for which the cameras were calibrated.
-        None if the calibration file does not contain the image size.
+        Number of columns and rows of the calibrated images. None if unknown.
     """
 
     focal_length: Positive
@@ -137,9 +131,9 @@ class Calibration:
     size: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     def scaled(self, factor: float) -> Calibration:
-        """Return the calibration for images that are resized by a factor.
+        """Return the calibration for resized images.
 
-        For example, the factor 0.5 is for images of half the width and height.
+        For example, the factor 0.5 halves the width and the height.
         """
         center = self.center
         if center is not None:
@@ -157,22 +151,20 @@ class Calibration:
 
 
 def size_ratio(stated: tuple[int, int], actual: tuple[int, int]) -> float | None:
-    """Return the factor by which an image was resized after its camera was calibrated.
+    """Return the ratio of the image size to the calibrated size.
 
     Parameters
     ----------
     stated : (int, int)
-        Number of columns and rows that the calibration file gives.
+        Number of columns and rows in the calibration file.
     actual : (int, int)
         Number of columns and rows of the image.
 
     Returns
     -------
     float or None
-        Image size divided by calibrated size, for example 0.5 for an image of half the
-        width and height. None if the image was not only resized but also cropped or
-        rotated. In this case the factors of width and height differ by more than
-        rounding to whole pixels can explain.
+        Ratio of the sizes, such as 0.5 for an image of half the width and height. None
+        if width and height have different ratios, for example after cropping.
     """
     if stated == actual:
         return 1.0
@@ -194,17 +186,16 @@ class Frame:
     name : str
         Name of the image in error messages, such as its file name.
     load : callable
-        Function without arguments that returns the image. A grey image has the shape
-        ``(rows, columns)``, and an RGB image has the shape ``(rows, columns, 3)``.
-        Intensities are 0..255 as uint8 or floats, or 0..65535 as uint16.
+        Function without arguments that returns the image. The shape is ``(rows,
+        columns)`` or ``(rows, columns, 3)``. Intensities are 0..255 as uint8 or floats,
+        or 0..65535 as uint16.
     position : float
-        Position of the camera along the baseline, in any unit. A camera that is further
-        to the right has a larger position.
+        Position of the camera along the baseline, in any unit. Positions increase to
+        the right.
     valid : callable, optional
         Function without arguments that returns a boolean mask ``(rows, columns)``. The
-        mask is True at pixels that contain data. The function returns None if all
-        pixels contain data. In a float image, pixels with the value NaN never contain
-        data.
+        mask is True at pixels with data. The result None means that all pixels contain
+        data. NaN pixels never contain data.
     """
 
     name: str
@@ -215,25 +206,23 @@ class Frame:
 
 @dataclass(frozen=True)
 class InMemory:
-    """A function without arguments that returns an object in memory.
+    """A callable object that returns a stored value.
 
-    Unlike a lambda function, an `InMemory` object can be pickled and sent to other
-    processes.
+    Unlike a lambda function, an `InMemory` object can be pickled.
 
     Parameters
     ----------
     value : object
-        Object that a call returns.
+        Returned value.
     error : str
-        Error message. If the message is not empty, a call raises a DataError with this
-        message instead of returning the object.
+        Error message. If not empty, a call raises a DataError with this message.
     """
 
     value: Any
     error: str = ""
 
     def __call__(self) -> Any:
-        """Return the stored object, or raise the stored error.
+        """Return the stored value, or raise the stored error.
 
         Raises
         ------
@@ -246,17 +235,15 @@ class InMemory:
 
 
 def load_into_memory(value: Any) -> Any:
-    """Load all images and maps of a scene, and return a scene that contains them.
+    """Return a copy of a scene with all images and maps in memory.
 
-    The copy contains an `InMemory` object instead of each function that loads data. If
-    loading raises an error, the `InMemory` object raises a DataError with the same
-    message.
+    Each function that loads data is replaced by an `InMemory` object. Errors during
+    loading are stored as messages.
 
     Parameters
     ----------
     value : object
-        Scene, or a part of a scene such as a `Frame`, a tuple of frames or a function
-        that loads an image.
+        Scene, or a part of a scene such as a `Frame`.
     """
     if callable(value):
         return _loaded(value)
@@ -281,7 +268,7 @@ def _loaded(load: Callable[[], Any]) -> InMemory:
 
 
 def read_only(array: NDArray) -> NDArray:
-    """Return a read-only view of an array. The array in the argument stays writable."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view

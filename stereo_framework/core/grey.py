@@ -9,12 +9,9 @@ from stereo_framework.core.scene import Image
 GreyConversion = Literal["luma", "rounded_luma", "mean"]
 """Formulas that convert an RGB colour to a grey level.
 
-- ``"luma"``: 0.299 R + 0.587 G + 0.114 B, not rounded. The weights are those of the
-  standard ITU-R BT.601.
-- ``"rounded_luma"``: 0.299 R + 0.587 G + 0.114 B. In a uint8 image, the result is
-  rounded to a whole grey level, and 0.5 is rounded up. Many programs convert an 8-bit
-  colour image in this way before they match it.
-- ``"mean"``: the mean of R, G and B. The result is not rounded.
+- ``"luma"``: 0.299 R + 0.587 G + 0.114 B, not rounded (ITU-R BT.601).
+- ``"rounded_luma"``: the same formula, rounded to a whole number in uint8 images.
+- ``"mean"``: the mean of R, G and B, not rounded.
 """
 
 
@@ -26,14 +23,13 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Image with intensities in 0..255.
     conversion : {"luma", "rounded_luma", "mean"}
-        Formula that computes the grey level. `GreyConversion` explains the formulas.
+        Formula for the grey level. `GreyConversion` explains the formulas.
 
     Returns
     -------
     ndarray, uint8 or float32, (rows, columns)
-        Grey levels in 0..255. A uint8 colour image becomes uint8 if the conversion is
-        ``"rounded_luma"``. For the other conversions, and for float32 images, the grey
-        levels are float32.
+        Grey levels in 0..255. Colour images become float32. With ``"rounded_luma"``,
+        uint8 images stay uint8.
 
     Examples
     --------
@@ -52,8 +48,8 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
         return mean
     if image.dtype == np.uint8:
         red, green, blue = np.moveaxis(image.astype(np.int32), 2, 0)
-        # The sum of integers, in thousandths of a grey level, has no rounding error.
-        # Therefore two colours with the same luma get exactly the same grey level.
+        # The sum of integers has no rounding error. Colours of the same luma get
+        # exactly the same grey level.
         thousandths = 299 * red + 587 * green + 114 * blue
         if conversion == "rounded_luma":
             rounded: Image = ((thousandths + 500) // 1000).astype(np.uint8)

@@ -1,10 +1,8 @@
-"""Checks of the images, maps and volumes that users pass directly to a function.
+"""Checks of images, maps and volumes that users pass to a function.
 
-Compiled kernels do not check the shapes and types of their arrays. If an array were too
-small, a kernel would read memory beyond its end. Pipelines pass only correct arrays to
-their stages. If a user calls a stage or an evaluation function directly, the functions
-of this module check the arrays. They convert each array to the type that the kernels
-need, or they raise an error with a message of one line.
+Compiled kernels do not check array shapes. A kernel would read memory beyond the end of
+an array that is too small. Therefore the arrays of direct calls are checked here.
+Pipelines pass only correct arrays.
 """
 
 from __future__ import annotations
@@ -31,21 +29,20 @@ from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoot
 
 @dataclass(frozen=True)
 class ArrayKind:
-    """Required type and shape of arrays with one meaning, such as images or costs.
+    """Required number type and shape of an array, such as an image.
 
     Parameters
     ----------
     dtypes : tuple of type
-        Allowed number types of the array, such as ``np.float32``.
+        Allowed number types, such as ``np.float32``.
     dimensions : tuple of int
         Allowed numbers of array dimensions.
     description : str
         Allowed shapes in words, for error messages.
     takes_integers : bool
-        Whether arrays of other integer types are accepted. They are converted, unless
-        the conversion would change a number.
+        Whether any other integer type is accepted and converted.
     allows_nan : bool
-        Whether the array may contain NaN. No array may contain infinite numbers.
+        Whether the array may contain NaN. Infinite numbers are never allowed.
     """
 
     dtypes: tuple[Any, ...]
@@ -69,7 +66,7 @@ PENALTIES = ArrayKind((np.float32,), (1,), "(levels,)", takes_integers=True)
 
 
 def fault(value: Any, kind: ArrayKind, shape: tuple[int, ...] | None = None) -> str:
-    """Describe why a value is not an array with the required type and shape.
+    """Describe a wrong type or shape of an array for an error message.
 
     Parameters
     ----------
@@ -78,17 +75,14 @@ def fault(value: Any, kind: ArrayKind, shape: tuple[int, ...] | None = None) -> 
     kind : ArrayKind
         Required type and shape.
     shape : tuple of int, optional
-        Exact shape that the array must have. If a shape is given, the function also
-        refuses NaN and infinite numbers. The numbers of a cost volume are not checked,
-        because this takes long. Default: any shape that `kind` allows, with any numbers
-        (see `fault_of_numbers`).
+        Exact shape of the array. With a shape, the numbers are checked too, except in
+        cost volumes. Default: any shape allowed by `kind`.
 
     Returns
     -------
     str
-        Text that continues the words "the array is" in an error message, such as
-        "float64 (3, 4); expected float32 (rows, columns)". Empty if the array is
-        correct.
+        Description such as "float64 (3, 4); expected float32 (rows, columns)". Empty if
+        the array is correct.
     """
     if not _has_form(value, kind, shape):
         dtypes = " or ".join(np.dtype(dtype).name for dtype in kind.dtypes)
@@ -113,24 +107,22 @@ def _has_form(value: Any, kind: ArrayKind, shape: tuple[int, ...] | None) -> boo
 
 
 def fault_of_numbers(array: NDArray, kind: ArrayKind) -> str:
-    """Describe numbers, such as NaN, that an array must not contain.
+    """Describe forbidden numbers in an array, such as NaN, for an error message.
 
-    A single NaN in the input can make a whole disparity map NaN. A kernel may even use
-    NaN as an array index and read from a wrong memory address.
+    A kernel may use NaN as an array index and read from a wrong address.
 
     Parameters
     ----------
     array : ndarray
-        Array with the required number type and shape.
+        Array of the required type and shape.
     kind : ArrayKind
-        Kind of the array. For example, disparity maps may contain NaN.
+        Kind of the array, such as `DISPARITY`.
 
     Returns
     -------
     str
-        Text that continues the words "the array has" in an error message, such as "NaN
-        or infinite numbers (values: 2); expected finite numbers". Empty if all numbers
-        are allowed.
+        Description such as "NaN or infinite numbers (values: 2); expected finite
+        numbers". Empty if all numbers are allowed.
     """
     if kind is IMAGE:
         return intensity_fault(array)
@@ -153,37 +145,36 @@ def fault_of_numbers(array: NDArray, kind: ArrayKind) -> str:
 
 
 def _forbidden_number_count(array: NDArray, kind: ArrayKind) -> int:
-    """Count the infinite numbers of an array, and NaN values if they are forbidden."""
+    """Count the infinite numbers and forbidden NaN values of an array."""
     if array.dtype.kind != "f":
         return 0
     if kind.allows_nan:
         return int(np.count_nonzero(np.isinf(array)))
-    # If a number is NaN, the minimum and the maximum of the array are NaN too.
-    # Computing both needs less memory than computing np.isfinite(array).
+    # The minimum of an array with NaN is NaN. Computing the minimum needs less memory
+    # than np.isfinite(array).
     if np.isfinite(array.min()) and np.isfinite(array.max()):
         return 0
     return int(np.count_nonzero(~np.isfinite(array)))
 
 
 def _as_kind(label: str, value: Any, kind: ArrayKind) -> NDArray:
-    """Check an array, and convert it to the number type that kernels need.
+    """Check an array and convert its numbers for the kernels.
 
     Parameters
     ----------
     label : str
         Function and argument in error messages, such as ``census: image``.
     value : object
-        Array of NumPy, or array-like object of another package.
+        NumPy array or array-like object, such as a PyTorch tensor.
     kind : ArrayKind
         Required type and shape of the array.
 
     Raises
     ------
     ArgumentError
-        An array-like object of another package cannot be converted to a NumPy array.
+        The object cannot be converted to a NumPy array.
     DataError
-        The value is not an array, or is a masked array, or has a wrong type or shape,
-        or contains numbers such as NaN that are not allowed.
+        The array is masked, has a wrong type or shape, or contains forbidden numbers.
     """
     array = as_array(value, label)
     _refuse_masked_array(label, array)
@@ -208,7 +199,7 @@ def _refuse_masked_array(label: str, array: Any) -> None:
 
 
 def _with_dtype_of_kind(array: NDArray, kind: ArrayKind) -> NDArray:
-    """Convert an array to the required number type if integers keep their values."""
+    """Convert an array to the required number type if no integer changes."""
     if kind is IMAGE:
         return intensities(array)
     if array.dtype.kind == "f":
@@ -221,7 +212,7 @@ def _with_dtype_of_kind(array: NDArray, kind: ArrayKind) -> NDArray:
 
 
 def _with_exact_integers(array: NDArray, kind: ArrayKind) -> NDArray:
-    """Convert integers to the required number type if it represents them exactly."""
+    """Convert integers to the required number type if the result is exact."""
     lowest = int(array.min())
     highest = int(array.max())
     if kind is STATUS:
@@ -232,10 +223,10 @@ def _with_exact_integers(array: NDArray, kind: ArrayKind) -> NDArray:
 
 
 def _remedy(value: Any, kind: ArrayKind) -> str:
-    """Return a hint for an array of integers that was passed as a disparity map.
+    """Return a hint if a disparity map contains integers.
 
-    The integers may be level indices or disparities in pixels. The hint explains how
-    the user converts either of them. For other arrays the hint is empty.
+    The hint explains how to convert level indices or whole disparities. For disparity
+    maps of floats, the hint is empty.
     """
     is_integer_array = isinstance(value, np.ndarray) and value.dtype.kind in "iu"
     if kind is not DISPARITY or not is_integer_array:
@@ -259,7 +250,7 @@ def as_image(label: str, value: Any) -> NDArray:
 
 
 def as_two_images(label: str, value: Any) -> tuple[NDArray, ...]:
-    """Check and convert a tuple of the reference image and the match image."""
+    """Check and convert a tuple of reference image and match image."""
     _check_type(label, value, tuple, "a tuple of two images")
     images = []
     for i, item in enumerate(value):
@@ -285,8 +276,8 @@ def as_search_range(label: str, value: Any) -> SearchRange:
 def as_cost_volume(label: str, value: Any) -> CostVolume:
     """Check a cost volume, or convert an array of costs to a cost volume.
 
-    The levels of an array belong to the disparities 0, 1, 2 and so on. If a disparity
-    leads to a pixel outside the match image, its cost is the maximum of the array.
+    The levels of an array are the disparities 0, 1, 2 and so on. Pixels outside the
+    match image get the maximum cost.
     """
     if isinstance(value, np.ndarray) and value.ndim == 3 and value.size:
         search = SearchRange(0, max(value.shape[2] - 1, 1))
@@ -332,10 +323,7 @@ def as_confidence(label: str, value: Any) -> dict[str, NDArray]:
 
 
 def as_disparity_map(label: str, value: Any) -> DisparityMap:
-    """Convert an array of disparities, or a `View`, to a checked `DisparityMap`.
-
-    A `View` is replaced by the disparity map that it contains.
-    """
+    """Convert an array or a `View` to a checked `DisparityMap`."""
     if isinstance(value, View) and value.disparity_map is not None:
         value = value.disparity_map
     if isinstance(value, np.ndarray):
@@ -352,10 +340,9 @@ def as_disparity_map(label: str, value: Any) -> DisparityMap:
 
 
 def as_other_view(label: str, value: Any) -> View:
-    """Check the data of the second image of a pair, and convert them to a `View`.
+    """Check the data of the second image and convert them to a `View`.
 
-    If the value is a disparity map or an array of disparities, the view contains only
-    this disparity map.
+    A disparity map becomes a view without cost volumes.
     """
     if isinstance(value, np.ndarray | DisparityMap):
         return View(disparity_map=as_disparity_map(label, value))
@@ -373,7 +360,7 @@ def as_other_view(label: str, value: Any) -> View:
 
 
 def as_search_mask(label: str, value: Any) -> SearchMask:
-    """Check a search mask, and convert its arrays to the form that kernels need."""
+    """Check a search mask and convert its arrays for the kernels."""
     _check_type(label, value, SearchMask, "a SearchMask or None")
     maps = {}
     for name, array in vars(value).items():
@@ -395,7 +382,7 @@ def as_auxiliary_maps(label: str, value: Any) -> dict[str, DisparityMap]:
 def as_pair(label: str, value: Any) -> Pair:
     """Check that a value is a `Pair`.
 
-    The images of a pair were checked when the pair was created.
+    The images are not checked again.
     """
     _check_type(label, value, Pair, "a Pair, such as Pair(reference, match, SearchRange(0, 63))")
     pair: Pair = value
@@ -422,10 +409,10 @@ CONVERTERS: Mapping[str, Callable[[str, Any], Any]] = {
     "confidence": as_confidence,
     "pair": as_pair,
 }
-"""Functions that check and convert an argument of a stage, by the argument's name.
+"""Functions that check and convert stage arguments, by argument name.
 
-A call has the form ``converter(label, value)``. Error messages begin with the label.
-An argument that is not listed, such as ``scene``, is passed to the stage unchanged.
+A call has the form ``converter(label, value)``. Unlisted arguments, such as ``scene``,
+are passed to the stage unchanged.
 """
 
 
@@ -460,31 +447,26 @@ def convert_data(
     stage : str
         Name of the stage in error messages.
     data : mapping of str to object
-        Images, maps and volumes by the name of the argument, such as ``reference`` or
-        ``disparity``. All of them must have the same numbers of rows and columns.
+        Images, maps and volumes, by argument name such as ``reference``. All arrays
+        must have the same numbers of rows and columns.
     names : iterable of str
-        Names of all arguments that the stage has. If ``search`` is not in `data`, the
-        search range of the cost volume is used. If ``status`` is not in `data`, each
-        pixel that has a disparity gets the status MATCHED.
+        Names of all arguments of the stage. A missing ``search`` is taken from the cost
+        volume. A missing ``status`` is MATCHED at pixels with a disparity.
     integer : bool
-        Whether the stage can process integer costs. If it cannot, costs are converted
-        to float32.
+        Whether the stage supports integer costs. Otherwise costs become float32.
 
     Returns
     -------
     dict of str to object
-        Converted arguments. Images are uint8 or float32, and 16-bit intensities are
-        divided by 257. Disparity maps and confidence maps are float32. All arrays are
-        read-only and in C order.
+        Converted arguments. Images are uint8 or float32. Disparity maps and confidence
+        maps are float32. All arrays are read-only and in C order.
 
     Raises
     ------
     ParameterError
-        An argument has a wrong class, or the search range of a volume differs from
-        ``search``.
+        An argument has a wrong class, or the search ranges differ.
     DataError
-        An array has a wrong number type or shape. Or an array contains infinite numbers
-        or NaN. In disparity maps, NaN is allowed.
+        An array has a wrong type or shape, or contains forbidden numbers.
 
     Warns
     -----
@@ -509,8 +491,8 @@ def convert_data(
 def _missing_data(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Derive a missing search range and a missing status map from other arguments.
 
-    The search range is taken from a cost volume. The status map marks each pixel that
-    has a disparity as matched.
+    The search range is taken from a cost volume. The status map marks pixels with a
+    disparity as matched.
     """
     missing: dict[str, Any] = {}
     volumes = _volumes(data)
@@ -523,12 +505,12 @@ def _missing_data(data: Mapping[str, Any], names: Collection[str]) -> dict[str, 
 
 
 def _volumes(data: Mapping[str, Any]) -> dict[str, CostVolume]:
-    """Return those arguments of a stage that are cost volumes, by argument name."""
+    """Return the cost volumes among the arguments, by argument name."""
     return {name: value for name, value in data.items() if isinstance(value, CostVolume)}
 
 
 def _with_float_costs(data: dict[str, Any]) -> dict[str, Any]:
-    """Convert the costs of all cost volumes to float32, including the second view's."""
+    """Convert the costs of both views to float32."""
     converted = dict(data)
     for name, volume in _volumes(data).items():
         converted[name] = replace(volume, costs=read_only(volume.floats().costs))
@@ -538,7 +520,7 @@ def _with_float_costs(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class _EqualSizes:
-    """Comparison of the sizes of all arrays that a user passes to a stage.
+    """Comparison of the sizes of all arrays in the call of a stage.
 
     All arrays must have the same numbers of rows and columns.
 
@@ -556,7 +538,7 @@ class _EqualSizes:
         """Name of the first checked array, for error messages."""
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse an argument if its size differs from that of the first argument."""
+        """Compare the size of an argument with the size of the first argument."""
         for array_name, array in _arrays_with_rows(name, value):
             if not self.size:
                 self.size = array.shape[:2]
@@ -573,10 +555,10 @@ _NOUNS = {"disparity": "disparities", "reference": "reference image"}
 
 
 def _arrays_with_rows(name: str, value: Any) -> Iterator[tuple[str, NDArray]]:
-    """Yield all arrays in an argument that have the rows and columns of the image.
+    """Yield the names and values of all image-sized arrays in an argument.
 
-    For example, a `DisparityMap` contains arrays of disparities and of status values.
-    Each array is yielded with its name for error messages (``other.status``).
+    For example, a `DisparityMap` contains disparities and status values. The names,
+    such as ``other.status``, are used in error messages.
     """
     match value:
         case np.ndarray():
@@ -605,10 +587,7 @@ def _arrays_with_rows(name: str, value: Any) -> Iterator[tuple[str, NDArray]]:
 
 
 def _check_levels(stage: str, data: Mapping[str, Any]) -> None:
-    """Refuse cost volumes whose search range differs from the argument ``search``.
-
-    The number of levels of the costs and of the smoothness penalties is checked too.
-    """
+    """Check that cost volumes and penalties fit the search range."""
     smoothness = data.get("smoothness")
     for name, volume in _volumes(data).items():
         search = data.get("search", volume.search)
@@ -624,7 +603,7 @@ def _check_levels(stage: str, data: Mapping[str, Any]) -> None:
 
 
 def _check_level_count(stage: str, name: str, count: int, search: SearchRange) -> None:
-    """Refuse an array if its number of levels differs from that of the search range."""
+    """Compare the number of levels of an array with the search range."""
     if count != search.levels:
         message = (
             f"{stage}: {name} has {count} levels; "
@@ -634,7 +613,7 @@ def _check_level_count(stage: str, name: str, count: int, search: SearchRange) -
 
 
 def _check_equal_images(stage: str, reference: NDArray | None, match: NDArray | None) -> None:
-    """Refuse a reference image and a match image of different shapes or types."""
+    """Check that both images have the same shape and type."""
     if reference is None or match is None:
         return
     if (reference.shape, reference.dtype) != (match.shape, match.dtype):
@@ -647,24 +626,21 @@ def _check_equal_images(stage: str, reference: NDArray | None, match: NDArray | 
 
 
 def check_sizes(function: str, **arrays: NDArray) -> None:
-    """Refuse arrays that differ in their numbers of rows or columns, and masked arrays.
+    """Check that arrays have equal sizes and are not masked.
 
-    With arrays of different sizes, a compiled kernel would read memory beyond the end
-    of the smaller array.
+    A kernel would read memory beyond the end of a smaller array.
 
     Parameters
     ----------
     function : str
         Name of the checked function in error messages.
     **arrays
-        Arrays that are arguments of the checked function, by the argument's name. All
-        arrays are compared with the first array.
+        Arrays, by argument name. All sizes are compared with the first array.
 
     Raises
     ------
     DataError
-        An array has a different size than the first array, or an array is a NumPy
-        masked array.
+        The sizes differ, or an array is a NumPy masked array.
     """
     for name, array in arrays.items():
         if isinstance(array, np.ma.MaskedArray):

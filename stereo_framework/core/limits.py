@@ -1,7 +1,6 @@
-"""Maximum sizes of the files and texts that this package reads.
+"""Maximum sizes of files and texts.
 
-Correct files are much smaller than these limits. The limits protect the computer from
-damaged or malicious files, which could otherwise fill its memory or run for hours.
+The limits protect the computer from damaged or malicious files.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ VARIABLE = "STEREO_MAX_PIXELS"
 """Environment variable that sets the maximum number of pixels of an image."""
 
 PIXEL_LIMIT_REMEDY = f"--max-pixels N, or {VARIABLE}=N in the environment, raises the limit"
-"""Part of error messages that explains how to read images with more pixels."""
+"""Hint for error messages about images with too many pixels."""
 
 _PIXELS = 100_000_000
-"""Default maximum number of pixels of an image, a disparity map or a mask.
+"""Default maximum number of pixels of an image.
 
-Large cameras have about 25 million pixels, a quarter of this limit.
+Large cameras have about 25 million pixels.
 """
 
 _BYTES_PER_PIXEL = 24
@@ -31,60 +30,59 @@ TEXT = 2**20
 RESOLVED_SCRIPT = 2**24
 """Maximum size of a resolved script, in bytes.
 
-A resolved script is longer than the user's script, because it lists all values of the
-parameters that a sweep varies.
+A resolved script lists all parameter values of a sweep.
 """
 
 STORED_VALUE = 2**26
 """Maximum size of one value in a results file, in bytes.
 
-An example of a value is the JSON text with the statistics of a disparity map.
+An example is a JSON text with the statistics of a disparity map.
 """
 
 TABLE = 2**28
-"""Maximum size of a file with the evaluation scores of methods, in bytes."""
+"""Maximum size of a file with evaluation scores, in bytes."""
 
 NODES = 20_000
 """Maximum number of values in a YAML text that contains aliases.
 
-An alias (``*name``) repeats another part of the text. The values of that part are
-counted again for each alias.
+An alias (``*name``) repeats another part of the text. Repeated values are counted
+again.
 """
 
 NESTING = 100
-"""Maximum number of YAML lists and mappings that contain one another."""
+"""Maximum nesting depth of YAML lists and mappings."""
 
 INCLUDES = 500
-"""Maximum number of different files that a script and its included files include."""
+"""Maximum number of files that a script includes, directly or indirectly."""
 
 INCLUDE_DEPTH = 50
-"""Maximum length of a chain of scripts in which each script includes the next one."""
+"""Maximum nesting depth of included scripts."""
 
 FAULTS = 200
-"""Maximum number of faults that the error message about a script lists."""
+"""Maximum number of faults in the error message about a script."""
 
 SETTINGS = 200_000
-"""Maximum number of runs of a script, and of the parameter values that it varies.
+"""Maximum number of runs and of varied parameter values in a script.
 
-A script with more runs most likely contains a typing error.
+More runs are most likely a typing error.
 """
 
 WINDOW = 65_536
-"""Maximum width of a window and maximum distance between pixels, in pixels.
+"""Maximum window width and pixel distance, in pixels.
 
-No real image is wider than this limit.
+No real image is wider.
 """
 
 ARCHIVE_CONTENT = 100 * 2**30
 """Maximum total size of the unpacked files of an archive, in bytes.
 
-The largest public data set has about 10 GiB, a tenth of this limit.
+The largest public data set has about 10 GiB.
 """
 
 ARCHIVE_RATIO = 200
-"""Maximum size of the unpacked files of an archive, divided by the archive's size.
+"""Maximum ratio of unpacked size to archive size.
 
-The ratio of archives with images is much smaller.
+Archives of images have a much smaller ratio.
 """
 
 ARCHIVE_MEMBERS = 1_000_000
@@ -94,35 +92,32 @@ Even empty files occupy space on a disk.
 """
 
 TRACE = 10_000
-"""Maximum number of iterations whose energy is stored for an optimizer.
+"""Maximum number of stored energies of an optimizer.
 
-If an optimizer runs for more iterations, only some of them are stored.
+If there are more iterations, only some energies are stored.
 """
 
 TRACE_TEXT = 2**24
-"""Maximum length of the stored text that lists the energies of an optimizer.
-
-The unit is characters.
-"""
+"""Maximum length of the text with an optimizer's energies, in characters."""
 
 ENTRIES = 10_000
-"""Maximum number of entries in one mapping of a result, such as its statistics."""
+"""Maximum number of entries in a mapping, such as the statistics of a result."""
 
 METRICS = 1000
-"""Maximum number of plug-in metrics that a results folder may describe."""
+"""Maximum number of plug-in metrics in a results folder."""
 
 PRINTED_LINES = 20
-"""Maximum number of warnings, or of failed runs, that a command prints in full.
+"""Maximum number of warnings or failed runs that a command prints.
 
-For the remaining warnings or runs, the command prints only their number.
+The remaining warnings or runs are only counted.
 """
 
 
 def max_pixels() -> int:
-    """Return the maximum number of pixels of an image that this package reads.
+    """Return the maximum number of pixels of an image.
 
-    The environment variable `VARIABLE` sets the number. Without the variable, it is
-    100 million.
+    The environment variable ``STEREO_MAX_PIXELS`` sets the number. The default is 100
+    million.
 
     Raises
     ------
@@ -142,25 +137,25 @@ def max_pixels() -> int:
 def max_image_bytes() -> int:
     """Return the maximum size of an image file or a disparity file, in bytes.
 
-    The size follows from the maximum number of pixels, with 1 MiB for the file header.
+    The size includes 1 MiB for the file header.
     """
     return _BYTES_PER_PIXEL * max_pixels() + 2**20
 
 
 def check_pixels(columns: int, rows: int, path: str | os.PathLike[str]) -> None:
-    """Refuse an image file with too many pixels before its pixels are read into memory.
+    """Raise an error if an image file has too many pixels.
 
     Parameters
     ----------
     columns, rows : int
-        Size of the image, as given in the header of the file.
+        Image size in the file header.
     path : str or path
         Path of the file, for the error message.
 
     Raises
     ------
     DataError
-        The image has more pixels than `max_pixels` returns.
+        The image has too many pixels.
     """
     allowed_pixels = max_pixels()
     if columns * rows > allowed_pixels:

@@ -1,10 +1,8 @@
-"""Digests of the user's functions and objects, including the code and data they use.
+"""Digests of the user's functions and of the data in these functions.
 
-A stored result is valid only as long as the user's functions stay the same. Therefore
-the digest of a run includes these functions. The functions are read from memory instead
-of from their files, for two reasons. A function of a notebook has no source file, and
-the user may have edited a file after it was imported. The same function has the same
-digest in every process.
+A stored result is outdated if one of the user's functions changes. Functions are read
+from memory, because a notebook has no source file. In addition, a file may have changed
+since its import.
 """
 
 from __future__ import annotations
@@ -27,27 +25,22 @@ from stereo_framework.core.contents import file_digest
 from stereo_framework.core.module_sources import is_users_file, source_files
 
 _PLAIN = (bool, int, float, complex, str, bytes, slice, type(None), type(...), np.generic, np.dtype)
-"""Types of simple values. The text `repr(value)` completely describes such a value."""
+"""Types whose values are completely described by ``repr(value)``."""
 
 _UNCOUNTED_MEMBERS = ("__dict__", "__weakref__", "__doc__")
-"""Class attributes that have no influence on the behaviour of a class.
-
-If only such an attribute changes, the digest of the class stays the same.
-"""
+"""Class attributes that are not part of the digest."""
 
 
 def loaded_content(values: Any) -> bytes:
     """Return the SHA-256 digest of functions, classes or data in memory.
 
-    If a function or class was written by the user, the digest includes its code and the
-    values that the code uses, such as global variables. Functions of this package and
-    of installed packages enter the digest only by their names.
+    For the user's functions, the digest includes the code and its global variables. For
+    functions of installed packages, the digest includes only the name.
 
     Parameters
     ----------
     values : object
-        Functions, classes, numbers, arrays, collections, and objects with such
-        attributes.
+        Any value, such as a function, a class, an array or a list.
     """
     return hashlib.sha256(repr(_Reader().content(values)).encode()).digest()
 
@@ -55,9 +48,8 @@ def loaded_content(values: Any) -> bytes:
 class _Reader:
     """Converter of functions and objects to tuples, lists and texts.
 
-    Objects may refer to each other in a circle. Therefore each object is converted only
-    once. If the same object occurs again, the converter returns a tuple ``("visited",
-    number)`` instead.
+    Objects may refer to each other in a circle. Therefore a repeated object becomes a
+    tuple such as ``("visited", 3)``.
     """
 
     def __init__(self) -> None:
@@ -65,16 +57,14 @@ class _Reader:
         self._visited: list[Any] = []
 
     def content(self, value: Any) -> object:
-        """Convert a value to tuples, lists and texts that describe its content.
+        """Convert a value to tuples, lists and texts.
 
-        Two values with equal content, such as two equal arrays, are converted to equal
-        tuples. The digest is computed from the printed form of the tuples.
+        Equal values, such as two equal arrays, have equal results.
         """
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value)
-        # Python may store two equal constants of a program, such as two tuples (1, 2),
-        # as one object or as two. To get the same digest in both cases, tuples, sets
-        # and code objects are converted again whenever they occur.
+        # Python may store two equal tuples as one object or as two objects. Therefore
+        # tuples, sets and code objects are converted at every occurrence.
         if isinstance(value, tuple):
             return type(value).__name__, [self.content(item) for item in value]
         if isinstance(value, frozenset | set):
@@ -85,8 +75,7 @@ class _Reader:
         if id(value) in self._numbers:
             return "visited", self._numbers[id(value)]
         self._numbers[id(value)] = len(self._numbers)
-        # If Python freed the object, a new object could get the same id. Therefore the
-        # object is kept.
+        # The object is kept in memory, so that no new object can get its id.
         self._visited.append(value)
         return self._content_of_new_object(value)
 
@@ -115,8 +104,7 @@ class _Reader:
             return type(value).__name__, self.content(value.__func__)
         if isinstance(value, property):
             return "property", self.content((value.fget, value.fset))
-        # Numba stores the Python function of a compiled function in the attribute
-        # py_func.
+        # Functions compiled by Numba have the attribute py_func.
         if hasattr(value, "py_func"):
             return "compiled", self.content(value.py_func)
         if isinstance(value, types.FunctionType):
@@ -128,13 +116,12 @@ class _Reader:
     def _function(self, function: types.FunctionType) -> object:
         """Convert a function to its code, default arguments and used values.
 
-        A function of an installed package is represented by its name instead.
+        Functions of installed packages are converted to their names.
         """
         enclosed_values = [_cell_contents(cell) for cell in function.__closure__ or ()]
         name = f"{function.__module__}.{function.__qualname__}"
         if not _is_users(function.__module__):
-            # If a decorator of a package wraps a function of the user, the function is
-            # one of the enclosed values.
+            # A package's decorator keeps the user's function as an enclosed value.
             return name, self.content(enclosed_values)
         used_values = list(_used_values(function.__code__, function.__globals__))
         return "function", self.content(
@@ -162,7 +149,7 @@ class _Reader:
     def _object(self, value: Any) -> object:
         """Convert an object to its class and its attributes.
 
-        An object of an installed package is represented by a digest of its pickle.
+        For objects of installed packages, the digest of the pickle is used.
         """
         kind = type(value)
         if is_dataclass(value):
@@ -189,10 +176,7 @@ def _array_content(array: np.ndarray) -> object:
 
 
 def _cell_contents(cell: types.CellType) -> Any:
-    """Return the value of a variable that a function uses from an enclosing function.
-
-    If the variable has no value yet, the result is None.
-    """
+    """Return the value of a closure variable, or None before its assignment."""
     try:
         return cell.cell_contents
     except ValueError:  # The enclosing function has not yet assigned the variable.
@@ -200,19 +184,18 @@ def _cell_contents(cell: types.CellType) -> Any:
 
 
 def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of the global variables that a function uses.
+    """Yield the names and values of the global variables in a function.
 
-    If the function uses a module of the user (``settings.radius``), the used attributes
-    of the module are yielded too. If the function contains an import statement, the
-    digests of the imported files are yielded. Functions that are defined inside the
-    function are searched as well.
+    For ``settings.radius``, the module and the attribute are yielded. For an import
+    statement, the digests of the imported files are yielded. Nested functions are
+    searched too.
 
     Parameters
     ----------
     code : code object
         Compiled code of the function (``function.__code__``).
     names : mapping of str to object
-        Global variables of the module in which the function is defined.
+        Global variables of the function's module.
     """
     for name in code.co_names:
         value = names.get(name)
@@ -232,7 +215,7 @@ def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tup
 
 
 def _imported_modules(code: types.CodeType) -> list[str]:
-    """Return the names of the modules that a function imports by import statements."""
+    """Return the module names in the import statements of a function."""
     return [
         str(instruction.argval)
         for instruction in dis.get_instructions(code)
@@ -241,24 +224,20 @@ def _imported_modules(code: types.CodeType) -> list[str]:
 
 
 def _possible_modules(code: types.CodeType) -> list[str]:
-    """Return the texts in a function that may be names of imported modules.
+    """Return the texts in a function that may be module names.
 
-    In ``importlib.import_module("settings")``, this text is ``"settings"``. If the
-    function calls neither ``import_module`` nor ``__import__``, the list is empty.
+    An example is ``"settings"`` in ``importlib.import_module("settings")``.
     """
     if not {"import_module", "__import__"} & set(code.co_names):
         return []
-    # Names with a dot, such as "package.module", are left out. Searching the file of
-    # such a module would import the package, and the import may have side effects.
+    # Searching for "package.module" would import the package. Therefore names with a
+    # dot are left out.
     texts = [constant for constant in code.co_consts if isinstance(constant, str)]
     return [text for text in texts if text.isidentifier()]
 
 
 def _is_users(module: str) -> bool:
-    """Return whether the user wrote a module, such as a script or a notebook.
-
-    Modules of Python, of this package and of installed packages are not the user's.
-    """
+    """Return whether a module belongs to the user, such as a script or a notebook."""
     if module == "__main__":
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -266,7 +245,7 @@ def _is_users(module: str) -> bool:
 
 
 def _digests_of_loaded_module(module: types.ModuleType) -> list[str]:
-    """Return the digests of the source files of a module that has been imported."""
+    """Return the digests of the source files of an imported module."""
     file = getattr(module, "__file__", None)
     return [] if file is None else _digests_of_sources(Path(file))
 
@@ -274,7 +253,7 @@ def _digests_of_loaded_module(module: types.ModuleType) -> list[str]:
 def _digests_of_module_name(module: str) -> list[str]:
     """Find a module by its name, and return the digests of its source files.
 
-    The module is not imported. If it is not found, the list is empty.
+    The list is empty if the module is not found. The search does not import the module.
     """
     try:
         spec = importlib.util.find_spec(module)
@@ -286,9 +265,9 @@ def _digests_of_module_name(module: str) -> list[str]:
 
 
 def _digests_of_sources(file: Path) -> list[str]:
-    """Return the digests of a module's file and of the user's files that it imports.
+    """Return the digests of a module's file and of the imported files.
 
-    If the module is not a file of the user, the list is empty.
+    The list is empty if the module does not belong to the user.
     """
     if not is_users_file(file.resolve()):
         return []

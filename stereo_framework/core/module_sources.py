@@ -1,11 +1,8 @@
-"""A search for all source files on which the behaviour of a user's module depends.
+"""Search for the source files of a user's module and of its imports.
 
-A stored result is valid only as long as the source files of plug-ins and of the user's
-functions stay the same. These files are the file of the module, and all files of the
-user that the module imports directly or indirectly. Most imported files are found by
-reading import statements. However, a module may change Python's search path before it
-imports another module. Therefore `record_import` imports a module and records which
-files Python loads during the import.
+A stored result is outdated if one of the source files changes. Most imported files are
+found by reading import statements. However, a module may change Python's search path at
+run time. Therefore `record_import` records the files that Python loads.
 """
 
 import ast
@@ -25,7 +22,7 @@ from types import CodeType, ModuleType
 from stereo_framework.core.dynamic_imports import dynamic_imports
 
 _INSTALL_FOLDERS = ("site-packages", "dist-packages")
-"""Names of the folders in which pip and Linux distributions install packages."""
+"""Names of the folders with installed packages."""
 
 _PYTHON_FOLDERS = [
     Path(sysconfig.get_path(kind)).resolve()
@@ -37,14 +34,13 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 """Folder of the package ``stereo_framework``."""
 
 _RECORDED_FILES: dict[Path, set[Path]] = {}
-"""Files that Python loaded during an import, by the file of the imported module."""
+"""Files that were loaded during an import, by the imported file."""
 
 
 def is_users_file(file: Path) -> bool:
     """Return whether a file belongs to the user.
 
-    The files of Python, of installed packages and of ``stereo_framework`` do not belong
-    to the user.
+    Python, installed packages and ``stereo_framework`` do not belong to the user.
     """
     if file.is_relative_to(_PACKAGE) or is_in_install_folder(file):
         return False
@@ -57,15 +53,14 @@ def is_in_install_folder(file: Path) -> bool:
 
 
 def record_import(load: Callable[[], ModuleType]) -> ModuleType:
-    """Import a module, and record which files Python loads during the import.
+    """Import a module and record the loaded files.
 
-    The user's modules are compiled from their source files. Compiled bytecode on the
-    disk (``.pyc`` files) is ignored, because it may be older than the source.
+    The ``.pyc`` files of the user's modules are ignored, because they may be outdated.
 
     Parameters
     ----------
     load : callable
-        Function without arguments that imports the module and returns it.
+        Function without arguments that imports and returns the module.
     """
     earlier_names = set(sys.modules)
     with _compiling_users_modules():
@@ -86,28 +81,27 @@ def load_file(name: str, path: str | Path) -> ModuleType:
     Parameters
     ----------
     name : str
-        Name that the module gets in `sys.modules`. If an imported module already has
-        this name, the new module replaces it there.
+        Name of the module in `sys.modules`. A module of the same name is replaced.
     path : str or Path
         Path of the Python file.
     """
     spec = importlib.util.spec_from_file_location(name, path, loader=_SourceLoader(name, str(path)))
     assert spec is not None, "a .py file always has a loader"
     assert spec.loader is not None
-    # The module is entered in sys.modules before the file is executed, because the
-    # decorator `dataclass` searches sys.modules for the module of the class.
+    # The decorator `dataclass` needs the entry in sys.modules while the file is
+    # executed.
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def unload_modules(files: list[Path]) -> None:
-    """Remove modules from `sys.modules`, so that they are read again when imported.
+    """Remove modules from `sys.modules`, so that the next import reads their files.
 
     Parameters
     ----------
     files : list of Path
-        Resolved paths of the files whose modules are removed.
+        Resolved paths of the module files.
     """
     unloaded_files = set(files)
     folders = {os.path.realpath(file.parent) for file in files}
@@ -116,8 +110,7 @@ def unload_modules(files: list[Path]) -> None:
         path = getattr(module, "__file__", None)
         if not path or name == "__main__":
             continue
-        # Resolving the path of each module takes long. Nearly all modules lie in other
-        # folders than the files. For these modules only the folder is compared.
+        # Resolving all paths is slow. Therefore the folders are compared first.
         is_in_folder = real_path(os.path.dirname(path)) in folders
         if is_in_folder and Path(path).resolve() in unloaded_files:
             del sys.modules[name]
@@ -125,22 +118,19 @@ def unload_modules(files: list[Path]) -> None:
 
 
 def source_files(file: Path) -> list[Path]:
-    """Return the source files on which the behaviour of a module depends.
+    """Return the source files of a module and of its imports.
 
     Parameters
     ----------
     file : Path
-        File of the module. If the module was imported by `record_import`, the files
-        that Python loaded during the import are included in the result.
+        File of the module. Files recorded by `record_import` are included.
 
     Returns
     -------
     list of Path
-        The file of the module, followed by the sorted paths of all files that the
-        module imports directly or indirectly. Imports inside functions count too. The
-        files of the standard library, of installed packages and of ``stereo_framework``
-        are left out. However, if the module itself is part of an installed package,
-        the imported files in the folder of the module are included.
+        File of the module, followed by the sorted paths of all imported files. Indirect
+        imports and imports inside functions are included. Files of installed packages
+        are left out, except files in the module's folder.
     """
     file = file.resolve()
     files: set[Path] = set()
@@ -158,15 +148,14 @@ def source_files(file: Path) -> list[Path]:
 
 
 def _is_source(file: Path, module_folder: Path) -> bool:
-    """Return whether an imported file is one of the source files of a module.
+    """Return whether an imported file counts as a source file of a module.
 
-    Files of the user, and files in the folder of the module, are source files. Other
-    files of installed packages are not.
+    Source files belong to the user or lie in the folder of the module.
 
     Parameters
     ----------
     file : Path
-        File that the module imports.
+        Imported file.
     module_folder : Path
         Folder that contains the module.
     """
@@ -182,12 +171,10 @@ def _is_source(file: Path, module_folder: Path) -> bool:
 
 
 class _SourceLoader(SourceFileLoader):
-    """A loader that compiles the source file of a module and ignores ``.pyc`` files.
+    """Module loader that ignores ``.pyc`` files.
 
-    Python loads the bytecode in a ``.pyc`` file if the source file still has the same
-    size and the same modification time, in whole seconds. If the user edits a file
-    twice in a second, Python may execute the bytecode of the earlier source. The digest
-    of a run would then belong to a different source than the executed code.
+    A ``.pyc`` file stores the modification time of its source in whole seconds. If a
+    file is edited twice in a second, Python may execute outdated bytecode.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -197,15 +184,12 @@ class _SourceLoader(SourceFileLoader):
 
 
 class _UsersModules(MetaPathFinder):
-    """An import finder that loads the modules of the user with `_SourceLoader`."""
+    """Import finder that loads the user's modules with `_SourceLoader`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the import specification of a module of the user.
-
-        For any other module, the result is None. Python then uses its next finder.
-        """
+        """Return the import specification of a user's module, or None."""
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or type(spec.loader) is not SourceFileLoader:
             return None
@@ -219,15 +203,14 @@ class _UsersModules(MetaPathFinder):
 def _compiling_users_modules() -> Iterator[None]:
     """Ignore the ``.pyc`` files of the user's modules inside a `with` block."""
     finder = _UsersModules()
-    # Some packages, such as pytest, install import finders that change modules during
-    # the import. Therefore our finder is inserted after these finders, directly before
-    # Python's PathFinder.
+    # Import finders of packages such as pytest must run first. Therefore the finder is
+    # inserted directly before Python's PathFinder.
     indices = [index for index, other in enumerate(sys.meta_path) if other is PathFinder]
     sys.meta_path.insert(indices[0] if indices else len(sys.meta_path), finder)
     try:
         yield
     finally:
-        # The imported module may have removed our finder from sys.meta_path.
+        # The imported module may have removed the finder from sys.meta_path.
         with contextlib.suppress(ValueError):
             sys.meta_path.remove(finder)
 
@@ -241,12 +224,9 @@ def _imported_files(file: Path, module_folder: Path) -> list[Path]:
     Parameters
     ----------
     file : Path
-        File that is searched for imports. If it is not a ``.py`` file, the result is
-        empty.
+        File to search. Files without the suffix ``.py`` are skipped.
     module_folder : Path
-        Folder of the user's module that directly or indirectly imports `file`. Imported
-        modules are searched in this folder too, because Python may have the folder in
-        its search path.
+        Folder of the user's module, which may be in Python's search path.
     """
     if file.suffix != ".py":
         return []
@@ -258,9 +238,9 @@ def _imported_files(file: Path, module_folder: Path) -> list[Path]:
 
 @functools.lru_cache(maxsize=4096)
 def _imported_names(source: bytes) -> tuple[tuple[str, int], ...]:
-    """Return the names of all modules and objects that a Python file imports.
+    """Return the names of all imported modules and objects in a Python file.
 
-    The names in calls such as ``importlib.import_module("name")`` are included.
+    Names in ``importlib.import_module("name")`` are included.
 
     Parameters
     ----------
@@ -270,9 +250,8 @@ def _imported_names(source: bytes) -> tuple[tuple[str, int], ...]:
     Returns
     -------
     tuple of (str, int)
-        Imported names and their levels. For ``from ..maps import scale``, the name is
-        ``maps.scale`` and the level is 2, the number of dots. The level of an absolute
-        name is 0.
+        Imported names and their levels. For ``from ..maps import scale``, the item is
+        ``("maps.scale", 2)``. An absolute name has level 0.
     """
     try:
         nodes = list(ast.walk(ast.parse(source)))
@@ -280,7 +259,7 @@ def _imported_names(source: bytes) -> tuple[tuple[str, int], ...]:
         # The file is not valid Python. Importing the file will report the error.
         return ()
 
-    # A dictionary is used as a set, because it keeps the order of the imports.
+    # Unlike a set, a dictionary keeps the order of the imports.
     names: dict[tuple[str, int], None] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -293,21 +272,21 @@ def _imported_names(source: bytes) -> tuple[tuple[str, int], ...]:
 
 
 def _files_of_import(name: str, level: int, file: Path, module_folder: Path) -> Iterator[Path]:
-    """Yield the files that Python may load when it executes an import statement.
+    """Yield the files that an import statement may load.
 
-    For ``import package.module``, these are ``package/__init__.py`` and
+    For ``import package.module``, the files are ``package/__init__.py`` and
     ``package/module.py``.
 
     Parameters
     ----------
     name : str
-        Name of the imported module, or of an object in the module, with dots.
+        Dotted name of the imported module or object.
     level : int
-        Number of dots in front of a relative name. The level of an absolute name is 0.
+        Number of leading dots, or 0 for an absolute name.
     file : Path
         File that contains the import statement.
     module_folder : Path
-        Another folder in which the imported module is searched.
+        Additional search folder.
     """
     first_part, *parts = name.split(".")
     if level:
@@ -331,11 +310,9 @@ def _files_along(spec: ModuleSpec | None, parts: list[str]) -> Iterator[Path]:
     Parameters
     ----------
     spec : ModuleSpec or None
-        Import specification of the first part of the name (``a``). If it is None,
-        nothing is yielded.
+        Import specification of the first part of the name (``a``), or None.
     parts : list of str
-        Remaining parts of the name (``b`` and ``c``). The last part may be a function
-        or class instead of a module. It then has no file.
+        Remaining parts of the name (``b`` and ``c``). A function or class has no file.
     """
     while spec is not None:
         if spec.has_location and spec.origin:
