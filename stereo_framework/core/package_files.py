@@ -1,6 +1,6 @@
 """Paths of files in the package, such as scripts and examples.
 
-Shells use this module for tab completion. Therefore, it imports only fast modules.
+Shells import this module for tab completion, so its own imports are fast.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ class Pair:
         Returns
         -------
         Pair
-            Smaller pair. The ends of the search range are divided by `reduction` and
+            Smaller pair. The search range is divided by `reduction`. Its ends are
             rounded outwards to multiples of the step. A pixel is valid if its block
             contains a valid pixel. The disparity limits of a pixel include the limits
             of all pixels in its block.

@@ -2,8 +2,8 @@
 
 The parameters of a function are its keyword-only arguments. The parameters of a
 dataclass are its fields. Annotations give the type, the bounds and the unit of a
-parameter. Values are checked, but never converted. For example, the text ``"20"`` is
-not a number.
+parameter. Values are checked, but never converted. For example, a number refuses the
+text ``"20"``.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
     Parameters
     ----------
     function : callable
-        Function with keyword-only arguments, or a dataclass with fields.
+        Function or dataclass, such as the function of a stage.
 
     Returns
     -------

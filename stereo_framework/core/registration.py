@@ -51,8 +51,8 @@ def stage(
         requires a source for each stage of a script.
     halo : callable, optional
         Function that takes parameters of the stage by name. The result is the number of
-        rows above and below a row that affect this row. None means all rows. Default:
-        all rows.
+        rows above and below a row that affect this row. None means all rows of the
+        image.
     **options
         Further options, such as ``memory``. The docstring of `Stage` describes all
         options.

@@ -161,8 +161,8 @@ class Scene:
         truth : ndarray, float32, (rows, columns), optional
             True disparities of the left image, in pixels. NaN means unknown.
         left_mask, right_mask : ndarray, bool, (rows, columns), optional
-            Masks that are True at pixels with data. Pixels without data get no
-            estimate. Neighbouring estimates do not depend on them.
+            Masks that are True at pixels with data. Pixels without data get no estimate
+            and do not affect their neighbours.
         low, high : ndarray, float32, (rows, columns), optional
             Limits of the search range of each left pixel, in pixels. NaN means no
             limit.
@@ -397,8 +397,7 @@ class Scene:
     def damage(self) -> tuple[str, ...]:
         """Return messages about damage in the files of the two matched images.
 
-        Damage is found when an image is loaded, so images without loaded data have no
-        messages.
+        Damage is found only when an image is loaded.
         """
         messages_of_reference = self._damage_messages.get(self.reference_index, ())
         messages_of_match = self._damage_messages.get(self.match_index, ())
@@ -476,8 +475,8 @@ class Scene:
         Parameters
         ----------
         mask : ndarray, bool, (rows, columns)
-            True at the evaluated pixels. Pixels outside the previous mask stay
-            unevaluated.
+            True at the evaluated pixels. Pixels outside the previous mask are never
+            evaluated.
         """
         restricted = self._with_evaluated(lambda: mask)
         current_mask = self.evaluated

@@ -280,9 +280,8 @@ class SearchRange:
         Returns
         -------
         ndarray, bool, (columns, levels)
-            True if a pixel in this column has a match inside the image at this level.
-            The mask is the same for all rows. The True elements of each column are
-            consecutive.
+            True if a pixel in the column has a match inside the image. The mask is the
+            same for all rows. The True elements of each column are consecutive.
 
         Examples
         --------
@@ -576,9 +575,9 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
     >>> rows.starts.tolist(), rows.stops.tolist(), rows.clipped.tolist()
     ([0, 0, 0], [1, 2, 2], [0])
 
-    The line of this example contains the columns ``- - 2 1 0 - -``, with `-` for free
-    elements. Pixel 2 is compared with column 2 at disparity 0, and with column 1 at
-    disparity 1. Pixel 0 is compared only with column 0.
+    The line contains the columns ``- - 2 1 0 - -``, with `-` for free elements. Pixel 2
+    is compared with column 2 at disparity 0, and with column 1 at disparity 1. Pixel 0
+    is compared only with column 0.
 
     >>> rows.origins.tolist()
     [4, 3, 2]
@@ -596,10 +595,9 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
     if search.direction > 0:
         sample_of_start = samples - 1 - sample_of_start
 
-    # All sample numbers of a pixel have the same remainder modulo the stride. A line is
-    # sorted by this remainder: first all samples with remainder 0, then all samples
-    # with remainder 1. The first `samples % stride` groups have one element more than
-    # the remaining groups.
+    # All sample numbers of a pixel have the same remainder modulo the stride. A line
+    # begins with all samples of remainder 0, followed by remainder 1. The first
+    # `samples % stride` groups have one element more than the remaining groups.
     group = sample_of_start % search.stride
     size_of_earlier_groups = group * (samples // search.stride) + np.minimum(
         group, samples % search.stride

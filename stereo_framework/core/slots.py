@@ -23,7 +23,7 @@ class Slot:
     added : bool
         True if the cost volumes of several stages in the slot are added up.
     optional : bool
-        True if the slot may be empty. Always true if `many` is true.
+        True if the slot may be empty. This field is always true if `many` is true.
     """
 
     first: tuple[tuple[str, ...], ...]

@@ -34,7 +34,7 @@ class Stage:
     halo : callable, optional
         Function that takes parameters of the stage by name. The result is the number of
         rows above and below a row that affect this row. A pipeline can then process the
-        image in strips. None means all rows. Default: all rows.
+        image in strips. None means all rows of the image.
     data : tuple of str
         Names of the data arguments of the stage, such as ``reference`` or ``volume``.
     resume : str, optional
@@ -44,12 +44,11 @@ class Stage:
         number of additional iterations. The result must be bitwise equal to a
         computation in one call.
     memory : int or callable, optional
-        Maximum number of cost volumes in memory at the same time, for the estimate of
-        the required memory. The returned volume is counted, but the input volume is
-        not. Default: 4 in aggregation, otherwise 2. A scheme for parts of images
-        declares a function instead. The function takes the rows and columns of a pair,
-        its `SearchRange` and the parameters of the scheme. The result is the rows and
-        columns of the largest part.
+        Maximum number of cost volumes in memory at the same time. The returned volume
+        is counted, but the input volume is not. Default: 4 in aggregation, otherwise 2.
+        A scheme for parts of images declares a function instead. The function takes the
+        rows, columns and `SearchRange` of a pair, and the parameters of the scheme. The
+        result is the rows and columns of the largest part.
     integer : bool
         True if the stage supports costs of type uint8 and uint16. Otherwise, the
         pipeline converts all costs to float32.

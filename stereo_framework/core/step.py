@@ -46,7 +46,7 @@ def weighted(
     volume : CostVolume
         Cost volume of one matching cost. A writeable float32 array is overwritten.
     weight : float
-        Factor of the costs.
+        Factor that multiplies the costs.
     saturation : float or None
         Constant of the saturated cost ``1 - exp(-cost / saturation)``, in the unit of
         the matching cost. None means no saturation.
@@ -149,8 +149,8 @@ class Step:
     def line(self) -> tuple[Any, int]:
         """The step without iterations, and the number of iterations.
 
-        Two steps with equal first elements differ only in the number of iterations.
-        Stages without iterations give the step itself and 0.
+        Two steps with equal first elements differ only in the number of iterations. The
+        result for a stage without iterations is the step itself and 0.
         """
         count_name = self.stage.resume
         if count_name is None:
@@ -185,7 +185,7 @@ class Step:
 
     @functools.cached_property
     def halo(self) -> int | None:
-        """Number of rows above and below a row that affect this row; None: all rows."""
+        """Number of neighbouring rows that affect a row; None for all rows."""
         halo_of_stage = self.stage.halo
         sees_whole_images = self.stage.slot in ("preprocessing", "matcher")
         if halo_of_stage is None or "other" in self.stage.data or sees_whole_images:
@@ -245,8 +245,7 @@ class Step:
             volume = as_volume(result, arguments["search"])
             if volume is not result or self.stage.is_built_in:
                 return volume
-            # A plug-in may use its array of costs again, so later steps must not change
-            # it.
+            # A plug-in may use its array again. Later steps must not change this array.
             return map_arrays(volume, lambda _, array: read_only(array))
 
 
@@ -259,8 +258,8 @@ def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
         Name of a stage, such as ``census`` or ``refinement.median``, or function of a
         stage. For a step, the result is a copy with new parameter values.
     **parameters
-        Values of parameters by name. Missing values are default values. Matching costs
-        in a sum also have a ``weight`` and a ``saturation``; see `weighted`.
+        Values of parameters by name. Missing parameters get default values. Matching
+        costs in a sum also have a ``weight`` and a ``saturation``; see `weighted`.
 
     Raises
     ------

@@ -182,8 +182,8 @@ class View:
     Parameters
     ----------
     pair : Pair or None
-        Pair with the image of this view as the reference image. None in some direct
-        calls of a stage by a user.
+        Pair with the image of this view as the reference image. None if a user calls a
+        stage with only a disparity map.
     prepared : PreparedImages or None
     volumes : Volumes
     disparity_map : DisparityMap or None

@@ -155,7 +155,9 @@ def restore_outside_cost(volume: CostVolume) -> CostVolume:
     CostVolume
         Changed copy of the volume.
 
-    Notes ----- Scharstein & Szeliski 2002, section 4.2, describe the image borders in
+    Notes
+    -----
+    Scharstein & Szeliski 2002, section 4.2, describe the image borders in
     their test bed.
     """
     fresh = replace(volume, costs=volume.costs.copy())
@@ -341,7 +343,7 @@ class SearchMask:
         True at pixels with data. None means all pixels.
     low, high : ndarray, float32, (rows, columns), or None
         Smallest and largest allowed disparity of each reference pixel, in pixels. NaN
-        means no limit. None means no limits at all pixels.
+        and None mean no limit.
     match_low, match_high : ndarray, float32, (rows, columns), or None
         Smallest and largest allowed disparity of each match pixel, in pixels. A
         left-right consistency check needs these limits.
