@@ -1,7 +1,6 @@
-"""Paths of the files that are installed with the package, such as scripts and examples.
+"""Paths of files in the package, such as scripts and examples.
 
-Shells use this module to complete the name of a script when the user presses Tab.
-Therefore it imports only modules that load fast.
+Shells import this module for tab completion, so its own imports are fast.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ def package_folder(name: str = "configs") -> Path:
     Parameters
     ----------
     name : {"configs", "examples"}
-        Name of the folder. In an installed package, the folder lies inside the package.
-        In a checkout of the source code, it lies next to the package.
+        Name of the folder. In a source checkout, the folder lies next to the package.
     """
     installed_folder = _PACKAGE / name
     if installed_folder.is_dir():
@@ -37,8 +35,7 @@ def script_names() -> tuple[str, ...]:
 def short_script_names() -> tuple[str, ...]:
     """Return the names of the built-in scripts without their folders, such as ``ssd``.
 
-    If two scripts in different folders have the same file name, both names keep the
-    folder.
+    If two scripts have the same file name, both names keep the folder.
     """
     names = script_names()
     last_parts = [name.rpartition("/")[2] for name in names]
@@ -50,7 +47,7 @@ def short_script_names() -> tuple[str, ...]:
 
 
 def package_yaml(file: str) -> Any:
-    """Read a YAML file that is installed with the package.
+    """Read a YAML file of the package.
 
     Parameters
     ----------
@@ -60,7 +57,6 @@ def package_yaml(file: str) -> Any:
     """
     import yaml
 
-    # CSafeLoader uses the C library libyaml and is ten times as fast as SafeLoader. If
-    # PyYAML was built without libyaml, CSafeLoader does not exist.
+    # CSafeLoader is ten times as fast as SafeLoader. Some builds of PyYAML lack it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load((_PACKAGE / file).read_text("utf-8"), loader)

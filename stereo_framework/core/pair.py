@@ -18,31 +18,29 @@ from stereo_framework.core.scene import Image, Mask, Scene, SearchRange, intensi
 from stereo_framework.core.volume import SearchMask
 
 BlockSize = Annotated[int, Ge(1), Le(limits.WINDOW)]
-"""Type annotation for the width of a square block, in pixels."""
+"""Width of a square block, in pixels."""
 
 LARGEST_INTENSITY = 1e6
-"""Largest allowed intensity. It keeps sums of squared intensities finite in float32."""
+"""Largest allowed intensity. Sums of squares then stay finite in float32."""
 
 
 def intensity_fault(image: NDArray) -> str:
-    """Describe intensities that cannot be matched, such as NaN; empty if none exist.
+    """Describe intensities that cannot be matched, such as NaN.
 
     Parameters
     ----------
     image : ndarray
-        Image to check. Integer intensities are always allowed.
+        Image to check.
 
     Returns
     -------
     str
-        Noun phrase with the wrong and the expected intensities, which can follow "the
-        image has". Empty if all intensities are allowed.
+        Description for an error message. Empty if all intensities are allowed.
     """
     if image.dtype.kind != "f" or not image.size:
         return ""
 
-    # If the image contains NaN, its minimum and maximum are NaN, so that both
-    # comparisons below are false.
+    # If the image contains NaN, both comparisons below are false.
     lowest = float(image.min())
     highest = float(image.max())
     if lowest >= -LARGEST_INTENSITY and highest <= LARGEST_INTENSITY:
@@ -68,21 +66,20 @@ class Pair:
     ----------
     reference, match : ndarray, uint8, uint16 or float, (rows, columns) or (rows,
     columns, 3)
-        Images of the same size, with finite intensities from 0 to 255. The intensities
-        of uint16 images are divided by 257.
+        Images of the same size, with intensities from 0 to 255. Intensities of uint16
+        images are divided by 257.
     search : SearchRange or (float, float)
-        Search range, or its smallest and largest disparity in pixels.
+        Search range, or its smallest and largest disparity, in pixels.
     mask : SearchMask, optional
-        Pixels and disparities that may be matched. Default: all pixels, and all
-        disparities of the search range.
+        Pixels and disparities that may be matched. Default: all.
     scene : Scene, optional
-        Scene that contains the images. Some matchers read the files of the scene.
+        Scene of the images. Some matchers read the files of the scene.
 
     Raises
     ------
     DataError
-        The two images have different sizes or types, an intensity is not finite or far
-        outside 0..255, or the mask does not have the size of the images.
+        The two images differ in size or type. An intensity is not finite or far outside
+        0..255. The mask and the images differ in size.
     """
 
     reference: Image
@@ -131,14 +128,14 @@ class Pair:
         ----------
         scene : Scene
         search : SearchRange, optional
-            Search range that is used instead of the search range of the scene. Its
-            direction is replaced by the direction of the scene.
+            Search range. Default: the search range of the scene. The direction is
+            always the direction of the scene.
 
         Raises
         ------
         DataError
-            The scene has no search range and `search` is not given, the file of an
-            image is missing, or the two images have different sizes.
+            There is no search range. An image file is missing. The images differ in
+            size.
         """
         search = search or scene.search
         if search is None:
@@ -172,10 +169,10 @@ class Pair:
         return self.mask.invalid(self.search, self.shape)
 
     def exchanged(self) -> Pair:
-        """Exchange the two images, so that the match image becomes the reference image.
+        """Exchange the reference image and the match image.
 
-        The scene of the exchanged pair gets a different name. Otherwise, a disparity
-        map that was stored for the left image could be loaded for the right image.
+        The scene of the exchanged pair gets a different name. Otherwise, the cache
+        could return the disparity map of the left image for the right image.
         """
         scene = self.scene
         if scene is not None:
@@ -200,34 +197,29 @@ class Pair:
     def reduced(self, reduction: BlockSize, step: Positive | None = None) -> Pair:
         """Return a pair whose images have `reduction` times fewer rows and columns.
 
-        Each pixel of a smaller image is the mean of a square block of pixels. If a
-        block extends beyond the image, the missing pixels are copies of the pixels at
-        the image border.
+        Each pixel of a smaller image is the mean of a square block of pixels. Blocks
+        beyond the image border are filled with copies of the border pixels.
 
         Parameters
         ----------
         reduction : int
-            Factor by which the numbers of rows and columns are divided. A block has
-            `reduction` x `reduction` pixels.
+            Factor that divides the numbers of rows and columns, such as 2.
         step : float, optional
-            Distance between neighbouring disparities of the smaller pair, in pixels of
-            the smaller images. Default: the same number as in the large pair, so that
-            the smaller pair has about `reduction` times fewer disparities.
+            Disparity step in pixels of the smaller images. Default: the step of the
+            large pair.
 
         Returns
         -------
         Pair
-            Smaller pair. Its search range contains all disparities of the large pair,
-            divided by `reduction`. The minimum and maximum of this search range are
-            multiples of the step. A pixel of the smaller pair is valid if at least one
-            pixel of its block is valid. The pixel may have every disparity that is
-            allowed at some pixel of its block, divided by `reduction`. If a pixel of
-            the block has no limit, the smaller pixel has no limit either.
+            Smaller pair. The search range is divided by `reduction`. Its ends are
+            rounded outwards to multiples of the step. A pixel is valid if its block
+            contains a valid pixel. The disparity limits of a pixel include the limits
+            of all pixels in its block.
 
         Raises
         ------
         ParameterError
-            `reduction` is less than 1, or `step` is neither a whole number N nor 1/N.
+            `reduction` is less than 1. `step` is neither a whole number N nor 1/N.
         """
         search = self.search
         if step is None:
@@ -269,9 +261,8 @@ def _blocks(array: NDArray, reduction: int) -> NDArray:
     Returns
     -------
     ndarray, (rows, reduction, columns, reduction[, channels])
-        The element [i, y, j, x] is the pixel (y, x) of the block in block row i and
-        block column j. If a block extends beyond the array, the missing pixels are
-        copies of the pixels at the border.
+        Element [i, y, j, x] is pixel (y, x) of block (i, j). Blocks beyond the border
+        are filled with copies of the border pixels.
     """
     rows, columns = array.shape[:2]
     block_rows = -(-rows // reduction)
@@ -286,17 +277,16 @@ def _blocks(array: NDArray, reduction: int) -> NDArray:
 
 
 def shrunk(image: Image, reduction: int) -> Image:
-    """Reduce an image; each pixel of the result is the mean of a block of pixels.
+    """Reduce an image by averaging square blocks of pixels.
 
-    A block has `reduction` x `reduction` pixels. If a block extends beyond the image,
-    the missing pixels are copies of the pixels at the image border.
+    A block has `reduction` x `reduction` pixels. Blocks beyond the image border are
+    filled with copies of the border pixels.
     """
     blocks = _blocks(image, reduction)
     if image.dtype != np.uint8:
         return blocks.mean(axis=(1, 3), dtype=np.float32)
-    # NumPy adds whole slices of an array several times faster than it computes means
-    # along short axes. The order of the additions does not matter, because sums of
-    # uint8 intensities are exact in float32.
+    # NumPy adds large slices faster than it computes means along short axes. Sums of
+    # uint8 intensities are exact in float32, whatever the order of the additions.
     total = np.zeros(blocks[:, 0, :, 0].shape, np.float32)
     for y, x in np.ndindex(reduction, reduction):
         total += blocks[:, y, :, x]

@@ -1,9 +1,9 @@
 """Parameters of stages and protocols: their types, bounds, units and checks.
 
-The parameters of a function, such as a stage, are its keyword-only arguments. The
-parameters of a dataclass are its fields. Annotations give the type, the bounds and the
-unit of a parameter. Values are checked, but never converted. For example, a parameter
-that is a number refuses ``true`` and the text ``"20"``.
+The parameters of a function are its keyword-only arguments. The parameters of a
+dataclass are its fields. Annotations give the type, the bounds and the unit of a
+parameter. Values are checked, but never converted. For example, a number refuses the
+text ``"20"``.
 """
 
 from __future__ import annotations
@@ -50,15 +50,13 @@ Fraction01 = Annotated[float, Ge(0), Le(1)]
 class Unit:
     """Unit of a parameter, such as pixels, as a part of its type annotation.
 
-    Charts, reports and the command line show the unit. Two kinds of parameters have no
-    unit: parameters that are not quantities, and counts whose name is their unit, such
-    as `iterations`.
+    Charts, reports and the command line show the unit. Counts such as `iterations` have
+    no unit.
 
     Parameters
     ----------
     text : str
-        Unit as it is written after a number, such as ``pixels``, ``grey levels``,
-        ``levels`` (of disparity), ``passes`` or ``units of the matching cost``.
+        Name of the unit, such as ``pixels`` or ``grey levels``.
 
     Examples
     --------
@@ -71,10 +69,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Words:
-    """Description of the allowed values of a parameter, as a part of its annotation.
+    """Description of the allowed values of a parameter, for messages.
 
-    Messages show this description instead of one that is made from the type and its
-    bounds, such as "a number > 0".
+    Without this annotation, messages describe the type and its bounds, such as "a
+    number > 0".
 
     Examples
     --------
@@ -87,17 +85,16 @@ class Words:
 
 @dataclass(frozen=True)
 class Checked:
-    """Function that checks a value before its type is checked, in a type annotation.
+    """Check of a parameter value, as a part of its type annotation.
 
     Parameters
     ----------
     check : callable
-        Function that takes a value, and returns the value itself or a replacement. If
-        the value is not allowed, the function raises a ValueError, whose text is shown
-        to the user.
+        Function that takes a value and returns the checked value. The function raises a
+        ValueError if the value is not allowed. Users see the text of this error.
     schema : callable
-        Function that takes the JSON Schema of the annotated type, and returns the JSON
-        Schema of the values that `check` accepts.
+        Function that takes the JSON Schema of the annotated type. The result is the
+        JSON Schema of the values that `check` accepts.
     """
 
     check: Callable[[Any], Any]
@@ -121,8 +118,8 @@ class Located:
     Parameters
     ----------
     resolve : callable
-        Function that takes a value and a folder. It returns the value, in which each
-        relative path is replaced by the path that starts in the folder.
+        Function that takes a value and a folder. The result is the value with absolute
+        paths.
     """
 
     resolve: Callable[[Any, Path], Any]
@@ -135,9 +132,9 @@ def resolve_paths(annotation: Any, value: Any, folder: Path) -> Any:
     ----------
     annotation : object
     value : object
-        Value that the annotation allows.
+        Value of the annotated parameter.
     folder : Path
-        Folder that relative paths refer to, such as the folder of a script.
+        Folder that contains the relative paths, such as the folder of a script.
     """
     for part in _parts(annotation):
         if isinstance(part, Located) and value is not None:
@@ -146,7 +143,7 @@ def resolve_paths(annotation: Any, value: Any, folder: Path) -> Any:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """Yield an annotation, followed by all types, bounds and units that it contains."""
+    """Yield an annotation and all types, bounds and units inside it."""
     yield annotation
     for part in typing.get_args(annotation):
         yield from _parts(part)
@@ -154,19 +151,17 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 @functools.cache
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a function or a dataclass as a mapping with their names.
+    """Return the parameters of a function or a dataclass by name.
 
     Parameters
     ----------
     function : callable
-        A function, whose keyword-only arguments are the parameters, or a dataclass,
-        whose fields are the parameters.
+        Function or dataclass, such as the function of a stage.
 
     Returns
     -------
     mapping of str to inspect.Parameter
-        Parameters by name. Annotations that were written as texts are replaced by the
-        types that they name.
+        Parameters by name. Annotations such as ``"int"`` are replaced by their types.
 
     Raises
     ------
@@ -178,8 +173,8 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
         for name, parameter in inspect.signature(function).parameters.items()
         if dataclasses.is_dataclass(function) or parameter.kind is parameter.KEYWORD_ONLY
     }
-    # The annotations of data arguments, such as images, are not resolved, because they
-    # may contain names that are imported for type checkers only.
+    # Annotations of data arguments are not resolved. Some of their names are imported
+    # only for type checkers.
     holder = types.SimpleNamespace(
         __annotations__={name: parameter.annotation for name, parameter in parameters.items()}
     )
@@ -217,8 +212,8 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
         kind = annotation
         if typing.get_origin(annotation) is Annotated:
             kind = typing.get_args(annotation)[0]
-        # pydantic allows no configuration for the check of a dataclass. None is needed,
-        # because the constructor of the dataclass checks its fields.
+        # pydantic allows no configuration for a dataclass. The constructor of the
+        # dataclass checks its fields.
         config = None if dataclasses.is_dataclass(kind) else strict
         try:
             checkers[name] = pydantic.TypeAdapter(annotation, config=config)
@@ -235,16 +230,14 @@ def checkers_of(function: Callable[..., Any]) -> Mapping[str, pydantic.TypeAdapt
 def _check_values(
     function: Callable[..., Any], parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Check the values of parameters, and add default values for missing parameters.
+    """Check the values of parameters, and add missing default values.
 
     Returns
     -------
     values : dict of str to object
-        Values of all parameters by name. Parameters with a fault may be missing or have
-        no useful value.
+        Values of all parameters without a fault, by name.
     faults : dict of str to str
-        Messages by the name of the parameter. A message reports an unknown name, a
-        missing value or a value that is not allowed.
+        Error messages by the name of the parameter.
     """
     known_parameters = parameters_of(function)
     checkers = checkers_of(function)
@@ -273,7 +266,7 @@ def _checked_value(checker: pydantic.TypeAdapter[Any], annotation: Any, value: A
     Parameters
     ----------
     checker : TypeAdapter
-        Check that pydantic made from the annotation.
+        Check of pydantic for the annotation.
     annotation, value : object
 
     Raises
@@ -302,8 +295,7 @@ def _message_about_value(annotation: Any, value: Any, error: pydantic.Validation
     """Return a message for the user about a value that pydantic does not allow."""
     fault = error.errors(include_url=False)[-1]
     if fault["type"] == "value_error":
-        # The function of a `Checked` annotation raised this error. Its text is a
-        # message for the user.
+        # The check of a `Checked` annotation wrote this message for the user.
         return str(fault["ctx"]["error"])
     message = f"{as_yaml(value)} is not {describe(annotation)}"
     similar_choices = close_names(value, _choices(annotation)) if isinstance(value, str) else []
@@ -313,9 +305,8 @@ def _message_about_value(annotation: Any, value: Any, error: pydantic.Validation
 
 
 def _no_parameter(function: Callable[..., Any], name: str) -> str:
-    """Return a message that a function has no parameter of this name."""
-    # The message does not contain the name of a dataclass, because users do not know
-    # these names.
+    """Return a message about an unknown parameter of a function."""
+    # Users do not know the names of dataclasses.
     owner = "" if dataclasses.is_dataclass(function) else f" of {function.__name__}"
     hint = parameter_hint(function, name)
     remedy = hint or nearest(name, parameters_of(function), kind="parameters")
@@ -323,12 +314,12 @@ def _no_parameter(function: Callable[..., Any], name: str) -> str:
 
 
 def parameter_faults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return a message for each unknown, missing or wrong parameter, by its name."""
+    """Return an error message for each wrong parameter, by the parameter's name."""
     return _check_values(function, parameters)[1]
 
 
 def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the values of parameters, and add default values for all other parameters.
+    """Check the values of parameters, and complete them with default values.
 
     Parameters
     ----------
@@ -339,8 +330,8 @@ def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -
     Raises
     ------
     ParameterError
-        A parameter is unknown, its value is not allowed, or its value is missing. The
-        message has one line for each such parameter.
+        A parameter is unknown, a value is missing, or a value is not allowed. The
+        message has one line for each fault.
     """
     values, faults = _check_values(function, parameters)
     if faults:
@@ -357,7 +348,7 @@ def check_kind(
     Parameters
     ----------
     function, name : str
-        Name of the function and name of the argument, for the error message.
+        Names of the function and the argument, for the error message.
     value : object
     kind : type or tuple of type
         Allowed types.
@@ -367,17 +358,16 @@ def check_kind(
     Raises
     ------
     ParameterError
-        `value` has another type.
+        The value has a type that is not allowed.
     """
     if not isinstance(value, kind):
         raise ParameterError(f"{function}: {name} is {in_short(value)}; expected {expected}")
 
 
 def brief(kind: type[T]) -> type[T]:
-    """Give a dataclass a short ``repr`` that shows the types and shapes of its arrays.
+    """Give a dataclass a ``repr`` with the shapes of arrays instead of their elements.
 
-    This function is a class decorator. The ``repr`` leaves out fields that are None,
-    False or empty.
+    This class decorator also hides fields with the value None, False or empty.
     """
 
     def representation(self: Any) -> str:
@@ -394,9 +384,8 @@ def brief(kind: type[T]) -> type[T]:
 def in_short(value: Any) -> str:
     """Return a short description of a value, in one line.
 
-    An array is described by its type and shape, such as ``float32 (20, 30)``. Any other
-    value is described by its ``repr``. If the ``repr`` has more than 200 characters,
-    its middle is replaced by dots.
+    An array is described by its type and shape, such as ``float32 (20, 30)``. Most
+    values are described by their ``repr``. A long ``repr`` is shortened in the middle.
     """
     if hasattr(value, "dtype") and getattr(value, "shape", None):
         return _array_in_short(value)
@@ -435,12 +424,12 @@ def _is_empty(value: Any) -> bool:
 
 
 def as_python_number(value: Any) -> Any:
-    """Convert a NumPy number to a Python number; return any other object unchanged."""
+    """Convert a NumPy number to a Python number; keep any other value."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _choices(annotation: Any) -> list[str]:
-    """Return all texts that a `Literal` in an annotation allows, such as "left"."""
+    """Return the texts in the `Literal` types of an annotation, such as "left"."""
     choices: list[Any] = []
     for part in _parts(annotation):
         if typing.get_origin(part) is Literal:
@@ -458,7 +447,7 @@ _NOUNS = {
 
 
 def describe(annotation: Any) -> str:
-    """Describe the values that an annotation allows, as a user writes them in a script.
+    """Describe the values that an annotation allows.
 
     Examples
     --------
@@ -489,7 +478,7 @@ def _describe_annotated(base: Any, extras: Sequence[Any]) -> str:
 
 
 def bounds_in_words(extras: Sequence[Any]) -> str:
-    """Describe the bounds in the metadata of an annotation; empty if there are none.
+    """Describe the bounds in the metadata of an annotation.
 
     Examples
     --------
@@ -515,20 +504,20 @@ def unit(annotation: Any) -> str:
 
 
 def as_yaml(value: Any) -> str:
-    """Return a value as a user writes it in a script, such as ``null`` for None.
+    """Return a value in YAML for a message, such as ``null`` for None.
 
-    The result is shown in messages. Therefore the middle of a long text is left out,
-    and arrays and tables are described by their type and shape.
+    Long texts are shortened in the middle. Arrays and tables are described by their
+    type and shape.
     """
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    # Arrays and tables are not written out, because their ``repr`` has several lines.
+    # The ``repr`` of an array or a table has several lines.
     if hasattr(value, "dtype") or hasattr(value, "columns"):
         return in_short(value)
     return short(" ".join(_printed(value).splitlines()), _VALUE_LENGTH)
 
 
 _VALUE_LENGTH = 80
-"""Maximum number of characters with which a message shows a value."""
+"""Maximum length of a value in a message, in characters."""

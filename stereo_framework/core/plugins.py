@@ -1,7 +1,7 @@
-"""Import of plug-ins, which are third-party modules that register stages or metrics.
+"""Import of plug-ins: third-party modules with stages or metrics.
 
-A plug-in is either an installed package, or a module or a ``.py`` file that a script or
-a command names. This module also imports the built-in stages.
+A plug-in is an installed package, a module or a ``.py`` file. This module also imports
+the built-in stages.
 """
 
 import dis
@@ -35,12 +35,12 @@ from stereo_framework.core.module_sources import (
 from stereo_framework.core.slots import SLOTS
 
 PLUGIN_PREFIX = "stereo_framework_plugin_"
-"""Prefix of the module name of a plug-in that is loaded from a ``.py`` file."""
+"""Prefix of the module names of plug-ins in ``.py`` files."""
 
 NO_PLUGINS = "STEREO_NO_PLUGINS"
-"""Name of the environment variable that forbids the execution of third-party code.
+"""Name of the environment variable that forbids third-party code.
 
-Third-party code is the code of plug-ins, functions of the user and external programs.
+Third-party code includes plug-ins, functions of the user and external programs.
 """
 
 _PLUGIN_FILES: set[Path] = set()
@@ -53,14 +53,14 @@ _PLUGIN_FILES: set[Path] = set()
 def execution_is_off() -> bool:
     """Return whether the user has forbidden the execution of third-party code.
 
-    The execution is forbidden if the environment variable `NO_PLUGINS` contains any
-    text, even ``0``. It is allowed if the variable is empty or not set.
+    The execution is forbidden if the environment variable `NO_PLUGINS` is not empty.
+    The text ``0`` also forbids the execution.
     """
     return bool(os.environ.get(NO_PLUGINS))
 
 
 def not_executed(code: str) -> str:
-    """Return a message that the user has forbidden the execution of some code."""
+    """Return a message that some code is forbidden and not executed."""
     return f"{code} is not executed: --no-plugins, or {NO_PLUGINS} in the environment, forbids it"
 
 
@@ -87,21 +87,21 @@ def check_execution(code: str) -> None:
 
 @functools.cache
 def installed_plugins() -> tuple[str, ...]:
-    """Import the built-in stages and all plug-ins that are installed as packages.
+    """Import the built-in stages and all installed plug-ins.
 
-    The first call imports the modules, and later calls only return the result. The
-    import takes time, so commands that only read results do not call this function.
+    Only the first call imports the modules. Commands that only read results skip this
+    call, because the import is slow.
 
     Returns
     -------
     tuple of str
-        Paths of the source files of the installed plug-ins. The identity of a run
-        depends on the contents of these files.
+        Paths of the source files of the installed plug-ins. Their contents are part of
+        the identity of a run.
 
     Raises
     ------
     StereoFrameworkError
-        A plug-in raised an exception during its import.
+        The import of a plug-in failed.
     """
     for slot in SLOTS:
         importlib.import_module(f"stereo_framework.{slot}")
@@ -132,19 +132,18 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     reference : str
         Name of a module, or path of a file with the extension ``.py``.
     base : Path, optional
-        Folder that a relative path refers to, such as the folder of a script. Default:
-        the working directory.
+        Folder of a relative path. Default: the working directory.
 
     Returns
     -------
     str
-        Path of the source file of the plug-in. The identity of a run depends on the
-        content of this file.
+        Path of the source file of the plug-in. Its content is part of the identity of a
+        run.
 
     Raises
     ------
     ParameterError
-        The module or file does not exist, or it raised an exception during its import.
+        The module or file does not exist. The import of the plug-in failed.
     """
     if execution_is_off():
         message = (
@@ -152,16 +151,16 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
             f"--no-plugins, or {NO_PLUGINS} in the environment, forbids it"
         )
         raise ParameterError(message)
-    # The built-in stages are registered first. If the plug-in then registers a stage
-    # with the name of a built-in stage, it causes an error.
+    # The built-in stages are registered first. A stage of the plug-in with the same
+    # name then causes an error.
     installed_plugins()
 
     name = reference
     load = functools.partial(importlib.import_module, reference)
     if reference.endswith(".py"):
         path = _existing_file(reference, base or Path.cwd())
-        # The module name contains a digest of the absolute path. Therefore a file is
-        # loaded only once, even if it is given by two different relative paths.
+        # The module name contains a digest of the absolute path. Two relative paths to
+        # the same file therefore load the file only once.
         name = f"{PLUGIN_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()}"
         if name in sys.modules:
             return str(path)
@@ -217,26 +216,24 @@ def _existing_file(reference: str, base: Path) -> Path:
 
 
 def _pass_on_interrupt(error: BaseException) -> None:
-    """Raise a KeyboardInterrupt again if the user caused it by pressing Ctrl-C.
+    """Raise a KeyboardInterrupt again if the user pressed Ctrl-C.
 
-    If a ``raise`` statement of a plug-in caused the KeyboardInterrupt, it is treated
-    like any other exception of the plug-in.
+    A KeyboardInterrupt from a ``raise`` statement of a plug-in is not raised again.
     """
     if isinstance(error, KeyboardInterrupt) and not _is_raised_by_statement(error):
         raise error
 
 
 def _is_raised_by_statement(error: BaseException) -> bool:
-    """Return whether a ``raise`` statement in third-party code raised an exception."""
+    """Return whether third-party code raised an exception on purpose."""
     trace = error.__traceback__
     if trace is None:
         return False
     while trace.tb_next is not None:
         trace = trace.tb_next
     frame = trace.tb_frame
-    # If the user presses Ctrl-C, Python calls a signal handler, which may contain a
-    # ``raise`` statement. This statement is not third-party code, because the handler
-    # belongs to this package or to Python's module `signal`.
+    # Ctrl-C calls a signal handler, which may contain a ``raise`` statement. The
+    # handler belongs to this package or to Python's module `signal`.
     top_package = frame.f_globals.get("__name__", "").partition(".")[0]
     if top_package in ("stereo_framework", "signal"):
         return False
@@ -246,8 +243,8 @@ def _is_raised_by_statement(error: BaseException) -> bool:
 def describe_import_error(error: BaseException) -> str:
     """Describe an exception that an import raised, with the file and the line.
 
-    The description names the innermost line of the traceback that belongs to a file of
-    the user. If no line does, it names the innermost line in an installed package.
+    The description names the innermost line in a file of the user. Without such a line,
+    the description names the innermost line in an installed package.
     """
     description = str(error)
     if not isinstance(error, StereoFrameworkError):
@@ -256,8 +253,7 @@ def describe_import_error(error: BaseException) -> str:
     lines = []
     for frame, line in traceback.walk_tb(error.__traceback__):
         file_name = frame.f_code.co_filename
-        # If code does not come from a file, Python gives it a file name in angle
-        # brackets, such as <frozen importlib>.
+        # Code without a file has a name in angle brackets, such as <frozen importlib>.
         if file_name[0] != "<":
             lines.append((Path(file_name), line))
     candidates = [place for place in lines if is_users_file(place[0])]
@@ -273,7 +269,7 @@ def describe_import_error(error: BaseException) -> str:
 
 
 def _register_files(file: str) -> None:
-    """Remember the source files of a loaded plug-in and the contents of these files.
+    """Store the names and contents of the source files of a loaded plug-in.
 
     Parameters
     ----------
@@ -284,8 +280,7 @@ def _register_files(file: str) -> None:
     for path in files:
         content_when_loaded(path)
         _PLUGIN_FILES.add(path)
-    # Worker processes do not warn, because the main process has already shown the
-    # warning.
+    # Only the main process warns. Otherwise, each worker would repeat the warning.
     if multiprocessing.parent_process() is None:
         warn_of_computed_imports(files, "list its file in @stage(..., files=...)")
 
@@ -297,9 +292,9 @@ def is_plugin_file(file: Path) -> bool:
 
 @functools.cache
 def content_when_loaded(file: Path) -> bytes:
-    """Return the content that a file had when this function was first called for it.
+    """Return the content of a file at the time of the first call.
 
     A process imports a plug-in only once. If the file changes later, the process still
-    runs the old code, so the old content identifies that code.
+    runs the old code.
     """
     return file.read_bytes()

@@ -1,4 +1,4 @@
-"""Registration of functions as stages, and functions that find registered stages."""
+"""Registration of functions as stages, and the search for registered stages."""
 
 from __future__ import annotations
 
@@ -39,30 +39,28 @@ def stage(
 ) -> Callable[[F], F]:
     """Register a function as a stage of a slot.
 
-    A direct call of the decorated function first checks the data and the parameters,
-    and then calls the original function. A pipeline calls the original function
-    directly, because it has already checked the data.
+    The decorated function checks its data and parameters before it calls the original
+    function. A pipeline calls the original function directly.
 
     Parameters
     ----------
     slot : str
-        Name of the slot, which is a key of `SLOTS`.
+        Name of the slot, such as ``matching_cost``.
     source : str
-        Reference to the paper that defines the method, with a section, an equation or a
-        table. The command `check` requires a source for every stage that a script uses.
+        Reference to a section, an equation or a table of a paper. The command `check`
+        requires a source for each stage of a script.
     halo : callable, optional
-        Function that takes parameters of the stage by name. It returns how many rows
-        above and below a row the stage needs to compute this row. If there is no such
-        function, or if it returns None, the stage always gets all rows of the image.
+        Function that takes parameters of the stage by name. The result is the number of
+        rows above and below a row that affect this row. None means all rows of the
+        image.
     **options
-        ``resume``, ``memory``, ``integer``, ``other_needs``, ``files``, ``executes``,
-        ``check_parameters`` and ``whole_steps``. The docstring of `Stage` describes
-        these options.
+        Further options, such as ``memory``. The docstring of `Stage` describes all
+        options.
 
     Raises
     ------
     StereoFrameworkError
-        The arguments of the function are not those of a stage of this slot.
+        The signature of the function does not fit the slot.
     """
     if slot not in SLOTS:
         raise StereoFrameworkError(
@@ -113,10 +111,10 @@ def stage(
 
 
 def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
-    """Return which of the names ``volume`` and ``raw`` the code of a function contains.
+    """Find the names ``volume`` and ``raw`` in the code of a function.
 
-    A stage that does not declare ``other_needs`` may read these cost volumes of the
-    other image. The code of other functions that the stage calls is not searched.
+    A stage without ``other_needs`` may read these cost volumes of the other image. The
+    code of called functions is not searched.
     """
     code = getattr(function, "__code__", None)
     return VOLUMES.intersection(code.co_names) if code is not None else frozenset()
@@ -125,19 +123,19 @@ def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
 def _public_result(
     slot: str, result: Any, inputs: Mapping[str, Any], *, returns_array: bool
 ) -> Any:
-    """Convert the result of a stage to the form in which a direct call returns it.
+    """Convert the result of a stage for the caller of its function.
 
     Parameters
     ----------
     slot : str
         Slot of the stage.
     result : object
-        Result of the original, undecorated function.
+        Result of the undecorated function.
     inputs : mapping of str to object
-        Data arguments of the call, after their check.
+        Checked data arguments of the call.
     returns_array : bool
-        True if the caller passed the cost volume as an array of costs. Then the result
-        is an array of costs too.
+        True if the caller passed an array instead of a `CostVolume`. The result is then
+        an array, too.
     """
     if slot == "matching_cost":
         return as_volume(result, inputs["search"])
@@ -154,7 +152,7 @@ def _data_names(slot: str, resume: str | None, function: Callable[..., Any]) -> 
     Raises
     ------
     StereoFrameworkError
-        The arguments of the function do not match the rules of the slot.
+        The signature of the function does not fit the slot.
     """
     parameters = inspect.signature(function).parameters
     names = tuple(
@@ -174,7 +172,7 @@ def _data_names(slot: str, resume: str | None, function: Callable[..., Any]) -> 
 
 
 def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
-    """Describe the first argument that is neither a data argument nor a parameter."""
+    """Describe an argument that is neither a data argument nor a parameter."""
     for parameter in parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             continue
@@ -186,7 +184,7 @@ def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
 
 
 def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
-    """Describe a data argument that stages of a slot do not get; empty if none."""
+    """Describe a data argument that is not allowed in a slot."""
     beginnings = SLOTS[slot].first
     first = next((begin for begin in beginnings if names[: len(begin)] == begin), None)
     if first is None:
@@ -195,8 +193,7 @@ def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
 
     allowed = SLOTS[slot].data
     if first == ("image",):
-        # A stage that takes one image is called separately for the left and the right
-        # image, so it cannot get the auxiliary disparity maps of the pair.
+        # A stage for single images cannot get the auxiliary disparity maps of the pair.
         allowed = allowed - {"auxiliary"}
     for name in names[len(first) :]:
         if name not in allowed:
@@ -220,7 +217,7 @@ def _fault_of_factors(slot: str, parameters: Collection[str]) -> str:
 def _fault_of_resume(
     resume: str | None, data_names: tuple[str, ...], parameters: Collection[str]
 ) -> str:
-    """Describe an incomplete declaration of a stage that can continue iterating."""
+    """Describe an incomplete declaration of a stage that can be continued."""
     names_partial = "partial" in data_names
     if resume is None and not names_partial:
         return ""
@@ -236,7 +233,7 @@ def _fault_of_resume(
 def stages(slot: str | None = None) -> tuple[Stage, ...]:
     """Return the stages of one slot or of all slots, sorted by slot and name.
 
-    The result includes the stages of plug-ins that are installed as packages.
+    The result includes the stages of installed plug-ins.
 
     Raises
     ------
@@ -262,9 +259,7 @@ def find(slot: str, name: str) -> Stage:
     if name in stages_of_slot:
         return stages_of_slot[name]
 
-    # The function `stages` raises an error if the slot does not exist. It also loads
-    # all plug-ins, which takes time, so it is called only if the stage is not
-    # registered yet.
+    # The function `stages` loads all plug-ins, which is slow.
     if name not in [registered.name for registered in stages(slot)]:
         other_slots = [other for other in SLOTS if name in _STAGES[other]]
         hint = f"; {name!r} is a stage of {other_slots[0]}" if other_slots else ""
@@ -279,7 +274,7 @@ def by_name(name: str) -> Stage:
     Raises
     ------
     ParameterError
-        No stage has this name, or several slots have a stage of this name.
+        No stage has this name. Several slots have a stage of this name.
     """
     slot, _, name_in_slot = name.rpartition(".")
     if slot:
@@ -301,8 +296,7 @@ def of(function: Callable[..., Any]) -> Stage:
     Parameters
     ----------
     function : callable
-        Either the function that the decorator `stage` returned, or the original
-        function.
+        Decorated function, or the original function.
 
     Raises
     ------

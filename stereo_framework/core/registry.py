@@ -1,6 +1,6 @@
-"""Registries: tables of the objects that users can add, such as stages and metrics.
+"""Registries: tables of extensible objects, such as stages and metrics.
 
-There are also registries of data sets, file readers, protocols, charts and papers.
+Users can also add data sets, file readers, protocols, charts and papers.
 """
 
 from __future__ import annotations
@@ -21,24 +21,22 @@ class Registry(UserDict[str, T]):
     Parameters
     ----------
     kind : str
-        Kind of the objects as a singular noun, such as ``"metric"``, for error
-        messages.
+        Singular noun for error messages, such as ``"metric"``.
     built_in : mapping of str to object
-        Objects that belong to this package, by name.
+        Objects of this package, by name.
 
     Attributes
     ----------
     changes : int
-        Number of additions and removals so far. If a caller caches a value that was
-        computed from the registry, it compares this number to find out whether the
-        cached value is out of date.
+        Number of additions and removals so far. A caller can detect outdated cached
+        values by this number.
     """
 
     registries: ClassVar[list[Registry]] = []
     """List of all registries of the program."""
 
     PACKAGE: ClassVar[str] = "stereo_framework"
-    """Module name that is recorded as the origin of every built-in object."""
+    """Module name that is the origin of every built-in object."""
 
     def __init__(self, kind: str, built_in: Mapping[str, T]):
         super().__init__(built_in)
@@ -50,15 +48,15 @@ class Registry(UserDict[str, T]):
     def add(self, name: str, registered: T, origin: str) -> None:
         """Add an object to the registry under a name.
 
-        A module may register the same name several times, and the last object is used.
-        This happens if the user runs a cell of a notebook twice.
+        A module may register a name again, for example in a notebook cell. The new
+        object then replaces the old object.
 
         Parameters
         ----------
         name : str
         registered : object
         origin : str
-            Name of the module that defines the object to add.
+            Name of the module that defines the object.
 
         Raises
         ------
@@ -82,10 +80,10 @@ class Registry(UserDict[str, T]):
         Parameters
         ----------
         name : str
-            Name under which the object is registered.
+            Name of the registered object.
         make : callable
-            Function that takes the decorated function and returns the object to
-            register. Default: the decorated function itself is registered.
+            Function that converts the decorated function to the registered object.
+            Default: the decorated function itself is registered.
         """
 
         def register(function: F) -> F:

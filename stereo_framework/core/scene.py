@@ -1,9 +1,8 @@
 """Scenes: the images, ground truth, masks and search range of a stereo problem.
 
-Conventions: images are ``(rows, columns)`` or ``(rows, columns, 3)`` in RGB order,
-uint8 or float32, with intensities 0..255. Disparities are float32 numbers of pixels, by
-which a point is shifted between the reference frame and the match frame. A larger
-disparity means a nearer point, and NaN means that the disparity is unknown.
+Images have the shape ``(rows, columns)`` or ``(rows, columns, 3)``, in RGB order.
+Intensities are uint8 or float32, from 0 to 255. Disparities are float32, in pixels. A
+larger disparity means a nearer point. NaN means an unknown disparity.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from stereo_framework.core.frames import (
 from stereo_framework.core.search import SearchArgument, SearchRange
 
 EVALUATED = "evaluated"
-"""Name of the mask that limits the evaluation to its pixels, under every protocol."""
+"""Name of the mask of the evaluated pixels, for all protocols."""
 
 _AN_IMAGE = "an image as an array; stereo_framework.datasets.pair_scene reads files"
 
@@ -45,55 +44,48 @@ _AN_IMAGE = "an image as an array; stereo_framework.datasets.pair_scene reads fi
 class Scene:
     """A sequence of rectified images with ground truth, masks and a search range.
 
-    Images, ground truth and masks are loaded from files when they are used for the
-    first time.
+    Images, ground truth and masks are loaded from files at their first use.
 
     Parameters
     ----------
     name : str
-        Name of the scene in the form of a path, such as ``middlebury2001/tsukuba``.
+        Name of the scene, such as ``middlebury2001/tsukuba``.
     frames : tuple of Frame
-        Images of the sequence, in any order. The position of each frame on the baseline
-        defines the order of the cameras.
+        Images of the sequence, in any order. The cameras are ordered by
+        `Frame.position`.
     reference_index, match_index : int
-        Indices in `frames` of the two images that are matched.
+        Indices of the two matched images in `frames`.
     search : SearchRange or None
-        Search range for the reference image and the match image. The direction of the
-        search range is computed from the positions of these two frames.
+        Search range of the two matched images. The direction is computed from the
+        positions of the two frames.
     truths : mapping of (int, int) to callable
         Functions that load ground truth, by frame pair. For example, ``truths[2, 6]()``
-        returns the disparities of the pixels of frame 2 with respect to frame 6, in
-        pixels.
+        returns the disparities of frame 2 towards frame 6, in pixels.
     masks : mapping of str to callable
-        Functions that load boolean masks of the reference frame, by the name of the
-        mask, such as ``nonocc``. If there is a mask named ``evaluated``, only the
-        pixels of this mask are evaluated, under every protocol.
+        Functions that load boolean masks of the reference frame, by name, such as
+        ``nonocc``. The optional mask ``evaluated`` contains the evaluated pixels.
     calibration : Calibration or None
         Calibration of the cameras.
     border : int
-        Width of the image border that is not evaluated, on all four sides, in pixels.
+        Width of the image border without evaluation, in pixels.
     protocol : str
-        Name of the evaluation protocol that is used if a script names no protocol.
+        Name of the default evaluation protocol.
     reduction : int
-        Factor by which the images of the scene are smaller than the images of the
-        benchmark, in each direction. For example, 2 means half the width and half the
-        height.
+        Reduction of the images compared to the benchmark. For example, 2 means half the
+        width and half the height.
     grey_levels : float or None
-        Number of grey levels per pixel of disparity in the 8-bit disparity maps of the
-        data set and of submissions to it. None if the disparity maps of the data set
-        contain fractions of pixels.
+        Scale of the 8-bit disparity maps of the data set, in grey levels per pixel of
+        disparity. None if the data set has no such maps.
     largest_disparity : float or None
-        Largest disparity of the scene according to the documentation of the data set,
-        in pixels. It does not depend on `search`.
+        Largest disparity according to the documentation of the data set, in pixels.
     whole_truth : bool
-        True if the documentation of the data set states that the ground truth is
-        accurate only to whole pixels.
+        True if the ground truth is accurate only to whole pixels.
     weight : float
-        Weight of the scene in the averages that the benchmark computes over scenes.
+        Weight of the scene in the averages of the benchmark.
     ranges : mapping of (int, int) to callable
-        Functions that load a separate search range for each pixel, by frame pair as in
-        `truths`. Each function returns two float32 maps with the smallest and the
-        largest disparity, in pixels. NaN means that a pixel has no limit.
+        Functions that load a search range for each pixel, by frame pair. Each function
+        returns two float32 maps: the smallest and the largest disparities, in pixels.
+        NaN means no limit.
     """
 
     name: str
@@ -135,8 +127,7 @@ class Scene:
             raise self._error(message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The functions that load data may be lambdas, which cannot be pickled.
-        # Therefore the data themselves are loaded and pickled.
+        # Data are loaded before they are pickled, because lambdas cannot be pickled.
         names = [attribute.name for attribute in fields(self)]
         return Scene, tuple(load_into_memory(getattr(self, name)) for name in names)
 
@@ -156,33 +147,31 @@ class Scene:
     ) -> Scene:
         """Return a scene of two images in memory; the left one is the reference image.
 
-        For images in files, use `stereo_framework.datasets.pair_scene` instead.
+        For images in files, use `stereo_framework.datasets.pair_scene`.
 
         Parameters
         ----------
         left, right : ndarray, uint8, uint16 or float, (rows, columns[, 3])
-            Images with intensities from 0 to 255. The intensities of uint16 images are
+            Images with intensities from 0 to 255. Intensities of uint16 images are
             divided by 257. In float images, NaN marks pixels without data.
         disparities : (float, float) or SearchRange, optional
-            Search range, or the smallest and the largest disparity that is tried, in
-            pixels.
+            Search range, or its smallest and largest disparity, in pixels.
         name : str
             Name of the scene.
         truth : ndarray, float32, (rows, columns), optional
-            True disparities of the pixels of the left image, in pixels. NaN means
-            unknown.
+            True disparities of the left image, in pixels. NaN means unknown.
         left_mask, right_mask : ndarray, bool, (rows, columns), optional
             Masks that are True at pixels with data. Pixels without data get no estimate
-            and do not affect the estimates of neighbouring pixels.
+            and do not affect their neighbours.
         low, high : ndarray, float32, (rows, columns), optional
-            Smallest and largest disparity that is tried at each pixel of the left
-            image, in pixels. NaN means that the pixel has no limit.
+            Limits of the search range of each left pixel, in pixels. NaN means no
+            limit.
 
         Raises
         ------
         ParameterError
-            An argument is not an array. (The contents of the arrays are checked later,
-            when the arrays are used for the first time.)
+            An argument is not an array. The contents of arrays are checked at their
+            first use.
 
         Examples
         --------
@@ -249,8 +238,7 @@ class Scene:
         Raises
         ------
         DataError
-            The match image and the reference image differ in size, in the number of
-            channels or in type.
+            The two images differ in size, in type or in the number of channels.
         """
         image = self.image(self.match_index)
         if image.shape[:2] != self.reference.shape[:2]:
@@ -262,15 +250,14 @@ class Scene:
         return image
 
     def _difference(self, describe: Callable[[Image], str], remedy: str) -> DataError:
-        """Return an error that the two images differ in a property, such as the size.
+        """Return an error about two images of different sizes or types.
 
         Parameters
         ----------
         describe : callable
-            Function that takes an image, and returns the property as a text, such as
-            ``640x480``.
+            Function that describes an image, for example by ``640x480``.
         remedy : str
-            Advice for the user that ends the message.
+            Last part of the message.
         """
         reference = f"{self._reference_frame.name} is {describe(self.reference)}"
         match = f"{self._match_frame.name} is {describe(self.image(self.match_index))}"
@@ -280,15 +267,15 @@ class Scene:
     def image(self, index: int) -> Image:
         """Return the image of a frame as a read-only array.
 
-        A pixel without data gets the intensity of the nearest pixel in the same row
-        that has data. If the row contains no data, the pixel gets the intensity 0.
+        A pixel without data gets the intensity of the nearest valid pixel in its row.
+        If the row has no valid pixel, the intensity is 0.
         """
         self._check_index("index", index)
         return self._image_and_mask(index)[0]
 
     @checked()
     def valid(self, index: int) -> Mask | None:
-        """Return a read-only mask of the pixels of a frame that contain data.
+        """Return a read-only mask of the pixels with data in a frame.
 
         Returns
         -------
@@ -302,27 +289,25 @@ class Scene:
     def range(
         self, reference_index: int, match_index: int
     ) -> tuple[Disparity | None, Disparity | None]:
-        """Return the smallest and largest disparity that is tried at each pixel.
+        """Return the search range of each pixel.
 
         Parameters
         ----------
         reference_index, match_index : int
-            Index of the frame whose pixels have the limits, and index of the frame in
-            which they are searched.
+            Indices of the two frames. The limits belong to the pixels of the first
+            frame.
 
         Returns
         -------
         low, high : ndarray, float32, (rows, columns), or None
-            Smallest and largest disparity of each pixel of the first frame with respect
-            to the second frame, in pixels. The arrays are read-only. NaN means that a
-            pixel has no limit. Both results are None if the scene has no limits for
-            this pair of frames.
+            Smallest and largest disparities, in pixels, as read-only arrays. NaN means
+            no limit. None if the scene has no limits for this pair of frames.
 
         Raises
         ------
         DataError
-            A map does not have the size of the images or is not float32, or the
-            smallest disparity of a pixel is larger than its largest disparity.
+            A map has a wrong size or type. A smallest disparity exceeds the largest
+            disparity of the pixel.
         """
         load = self.ranges.get((reference_index, match_index))
         if load is None:
@@ -340,7 +325,7 @@ class Scene:
         return read_only(low), read_only(high)
 
     def _image_and_mask(self, index: int) -> tuple[Image, Mask | None]:
-        """Return the image and the mask of a frame; load them at the first call."""
+        """Return the image and the mask of a frame. The first call loads both."""
         if index not in self._images:
             with collecting_damage() as messages:
                 image = self._load(index)
@@ -354,7 +339,7 @@ class Scene:
         Returns
         -------
         ndarray, uint8 or float32
-            Image of the frame. It may be a masked array, and it may contain NaN.
+            Plain or masked array, possibly with NaN.
         """
         name = self.frames[index].name
         image = intensities(self.frames[index].load())
@@ -369,14 +354,14 @@ class Scene:
         return image
 
     def _filled(self, index: int, image: Image) -> tuple[Image, Mask | None]:
-        """Fill pixels without data with intensities of other pixels in the same row.
+        """Fill pixels without data with intensities from the same row.
 
         Returns
         -------
         image : ndarray, uint8 or float32
-            Filled image as a plain, read-only array of the same type.
+            Filled image as a read-only array of the same type.
         valid : ndarray, bool, or None
-            Mask of the pixels that contain data. None if all pixels contain data.
+            Mask of the pixels with data. None if all pixels contain data.
         """
         frame = self.frames[index]
         valid = _pixels_with_data(image)
@@ -392,28 +377,27 @@ class Scene:
         if not valid.any():
             raise self._error(f"{frame.name} has no valid pixel")
 
-        # The filled image keeps its type (such as uint8), because the two images of a
-        # pair must have the same type.
+        # The filled image keeps its type, because both images of a pair must have one
+        # type.
         plain_image: Image = np.ma.getdata(image)  # type: ignore[assignment]
         if valid.all():
             return read_only(plain_image), None
-        # The module `filling` imports numba, which takes long. It is imported only if
-        # an image must be filled, so that shells can complete the names of scenes fast.
+        # The import of numba is slow. Tab completion of scene names does not need
+        # numba.
         from stereo_framework.kernels.filling import fill_invalid
 
         return read_only(fill_invalid(plain_image, valid)), read_only(valid)
 
     @cached_property
     def _images(self) -> dict[int, tuple[Image, Mask | None]]:
-        """Return the images and masks that are already loaded, by frame index."""
+        """Return the loaded images and masks by frame index."""
         return {}
 
     @property
     def damage(self) -> tuple[str, ...]:
         """Return messages about damage in the files of the two matched images.
 
-        Damage is found when an image is loaded. Therefore an image that is not loaded
-        yet has no messages.
+        Damage is found only when an image is loaded.
         """
         messages_of_reference = self._damage_messages.get(self.reference_index, ())
         messages_of_match = self._damage_messages.get(self.match_index, ())
@@ -421,7 +405,7 @@ class Scene:
 
     @cached_property
     def _damage_messages(self) -> dict[int, tuple[str, ...]]:
-        """Return messages about damaged image files, by the index of the frame."""
+        """Return messages about damaged image files by frame index."""
         return {}
 
     @cached_property
@@ -432,7 +416,7 @@ class Scene:
         -------
         ndarray, float32, (rows, columns), or None
             True disparities in pixels, as a read-only array. NaN means unknown. None if
-            the scene has no ground truth for the reference image.
+            there is no ground truth for the reference image.
         """
         return self._load_truth(self.reference_index, self.match_index)
 
@@ -444,12 +428,12 @@ class Scene:
         -------
         ndarray, float32, (rows, columns), or None
             True disparities in pixels, as a read-only array. NaN means unknown. None if
-            the scene has no ground truth for the match image.
+            there is no ground truth for the match image.
         """
         return self._load_truth(self.match_index, self.reference_index)
 
     def _load_truth(self, reference_index: int, match_index: int) -> Disparity | None:
-        """Load the ground truth of one frame with respect to another frame."""
+        """Load the ground truth for two frames."""
         load = self.truths.get((reference_index, match_index))
         if load is None:
             return None
@@ -460,19 +444,18 @@ class Scene:
         return read_only(truth)
 
     def forget(self) -> None:
-        """Release loaded images and truth from memory; their next use reloads them."""
+        """Release loaded images and ground truth from memory."""
         for name in ("reference", "match", "truth", "match_truth", "_images"):
             self.__dict__.pop(name, None)
 
     @checked()
     def mask(self, name: str) -> Mask:
-        """Return the mask of a name of the reference image, bool ``(rows, columns)``.
+        """Return a mask of the reference image by name, bool ``(rows, columns)``.
 
         Raises
         ------
         DataError
-            The scene has no mask of this name, or the mask does not have the size of
-            the images.
+            The scene has no mask of this name. The mask has a wrong size or type.
         """
         if name not in self.masks:
             names = ", ".join(sorted(self.masks)) or "none"
@@ -482,28 +465,28 @@ class Scene:
 
     @property
     def evaluated(self) -> Mask | None:
-        """Return the mask of the evaluated pixels; None if all pixels are evaluated."""
+        """Return the mask of the evaluated pixels, or None for all pixels."""
         return self.mask(EVALUATED) if EVALUATED in self.masks else None
 
     @checked()
     def within(self, mask: Mask) -> Scene:
-        """Return a copy of the scene in which only the pixels of a mask are evaluated.
+        """Return a copy of the scene with fewer evaluated pixels.
 
         Parameters
         ----------
         mask : ndarray, bool, (rows, columns)
-            True at pixels that remain evaluated. Pixels that were not evaluated before
-            are never evaluated in the copy.
+            True at the evaluated pixels. Pixels outside the previous mask are never
+            evaluated.
         """
         restricted = self._with_evaluated(lambda: mask)
         current_mask = self.evaluated
         if current_mask is None:
             return restricted
-        # The method `mask` of the scene checks the size and the type of the new mask.
+        # The method `mask` also checks the size and the type of the new mask.
         return self._with_evaluated(lambda: restricted.mask(EVALUATED) & current_mask)
 
     def _with_evaluated(self, load: Callable[[], Mask]) -> Scene:
-        """Return a copy of the scene with a new function that loads `evaluated`."""
+        """Return a copy of the scene with a new mask of evaluated pixels."""
         scene = replace(self, masks={**self.masks, EVALUATED: load})
         self._share_images(scene)
         return scene
@@ -514,18 +497,16 @@ class Scene:
     ) -> Scene:
         """Return a copy of the scene that matches two other frames of the sequence.
 
-        The copy keeps the border and the ground truth of all frame pairs. It keeps the
-        masks only if both frames are the same as before, because masks belong to the
-        reference frame.
+        The copy keeps the ground truth of all frame pairs. Masks are removed if a frame
+        changes.
 
         Parameters
         ----------
         reference_index, match_index : int
-            Indices of the new reference frame and of the new match frame.
+            Indices of the new reference frame and the new match frame.
         search : SearchRange, optional
-            Search range of the two new frames. Default: the search range of the scene,
-            scaled by the distance of the new frames divided by the distance of the
-            present frames.
+            Search range of the new frames. Default: the search range of the scene,
+            scaled by the ratio of the camera distances.
         """
         has_same_frames = (reference_index, match_index) == (
             self.reference_index,
@@ -544,7 +525,7 @@ class Scene:
         return pair
 
     def _share_images(self, scene: Scene) -> None:
-        """Copy loaded images to another scene, so that it does not reload them."""
+        """Copy loaded images to another scene."""
         scene._images.update(self._images)
         scene._damage_messages.update(self._damage_messages)
 
@@ -567,12 +548,11 @@ class Scene:
         label : str
             Name of the map, for error messages.
         loaded : ndarray
-            Map with a value for each pixel. It may be a masked array.
+            Plain or masked array with a value for each pixel.
         dtype : type, optional
-            Type that the map must have. Default: every type is allowed.
+            Required type. Default: every type is allowed.
         example : str
-            Example of a map of the expected type, which ends the message about a wrong
-            type.
+            Example for the message about a wrong type.
         """
         plain_map: NDArray = unmasked(label, loaded)
         if plain_map.shape != self.reference.shape[:2]:
@@ -585,7 +565,7 @@ class Scene:
 
 
 def _pixels_with_data(image: Image) -> Mask:
-    """Return the mask of the pixels that contain data in all colour channels."""
+    """Return the mask of the pixels with data in all colour channels."""
     if isinstance(image, np.ma.MaskedArray):
         is_missing = np.ma.getmaskarray(image) | np.isnan(np.ma.getdata(image))
     elif image.dtype == np.float32:
@@ -598,7 +578,7 @@ def _pixels_with_data(image: Image) -> Mask:
 
 
 def intensity_scale_warning(image: Image) -> str:
-    """Return a warning if intensities seem to range from 0 to 1; empty otherwise."""
+    """Return a warning if intensities seem to range from 0 to 1."""
     if image.dtype != np.float32:
         return ""
     largest = float(np.nanmax(image))
@@ -611,14 +591,14 @@ def intensity_scale_warning(image: Image) -> str:
 
 
 def inside_border(shape: tuple[int, ...], border: int) -> Mask:
-    """Return a mask that is False at the image border and True at all other pixels.
+    """Return a mask of all pixels except the image border.
 
     Parameters
     ----------
     shape : tuple of int
         Shape of an image.
     border : int
-        Width of the border on all four sides, in pixels.
+        Width of the border, in pixels.
 
     Returns
     -------
@@ -631,12 +611,12 @@ def inside_border(shape: tuple[int, ...], border: int) -> Mask:
 
 
 def _bits(image: Image) -> str:
-    """Return the bits per intensity of an image as a text, such as ``of 8 bits``."""
+    """Describe the bits per intensity of an image, such as ``of 8 bits``."""
     return "of 8 bits" if image.dtype == np.uint8 else "of 16 bits or floats"
 
 
 def _size(array: NDArray) -> str:
-    """Return the size of an image or a map as a text, such as ``640x480``."""
+    """Describe the size of an image or a map, such as ``640x480``."""
     if array.ndim < 2:
         return f"an array of shape {array.shape}"
     size = f"{array.shape[1]}x{array.shape[0]}"

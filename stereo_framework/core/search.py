@@ -1,4 +1,4 @@
-"""Search ranges, and the order in which the pixels of a match row are compared."""
+"""Search ranges, and the order of the samples of a match row."""
 
 from __future__ import annotations
 
@@ -20,31 +20,29 @@ from stereo_framework.core.parameters import Words
 
 @dataclass(frozen=True)
 class SearchRange:
-    """Disparities that are tried: ``minimum, minimum + step, ..., maximum``, in pixels.
+    """Range of disparities, in pixels: ``minimum, minimum + step, ..., maximum``.
 
-    The index of a disparity in this list is called its level: `minimum` has level 0.
+    The index of a disparity is called its level. For example, `minimum` has level 0.
 
     Parameters
     ----------
     minimum, maximum : float
-        Smallest and largest disparity that is tried, in pixels. `minimum` may be
-        negative. If the step is 1/N pixel, `minimum` must be a multiple of 1/N. If the
-        step is N pixels, `minimum` must be a whole number.
+        Smallest and largest disparity, in pixels. `minimum` may be negative. For a step
+        of 1/N pixel, `minimum` must be a multiple of 1/N. For a step of N pixels,
+        `minimum` must be a whole number.
     step : float
         Distance between neighbouring disparities, in pixels: a whole number N or a
-        fraction 1/N. A step that differs from N by at most 0.001, or from 1/N by at
-        most 0.1 %, is rounded to N or 1/N.
+        fraction 1/N. Small rounding errors are corrected. For example, 0.3333 becomes
+        1/3.
     direction : int
-        +1 if the match camera is to the right of the reference camera, otherwise -1.
-        The column of the matching pixel is ``x_match = x_reference - direction *
-        disparity``.
+        +1 if the match camera is right of the reference camera, else -1. The matching
+        column is ``x_match = x_reference - direction * disparity``.
 
     Raises
     ------
     ParameterError
-        `maximum` is not greater than `minimum`, the range has fewer than two
-        disparities, the step is neither a whole number N nor 1/N, or `minimum` is not a
-        multiple of 1/N for a step of 1/N (or not a whole number for a step of N).
+        The range has fewer than two disparities. The step is neither a whole number N
+        nor 1/N. `minimum` does not fit the step.
     """
 
     minimum: float
@@ -75,34 +73,31 @@ class SearchRange:
     def covering(
         minimum: float, maximum: float, step: float = 1, direction: int = 1
     ) -> SearchRange:
-        """Return the smallest valid search range that contains two disparities.
+        """Return the smallest search range that contains two given disparities.
 
-        Use this method if the minimum and maximum come from a user or from an estimate,
-        because such numbers may not be multiples of the step. The minimum is rounded
-        down and the maximum is rounded up: to a multiple of 1/N for a step of 1/N
-        pixel, and to a whole number for a step of N pixels.
+        Use this method for numbers from a user or an estimate. The minimum is rounded
+        down, and the maximum is rounded up. A step of 1/N pixel causes rounding to
+        multiples of 1/N. A step of N pixels causes rounding to whole numbers.
 
         Parameters
         ----------
         minimum, maximum : float
-            Smallest and largest disparity that the search range must contain, in
-            pixels.
+            Smallest and largest disparity to include, in pixels.
         step : float
-            Distance of neighbouring levels in pixels: N or 1/N.
+            Distance of neighbouring disparities, in pixels: N or 1/N.
         direction : int
             Direction of the search range, 1 or -1.
 
         Returns
         -------
         SearchRange
-            Search range with at least two disparities. Its minimum and maximum are the
-            given numbers if they need no rounding.
+            Search range with at least two disparities.
 
         Raises
         ------
         ParameterError
-            A number is not finite, `maximum` is not greater than `minimum`, or the step
-            is neither a whole number N nor 1/N.
+            A number is not finite. `maximum` is not greater than `minimum`. The step is
+            neither a whole number N nor 1/N.
 
         Examples
         --------
@@ -118,8 +113,7 @@ class SearchRange:
 
         first = _grid_position(lowest, spacing, math.floor)
         last = _grid_position(highest, spacing, math.ceil)
-        # If the rounded maximum is less than a step above the rounded minimum, the
-        # maximum is increased, because a search range needs at least two disparities.
+        # A search range needs at least two disparities.
         return SearchRange(first, max(last, first + spacing), spacing, direction)
 
     @staticmethod
@@ -129,14 +123,12 @@ class SearchRange:
         Parameters
         ----------
         search : SearchRange or sequence of float
-            A search range, or the numbers (minimum, maximum) or (minimum, maximum,
-            step).
+            Search range, (minimum, maximum) or (minimum, maximum, step).
 
         Raises
         ------
         ParameterError
-            The argument does not have one of these forms, or its numbers are not
-            allowed.
+            The argument has another form. A number is not allowed.
         """
         if isinstance(search, SearchRange):
             return search
@@ -170,7 +162,7 @@ class SearchRange:
         Parameters
         ----------
         levels : ndarray, integer, any shape
-            Level of each pixel. The value -1 means that the pixel has no disparity.
+            Level of each pixel. The value -1 means no disparity.
 
         Returns
         -------
@@ -180,7 +172,7 @@ class SearchRange:
         Raises
         ------
         ParameterError
-            The array does not contain integers, or a level is outside the search range.
+            The array does not contain integers. A level is outside the search range.
 
         Examples
         --------
@@ -211,19 +203,19 @@ class SearchRange:
         Parameters
         ----------
         disparity : ndarray, float, any shape
-            Disparities in pixels. NaN means that a pixel has no estimate.
+            Disparities in pixels. NaN means no estimate.
 
         Returns
         -------
         ndarray, int16, same shape
-            Level of each pixel. The level is -1 if the disparity is NaN.
+            Level of each pixel. NaN becomes the level -1.
         """
         nearest = np.clip(np.rint((disparity - self.minimum) / self.step), 0, self.levels - 1)
         return np.where(np.isnan(disparity), -1, nearest).astype(np.int16)
 
     @checked()
     def columns(self, width: ImageWidth) -> Iterator[tuple[slice, slice]]:
-        """Yield, for each disparity, the columns of both images that match each other.
+        """Yield the matching columns of both images for each disparity.
 
         Parameters
         ----------
@@ -233,15 +225,13 @@ class SearchRange:
         Yields
         ------
         reference_columns, match_columns : slice
-            Columns of the reference image whose matching pixels lie inside the match
-            image, and the columns of these matching pixels. Both slices have the same
-            length, which may be 0.
+            Matching columns of the two images. Both slices have the same length,
+            possibly 0.
 
         Raises
         ------
         ParameterError
-            The step is a fraction of a pixel. Then some matches lie between two
-            columns.
+            The step is a fraction of a pixel.
 
         Examples
         --------
@@ -261,8 +251,7 @@ class SearchRange:
     def beyond(self, disparity: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Mark disparities that are more than half a step outside the search range.
 
-        Sub-pixel refinement changes a disparity by at most half a step. Therefore a
-        disparity that is further outside cannot result from this search range.
+        Sub-pixel refinement changes a disparity by at most half a step.
         """
         half = self.step / 2 + 1e-3 * self.step
         return (disparity < self.minimum - half) | (disparity > self.maximum + half)
@@ -279,7 +268,7 @@ class SearchRange:
 
     @checked()
     def in_view(self, columns: ImageWidth) -> NDArray[np.bool_]:
-        """Mark the disparities at which a pixel's match lies inside the match image.
+        """Mark the disparities that lead to a pixel inside the match image.
 
         A match lies inside the match image if ``0 <= x_match <= columns - 1``.
 
@@ -291,9 +280,8 @@ class SearchRange:
         Returns
         -------
         ndarray, bool, (columns, levels)
-            True if the match of a pixel in this column lies inside the image at this
-            level. The mask is the same for every row of the image. The True elements of
-            each column are consecutive, and so are the True elements of each level.
+            True if a pixel in the column has a match inside the image. The mask is the
+            same for all rows. The True elements of each column are consecutive.
 
         Examples
         --------
@@ -308,13 +296,12 @@ class SearchRange:
     def check_whole_steps(self, stage: str) -> None:
         """Raise an error if the step is a fraction of a pixel.
 
-        A stage calls this method if it uses each pixel of the match image for at most
-        one match. Such a stage needs matches at whole pixels.
+        Stages that match each pixel at most once need whole steps.
 
         Parameters
         ----------
         stage : str
-            Name of the stage that calls the method, for the error message.
+            Name of the calling stage, for the error message.
 
         Raises
         ------
@@ -330,10 +317,10 @@ class SearchRange:
 
     @checked()
     def check_width(self, columns: ImageWidth) -> str:
-        r"""Check whether a search range is plausible for images of a certain width.
+        r"""Check whether the search range is plausible for an image width.
 
-        Commands call this method to check the search range of a user. Stages do not
-        call it, because they accept every search range.
+        Commands check the search range of a user with this method. Stages accept every
+        search range.
 
         Parameters
         ----------
@@ -343,14 +330,14 @@ class SearchRange:
         Returns
         -------
         str
-            Warning that the search range is wider than half of the image. Empty if the
-            search range is narrower.
+            Warning if the search range is wider than half of the image. Otherwise
+            empty.
 
         Raises
         ------
         ParameterError
-            The search range is wider than the images, or no disparity has a match
-            inside the match image.
+            The search range is wider than the image. No disparity has a match inside
+            the image.
 
         Examples
         --------
@@ -375,10 +362,10 @@ class SearchRange:
 
     @checked()
     def scaled(self, scale: float) -> SearchRange:
-        """Return a search range for cameras whose distance is `scale` times as large.
+        """Return a search range for a camera distance `scale` times as large.
 
-        Minimum and maximum are multiplied by `scale`. The minimum is then rounded down
-        and the maximum is rounded up to whole pixels.
+        The scaled minimum is rounded down, and the scaled maximum is rounded up to
+        whole pixels.
         """
         if scale == 1:
             return self
@@ -391,13 +378,13 @@ class SearchRange:
 
 
 ImageWidth = Annotated[int, Ge(0), Le(2**31)]
-"""Type annotation for the width of an image, in pixels."""
+"""Width of an image, in pixels."""
 
 SearchArgument = Annotated[
     SearchRange | tuple[AnyNumber, AnyNumber] | tuple[AnyNumber, AnyNumber, AnyNumber],
     Words("a SearchRange, such as SearchRange(0, 63), or its two ends, (0, 63)"),
 ]
-"""Type annotation for a search range, also written as (minimum, maximum[, step])."""
+"""Search range, or the numbers (minimum, maximum[, step])."""
 
 _MAX_LEVELS = int(np.iinfo(np.int16).max)
 """Maximum number of disparities in a search range, because maps of levels are int16."""
@@ -411,18 +398,18 @@ def are_ends(value: Any) -> bool:
 
 
 def _checked_number(name: str, value: Any) -> Any:
-    """Check a field of a search range, and return it as a Python number.
+    """Check a field of a search range, and convert it to a Python number.
 
     Parameters
     ----------
     name : {"minimum", "maximum", "step"}
-        Name of the field of the search range, for error messages.
+        Name of the field, for error messages.
     value : object
 
     Raises
     ------
     ParameterError
-        The value is not a finite number, or it is the step and not greater than 0.
+        The value is not a finite number. The step is not greater than 0.
     """
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(
         value, bool
@@ -431,8 +418,7 @@ def _checked_number(name: str, value: Any) -> Any:
         raise ParameterError(f"search.{name}: {describe_value(value)} is not a finite number")
     if name == "step" and value <= 0:
         raise ParameterError(f"search.step: {value:g} is not above 0")
-    # Small NumPy types are converted, because for example int8(-100) - int8(100) would
-    # wrap around.
+    # Small NumPy types may overflow, for example in int8(-100) - int8(100).
     return value.item() if isinstance(value, np.number) else value
 
 
@@ -452,7 +438,7 @@ def _check_order(minimum: float, maximum: float) -> None:
 
 
 def _checked_direction(value: Any) -> int:
-    """Return a direction as a Python int; raise an error if it is neither 1 nor -1."""
+    """Check a direction, 1 or -1, and convert it to a Python int."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or value not in (1, -1):
         raise ParameterError(f"search.direction: {describe_value(value)} is neither 1 nor -1")
@@ -460,13 +446,12 @@ def _checked_direction(value: Any) -> int:
 
 
 def _snap(step: float) -> float:
-    """Round the step of a search range to the nearest whole number N or fraction 1/N.
+    """Round a step to the nearest whole number N or fraction 1/N.
 
     Raises
     ------
     ParameterError
-        A step of 1 or more differs by more than 0.001 from every whole number N, or a
-        step below 1 differs by more than 0.1 % from every fraction 1/N.
+        The step is not close to a whole number N or a fraction 1/N.
     """
     if step >= 1:
         if abs(step - round(step)) <= 1e-3:
@@ -479,7 +464,7 @@ def _snap(step: float) -> float:
 
 
 _GRID_TOLERANCE = 1e-3
-"""Maximum rounding error of a multiple of 1/N (or 1), as a fraction of 1/N (or 1)."""
+"""Maximum rounding error of a minimum, as a fraction of the grid spacing."""
 
 
 def _check_grid(minimum: float, step: float, denominator: int) -> None:
@@ -490,14 +475,12 @@ def _check_grid(minimum: float, step: float, denominator: int) -> None:
     minimum, step : float
         Minimum and step of the search range, in pixels.
     denominator : int
-        N for a step of 1/N pixel: then the minimum must be a multiple of 1/N. 1 for a
-        step of N pixels: then the minimum must be a whole number.
+        N for a step of 1/N pixel. 1 for a step of whole pixels.
 
     Raises
     ------
     ParameterError
-        The minimum lies between two allowed numbers. The message gives both of these
-        numbers.
+        The minimum lies between two allowed numbers. The message gives both numbers.
     """
     position = minimum * denominator
     if abs(position - round(position)) <= _GRID_TOLERANCE:
@@ -517,14 +500,13 @@ def _check_grid(minimum: float, step: float, denominator: int) -> None:
 
 
 def _grid_position(disparity: float, step: float, rounding: Callable[[float], int]) -> float:
-    """Round a disparity down or up to a number that a search range can start with.
+    """Round a disparity down or up to an allowed minimum of a search range.
 
     Parameters
     ----------
     disparity, step : float
-        Disparity and step in pixels. The disparity is rounded to a multiple of 1/N if
-        the step is 1/N pixel, and to a whole number if the step is N pixels. It stays
-        unchanged if it is such a number already, up to rounding errors.
+        Disparity and step, in pixels. A step of 1/N pixel allows multiples of 1/N. A
+        step of N pixels allows whole numbers.
     rounding : callable
         `math.floor` to round down, or `math.ceil` to round up.
     """
@@ -536,39 +518,35 @@ def _grid_position(disparity: float, step: float, rounding: Callable[[float], in
 
 
 class Geometry(NamedTuple):
-    """Positions in a match row with which the pixels of a reference row are compared.
+    """Matching positions of the pixels of a row.
 
-    The samples of a match row are the positions that the disparities of the search
-    range can reach. They are the pixels and, for a step of 1/N pixel, also N - 1
-    positions between each two neighbouring pixels.
+    The samples of a match row are its pixels and the positions between pixels. A step
+    of 1/N pixel has N - 1 samples between two neighbouring pixels.
 
-    A *line* is an array with the samples of a match row in a special order: the samples
-    that a pixel is compared with at the levels 0, 1, 2, ... are neighbours. Therefore a
-    loop over the levels of a pixel reads consecutive memory. The line has free elements
-    before and after the samples, as many as there are levels. Therefore a loop over all
-    levels of a pixel stays inside the line even if matches lie outside the image. The
-    free elements may have any content, because the costs of matches outside the image
-    are overwritten or never used.
+    A *line* contains the samples of a match row in a different order. The samples for
+    the levels 0, 1, 2, ... of a pixel are neighbours in the line. Therefore, a loop
+    over the levels of a pixel reads consecutive memory. Each end of the line has
+    `levels` free elements for matches outside the image. Costs of matches outside the
+    image are overwritten or never used.
 
     Parameters
     ----------
     starts, stops : ndarray, int64, (columns,)
-        First level, and last level plus one, at which the match of a pixel in this
-        column of the reference image lies inside the match image.
+        First level, and last level plus one, with a match inside the image, for each
+        reference column.
     origins : ndarray, int64, (columns,)
-        For each column of the reference image, index in the line of the sample for
-        level 0. The sample for level k has the index ``origin + k``.
+        Index of the sample for level 0 in the line, for each reference column. The
+        sample for level k has the index ``origin + k``.
     clipped : ndarray, int64
-        Columns of the reference image with a match outside the match image, at any
-        level.
+        Reference columns with a match outside the image at any level.
     levels : int
-        Number of levels. The line has as many free elements at each of its ends.
+        Number of levels.
     samples : int
         Number of samples of a match row.
     stride : int
-        Distance of the samples of two neighbouring levels, in samples of the match row.
+        Distance between the samples of neighbouring levels, in samples.
     reverse : bool
-        True if a higher level compares a pixel with a sample further to the left.
+        True if the samples of higher levels lie further left.
     """
 
     starts: NDArray[np.int64]
@@ -583,7 +561,7 @@ class Geometry(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def geometry(columns: int, search: SearchRange) -> Geometry:
-    """Compute which samples of a match row each pixel is compared with.
+    """Compute the matching samples of each pixel of a row.
 
     Parameters
     ----------
@@ -597,10 +575,9 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
     >>> rows.starts.tolist(), rows.stops.tolist(), rows.clipped.tolist()
     ([0, 0, 0], [1, 2, 2], [0])
 
-    Here the samples are the pixels of the match row. If each sample is written as its
-    column and each free element as `-`, the line is ``- - 2 1 0 - -``. Pixel 2 of the
-    reference row is compared with column 2 at disparity 0, and with column 1 at
-    disparity 1. Pixel 0 is compared only with column 0.
+    The line contains the columns ``- - 2 1 0 - -``, with `-` for free elements. Pixel 2
+    is compared with column 2 at disparity 0, and with column 1 at disparity 1. Pixel 0
+    is compared only with column 0.
 
     >>> rows.origins.tolist()
     [4, 3, 2]
@@ -610,19 +587,17 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
     start = is_inside.argmax(axis=1)
     stop = start + is_inside.sum(axis=1)
 
-    # For each column, this is the sample for the first level whose match lies inside
-    # the image. Samples are counted in the direction in which the disparity increases.
+    # The first level with a match inside the image has this sample. Sample numbers
+    # increase with the disparity.
     sample_of_start = np.arange(columns) * search.denominator - search.direction * (
         search.first + search.stride * start
     )
     if search.direction > 0:
         sample_of_start = samples - 1 - sample_of_start
 
-    # If the sample numbers of a pixel are divided by the stride, they all have the same
-    # remainder. In a line, the samples with the remainder 0 come first, followed by the
-    # samples with the remainder 1, and so on. The first `samples % stride` groups have
-    # `samples // stride + 1` elements, and the remaining groups have `samples //
-    # stride` elements.
+    # All sample numbers of a pixel have the same remainder modulo the stride. A line
+    # begins with all samples of remainder 0, followed by remainder 1. The first
+    # `samples % stride` groups have one element more than the remaining groups.
     group = sample_of_start % search.stride
     size_of_earlier_groups = group * (samples // search.stride) + np.minimum(
         group, samples % search.stride
@@ -642,18 +617,18 @@ def geometry(columns: int, search: SearchRange) -> Geometry:
 
 
 def arrange_samples(samples: NDArray, rows: Geometry) -> NDArray:
-    """Sort the samples of match rows into the lines that are described in `Geometry`.
+    """Arrange the samples of match rows in lines. `Geometry` defines the order.
 
     Parameters
     ----------
     samples : ndarray, (..., samples)
-        Intensities or other values at the samples of match rows, from left to right.
+        Intensities or features at the samples of match rows, from left to right.
     rows : Geometry
 
     Returns
     -------
     ndarray, same type, (..., samples + 2 * levels)
-        Lines. Their free elements are 0.
+        Lines with free elements of 0.
     """
     lines = np.zeros((*samples.shape[:-1], rows.samples + 2 * rows.levels), samples.dtype)
     ordered = samples[..., ::-1] if rows.reverse else samples

@@ -6,26 +6,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Slot:
-    """A part of a method, such as the matching cost, with the rules for its stages.
+    """Rules for the stages of a slot, such as the matching cost.
 
     Parameters
     ----------
     first : tuple of tuple of str
-        Names of the arguments with which the signature of a stage must begin. If
-        several beginnings are allowed, there are several tuples.
+        Names of the first arguments of a stage, such as ``("volume",)``. Each tuple is
+        an allowed alternative.
     data : frozenset of str
-        Names of the further data arguments that a stage may have.
+        Names of the optional data arguments of a stage.
     returns : str
-        Description of the value that a stage must return, for messages.
+        Description of the result of a stage, for messages.
     many : bool
-        True if a method may have several stages in the slot, which run one after the
-        other.
+        True if a method may have several stages in the slot. The stages run one after
+        another.
     added : bool
-        True if a method may have one stage or several stages in the slot, and the cost
-        volumes of several stages are added up.
+        True if the cost volumes of several stages in the slot are added up.
     optional : bool
-        True if a method may have no stage in the slot. This is always true if `many` is
-        true.
+        True if the slot may be empty. This field is always true if `many` is true.
     """
 
     first: tuple[tuple[str, ...], ...]
@@ -45,15 +43,15 @@ def _slot(
     added: bool = False,
     optional: bool = False,
 ) -> Slot:
-    """Create a slot from texts that contain names separated by spaces.
+    """Create a slot from names that are separated by spaces.
 
     Parameters
     ----------
     first : str
-        Names of the first arguments, separated by spaces. The word ``or`` separates
-        alternative beginnings, such as in ``image or reference match``.
+        Names of the first arguments. The word ``or`` separates alternatives, such as in
+        ``image or reference match``.
     data : str
-        Names of the further data arguments, separated by spaces.
+        Names of the optional data arguments.
     returns, many, added, optional
         Fields of `Slot`.
     """
@@ -101,7 +99,7 @@ SLOTS: Mapping[str, Slot] = {
     ),
     "scheme": _slot("solve pair", "", "Estimate", many=True),
 }
-"""All slots by name, in the order in which a pipeline runs their stages."""
+"""All slots by name, in the order of a pipeline."""
 
 VOLUME_SLOTS = ("matching_cost", "aggregation", "smoothness", "optimization")
-"""Slots that are empty in a method with a matcher, which replaces their stages."""
+"""Slots that a matcher replaces."""

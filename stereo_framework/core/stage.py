@@ -1,4 +1,4 @@
-"""Registered stages: their functions, and the options that their authors declare."""
+"""Registered stages with their functions and options."""
 
 from __future__ import annotations
 
@@ -19,71 +19,61 @@ from stereo_framework.core.parameters import parameters_of, unit
 class Stage:
     """A function that is registered as a stage, such as a matching cost.
 
-    The decorator `registration.stage` creates this object. The optional parameters
-    below are keyword arguments of the decorator.
+    The decorator `registration.stage` creates this object. The optional parameters are
+    keyword arguments of the decorator.
 
     Parameters
     ----------
     name, slot : str
     function : callable
-        Original function, without checks of its arguments. Pipelines call this
-        function.
+        Original function without checks of its arguments, for pipelines.
     public : callable
-        Function that users call directly. It checks the data and parameters before it
-        calls the original function.
+        Function for users, with checks of the arguments.
     source : str
-        Reference to the paper that defines the method, with a section, an equation or a
-        table.
+        Reference to a section, an equation or a table of a paper.
     halo : callable, optional
-        Function that takes parameters of the stage by name. It returns how many rows
-        above and below a row the stage needs to compute this row. A stage with this
-        function can run on strips of rows. If there is no such function, or if it
-        returns None, the stage always gets all rows of the image.
+        Function that takes parameters of the stage by name. The result is the number of
+        rows above and below a row that affect this row. A pipeline can then process the
+        image in strips. None means all rows of the image.
     data : tuple of str
         Names of the data arguments of the stage, such as ``reference`` or ``volume``.
     resume : str, optional
-        Name of the parameter that gives the number of iterations of an aggregation. It
-        is declared by aggregations that can continue an earlier computation. Such a
-        stage has the data argument ``partial``, which is the result of the same stage
-        after fewer iterations on the same volume, or None. If ``partial`` is not None,
-        the parameter gives the number of additional iterations. The result must be
-        bitwise equal to the result of all iterations in one call.
+        Name of the parameter for the number of iterations. An aggregation with this
+        option can continue an earlier computation. Its data argument ``partial`` is the
+        result after fewer iterations, or None. With ``partial``, the parameter is the
+        number of additional iterations. The result must be bitwise equal to a
+        computation in one call.
     memory : int or callable, optional
-        Maximum number of cost volumes that the stage allocates at the same time, from
-        which the required memory is estimated. The returned volume is counted, but the
-        input volume is not. Default: 4 in aggregation, otherwise 2. A scheme that
-        divides images into parts declares a function instead. This function takes the
-        rows and columns of a pair, its `SearchRange` and the parameters of the scheme,
-        and returns the rows and columns of the largest part.
+        Maximum number of cost volumes in memory at the same time. The returned volume
+        is counted, but the input volume is not. Default: 4 in aggregation, otherwise 2.
+        A scheme for parts of images declares a function instead. The function takes the
+        rows, columns and `SearchRange` of a pair, and the parameters of the scheme. The
+        result is the rows and columns of the largest part.
     integer : bool
-        True if the stage can read or return cost volumes of type uint8 and uint16.
-        Otherwise, the pipeline converts all costs to float32 before it calls the stage.
+        True if the stage supports costs of type uint8 and uint16. Otherwise, the
+        pipeline converts all costs to float32.
     other_needs : frozenset of str
-        Cost volumes of the other image that the stage reads: ``volume``, ``raw`` or
-        both. Only a stage with the data argument ``other`` can read them. Default: the
-        volumes whose names occur in the code of the stage's function.
+        Required cost volumes of the other image: ``volume``, ``raw`` or both. The stage
+        needs the data argument ``other``. Default: the volumes that the code of the
+        stage names.
     files : callable, optional
-        Function that takes parameters of the stage by name, and the scene or None as
-        ``scene``. It returns the paths of external files and folders that affect the
-        result, such as programs and trained models. The contents of these files are
-        part of the identity of a run. When a script is checked, the function is called
-        with the scene None. The function raises a ParameterError if a file is missing.
+        Function that takes parameters of the stage and the argument ``scene``. The
+        result is a list of external files, such as programs and trained models. The
+        contents of the files are part of the identity of a run. The check of a script
+        passes None as the scene. The function raises a ParameterError if a file is
+        missing.
     executes : callable, optional
-        Function that takes parameters of the stage by name, and returns a description
-        of the third-party code that the stage executes, such as ``the program ./elas``.
-        The command `check` prints this description. The option ``--no-plugins`` forbids
-        to run such a stage.
+        Function that takes parameters of the stage by name. The result describes the
+        executed third-party code, such as ``the program ./elas``. The command `check`
+        prints this description. The option ``--no-plugins`` forbids such a stage.
     check_parameters : callable, optional
-        Function that takes parameters of the stage by name. Each parameter alone has an
-        allowed value. If the values cannot be combined, the function returns the reason
-        as a text, and otherwise None. It is called when a script is checked and at
-        every call of the stage. The function of an optimizer may also have an argument
-        ``smoothness``, which is the name of the smoothness term of the method, or None.
+        Function that takes parameters of the stage by name. The result is the reason
+        why the values cannot be combined, or None. Scripts are checked by this function
+        before they run. For an optimizer, the argument ``smoothness`` is the name of
+        the smoothness term, or None.
     whole_steps : str
-        Reason why the stage does not support search ranges with a step below a pixel.
-        In a message, this text follows the name of the stage. If a script or a pipeline
-        combines the stage with such a search range, an error is raised before anything
-        is computed. Default: the stage supports every step.
+        Reason why the stage supports only steps of whole pixels. In a message, this
+        text follows the name of the stage. Default: the stage supports every step.
     """
 
     name: str
@@ -109,11 +99,11 @@ class Stage:
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """Parameters of the stage by name, which are the keyword-only arguments."""
+        """Keyword-only arguments of the stage by name."""
         return parameters_of(self.function)
 
     def unit(self, parameter: str) -> str:
-        """Return the unit of a parameter, such as ``pixels``; empty without a unit.
+        """Return the unit of a parameter, such as ``pixels``.
 
         Examples
         --------
@@ -127,17 +117,16 @@ class Stage:
         return unit(self.parameters[parameter].annotation)
 
     def execution(self, parameters: Mapping[str, Any]) -> str:
-        """Describe the third-party code that the stage executes; empty if none."""
+        """Describe the third-party code of the stage, or return an empty text."""
         if self.executes is None:
             return ""
         names = _signature(self.executes).parameters
         return self.executes(**{name: value for name, value in parameters.items() if name in names})
 
     def misfit(self, parameters: Mapping[str, Any]) -> str:
-        """Return the reason why parameter values cannot be combined; empty if they can.
+        """Return the reason why parameter values cannot be combined.
 
-        The result is also empty if `parameters` lacks a parameter that
-        `check_parameters` needs.
+        The result is empty if the values fit, or if a value is missing.
 
         Examples
         --------
@@ -156,8 +145,7 @@ class Stage:
         try:
             return self.check_parameters(**values) or ""
         except Exception as error:
-            # The function `check_parameters` may belong to a plug-in, which may raise
-            # any exception.
+            # A function of a plug-in may raise any exception.
             message = describe_exception(error, self.function, f"check_parameters of {self.name}")
             raise ParameterError(message) from error
 
@@ -167,8 +155,7 @@ class Stage:
         Raises
         ------
         ParameterError
-            The values cannot be combined. The message gives the reason, which is the
-            result of `misfit`.
+            The values cannot be combined. The message gives the reason.
         """
         if misfit := self.misfit(parameters):
             raise ParameterError(f"{self.name}: {misfit}")

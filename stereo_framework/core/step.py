@@ -1,4 +1,4 @@
-"""Steps of a method: stages together with the values of all their parameters."""
+"""Steps of a method: stages with parameter values."""
 
 from __future__ import annotations
 
@@ -39,19 +39,17 @@ from stereo_framework.core.volume import CostVolume, as_volume
 def weighted(
     volume: CostVolume, *, weight: Positive = 1.0, saturation: Positive | None = None
 ) -> CostVolume:
-    """Saturate and weight a matching cost before it is added to other matching costs.
+    """Saturate and weight a matching cost for a sum of matching costs.
 
     Parameters
     ----------
     volume : CostVolume
-        Cost volume of one matching cost. If its array is writeable and float32, the
-        result overwrites this array.
+        Cost volume of one matching cost. A writeable float32 array is overwritten.
     weight : float
-        Factor by which the costs are multiplied.
+        Factor that multiplies the costs.
     saturation : float or None
-        Cost at which the saturated cost ``1 - exp(-cost / saturation)`` reaches 1 - 1/e
-        (about 0.63), in the unit of the matching cost. With None, the costs are not
-        saturated.
+        Constant of the saturated cost ``1 - exp(-cost / saturation)``, in the unit of
+        the matching cost. None means no saturation.
 
     Returns
     -------
@@ -73,26 +71,24 @@ def weighted(
 
 
 FACTORS = tuple(parameters_of(weighted))
-"""Names of the additional parameters of a matching cost that is one of several."""
+"""Names of the additional parameters of matching costs in a sum."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
-    """A stage with the values of all its parameters. Create a step with `step`.
+    """A stage with parameter values. Create a step with `step`.
 
-    Steps are immutable. They can be printed, compared and used as keys of dictionaries.
+    Steps are immutable and can be keys of dictionaries.
 
     Parameters
     ----------
     stage : Stage
     parameters : mapping of str to object
-        Values of all parameters of the stage, by name. A matching cost that is added to
-        other matching costs also has the parameters `FACTORS`: ``weight`` and
-        ``saturation``.
+        Values of all parameters of the stage, by name. Matching costs in a sum also
+        have a ``weight`` and a ``saturation``.
     inner : tuple
-        Other steps or methods that the step runs. These are the matching costs that a
-        sum of costs adds up, the method that a scheme runs, or the auxiliary methods
-        with their names. Empty for all other steps.
+        Steps or methods inside the step, such as the matching costs of a sum or the
+        method of a scheme. Empty for most steps.
     """
 
     stage: Stage
@@ -101,8 +97,7 @@ class Step:
 
     @functools.cached_property
     def _key(self) -> str:
-        # The key contains texts, because 1 and True are equal in Python, but are
-        # different values of a parameter.
+        # The key is a text, because 1 and True are equal in Python.
         return f"{self.stage.slot}.{self.stage.name}{dict(self.parameters)!r}{self.inner!r}"
 
     def __hash__(self) -> int:
@@ -115,7 +110,7 @@ class Step:
         return functools.partial(step, self.stage.public, **self.parameters), ()
 
     def __repr__(self) -> str:
-        """Return the name of the stage with all parameters that are not defaults."""
+        """Return a text such as ``box(size=21)``, without default values."""
         parameters = {**parameters_of(weighted), **self.stage.parameters}
         texts = []
         for name, value in self.parameters.items():
@@ -124,16 +119,15 @@ class Step:
         return f"{self.stage.name}({', '.join(texts)})" if texts else self.stage.name
 
     def having(self, **parameters: Any) -> Step:
-        """Return a step of the same stage with new values of some parameters."""
+        """Return a copy of the step with new values of some parameters."""
         return step(self.stage.function, **{**self.parameters, **parameters})
 
     @property
     def name(self) -> str:
-        """Name of the step, which consists of the names of its slot and its stage.
+        """Name of the step: the names of its slot and its stage.
 
-        A pipeline also inserts steps whose stage is not registered, such as the step
-        ``restore_outside_cost`` after an aggregation. The stage and the slot of such a
-        step have the same name, which is written only once.
+        Steps that a pipeline inserts have a single name, such as
+        ``restore_outside_cost``.
 
         Examples
         --------
@@ -148,16 +142,15 @@ class Step:
 
     @property
     def added(self) -> bool:
-        """True if the step is a matching cost that is added to other matching costs."""
+        """True if the step is a matching cost in a sum."""
         return "weight" in self.parameters and SLOTS[self.stage.slot].added
 
     @functools.cached_property
     def line(self) -> tuple[Any, int]:
-        """The step without its number of iterations, and the number of iterations.
+        """The step without iterations, and the number of iterations.
 
-        If two steps differ only in the number of iterations, their first elements are
-        equal. If the stage cannot continue an earlier computation, the first element is
-        the step itself and the second element is 0.
+        Two steps with equal first elements differ only in the number of iterations. The
+        result for a stage without iterations is the step itself and 0.
         """
         count_name = self.stage.resume
         if count_name is None:
@@ -171,14 +164,13 @@ class Step:
     def reads(self) -> frozenset[str]:
         """Names of the data that the step reads: ``volume``, ``raw`` or ``auxiliary``.
 
-        The pipeline removes cost volumes and auxiliary disparity maps from memory as
-        soon as no later step reads them.
+        The pipeline keeps data in memory only for later steps that read the data.
         """
         return (VOLUMES | {"auxiliary"}) & {*self.stage.data}
 
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
-        """Names of the cost volumes of the other image that the step reads."""
+        """Names of the required cost volumes of the other image."""
         if "other" not in self.stage.data:
             return frozenset()
         if self.stage.slot == "optimization":
@@ -193,7 +185,7 @@ class Step:
 
     @functools.cached_property
     def halo(self) -> int | None:
-        """Number of rows that are needed above and below a row; None: all rows."""
+        """Number of neighbouring rows that affect a row; None for all rows."""
         halo_of_stage = self.stage.halo
         sees_whole_images = self.stage.slot in ("preprocessing", "matcher")
         if halo_of_stage is None or "other" in self.stage.data or sees_whole_images:
@@ -207,18 +199,18 @@ class Step:
             return halo
 
     def files(self, scene: Any = None) -> tuple[Path, ...]:
-        """Return the external files that affect the result of the step.
+        """Return the external files that the step uses, such as trained models.
 
         Parameters
         ----------
         scene : Scene, optional
-            Scene that is matched. Without a scene, only files that do not depend on the
-            scene are returned.
+            Scene of the images. Files that depend on the scene are returned only with a
+            scene.
 
         Raises
         ------
         ParameterError
-            A file that does not depend on the scene is missing.
+            A file is missing.
         """
         files_of_stage = self.stage.files
         if files_of_stage is None:
@@ -234,13 +226,12 @@ class Step:
         """Call the stage with its data and parameters, and return its result."""
         arguments: dict[str, Any] = {}
         for name in self.stage.data:
-            # The data ``partial`` may be missing. It exists only if the same stage has
-            # already been computed with fewer iterations.
+            # The data ``partial`` exists only after an earlier run with fewer
+            # iterations.
             arguments[name] = data.get(name) if name == "partial" else data[name]
         arguments = map_arrays(arguments, lambda _, array: kernel_array(array))
-        # The parameters `FACTORS` are left out, because the function of the stage does
-        # not have them. Values that are lists are copied, because a stage may change
-        # its arguments.
+        # The function of the stage has no parameters `FACTORS`. Lists are copied,
+        # because a stage may change its arguments.
         parameters = {
             name: copy.deepcopy(value)
             for name, value in self.parameters.items()
@@ -254,30 +245,26 @@ class Step:
             volume = as_volume(result, arguments["search"])
             if volume is not result or self.stage.is_built_in:
                 return volume
-            # A plug-in may use its array of costs again later, so the array is made
-            # read-only for all later steps.
+            # A plug-in may use its array again. Later steps must not change this array.
             return map_arrays(volume, lambda _, array: read_only(array))
 
 
 def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
-    """Create a step from a stage and the values of some of its parameters.
+    """Create a step from a stage and parameter values.
 
     Parameters
     ----------
     stage : str, callable or Step
         Name of a stage, such as ``census`` or ``refinement.median``, or function of a
-        stage. If it is a step, the result is the same step with new values of some
-        parameters.
+        stage. For a step, the result is a copy with new parameter values.
     **parameters
-        Values of parameters by name. All other parameters have their default values. A
-        matching cost that is added to other costs also has the parameters ``weight``
-        and ``saturation``, which the docstring of `weighted` describes.
+        Values of parameters by name. Missing parameters get default values. Matching
+        costs in a sum also have a ``weight`` and a ``saturation``; see `weighted`.
 
     Raises
     ------
     ParameterError
-        The stage or a parameter does not exist, or the value of a parameter is not
-        allowed.
+        The stage or a parameter does not exist. A value is not allowed.
 
     Examples
     --------
@@ -299,10 +286,9 @@ def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
 
 @contextlib.contextmanager
 def _attribute_errors(stage: Stage) -> Iterator[None]:
-    """Store the stage in the attribute ``raised_by`` of an exception that it raises.
+    """Store the stage in the attribute ``raised_by`` of its exceptions.
 
-    The function of the stage is called in the ``with`` block. If a scheme calls other
-    stages, ``with`` blocks are nested, and the stage of the innermost block is stored.
+    The ``with`` block calls the stage. Nested blocks store the innermost stage.
     """
     try:
         yield
@@ -310,8 +296,8 @@ def _attribute_errors(stage: Stage) -> Iterator[None]:
         raised_error = error
         is_expected = isinstance(error, Exception | KeyboardInterrupt | Stopped)
         if not is_expected:
-            # A stage that calls sys.exit or causes a panic in Rust must not end the
-            # program. Therefore these exceptions are replaced by a RuntimeError.
+            # A stage must not end the program, for example by sys.exit or a panic in
+            # Rust.
             text = describe_exception(error)
             if isinstance(error, SystemExit):
                 text = f"calls sys.exit({error.code!r})"
@@ -322,15 +308,14 @@ def _attribute_errors(stage: Stage) -> Iterator[None]:
 
 
 def blame(error: BaseException) -> str:
-    """Describe an exception in one line that names the stage that raised it.
+    """Describe an exception of a stage in one line.
 
-    If the exception is a `StereoFrameworkError`, its message is returned unchanged,
-    because the stage raised it on purpose. For any other exception, the result begins
-    with the file and the line of the stage from which the exception came.
+    The message of a `StereoFrameworkError` is returned unchanged. For other exceptions,
+    the result begins with the file and the line of the stage.
     """
     stage: Stage | None = getattr(error, "raised_by", None)
-    # An ArgumentError in a stage is a programming mistake of the stage, which called a
-    # function with a wrong argument. Therefore the file and the line are reported.
+    # An ArgumentError in a stage is a programming mistake. Therefore, the file and the
+    # line are reported.
     is_mistake_in_stage = stage is not None and isinstance(error, ArgumentError)
     if isinstance(error, StereoFrameworkError) and not is_mistake_in_stage:
         return str(error)
@@ -340,7 +325,7 @@ def blame(error: BaseException) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a parameter value as a user writes it, such as 20 instead of 20.0."""
+    """Return a short text of a parameter value, such as 20 for 20.0."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, str):
@@ -351,6 +336,6 @@ def _text(value: Any) -> str:
 
 
 def _named_parameters(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return only those values whose names are parameters of a function."""
+    """Select the values that are parameters of a function."""
     names = inspect.signature(function).parameters
     return {name: value for name, value in values.items() if name in names}

@@ -1,4 +1,4 @@
-"""Number of threads for the computation, which the user can set."""
+"""Number of threads for the computation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from stereo_framework.kernels import threads as kernel_threads
 
 @checked()
 def threads(count: PositiveInt) -> AbstractContextManager[Any]:
-    """Return a context manager in whose ``with`` block kernels use `count` threads.
+    """Use `count` threads for kernels in a ``with`` block.
 
-    Without this context manager, kernels use one thread per available processor core.
-    The results of matching do not depend on the number of threads.
+    By default, kernels use one thread per processor core. The results of matching do
+    not depend on the number of threads.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Checks of the energies over time, and of single numbers, that optimizers return."""
+"""Checks of traces (energies over time) and other numbers from optimizers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.parameters import in_short
 
 Point = tuple[float, ...]
-"""Point of a trace: seconds, energy and, if the optimizer has one, a lower bound."""
+"""Point of a trace: seconds, energy and optionally a lower bound."""
 
 _EXPECTED = "expected a sequence of points (seconds, energy) or (seconds, energy, lower bound)"
 
@@ -25,8 +25,7 @@ def as_number(value: Any) -> float:
     Raises
     ------
     ValueError
-        The value is not a real number (but for example a text, True or an array with
-        several elements), or it is too large for a float.
+        The value is not a number, such as a text. The number is too large for a float.
     """
     scalar = value
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -41,12 +40,12 @@ def as_number(value: Any) -> float:
 
 
 def as_finite_number(value: Any) -> float:
-    """Convert a number to a float; raise an error if it is NaN or infinite.
+    """Convert a finite number to a float.
 
     Raises
     ------
     ValueError
-        The value is not a number, or it is NaN or infinite.
+        The value is not a finite number.
     """
     number = as_number(value)
     if not math.isfinite(number):
@@ -55,12 +54,12 @@ def as_finite_number(value: Any) -> float:
 
 
 def as_lower_bound(value: Any) -> float:
-    """Convert a lower bound of an energy to a float; -inf means that it is unknown.
+    """Convert a lower bound of an energy to a float; -inf means unknown.
 
     Raises
     ------
     ValueError
-        The value is not a number, or it is NaN or plus infinity.
+        The value is not a number, is NaN or is plus infinity.
     """
     number = as_number(value)
     if math.isnan(number) or number == math.inf:
@@ -71,29 +70,25 @@ def as_lower_bound(value: Any) -> float:
 def as_trace(value: Any) -> tuple[Point, ...]:
     """Check the trace of an optimizer (energies over time), and convert it to floats.
 
-    If a trace has more than `limits.TRACE` points, only that many evenly spaced points
-    are kept.
+    A long trace is reduced to `limits.TRACE` evenly spaced points.
 
     Parameters
     ----------
     value : sequence of sequence, or ndarray, (points, 2) or (points, 3)
-        Points of the trace. Each point contains the seconds since the start, the energy
-        and, if the optimizer computes one, a lower bound of the energy. Either all
-        points or no points have a lower bound. The lower bound is -inf as long as the
-        optimizer has not computed it.
+        Points of the trace: seconds since the start, energy and optionally a lower
+        bound of the energy. Either all points or no points have a lower bound. An
+        unknown lower bound is -inf.
 
     Returns
     -------
     tuple of tuple of float
-        Points of the trace: all points, or `limits.TRACE` evenly spaced points if the
-        trace is longer.
+        At most `limits.TRACE` points of the trace.
 
     Raises
     ------
     ValueError
-        The value is not a sequence of such points, a time or an energy is not finite, a
-        lower bound is NaN or plus infinity, a time is negative, or a time is smaller
-        than the time of the previous point.
+        The value is not a sequence of points. A time or an energy is not finite. A
+        lower bound is NaN or plus infinity. A time is negative. The times decrease.
 
     Examples
     --------
@@ -119,7 +114,7 @@ def _check_order(points: Sequence[Point]) -> None:
     Raises
     ------
     ValueError
-        The time of a point is smaller than the time of the previous point.
+        The times decrease.
     """
     times = [point[0] for point in points]
     for i, (time, next_time) in enumerate(itertools.pairwise(times)):
@@ -139,7 +134,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _thinned(points: Any) -> list[Any]:
-    """Select at most `limits.TRACE` evenly spaced points, with the first and last."""
+    """Select at most `limits.TRACE` evenly spaced points."""
     if len(points) <= limits.TRACE:
         return list(points)
     indices = np.linspace(0, len(points) - 1, limits.TRACE).astype(np.int64)
@@ -152,8 +147,7 @@ def _point(i: int, point: Any) -> Point:
     Raises
     ------
     ValueError
-        The point does not consist of two or three numbers, or one of its numbers is not
-        allowed.
+        The point does not consist of two or three numbers. A number is not allowed.
     """
     if not _is_sequence(point) or len(point) not in (2, 3):
         raise ValueError(f"point {i} is {in_short(point)}; {_EXPECTED}")

@@ -1,9 +1,8 @@
-"""Views: the data of one image of a pair between two steps of a method.
+"""Views: images, cost volumes and disparity maps between two steps of a method.
 
-A `View` contains these data. Each step of a method receives a `View` and returns a new
-`View`. Parts that are not computed yet, such as the disparity map before the
-optimization, are None. A data argument of a stage is a property of the view. For
-example, a stage with the argument ``volume`` gets `View.volume`.
+Each step of a method receives a `View` and returns a new `View`. The disparity map is
+None before the optimization. The data arguments of a stage are properties of the view.
+For example, the argument ``volume`` is `View.volume`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from stereo_framework.core.volume import (
 T = TypeVar("T")
 
 VOLUMES = frozenset({"volume", "raw"})
-"""Names of the data arguments of stages that are cost volumes of the whole image."""
+"""Data arguments that are cost volumes of the whole image."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +44,11 @@ class PreparedImages:
     Parameters
     ----------
     reference, match : ndarray, (rows, columns) or (rows, columns, 3)
-        Images after those preprocessing stages that process each image separately.
+        Images after the preprocessing stages for single images.
     corrected : (ndarray, ndarray)
-        Reference image and match image after all preprocessing stages. These include
-        stages that process both images together, such as an alignment of rows. Matching
-        costs get these corrected images. A correction may move pixels. Therefore
-        refinements, which compare an image with the disparity map, get `reference` and
-        `match` instead.
+        Both images after all preprocessing stages, such as an alignment of rows.
+        Matching costs read the corrected images. A correction may move pixels, so
+        refinements read `reference` and `match`.
     """
 
     reference: Image
@@ -60,7 +57,7 @@ class PreparedImages:
 
     @staticmethod
     def of(reference: Image, match: Image) -> PreparedImages:
-        """Create an object for images that no stage has corrected as a pair."""
+        """Create an object for two images without a correction of the pair."""
         images = kernel_array(reference), kernel_array(match)
         return PreparedImages(*images, corrected=images)
 
@@ -71,30 +68,27 @@ class PreparedImages:
 
 @dataclass(frozen=True, eq=False)
 class Volumes:
-    """The cost volumes of an image, and the smoothness term for its optimizer.
+    """The cost volumes of an image, and the smoothness term.
 
-    A pipeline removes a cost volume from memory as soon as no later step reads it.
+    A pipeline removes cost volumes that no later step reads.
 
     Parameters
     ----------
     current : CostVolume or None
-        Latest cost volume: from the matching cost or the last aggregation. After the
-        optimizer, it is the volume of the `Labeling`, or the volume that the optimizer
-        received if the labeling has none. In the signature of a stage, it is called
-        ``volume``.
+        Latest cost volume, from the matching cost, an aggregation or the optimizer. A
+        stage reads this volume by the argument ``volume``.
     raw : CostVolume or None
-        Cost volume that the matching cost returned, before aggregation.
+        Cost volume before aggregation.
     partial : CostVolume or None
-        Cost volume that the next aggregation returned in an earlier run with fewer
-        iterations. The aggregation continues from it.
+        Result of the next aggregation after fewer iterations. The aggregation continues
+        this computation.
     smoothness : Smoothness or None
     is_shared : bool
-        True if another view contains the same current volume. Then no step may write
-        into the volume.
+        True if another view contains the same current volume. A shared volume must not
+        be changed.
     is_restored : bool
-        True if the cells that the optimizer must not use were reset after the last
-        aggregation. These are excluded cells, and cells whose match lies outside the
-        image.
+        True if excluded cells and cells outside the image were reset after the last
+        aggregation.
     """
 
     current: CostVolume | None = None
@@ -110,7 +104,7 @@ class Volumes:
         return {name: volume for name, volume in volumes.items() if volume is not None}
 
     def keeping(self, names: Collection[str]) -> Volumes:
-        """Remove all cost volumes except those with the given names."""
+        """Keep only the cost volumes with the given names."""
         return replace(
             self,
             current=self.current if "volume" in names else None,
@@ -120,8 +114,8 @@ class Volumes:
 
     def floats(self, names: Collection[str]) -> Volumes:
         """Convert the costs of the volumes with the given names to float32."""
-        # The current volume and the raw volume may share one array of costs. This array
-        # is converted only once, so that both volumes still share it.
+        # The current volume and the raw volume may share one array. The converted array
+        # is shared, too.
         converted: dict[int, CostVolume] = {}
         for name, volume in self.by_name().items():
             if name in names and id(volume.costs) not in converted:
@@ -143,24 +137,23 @@ class Volumes:
 class DisparityMap:
     """A disparity map with the status and the confidence of its pixels.
 
-    A stage with the argument ``auxiliary`` gets a `DisparityMap` for each auxiliary
+    The argument ``auxiliary`` of a stage has a `DisparityMap` for each auxiliary
     method.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Disparities in pixels. NaN means that a pixel has no estimate.
+        Disparities in pixels. NaN means no estimate.
     status : ndarray, uint8, (rows, columns)
-        Status of each pixel, such as matched or occluded: a value of `Status`.
+        Status of each pixel, such as `Status.MATCHED`.
     search : SearchRange, optional
-        Search range with which the map was computed. Its direction is 1 if the map
-        belongs to the left image, and -1 if the map belongs to the right image.
+        Search range of the disparity map. The direction is 1 for the left image and -1
+        for the right image.
     confidence : mapping of str to ndarray, float32, (rows, columns)
-        Confidence maps by the name of the confidence measure. Higher values mean more
-        certain disparities.
+        Confidence maps by the name of the measure. Higher values mean more certain
+        disparities.
     labeling : Labeling, optional
-        Level (index of the disparity) that the optimizer chose at each pixel, with its
-        data cost.
+        Levels and data costs from the optimizer.
     """
 
     disparity: Disparity
@@ -180,31 +173,26 @@ class DisparityMap:
 @brief
 @dataclass(frozen=True, eq=False, kw_only=True)
 class View:
-    """The data of one image of a pair (such as cost volumes) between two steps.
+    """The data of one image between two steps, such as cost volumes.
 
-    A stage with the data argument ``other`` gets the view of the other image of the
-    pair. The stage may read the properties `disparity`, `status`, `search` and
-    `confidence` of this view, and the cost volumes that the stage declares with
-    ``other_needs``.
+    The argument ``other`` of a stage is the view of the second image. Stages may read
+    its properties `disparity`, `status`, `search` and `confidence`. The option
+    ``other_needs`` also permits cost volumes.
 
     Parameters
     ----------
     pair : Pair or None
-        Images, search range and mask, with the image of this view as reference image.
-        None if only a disparity map is known, for example if a user calls a stage
-        directly.
+        Pair with the image of this view as the reference image. None if a user calls a
+        stage with only a disparity map.
     prepared : PreparedImages or None
     volumes : Volumes
     disparity_map : DisparityMap or None
-        Disparity map of the image. None until an optimizer or a matcher has computed
-        it.
+        Disparity map of the image. None before the optimizer or the matcher.
     auxiliary : mapping of str to tuple of DisparityMap
-        Disparity maps of the auxiliary methods by the name of the method. Each tuple
-        contains the disparity map of this image and, if a later step reads it, the
-        disparity map of the other image.
+        Disparity maps of the auxiliary methods by the name of the method. The first map
+        belongs to this image. An optional second map belongs to the other image.
     estimate : Estimate or None
-        Estimate that a scheme returned. If it exists, all other parts of the view are
-        ignored, because the estimate is the complete result.
+        Complete result of a scheme. All other parts of the view are then ignored.
     """
 
     pair: Pair | None = None
@@ -220,14 +208,13 @@ class View:
         prepared: PreparedImages | None = None,
         auxiliary: Mapping[str, tuple[DisparityMap, ...]] | None = None,
     ) -> View:
-        """Create the first view of the reference image, before any stage is run.
+        """Create the view of the reference image before the first stage.
 
         Parameters
         ----------
         pair : Pair
         prepared : PreparedImages, optional
-            Images after preprocessing. Default: the images of the pair without
-            preprocessing.
+            Images after preprocessing. Default: the images of the pair.
         auxiliary : mapping of str to tuple of DisparityMap, optional
         """
         if prepared is None:
@@ -235,7 +222,7 @@ class View:
         return View(pair=pair, prepared=prepared, auxiliary=auxiliary or {})
 
     def exchanged(self) -> View:
-        """Create the first view of the other image, before any stage is run."""
+        """Create the view of the match image before the first stage."""
         auxiliary = {name: maps[::-1] for name, maps in self.auxiliary.items()}
         return View.of(
             self.require_pair().exchanged(), self.require_images().exchanged(), auxiliary
@@ -252,17 +239,17 @@ class View:
 
     @property
     def reference(self) -> Image:
-        """The image of this view, after preprocessing stages for single images."""
+        """The image of this view after preprocessing of single images."""
         return self.require_images().reference
 
     @property
     def match(self) -> Image:
-        """The other image of the pair, after preprocessing stages for single images."""
+        """The second image of the pair after preprocessing of single images."""
         return self.require_images().match
 
     @property
     def corrected(self) -> tuple[Image, Image]:
-        """Both images after all preprocessing, also by stages that correct the pair."""
+        """Both images after all preprocessing stages."""
         return self.require_images().corrected
 
     @property
@@ -280,12 +267,12 @@ class View:
 
     @property
     def mask(self) -> SearchMask | None:
-        """The mask of the pixels and disparities that may be matched; None: all."""
+        """The mask of the allowed pixels and disparities; None: all."""
         return self.require_pair().mask
 
     @property
     def scene(self) -> Scene | None:
-        """The scene that contains the pair of images, or None."""
+        """The scene of the images, or None."""
         return self.require_pair().scene
 
     @property
@@ -300,7 +287,7 @@ class View:
 
     @property
     def partial(self) -> CostVolume | None:
-        """The cost volume of the next aggregation after fewer iterations, or None."""
+        """The result of the next aggregation after fewer iterations, or None."""
         return self.volumes.partial
 
     @property
@@ -310,12 +297,12 @@ class View:
 
     @property
     def disparity(self) -> Disparity:
-        """The disparities in pixels; NaN means that a pixel has no estimate."""
+        """The disparities in pixels; NaN means no estimate."""
         return self.require_map().disparity
 
     @property
     def status(self) -> StatusMap:
-        """The status of each pixel, which is a value of `Status`."""
+        """The status of each pixel, such as `Status.MATCHED`."""
         return self.require_map().status
 
     @property
@@ -355,12 +342,12 @@ class View:
     # --- changes ----------------------------------------------------------------------
 
     def prepared_pair(self) -> Pair:
-        """Return the pair with its images after stages that preprocess one image."""
+        """Return the pair after preprocessing of single images."""
         pair = self.require_pair()
         return Pair(self.reference, self.match, pair.search, pair.mask, pair.scene)
 
     def keeping(self, names: Collection[str]) -> View:
-        """Remove all cost volumes except those with the given names, to save memory."""
+        """Keep only the cost volumes with the given names, to save memory."""
         if self.volumes.by_name().keys() <= set(names):
             return self
         return replace(self, volumes=self.volumes.keeping(names))
@@ -368,8 +355,7 @@ class View:
     def floats(self, names: Collection[str]) -> View:
         """Convert the costs of the cost volumes with the given names to float32.
 
-        The converted volumes stay in the view, so that the next stage need not convert
-        them again.
+        The converted volumes stay in the view for the next stages.
         """
         volumes = self.volumes.by_name()
         dtypes = {volume.costs.dtype for name, volume in volumes.items() if name in names}
@@ -380,9 +366,8 @@ class View:
     def with_map(self, disparity_map: DisparityMap) -> View:
         """Return the view with a new disparity map.
 
-        If the mask of the pair excludes all disparities of a pixel, the pixel gets no
-        disparity (NaN) and the status INVALID, even if `disparity_map` contains a
-        disparity.
+        Pixels without an allowed disparity get the disparity NaN and the status
+        INVALID.
         """
         invalid = self.require_pair().invalid
         if invalid is not None and invalid.any():
@@ -394,20 +379,18 @@ class View:
         return replace(self, disparity_map=disparity_map)
 
     def with_restored_cells(self, *, outside_image: bool) -> View:
-        """Reset the costs of the cells that the optimizer must not choose.
+        """Reset the costs of excluded cells and of cells outside the image.
 
         Parameters
         ----------
         outside_image : bool
-            If True, the cells whose match lies outside the image get the outside cost.
-            (An aggregation has replaced it by averages with other costs.) Excluded
-            cells are reset in both cases.
+            True if cells with a match outside the image get the outside cost again.
+            Excluded cells are always reset.
 
         Raises
         ------
         DataError
-            The pair has a mask, and a cost is not smaller than the number that marks
-            excluded cells.
+            The pair has a mask, and a cost is as large as the mark of excluded cells.
         """
         mask = self.mask
         volume = self.volume
@@ -429,8 +412,8 @@ class View:
         """Return the current volume, or a copy if its array must stay unchanged."""
         volume = self.volume
         if self.mask is not None and volume.costs.dtype == np.uint8:
-            # Costs of type uint8 may have every value from 0 to 255, so no value is
-            # left to mark excluded cells. Therefore the costs are converted to uint16.
+            # Costs of type uint8 use every value from 0 to 255. In uint16, a free value
+            # marks excluded cells.
             return replace(volume, costs=volume.costs.astype(np.uint16))
         raw = self.volumes.raw
         is_raw = raw is not None and raw.costs is volume.costs
@@ -440,7 +423,7 @@ class View:
         return volume
 
     def rows(self, top: int, bottom: int) -> View:
-        """Return a view with only the rows `top` to `bottom` - 1 of the image."""
+        """Return a view of the rows `top` to `bottom` - 1."""
         if (top, bottom) == (0, self.shape[0]):
             return self
 
@@ -466,15 +449,14 @@ def _check_costs_below_marker(volume: CostVolume) -> None:
 
 
 class BothSides(NamedTuple):
-    """The results of a stage that processes both images of a pair in one call.
+    """The results of a stage for both images of a pair.
 
-    The result for an image is a disparity map, a tuple (disparity, status) or a tuple
-    (disparity, status, confidence).
+    A result is a disparity map, (disparity, status) or (disparity, status, confidence).
 
     Parameters
     ----------
     reference, match : object
-        Result for the reference image, and result for the other image.
+        Results for the reference image and the match image.
     """
 
     reference: Any
@@ -482,29 +464,27 @@ class BothSides(NamedTuple):
 
 
 def kernel_array(array: NDArray) -> NDArray:
-    """Return an array in C order and read-only, as compiled kernels expect it.
+    """Return a read-only array in C order for compiled kernels.
 
-    Numba compiles a kernel again for each memory layout of its arguments. Therefore all
-    arrays get the same layout. If the array is in C order, the result is the array
-    itself or shares its memory; otherwise, it is a copy.
+    Numba compiles a kernel again for each memory layout of its arguments. Therefore,
+    all arrays get the same layout. Only arrays in another order are copied.
     """
     ordered = np.ascontiguousarray(array)
     return read_only(ordered) if ordered.flags.writeable else ordered
 
 
 def map_arrays(value: T, change: Callable[[str, NDArray], NDArray]) -> T:
-    """Apply a function to every array in an object, and return the changed object.
+    """Return an object in which a function has changed every array.
 
     Parameters
     ----------
     value : object
-        Array, view or other object that contains arrays, or a mapping or tuple of such
-        objects. Any other object is returned unchanged.
+        Object with arrays, such as a view, a mapping or a tuple. Objects without arrays
+        are returned unchanged.
     change : callable
-        Function that takes the path of an array in `value` and the array, and returns
-        the new array. The function `arrays_by_path` describes paths, such as
-        ``.volumes.current.costs``. If the same array occurs at several paths, it is
-        changed once, and the result contains the new array at all these paths.
+        Function that takes a path and an array, and returns the new array. An example
+        of a path is ``.volumes.current.costs``. An array at several paths is changed
+        only once.
     """
     changed: dict[int, NDArray] = {}
 
@@ -518,11 +498,10 @@ def map_arrays(value: T, change: Callable[[str, NDArray], NDArray]) -> T:
 
 
 def arrays_by_path(value: Any) -> dict[str, NDArray]:
-    """Return all arrays that an object contains, such as a view, by their paths.
+    """Return all arrays in an object, such as a view, by their paths.
 
-    The path of an array is a text with the attributes, keys and indices that lead from
-    the object to the array. For example, the array ``view.volumes.current.costs`` has
-    the path ``.volumes.current.costs`` in the object ``view``.
+    A path consists of attributes, keys and indices. For example, the array
+    ``view.volumes.current.costs`` has the path ``.volumes.current.costs``.
 
     Examples
     --------
@@ -544,7 +523,7 @@ def arrays_by_path(value: Any) -> dict[str, NDArray]:
 
 
 def is_table(path: str) -> bool:
-    """Return whether the array at a path has no image rows, as a table of penalties."""
+    """Return whether an array has no image rows, such as a table of penalties."""
     return path.endswith(".rho")
 
 
@@ -561,7 +540,7 @@ _WITH_ARRAYS = (
 
 
 def _map_parts(path: str, value: Any, change: Callable[[str, NDArray], NDArray]) -> Any:
-    """Apply `change` to all arrays in a part of an object, which is found at `path`."""
+    """Apply `change` to all arrays in a part of an object."""
     if isinstance(value, np.ndarray):
         return change(path, value)
     if isinstance(value, _WITH_ARRAYS):

@@ -1,9 +1,8 @@
 """Cost volumes, energies, and the labelings that optimizers return.
 
-The costs of a `CostVolume` have the shape (rows, columns, levels), in C order. Costs
-are float32. Between stages that declare ``integer=True``, they may also be uint8 or
-uint16. A lower cost means a better match. The level k stands for the disparity
-``search.minimum + k * search.step`` in pixels.
+Costs have the shape (rows, columns, levels), in C order. The type is float32, or uint8
+or uint16 between stages with ``integer=True``. A lower cost means a better match. The
+level k stands for the disparity ``search.minimum + k * search.step`` in pixels.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ EXCLUDED_FLOAT = np.float32(1e6)
 @brief
 @dataclass(frozen=True, eq=False)
 class CostVolume:
-    """A cost volume, also called the disparity space image (DSI), of a pair.
+    """A cost volume, also called a disparity space image (DSI).
 
     Parameters
     ----------
     costs : ndarray, float32, uint8 or uint16, (rows, columns, levels)
         Cost of each disparity at each pixel, in C order. A lower cost means a better
-        match. Only stages that are declared with ``integer=True`` accept integer costs.
+        match. Only stages with ``integer=True`` accept integer costs.
     search : SearchRange
         Search range, which gives the disparity of each level.
     outside_cost : float
-        Finite cost of all cells whose match lies outside the other image.
+        Finite cost of all cells with a match outside the match image.
     """
 
     costs: Costs
@@ -72,31 +71,29 @@ class CostVolume:
 
     @property
     def excluded_cost(self) -> float:
-        """Cost that marks excluded cells, which an optimizer must not choose.
+        """Cost that marks excluded cells.
 
-        A cost volume of type uint8 contains no excluded cells, because each uint8
-        number may be a cost.
+        Cost volumes of type uint8 contain no excluded cells.
         """
         return float(EXCLUDED_FLOAT) if self.costs.dtype == np.float32 else EXCLUDED
 
     def floats(self) -> CostVolume:
-        """Return the volume with float32 costs; copy the costs only if needed."""
+        """Return the volume with float32 costs, as a copy only if needed."""
         if self.costs.dtype == np.float32:
             return self
         return replace(self, costs=self.costs.astype(np.float32))
 
     @checked()
     def chosen(self, levels: Levels) -> Costs:
-        """Return the cost of the chosen level of each pixel, ``(rows, columns)``.
+        """Return the cost of the level of each pixel, ``(rows, columns)``.
 
-        Pixels with the level -1 (unassigned) get the cost 0. The result has the same
-        type as the costs of the volume.
+        Pixels with the level -1 (unassigned) get the cost 0.
 
         Raises
         ------
         DataError
-            `levels` does not contain whole numbers, it has another size than the
-            volume, or a level does not exist in the volume.
+            `levels` does not contain whole numbers. Its size differs from the volume. A
+            level does not exist in the volume.
         """
         _check_levels("CostVolume.chosen", levels, self.shape, self.costs.shape[2])
         cells = np.where(
@@ -109,9 +106,9 @@ class CostVolume:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Cells whose match lies inside the other image, bool ``(columns, levels)``.
+        """Cells with a match inside the match image, bool ``(columns, levels)``.
 
-        They are equal in all rows; see `SearchRange.in_view`.
+        All rows have the same cells; see `SearchRange.in_view`.
         """
         return self.search.in_view(self.shape[1])
 
@@ -122,9 +119,8 @@ def as_volume(costs: CostVolume | NDArray, search: SearchRange) -> CostVolume:
     Parameters
     ----------
     costs : CostVolume or ndarray, (rows, columns, levels)
-        In an array, cells whose match lies outside the other image are NaN. They get
-        the largest cost. Any other object is returned as it is, and is refused by the
-        check of the stage's result.
+        Cost volume, or array with NaN at cells with a match outside the image. These
+        cells get the largest cost. Any other object is returned unchanged.
     search : SearchRange
     """
     is_array = isinstance(costs, np.ndarray) and costs.ndim == 3 and costs.dtype.kind in "fu"
@@ -141,29 +137,28 @@ def as_volume(costs: CostVolume | NDArray, search: SearchRange) -> CostVolume:
 
 @checked()
 def restore_outside_cost(volume: CostVolume) -> CostVolume:
-    """Reset the cells whose match lies outside the match image to the outside cost.
+    """Reset the costs of matches outside the image to the outside cost.
 
-    The matching cost gives the cost `volume.outside_cost` to each cell whose match lies
-    outside the match image. An aggregation then averages this cost with the costs of
-    neighbouring cells. This function writes `volume.outside_cost` into these cells
-    again. If the step is a fraction of a pixel, some cells whose match lies inside the
-    match image are reset too, as in the original test bed. Their match is less than a
-    pixel away from the image border towards which a larger disparity moves the match.
+    The matching cost gives all matches outside the image the cost
+    `volume.outside_cost`. An aggregation averages this cost with the costs of
+    neighbouring cells. This function writes `volume.outside_cost` again. With a
+    fractional step, some matches less than a pixel inside the image border are reset,
+    too. The original test bed has the same rule.
 
     Parameters
     ----------
     volume : CostVolume
-        Cost volume after aggregation. It is not changed.
+        Cost volume after aggregation.
 
     Returns
     -------
     CostVolume
-        Copy of the volume with the reset cells. All other cells keep their costs.
+        Changed copy of the volume.
 
     Notes
     -----
-    Scharstein & Szeliski 2002, section 4.2, describe how their test bed treats image
-    borders.
+    Scharstein & Szeliski 2002, section 4.2, describe the image borders in
+    their test bed.
     """
     fresh = replace(volume, costs=volume.costs.copy())
     restore_outside_cost_inplace(fresh)
@@ -171,19 +166,16 @@ def restore_outside_cost(volume: CostVolume) -> CostVolume:
 
 
 def restore_outside_cost_inplace(volume: CostVolume) -> None:
-    """Reset the cells whose match lies outside the match image; change the array."""
+    """Reset the costs of matches outside the image in the array of the volume."""
     search = volume.search
-    # Positions in the match image are counted in samples. One pixel has `denominator`
-    # samples.
+    # Positions are counted in samples. One pixel has `denominator` samples.
     last_sample = (volume.shape[1] - 1) * search.denominator
     disparities = search.first + search.stride * np.arange(search.levels)
-    # If the step is a whole number of pixels, the reset cells are those that are False
-    # in `SearchRange.in_view`.
+    # With whole steps, the reset cells are False in `SearchRange.in_view`.
     shifts = -search.direction * (disparities + search.denominator - 1)
     for level, shift in enumerate(shifts):
         # The columns x with 0 <= x * denominator + shift <= last_sample keep their
-        # costs. The costs are written into slices, because this is faster than using a
-        # mask.
+        # costs. Slices are faster than a mask.
         start = max(0, -(shift // search.denominator))
         stop = max(0, (last_sample - shift) // search.denominator + 1)
         volume.costs[:, :start, level] = volume.outside_cost
@@ -194,22 +186,19 @@ def restore_outside_cost_inplace(volume: CostVolume) -> None:
 @brief
 @dataclass(frozen=True, eq=False)
 class Smoothness:
-    """The smoothness term of an energy: costs of disparity differences of neighbours.
+    """The smoothness term of an energy.
 
-    An edge connects two neighbouring pixels. Its cost is the weight of the edge,
-    multiplied by the penalty of the difference between the levels of the two pixels.
+    An edge connects two neighbouring pixels. The cost of an edge is its weight times
+    the penalty of the level difference.
 
     Parameters
     ----------
     right : ndarray, float32, (rows, columns)
-        Weight of the edge from each pixel to its right neighbour. The last column is 0,
-        because its pixels have no right neighbour.
+        Weight of the edge from each pixel to its right neighbour. The last column is 0.
     down : ndarray, float32, (rows, columns)
-        Weight of the edge from each pixel to its lower neighbour. The last row is 0,
-        because its pixels have no lower neighbour.
+        Weight of the edge from each pixel to its lower neighbour. The last row is 0.
     rho : ndarray, float32, (levels,)
-        Penalties of the level differences 0, 1, ..., levels - 1. Each penalty is a
-        function of the corresponding disparity difference in pixels. ``rho[0]`` is 0.
+        Penalties of the level differences 0, 1, ..., levels - 1. ``rho[0]`` is 0.
     """
 
     right: NDArray[np.float32]
@@ -218,20 +207,18 @@ class Smoothness:
 
     @checked()
     def of(self, levels: Levels) -> float:
-        """Return the smoothness cost of a level map: the sum over all edges.
+        """Return the sum of the costs of all edges of a level map.
 
-        The cost of an edge is its weight times the penalty of its level difference. The
-        sum is computed in float64. Every pixel must have a level; -1 is not allowed.
+        The sum is computed in float64. The level -1 is not allowed.
 
         Raises
         ------
         DataError
-            `levels` does not contain whole numbers, it has another size than
-            `right`, or a level difference has no penalty in `rho`.
+            `levels` does not contain whole numbers. Its size differs from `right`. A
+            level difference has no penalty in `rho`.
         """
         _check_levels("Smoothness.of", levels, self.right.shape, len(self.rho))
-        # Levels are converted, because the difference of two int16 numbers could
-        # overflow.
+        # The difference of two int16 numbers could overflow.
         levels = levels.astype(np.int32)
         right_penalties = self.rho[np.abs(np.diff(levels, axis=1))].astype(np.float64)
         down_penalties = self.rho[np.abs(np.diff(levels, axis=0))].astype(np.float64)
@@ -250,7 +237,7 @@ class Energy:
     ----------
     volume : CostVolume
     smoothness : Smoothness or None
-        Smoothness term. If it is None, the energy consists only of data costs.
+        Smoothness term. None means only data costs.
 
     Notes
     -----
@@ -264,20 +251,18 @@ class Energy:
     def of(self, levels: Levels) -> float:
         """Return the energy of a map of levels, computed in float64.
 
-        Before the energy is computed, `fill_levels` fills pixels without a level from
-        the background.
+        Pixels without a level are first filled by `fill_levels`.
 
         Parameters
         ----------
         levels : ndarray, int16, (rows, columns)
-            Level of each pixel. The value -1 means that no level is assigned to the
-            pixel.
+            Level of each pixel. The value -1 means unassigned.
 
         Raises
         ------
         DataError
-            `levels` does not contain whole numbers, it has another size than the
-            volume, or a level does not exist in the volume.
+            `levels` does not contain whole numbers. Its size differs from the volume. A
+            level does not exist in the volume.
         """
         _check_levels("Energy.of", levels, self.volume.shape, self.volume.costs.shape[2])
         levels = fill_levels(levels)
@@ -286,13 +271,13 @@ class Energy:
 
 
 def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count: int) -> None:
-    """Raise an error if levels do not fit a cost volume or a smoothness term.
+    """Raise an error if levels have a wrong type, size or value.
 
     Raises
     ------
     DataError
-        The array does not contain whole numbers, it has another size than the image, or
-        a level is less than -1 or not less than `count`.
+        The array does not contain whole numbers. The array and the image differ in
+        size. A level is not between -1 and `count` - 1.
     """
     is_array = not isinstance(levels, np.ma.MaskedArray) and levels.dtype.kind in "iu"
     if not is_array or levels.shape != shape:
@@ -313,10 +298,8 @@ def _check_levels(function: str, levels: NDArray, shape: tuple[int, ...], count:
 def fill_levels(levels: Levels) -> Levels:
     """Fill pixels without a level (-1) with levels of the background.
 
-    An unassigned pixel has a nearest pixel with a level to its left and to its right in
-    the same row. Of these two levels, the unassigned pixel gets the level that is
-    farther from the camera. If a row contains no levels, all its pixels get the level
-    0. If no pixel is unassigned, the input array itself is returned.
+    A pixel gets the smaller of the nearest levels to its left and right. In a row
+    without levels, all pixels get the level 0. A complete array is returned unchanged.
     """
     if levels.min(initial=0) >= 0:
         return levels
@@ -335,10 +318,9 @@ class Status(enum.IntEnum):
 
 
 def status_of(disparity: Disparity) -> StatusMap:
-    """Return a status map that is computed only from a disparity map.
+    """Compute a status map from a disparity map.
 
-    Pixels with a disparity get the status MATCHED. Pixels without a disparity (NaN) get
-    the status OCCLUDED.
+    Pixels with a disparity are MATCHED. Pixels without a disparity (NaN) are OCCLUDED.
     """
     is_missing = np.isnan(disparity)
     return np.where(is_missing, np.uint8(Status.OCCLUDED), np.uint8(Status.MATCHED))
@@ -348,32 +330,28 @@ def status_of(disparity: Disparity) -> StatusMap:
 @brief
 @dataclass(frozen=True, eq=False)
 class SearchMask:
-    """A mask of the pixels, and limits of the disparities, that may be matched.
+    """A mask of the allowed pixels, with limits of the disparities.
 
-    A cell of a cost volume is one disparity of one pixel. The cell is excluded if the
-    pixel is not valid, if a pixel at the matching position in the match image is not
-    valid, or if the disparity is outside the limits of the pixel. A pixel never gets a
-    disparity whose cell is excluded. If all cells of a pixel are excluded, the pixel is
+    A cell of a cost volume is one disparity of one pixel. A cell is excluded if the
+    pixel or its match is not valid. A disparity outside the limits is excluded, too. No
+    pixel gets the disparity of an excluded cell. A pixel without an allowed cell is
     invalid.
 
     Parameters
     ----------
     valid, match_valid : ndarray, bool, (rows, columns), or None
-        True at pixels of the reference image and of the match image that contain data.
-        None means that all pixels contain data.
+        True at pixels with data. None means all pixels.
     low, high : ndarray, float32, (rows, columns), or None
-        Smallest and largest allowed disparity of each pixel of the reference image, in
-        pixels. NaN means that the pixel has no limit. None means that no pixel has a
-        limit.
+        Smallest and largest allowed disparity of each reference pixel, in pixels. NaN
+        and None mean no limit.
     match_low, match_high : ndarray, float32, (rows, columns), or None
-        Smallest and largest allowed disparity of each pixel of the match image, in
-        pixels. They are used if the match image is matched against the reference image,
-        for example in a left-right consistency check.
+        Smallest and largest allowed disparity of each match pixel, in pixels. A
+        left-right consistency check needs these limits.
 
     Raises
     ------
     DataError
-        The arrays have different shapes, or an array has a wrong type.
+        The arrays have different shapes. An array has a wrong type.
     """
 
     valid: Mask | None = None
@@ -398,20 +376,18 @@ class SearchMask:
             raise DataError(f"mask: maps of different sizes: {sizes}")
 
     def rows(self, top: int, bottom: int) -> SearchMask:
-        """Return a mask for only the rows `top` to `bottom` - 1 of the images."""
+        """Return the mask of the rows `top` to `bottom` - 1."""
         rows = {
             name: None if array is None else array[top:bottom] for name, array in vars(self).items()
         }
         return SearchMask(**rows)
 
     def exchanged(self, search: SearchRange) -> SearchMask:
-        """Return the mask for a pair whose reference and match images are exchanged.
+        """Return the mask for exchanged images.
 
-        If `match_low` and `match_high` are None, the limits of the pixels of the match
-        image are computed from the reference image. A pixel of the match image gets the
-        smallest range that contains the allowed disparities of all reference pixels
-        that can match this pixel. If no reference pixel can match it, the range is
-        empty.
+        Missing limits of the match image are computed from the reference image. The
+        limits of a match pixel then include the allowed disparities of all possible
+        reference pixels. Without a possible reference pixel, the range is empty.
 
         Parameters
         ----------
@@ -429,20 +405,19 @@ class SearchMask:
         return find_excluded_pixels(self.maps(shape), _grid(search))
 
     def excluded(self, levels: Levels, search: SearchRange) -> Mask:
-        """Return the mask of the pixels whose level belongs to an excluded cell.
+        """Return the mask of the pixels with an excluded level.
 
         The mask is False at unassigned pixels (level -1).
         """
         return find_excluded_levels(levels, self.maps(levels.shape), _grid(search))
 
     def beside_excluded(self, disparity: Disparity, search: SearchRange) -> Mask:
-        """Return the mask of pixels at which a parabola cannot be fitted to the costs.
+        """Return the mask of the pixels without a valid parabola fit.
 
-        A sub-pixel refinement fits a curve to the costs of a level and of its two
-        neighbouring levels. The mask is True if at least one of these three cells is
-        excluded. If the level is the first or the last level of the search range, the
-        first or the last three levels are used. The mask is False at pixels without a
-        disparity.
+        A sub-pixel refinement fits a curve to the costs of three neighbouring levels.
+        The mask is True if one of the three cells is excluded. At an end of the search
+        range, the first or last three levels are used. The mask is False at pixels
+        without a disparity.
         """
         levels = search.levels_of(disparity)
         middle = np.clip(levels, 1, search.levels - 2)
@@ -453,7 +428,7 @@ class SearchMask:
         return is_excluded
 
     def exclude(self, volume: CostVolume, value: float) -> None:
-        """Write `value` into all excluded cells of a cost volume; change its array."""
+        """Write `value` into all excluded cells of a cost volume."""
         maps = self.maps(volume.shape)
         costs = volume.costs
         grid = _grid(volume.search)
@@ -465,10 +440,10 @@ class SearchMask:
         over_rows(run, len(costs), costs.size)
 
     def ranges(self, search: SearchRange, shape: tuple[int, int]) -> tuple[Disparity, Disparity]:
-        """Return maps of the smallest and the largest allowed disparity of each pixel.
+        """Return the smallest and the largest allowed disparity of each pixel.
 
-        Disparities between these two limits may still be excluded by the masks of valid
-        pixels. Both maps are float32 ``(rows, columns)``, in pixels.
+        Both maps are float32 ``(rows, columns)``, in pixels. The masks of valid pixels
+        are ignored.
         """
         _, _, low, high = self.maps(shape)
         lowest = np.maximum(low, np.float32(search.minimum))
@@ -476,7 +451,7 @@ class SearchMask:
         return lowest, highest
 
     def maps(self, shape: tuple[int, ...]) -> tuple[Mask, Mask, Disparity, Disparity]:
-        """Return masks and limits in which arrays replace None, as kernels expect them.
+        """Return all masks and limits as arrays without None, for kernels.
 
         Parameters
         ----------
@@ -485,10 +460,9 @@ class SearchMask:
         Returns
         -------
         valid, match_valid : ndarray, bool, (rows, columns)
-            True at pixels that contain data. If the mask is None, all pixels are True.
+            True at pixels with data.
         low, high : ndarray, float32, (rows, columns)
-            Smallest and largest allowed disparity. They are -inf and inf at pixels
-            without a limit.
+            Smallest and largest allowed disparity, with -inf and inf for no limit.
         """
         valid = _complete_mask(self.valid, shape)
         match_valid = _complete_mask(self.match_valid, shape)
@@ -498,7 +472,7 @@ class SearchMask:
 
 
 def _complete_mask(valid: Mask | None, shape: tuple[int, ...]) -> Mask:
-    """Return a read-only mask in C order; if `valid` is None, all pixels are True."""
+    """Return a read-only mask in C order. None becomes True at all pixels."""
     mask = np.ones(shape[:2], bool) if valid is None else np.ascontiguousarray(valid)
     return read_only(mask)
 
@@ -506,46 +480,43 @@ def _complete_mask(valid: Mask | None, shape: tuple[int, ...]) -> Mask:
 def _complete_limits(
     limits: Disparity | None, unlimited: np.float32, shape: tuple[int, ...]
 ) -> Disparity:
-    """Return limits in which `unlimited` replaces NaN, and None becomes a full map."""
+    """Return limits in which `unlimited` replaces NaN and None."""
     if limits is None:
         return read_only(np.full(shape[:2], unlimited, np.float32))
     return read_only(np.where(np.isnan(limits), unlimited, limits))
 
 
 def _grid(search: SearchRange) -> tuple[int, int, int, int, int]:
-    """Return the search range as five numbers, which kernels expect."""
+    """Return the search range as five numbers for kernels."""
     return search.first, search.stride, search.denominator, search.direction, search.levels
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class Labeling:
-    """The result of an optimizer: a level for each pixel, with energies and bounds.
+    """The result of an optimizer: the level and the cost of each pixel.
 
     Parameters
     ----------
     levels : ndarray, int16, (rows, columns)
-        Level (index of the disparity) of each pixel. The value -1 means that no level
-        is assigned, because the pixel is occluded.
+        Level (index of the disparity) of each pixel. The value -1 means an occluded
+        pixel.
     costs : ndarray, float32, (rows, columns)
-        Data cost of the level of each pixel. It is 0 at pixels without a level.
+        Data cost of the level of each pixel. The cost is 0 at pixels without a level.
     volume : CostVolume, optional
-        Costs that the optimizer computed for all levels, such as costs summed over
-        paths. Later stages get this volume instead of the aggregated cost volume.
+        Costs of all levels from the optimizer, such as costs summed over paths. Later
+        stages read this volume instead of the aggregated cost volume.
     trace : tuple of (float, float) or (float, float, float)
-        Progress of the optimizer after each iteration: the seconds since the start, the
-        energy and, if the optimizer computes one, a lower bound of the energy. The
-        bound is -inf as long as it is not computed. If an optimizer in a pipeline
-        returns lists, arrays or NumPy numbers instead, they are converted.
+        Seconds since the start, energy and optionally a lower bound of the energy,
+        after each iteration. An unknown lower bound is -inf. Pipelines convert lists,
+        arrays and NumPy numbers.
     lower_bound : float, optional
-        Lower bound of the energy of all possible labelings. The value -inf has the same
-        meaning as None: the bound is unknown.
+        Lower bound of the energy of all possible labelings. The values None and -inf
+        mean unknown.
     objective : float, optional
-        Value of the function that the optimizer minimizes, if this function differs
-        from the energy.
+        Value of the minimized function, if this function differs from the energy.
     search : SearchRange, optional
-        Search range that converts levels to disparities. It is set if a user calls the
-        optimizer directly, and None inside a pipeline.
+        Search range of the levels. None inside a pipeline.
     """
 
     levels: Levels
@@ -560,7 +531,7 @@ class Labeling:
     def disparity(self) -> Disparity:
         """The disparity of each pixel in pixels, float32 ``(rows, columns)``.
 
-        The disparity is NaN if no level is assigned to the pixel.
+        Pixels without a level have the disparity NaN.
 
         Raises
         ------
