@@ -68,7 +68,7 @@ def working_time() -> float:
     """Return the time in seconds, by a clock that stops while kernels are compiled.
 
     To time a computation, subtract the results of two calls. The clock also stops while
-    numba loads a kernel from the cache. Kernels of helper threads count too.
+    numba loads a kernel from the cache, and while a helper thread compiles.
     """
     _subscribe_to_numba()
     clock = _CLOCK.get()
