@@ -169,7 +169,7 @@ def _fit_rows(
     right: Values,
     down: Values,
 ) -> None:
-    """Write the planes of the image rows `start` to `stop` - 1 into the last arguments."""
+    """Write the planes of the image rows `start` to `stop` - 1 into the last arrays."""
     columns = disparity.shape[1]
     window_width = 0
     for radius in radii:
