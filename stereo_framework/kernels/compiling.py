@@ -26,7 +26,7 @@ class _CompileClock:
     Attributes
     ----------
     seconds : float
-        Compile time up to the last call of `note`.
+        Compile time in seconds, up to the last call of `note`.
     thread : int
         Identifier of the thread that created the clock.
     """

@@ -3,7 +3,7 @@
 The decorator also caches the machine code on disk. numba's own cache detects changes
 only in the source file of the kernel. However, a kernel may use helper functions and
 constants from other files. Therefore the cache key includes a digest of the kernel, its
-helper functions and its constants. After a change in any file, the kernel is compiled
+helper functions and its constants. If the digest changes, numba compiles the kernel
 again.
 """
 

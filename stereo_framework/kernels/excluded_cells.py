@@ -7,15 +7,14 @@ level. A cell is excluded in three cases:
 - The disparity lies outside the limits of the reference pixel.
 - The matching pixel in the match image has no data.
 
-All functions have the arguments `maps` and `grid`. `maps` contains four arrays (rows,
-columns):
+The argument `maps` of the functions contains four arrays (rows, columns):
 
 - Mask of the reference pixels with data.
 - Mask of the match pixels with data.
 - Smallest allowed disparity of each reference pixel, or -inf.
 - Largest allowed disparity of each reference pixel, or inf.
 
-`grid` contains five integers, with the terms of `SearchRange`:
+The argument `grid` contains five integers, with the terms of `SearchRange`:
 
 - Disparity of level 0, in samples. A sample is ``1 / denominator`` pixel.
 - Distance of two levels, in samples.
@@ -54,9 +53,9 @@ _MAX_CELLS = 2**20
 
 @kernel
 def _levels_within_limits(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, int]:
-    """Return the allowed levels of a pixel as a range (start, stop).
+    """Return the levels within the disparity limits of a pixel as (start, stop).
 
-    The result is (0, 0) if the pixel has no data or no allowed level.
+    The result is (0, 0) if there are no levels or the pixel has no data.
     """
     valid, _, lows, highs = maps
     first, stride, denominator, _, levels = grid
@@ -77,7 +76,7 @@ def _levels_within_limits(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, 
 def _matches_invalid_pixel(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
     """Return whether the matching pixel of a cell has no data.
 
-    `x` is the column of the cell. `match_valid` is the row of the mask of match pixels.
+    `x` is the column of the cell. `match_valid` is a row of the mask of match pixels.
     Outside the image, the result is False.
     """
     first, stride, denominator, direction, _ = grid

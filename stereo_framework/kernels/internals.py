@@ -247,9 +247,9 @@ def observe_compiler(
     Parameters
     ----------
     on_delay : callable
-        Function for delays, which loading, compilation and waiting for a compilation
-        cause. The calls are ``on_delay(True)`` at the beginning and ``on_delay(False)``
-        at the end.
+        Function for delays, for example while numba loads or compiles a kernel. The
+        calls are ``on_delay(True)`` at the beginning and ``on_delay(False)`` at the
+        end.
     on_compilation : callable
         Function for compilations. The calls are ``on_compilation(True, function)`` at
         the beginning and ``on_compilation(False, function)`` at the end. `function` is

@@ -67,7 +67,7 @@ def _refine_rows(
                 continue
             level = (disparity[y, x] - minimum) / step
             nearest = round(level)
-            # The tolerance allows for rounding of disparities to float32.
+            # Disparities are rounded to float32, so the comparison has a tolerance.
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)

@@ -145,7 +145,7 @@ def _compute_medians(
     by_segment_and_value = by_value[np.argsort(segment_numbers[by_value], kind="stable")]
     sorted_values = values[by_segment_and_value].astype(np.float64)
 
-    # For an empty segment, the index may be -1. The appended NaN makes this index valid.
+    # The index of an empty segment may be -1. The appended NaN makes -1 a valid index.
     middles = (starts[:-1] + starts[1:] - 1) // 2
     return np.append(sorted_values, np.nan)[middles]
 

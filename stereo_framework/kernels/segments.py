@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
-# Offsets (rows, columns) to the right, lower, lower right and lower left neighbour. Each
-# pair of neighbours is visited once, so four of eight directions are enough.
+# Offsets (rows, columns) to the right, lower, lower right and lower left neighbour.
+# Four of eight directions are enough, because each pair is visited once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 _STEP_COUNT = np.uint32(len(_STEPS))
 
@@ -72,9 +72,9 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
     Notes
     -----
     Pairs of neighbouring pixels are visited in ascending order of their differences.
-    Two segments are joined if the difference is at most the limit of each segment. The
-    limit of a segment is d + `k` / n. The number of pixels is n. The largest difference
-    at which parts of the segment were joined is d.
+    Equal differences are visited in raster order. Two segments are joined if the
+    difference is at most the limit of each segment. The limit of a segment with n
+    pixels is ``d + k / n``, where d is the difference at its last join.
     """
     rows, columns = image.shape[:2]
     channels = np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64)

@@ -32,7 +32,7 @@ For smaller tasks, starting a thread takes longer than the computation.
 
 _BLAS_VARIABLE = "OPENBLAS_NUM_THREADS"
 _BLAS_MARKER = "STEREO_ONE_BLAS_THREAD"
-"""Environment variable that exists if `use_one_blas_thread` has set `_BLAS_VARIABLE`."""
+"""Environment variable that exists if this package has set `_BLAS_VARIABLE`."""
 
 
 def use_one_blas_thread() -> None:
