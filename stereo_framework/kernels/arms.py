@@ -1,7 +1,7 @@
-"""Measurement of the arms of pixels, which extend as far as colours are similar.
+"""Arms of pixels for cross-based methods (Zhang, Lu & Lafruit 2009).
 
-Each pixel has four arms, two along its row and two along its column. Cross-based
-methods (Zhang, Lu & Lafruit 2009) build the support region of a pixel from its arms.
+An arm is a line of pixels of similar colour that starts at a pixel. Each pixel has four
+arms: left, right, up and down.
 """
 
 import numpy as np
@@ -13,11 +13,10 @@ from stereo_framework.kernels.threads import over_rows
 Arms = NDArray[np.uint8]
 """Lengths of the left, right, upper and lower arm of each pixel, in pixels.
 
-The shape of the array is (4, rows, columns). The centre pixel is not counted, so an arm
-without any similar pixel has the length 0.
+The shape of the array is (4, rows, columns). The centre pixel is not counted.
 """
 
-# Offsets (rows, columns) from one pixel of an arm to the next: left, right, up, down.
+# Direction (rows, columns) of the left, right, upper and lower arm.
 _STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0))
 
 MAX_ARM_LENGTH = 255
@@ -30,28 +29,27 @@ def measure_arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Grey or colour image. Two colours differ by the largest difference in red, green
-        or blue.
+        Grey or colour image. The colour difference of two pixels is the largest
+        difference in red, green or blue.
     max_arm : int
-        Upper bound of the arm lengths, in pixels. An arm has at most ``max_arm - 1``
-        pixels.
+        Upper limit of the arm length, in pixels. An arm is always shorter than
+        `max_arm`.
     tau : float
-        Colour threshold, in grey levels. An arm continues to the next pixel if the
-        colour of that pixel differs by less than `tau` both from the colour of the
-        centre pixel and from the colour of the previous pixel of the arm.
-    far_arm, tau_far : int, float
-        Distance in pixels, and stricter colour threshold in grey levels. A pixel that
-        is more than `far_arm` pixels away from the centre pixel must also differ from
-        its colour by less than `tau_far`.
+        Colour threshold, in grey levels. Each pixel of an arm differs by less than
+        `tau` from the centre pixel and from the previous pixel.
+    far_arm : int
+        Arm length from which `tau_far` applies, in pixels.
+    tau_far : float
+        Stricter colour threshold, in grey levels. Pixels beyond `far_arm` differ by
+        less than `tau_far` from the centre pixel.
 
     Returns
     -------
     ndarray, uint8, (4, rows, columns)
-        Arm lengths. Callers must not write into the array, because other stages may
-        share it.
+        Arm lengths. Several stages may share the array, so do not modify the array.
     """
     rows, columns = image.shape[:2]
-    # The kernel always reads three channels, so a grey channel is repeated.
+    # The kernel expects three channels, so a grey channel is repeated.
     channels = image.reshape(rows, columns, -1)
     colours = np.broadcast_to(channels, (rows, columns, 3)).astype(np.float32)
     lengths = np.zeros((4, rows, columns), np.uint8)
@@ -68,8 +66,7 @@ def measure_arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far
 def _round_up_to_float32(limit: float) -> np.float32:
     """Return the smallest float32 number that is at least `limit`.
 
-    Comparing a float32 difference with this float32 number gives the same truth value
-    as comparing the difference with the float64 number `limit`.
+    For float32 numbers, ``x < result`` and ``x < limit`` give the same answer.
     """
     nearest = np.float32(limit)
     if float(nearest) >= limit:
@@ -88,10 +85,9 @@ def _measure_rows(
     tau_far: float,
     arms: Arms,
 ) -> None:
-    """Write the arm lengths of the image rows from `start` to `stop` - 1 into `arms`.
+    """Write the arm lengths of the image rows `start` to `stop` - 1 into `arms`.
 
-    `colours` contains the whole image (rows, columns, channels), because vertical arms
-    extend into other rows.
+    Vertical arms extend into other rows, so `colours` contains the whole image.
     """
     rows, columns, _ = colours.shape
     for y in range(start, stop):
@@ -112,9 +108,9 @@ def _measure_rows(
 
 @kernel(inline="always")
 def _colour_difference(colours: NDArray[np.float32], v: int, u: int, y: int, x: int) -> float:
-    """Return the largest difference in red, green or blue between two pixels.
+    """Return the colour difference of the pixels (v, u) and (y, x).
 
-    The pixels are (row v, column u) and (row y, column x).
+    The result is the largest difference in red, green or blue.
     """
     red = abs(colours[v, u, 0] - colours[y, x, 0])
     green = abs(colours[v, u, 1] - colours[y, x, 1])

@@ -1,7 +1,7 @@
-"""Control groups (cgroups), by which Linux limits the cores and memory of a process.
+"""Linux control groups (cgroups), which limit the cores and memory of a process.
 
-A container or batch job is usually a control group. There are two versions of control
-groups, whose folders and files have different names.
+A container or batch job is usually a control group. The folders and files of control
+groups differ between versions 1 and 2.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,7 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 def groups_of_process(proc: Path) -> Iterator[tuple[str, str]]:
     """Yield the controllers and the path of each control group of this process.
 
-    In version 1, the controllers are a text such as "cpu,cpuacct". In version 2, this
-    text is empty. The folder in which Linux lists the running processes is `proc`.
+    An example is ``("cpu,cpuacct", "/jobs/7")``. In version 2, the controllers are "".
     """
     for line in text_of(proc / "self" / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -26,11 +25,10 @@ def groups_of_process(proc: Path) -> Iterator[tuple[str, str]]:
 
 
 def folders_around(root: Path, path: str) -> Iterator[Path]:
-    """Yield the folders of a control group and of all groups that contain the group.
+    """Yield the folder of a control group and all its parent folders up to `root`.
 
-    The limits in all of these folders must be read, because Linux enforces the smallest
-    limit. The last folder is `root`. In a container, `root` may be the only folder that
-    exists.
+    Linux enforces the smallest limit in these folders. In a container, only `root` may
+    exist.
     """
     group = root / path.lstrip("/")
     yield group
@@ -38,7 +36,7 @@ def folders_around(root: Path, path: str) -> Iterator[Path]:
 
 
 def text_of(path: Path) -> str:
-    """Return the text in a file, or the empty text if the file cannot be read."""
+    """Return the text of a file, or "" if the file cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError):

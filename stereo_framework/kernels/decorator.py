@@ -1,11 +1,10 @@
 """The decorator `kernel`, which compiles functions with numba.
 
-The decorator also stores the machine code on disk. By default, numba uses stored
-machine code until the source file of the kernel changes. However, the machine code also
-contains helper functions and constants from other source files. Therefore the machine
-code is stored under a key that includes a digest of the kernel, of its helper functions
-and of the constants that these functions use. If one of them changes, the key changes,
-and numba compiles the kernel again.
+The decorator also caches the machine code on disk. numba's own cache detects changes
+only in the source file of the kernel. However, a kernel may use helper functions and
+constants from other files. Therefore the cache key includes a digest of the kernel, its
+helper functions and its constants. If the digest changes, numba compiles the kernel
+again.
 """
 
 import enum
@@ -21,34 +20,32 @@ from numba import njit
 from stereo_framework.kernels import internals
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, slice, type(None), np.generic, np.dtype)
-"""Types of the values that numba writes into machine code as constants.
+"""Types of values that numba compiles as constants.
 
-numba does this with arrays and collections too, which `_content` treats separately.
+Arrays and collections are constants too, but `_content` handles arrays and collections
+separately.
 """
 
 _EXTERNAL_PACKAGES = {"llvmlite", "numba", "numpy"}
 """Packages whose functions are not part of the digest of a kernel.
 
-The machine code of these functions changes only with the version of numba, and numba
-checks its version itself.
+The cache is renewed anyway if the version of numba changes.
 """
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function with numba at its first call, and store the code on disk.
 
-    The compiled code releases the GIL, and divides by zero without an exception, like
-    NumPy. If numba's JIT compiler is off, the function is returned unchanged. If no
-    folder is writable, or if the cache of the installed numba version has an unknown
-    interface, every process compiles the kernel again.
+    Compiled kernels release the GIL. Division by zero raises no exception. If numba's
+    JIT compiler is off, the function is returned unchanged. If the cache cannot be
+    used, every process compiles the kernel again.
 
     Parameters
     ----------
     function : callable
-        Function to compile. It may use kernels, intrinsics, numbers and arrays from any
-        module, as ``name`` or ``module.name``. If one of these objects changes, the
-        function is compiled again. If a function that is used in another way changes,
-        such as an ``@overload`` of numba, the old machine code remains in use.
+        Function to compile. If a function, constant or array that the kernel uses
+        changes, the kernel is compiled again. Changes in an ``@overload`` of numba are
+        not detected.
     **options
         Additional keyword arguments of `numba.njit`, such as ``inline="always"``.
 
@@ -61,7 +58,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return functools.partial(kernel, **options)
-    # No C code calls a kernel, so numba need not compile an entry point for C.
+    # Kernels are not called from C, so the C wrapper is not compiled.
     compiled = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     if hasattr(compiled, "py_func"):
         internals.cache_on_disk(compiled, function, _digest)
@@ -71,8 +68,8 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
 def _digest(function: Callable[..., Any], signature: Any) -> str:
     """Return a digest of a function, the objects it uses, and its argument types."""
     argument_types = getattr(signature, "args", signature)
-    # numba compares the classes of named tuples but not the names of their fields. The
-    # names also affect the machine code, in which a field is a numbered element.
+    # numba ignores the field names of named tuples. However, the machine code depends
+    # on the order of the fields.
     fields = [getattr(argument_type, "fields", ()) for argument_type in argument_types]
     return hashlib.sha256(repr((_content(function, []), fields)).encode()).hexdigest()
 
@@ -83,17 +80,16 @@ def _content(value: Any, visited: list[Any]) -> object:
     Parameters
     ----------
     value : object
-        Object that the kernel uses: a constant, a collection, a type, another kernel,
-        an intrinsic or a function.
+        Object that the kernel uses, such as a constant, a list or another kernel.
     visited : list of function
-        Functions that have been described already, to which this call adds functions.
-        The list prevents an endless recursion if functions call each other.
+        Functions that are already described. The list prevents endless recursion if
+        functions call each other.
 
     Returns
     -------
     object
-        Description, such as a nested list. Equal objects have descriptions with the
-        same ``repr`` in every process.
+        Description, such as a nested list. Equal objects have the same ``repr`` of the
+        description in every process.
     """
     if isinstance(value, _CONSTANTS):
         return type(value).__name__, repr(value)
@@ -112,7 +108,7 @@ def _content(value: Any, visited: list[Any]) -> object:
         return getattr(value, "_fields", None)
     if hasattr(value, "py_func"):
         return _content(value.targetoptions, visited), _content(value.py_func, visited)
-    # numba stores the Python function of an intrinsic in the attribute _defn.
+    # The attribute _defn of an intrinsic contains its Python function.
     function = getattr(value, "_defn", value)
     if isinstance(function, types.FunctionType):
         return _content_of_function(function, visited)
@@ -122,8 +118,8 @@ def _content(value: Any, visited: list[Any]) -> object:
 def _content_of_function(function: types.FunctionType, visited: list[Any]) -> object:
     """Describe the code of a function, its default arguments and the objects it uses.
 
-    A function of numba, llvmlite or NumPy is described by None. A function that has
-    been described already is replaced by its index in `visited`.
+    The result is None for functions of numba, llvmlite and NumPy. The result is the
+    index in `visited` if the function is already described.
     """
     if function.__module__.partition(".")[0] in _EXTERNAL_PACKAGES:
         return None
@@ -153,8 +149,8 @@ def _content_of_code(code: types.CodeType) -> object:
 def _named_objects(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the name and value of each global variable that a code object uses.
 
-    If the variable is a module, the attributes of the module that the code uses are
-    yielded instead. For example, ``math.pi`` yields "pi" and its value.
+    Modules are replaced by the attributes that the code uses. For example, ``math.pi``
+    yields ``("pi", 3.14159...)``.
     """
     for name in code.co_names:
         if name not in namespace:

@@ -1,23 +1,29 @@
-"""Excluded cells of a cost volume, which pixels without data or disparity limits cause.
+"""Excluded cells of a cost volume.
 
-A cell of a cost volume belongs to one pixel of the reference image and one disparity
-level. The cell is excluded in three cases: the reference pixel has no data, the
-disparity of the level lies outside the limits of the reference pixel, or the matching
-pixel in the match image has no data. All other cells are allowed.
+Each cell of a cost volume belongs to a pixel of the reference image and a disparity
+level. A cell is excluded in three cases:
 
-The argument `maps` of the functions contains four arrays (rows, columns): the mask of
-the reference pixels with data, the mask of the match pixels with data, and the smallest
-and largest allowed disparity of each reference pixel. If a pixel has no disparity
-limit, its smallest disparity is -inf, and its largest disparity is inf.
+- The reference pixel has no data.
+- The disparity lies outside the limits of the reference pixel.
+- The matching pixel in the match image has no data.
 
-The argument `grid` contains five integers, which describe the disparity levels with the
-terms of `SearchRange`. Disparities are measured in samples, and a sample is
-``1 / denominator`` pixel. The integers are the disparity of level 0 in samples, the
-distance of two levels in samples, the denominator, the direction (1 or -1) and the
-number of levels.
+The argument `maps` of the functions contains four arrays (rows, columns):
 
-The match position of a cell is the column in the match image, also in samples. A match
-position between two pixels has data only if both of these pixels have data.
+- Mask of the reference pixels with data.
+- Mask of the match pixels with data.
+- Smallest allowed disparity of each reference pixel, or -inf.
+- Largest allowed disparity of each reference pixel, or inf.
+
+The argument `grid` contains five integers, with the terms of `SearchRange`:
+
+- Disparity of level 0, in samples. A sample is ``1 / denominator`` pixel.
+- Distance of two levels, in samples.
+- Denominator.
+- Direction (1 or -1).
+- Number of levels.
+
+The match position of a cell is a column of the match image, in samples. Between two
+pixels, a match position has data only if both pixels have data.
 """
 
 import itertools
@@ -35,22 +41,21 @@ Maps = tuple[Mask, Mask, Limits, Limits]
 Grid = tuple[int, int, int, int, int]
 
 _ROUNDING = 1e-3
-"""Tolerance by which a disparity may exceed the limits of its pixel, in levels.
+"""Tolerance of the disparity limits, in levels.
 
-A limit that equals the disparity of a level must allow this level, although the limit
-is rounded to float32. The rounding errors are much smaller than the tolerance.
+Limits are rounded to float32. Without a tolerance, rounding might exclude a level that
+equals the limit.
 """
 
 _MAX_CELLS = 2**20
-"""Maximum number of cells in a strip of the cost volume, to limit the memory use."""
+"""Maximum number of cells in a strip of rows, to limit the memory use."""
 
 
 @kernel
 def _levels_within_limits(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, int]:
     """Return the levels within the disparity limits of a pixel as (start, stop).
 
-    The levels are `start` to `stop` - 1. Both numbers are 0 if no level lies within the
-    disparity limits, or if the pixel has no data.
+    The result is (0, 0) if there are no levels or the pixel has no data.
     """
     valid, _, lows, highs = maps
     first, stride, denominator, _, levels = grid
@@ -69,15 +74,14 @@ def _levels_within_limits(maps: Maps, y: int, x: int, grid: Grid) -> tuple[int, 
 
 @kernel
 def _matches_invalid_pixel(match_valid: Mask, x: int, level: int, grid: Grid) -> bool:
-    """Return whether a cell matches a pixel of the match image that has no data.
+    """Return whether the matching pixel of a cell has no data.
 
-    The cell belongs to column `x` and level `level` of a row of the reference image.
-    The mask of match pixels with data in the same row is `match_valid`. The result is
-    False if the match position lies outside the image.
+    `x` is the column of the cell. `match_valid` is a row of the mask of match pixels.
+    Outside the image, the result is False.
     """
     first, stride, denominator, direction, _ = grid
     position = x * denominator - direction * (first + stride * level)
-    # `SearchRange.in_view` makes the same test, but calling it would be too slow.
+    # `SearchRange.in_view` makes the same test, but is too slow here.
     if position < 0 or position > (match_valid.shape[0] - 1) * denominator:
         return False
     left = position // denominator
@@ -102,11 +106,10 @@ def exclude_cells(costs: NDArray, maps: Maps, grid: Grid, value: float) -> None:
 
 
 def _allowed_cells_by_strip(maps: Maps, grid: Grid) -> Iterator[tuple[slice, Mask]]:
-    """Yield a slice of rows and the mask of its allowed cells, until the last row.
+    """Yield strips of rows, each as a slice and the mask of its allowed cells.
 
-    The shape of the mask is (rows in the slice, columns, levels). A mask of all rows
-    would take much memory. Therefore a slice has at most `_MAX_CELLS` cells, or one row
-    if a row has more cells.
+    The shape of the mask is (rows of the strip, columns, levels). Strips need less
+    memory than a mask of the whole image.
     """
     rows, columns = maps[0].shape
     levels = grid[-1]
@@ -120,7 +123,7 @@ def _allowed_cells_by_strip(maps: Maps, grid: Grid) -> Iterator[tuple[slice, Mas
 
 
 def find_excluded_pixels(maps: Maps, grid: Grid) -> Mask:
-    """Return a mask of the reference pixels at which all levels are excluded."""
+    """Return a mask of the reference pixels without an allowed level."""
     strips = [~cells.any(axis=2) for _, cells in _allowed_cells_by_strip(maps, grid)]
     return np.concatenate(strips)
 
@@ -128,8 +131,7 @@ def find_excluded_pixels(maps: Maps, grid: Grid) -> Mask:
 def find_excluded_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid) -> Mask:
     """Return a mask of the pixels whose estimated level is excluded.
 
-    `levels` contains one level for each reference pixel, or -1 if the pixel has no
-    estimate. Pixels without an estimate are False in the mask.
+    The level of a pixel without an estimate is -1. The mask is False at this pixel.
     """
     indices = levels[..., None].astype(np.intp)
     strips = []
@@ -141,15 +143,15 @@ def find_excluded_levels(levels: NDArray[np.int16], maps: Maps, grid: Grid) -> M
 def find_limits_of_match_pixels(maps: Maps, grid: Grid) -> tuple[Limits, Limits]:
     """Find the smallest and largest allowed disparity of each match pixel.
 
-    The disparity of an allowed cell is allowed for the match pixel at the match
-    position of the cell. If the match position lies between two pixels, the disparity
-    is allowed for both pixels.
+    A disparity is allowed if an allowed cell with this disparity matches the pixel. A
+    match position between two pixels counts for both pixels.
 
     Returns
     -------
-    smallest, largest : ndarray, float32, (rows, columns)
-        Disparity limits of each match pixel in pixels; inf and -inf if no allowed cell
-        matches the pixel.
+    smallest : ndarray, float32, (rows, columns)
+        Smallest allowed disparity, in pixels; inf if no allowed cell matches the pixel.
+    largest : ndarray, float32, (rows, columns)
+        Largest allowed disparity, in pixels; -inf if no allowed cell matches the pixel.
     """
     first, stride, denominator, direction, levels = grid
     columns = maps[0].shape[1]

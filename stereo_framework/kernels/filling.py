@@ -1,27 +1,25 @@
-"""Filling of pixels without a value, by the value of a near pixel in the same row."""
+"""Fill pixels without a value from near pixels in the same row."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArray[np.float32]:
-    """Replace each NaN by a value from the same row, and return the filled copy.
+    """Return a copy in which each NaN is replaced by a value from the same row.
 
     Parameters
     ----------
     values : ndarray, float32, (rows, columns)
-        Disparities or levels. A surface with larger values is nearer to the camera.
+        Disparities or levels.
     from_left : bool
-        If False, a NaN is replaced by the nearest value to its left or the nearest
-        value to its right, whichever is smaller. The reason is that an occluded surface
-        lies behind the surface that occludes it. If True, a NaN is replaced by the
-        nearest value to its left. If only one side of the NaN has values, the nearest
-        value on this side is used in both cases.
+        True: use the nearest value to the left. False: use the smaller one of the
+        nearest values to the left and right, because occluded surfaces are farther
+        away. If only one side has values, the nearest value on this side is used.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Filled values. A row that contains only NaN is not changed.
+        Filled values. Rows that contain only NaN remain unchanged.
     """
     filled = values.copy()
     has_value = ~np.isnan(values)
@@ -30,8 +28,8 @@ def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArra
         return filled
 
     left_columns, right_columns = _nearest_columns(has_value)
-    # If no pixel to the left or right has a value, its column is -1 or the number of
-    # columns. Both indices select the last column of this array, which contains NaN.
+    # If a side has no values, the column index is -1 or the number of columns. Both
+    # indices select the additional last column of NaN.
     padded = np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan)
     left_values = padded[y, left_columns[y, x]]
     right_values = padded[y, right_columns[y, x]]
@@ -43,15 +41,15 @@ def fill_rows(values: NDArray[np.float32], *, from_left: bool = False) -> NDArra
 
 
 def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
-    """Replace the intensities of invalid pixels, and return the filled copy.
+    """Return a copy of an image in which invalid pixels are filled.
 
     An invalid pixel gets the intensity of the nearest valid pixel in the same row. If
-    the valid pixels to the left and right are equally near, the left pixel is used.
+    two pixels are equally near, the left pixel is used.
 
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Image. Invalid pixels may have any intensities.
+        Grey or colour image.
     valid : ndarray, bool, (rows, columns)
         Mask of the valid pixels.
 
@@ -73,11 +71,10 @@ def fill_invalid(image: NDArray, valid: NDArray[np.bool_]) -> NDArray:
 
 
 def _nearest_columns(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the columns of the nearest True pixels to the left and right of pixels.
+    """Return the columns of the nearest True pixels to the left and to the right.
 
-    At a True pixel, both results are the column of this pixel. If there is no True
-    pixel to the left, the left column is -1. If there is no True pixel to the right,
-    the right column is the number of columns.
+    For example, the row [F, T, F] gives the columns [-1, 1, 1] and [1, 1, 3]. Without a
+    True pixel, the column is -1 (left) or the number of columns (right).
     """
     columns = np.arange(mask.shape[1], dtype=np.int32)
     beyond = np.int32(mask.shape[1])

@@ -1,16 +1,14 @@
 """Access to the internals of numba and LLVM, which have no stable interface.
 
-Only this module imports these internals, because each new version of numba may change
-or remove them. If the installed version of numba lacks them, each process compiles its
-kernels again, the progress display does not show the compilation, and loops are used
-instead of intrinsics. The results are the same.
+A new version of numba may change these internals, so only this module imports internals
+of numba. If the internals are missing, kernels are slower, but the results are the
+same.
 
 An intrinsic (`numba.extending.intrinsic`) is a function that emits LLVM code for its
 calls in kernels. The part that emits the code is called the generator. Most generators
-use `VectorBuilder` to emit operations on vector registers, because numba would compile
-a loop to scalar operations or to narrower vectors. For each intrinsic there is also a
-loop that computes the same result. `choose_intrinsic` selects the intrinsic or the
-loop.
+use `VectorBuilder` to emit vector operations, which are faster than the loops that
+numba compiles. Each intrinsic has a loop with the same result. `choose_intrinsic`
+selects the intrinsic or the loop.
 """
 
 import contextlib
@@ -38,13 +36,13 @@ try:
     from numba.np.arrayobj import make_array
 
     INT32 = ir.IntType(32)
-    """LLVM type of the integer that selects a lane of a vector."""
+    """LLVM type of lane numbers."""
 
     INT64 = ir.IntType(64)
-    """LLVM type of the indices and sizes of arrays."""
+    """LLVM type of array indices and sizes."""
 
     _CAN_GENERATE = hasattr(INT64, "as_pointer")
-    """True if llvmlite has the functions by which this module emits LLVM code."""
+    """True if llvmlite has the functions that emit LLVM code."""
 except ImportError:
     _CAN_GENERATE = False
 
@@ -62,33 +60,33 @@ __all__ = [
 ]
 
 _FILE_METHODS = ("_load_index", "_save_index", "_load_data", "_save_data", "_open_for_write")
-"""Methods of numba's class for cache files that `_CheckedFiles` overrides or calls."""
+"""Methods of numba that `_CheckedFiles` overrides or calls."""
 
 _CAN_CACHE = hasattr(FunctionCache, "_index_key") and all(
     hasattr(IndexDataCacheFile, name) for name in _FILE_METHODS
 )
-"""True if numba has the methods of cache classes that this module needs."""
+"""True if numba has all methods that the cache needs."""
 
 _VERSIONS = f"{__version__} {llvmlite.__version__}".encode()
-"""Versions of numba and llvmlite. Machine code from other versions is not loaded."""
+"""Versions of numba and llvmlite. Machine code of different versions is not loaded."""
 
 
 def _digest_of(content: bytes) -> bytes:
-    """Return the digest that is written in front of the content of a cache file."""
+    """Return the digest of the content of a cache file."""
     return hashlib.sha256(_VERSIONS + content).digest()
 
 
 class _CheckedFiles(IndexDataCacheFile):
-    """The cache files of a kernel, which begin with a digest to detect damaged files.
+    """The cache files of a kernel, which begin with a digest.
 
-    numba unpickles the content of its cache files without a check. Damaged bytes may
-    therefore raise any exception, end the process, or change the results of the machine
-    code. This class checks the digest of the content first, and does not unpickle a
-    damaged file. Files from other versions of numba or llvmlite fail the check too.
+    numba loads cache files without a check. A damaged file might crash the process or
+    change results. Therefore this class checks the digest before unpickling. The check
+    also rejects files from different versions of numba or llvmlite.
     """
 
     def _load_index(self) -> dict[Any, str]:
-        # If the file cannot be read, whatever the reason, the kernel is compiled again.
+        # Reading a damaged file may raise any exception. The kernel is then compiled
+        # again.
         with contextlib.suppress(Exception):
             stamp, names = self._read(self._index_path)
             if stamp == self._source_stamp:
@@ -110,16 +108,16 @@ class _CheckedFiles(IndexDataCacheFile):
         if stored is None:
             return None
         stored_key, data = stored
-        # Two processes that save code at the same time may choose the same file name.
-        # The file then contains the code of only one of the two keys.
+        # Two processes may save different code under the same file name. The key shows
+        # which code the file contains.
         return data if stored_key == key else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Store machine code together with its key, which `load` compares."""
+        """Store machine code together with its key."""
         super().save(key, (key, data))
 
     def _read(self, path: str) -> Any:
-        # If the path is a named pipe, opening it would wait for a writing program.
+        # Opening a named pipe would wait forever.
         if not os.path.isfile(path):
             raise FileNotFoundError(path)
         with open(path, "rb") as file:
@@ -132,8 +130,7 @@ class _CheckedFiles(IndexDataCacheFile):
 
     def _write(self, path: str, value: Any) -> None:
         content = self._dump(value)
-        # A file cannot replace a folder, so an empty folder at this path is removed
-        # first. If the folder is not empty, writing the file fails.
+        # An empty folder at this path would prevent writing the file.
         with contextlib.suppress(OSError):
             os.rmdir(path)
         with self._open_for_write(path) as file:
@@ -144,28 +141,27 @@ class _CheckedFiles(IndexDataCacheFile):
 def cache_on_disk(
     compiled: Any, function: Callable[..., Any], digest: Callable[[Callable[..., Any], Any], str]
 ) -> None:
-    """Store a kernel's machine code on disk, and load it from there in later processes.
+    """Cache a kernel's machine code on disk for later processes.
 
-    A fault of the cache never raises an exception. If a cache file cannot be read or
-    written, whatever the reason, the kernel is compiled, and its cache files are
-    replaced if possible.
+    If a cache file cannot be read or written, no exception is raised. The kernel is
+    then compiled again.
 
     Parameters
     ----------
     compiled : numba dispatcher
-        Kernel, as returned by numba's decorator.
+        Kernel, as returned by `numba.njit`.
     function : callable
         Python function of the kernel.
     digest : callable
-        Function that computes a text from `function` and its argument types. This text
-        is part of the key under which the machine code is stored.
+        Function that returns an additional part of the cache key. The call is
+        ``digest(function, signature)``.
     """
     if not _CAN_CACHE:
         _warn_about_cache()
         return
 
     class Cache(FunctionCache):
-        """numba's cache of machine code, with digests in its keys and in its files."""
+        """numba's cache with additional digests in its keys and files."""
 
         def __init__(self, py_func: Callable[..., Any]) -> None:
             super().__init__(py_func)
@@ -179,27 +175,26 @@ def cache_on_disk(
             return super()._index_key(signature, *options), digest(function, signature)
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            # Exceptions of any type may occur when a file is read and unpickled, or
-            # when LLVM loads the machine code. Then the kernel is compiled again.
+            # Loading a damaged file may raise any exception. The kernel is then
+            # compiled again.
             with contextlib.suppress(Exception):
                 return super().load_overload(sig, target_context)
             return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            # The disk may be full, or the folder may have become read-only. The kernel
-            # can be used all the same.
+            # The disk may be full or read-only. The kernel works without the cache.
             with contextlib.suppress(Exception):
                 super().save_overload(sig, data)
 
-    # numba raises RuntimeError if no cache folder is writable. The other exceptions
-    # occur for example if the source file cannot be read again.
+    # RuntimeError means that no cache folder is writable. OSError and ValueError may
+    # occur if the source file cannot be read.
     with contextlib.suppress(RuntimeError, OSError, ValueError):
         compiled._cache = Cache(function)
 
 
 @functools.cache
 def _warn_about_cache() -> None:
-    """Warn that kernels are not stored on disk, but only once in a process."""
+    """Warn once per process that kernels are not cached on disk."""
     warnings.warn(
         f"numba {__version__}: kernels cannot be stored on disk, so every process compiles them",
         stacklevel=5,
@@ -209,14 +204,14 @@ def _warn_about_cache() -> None:
 def _import_without_blas() -> None:
     """Import numba's array functions without SciPy's linear algebra.
 
-    Importing SciPy's linear algebra takes 0.2 s, and few kernels need it. numba imports
-    it later, when a kernel that uses linear algebra is compiled or called.
+    Importing SciPy's linear algebra takes 0.2 s, and few kernels need linear algebra.
+    numba repeats the import later if a kernel uses linear algebra.
     """
     with contextlib.suppress(ImportError, AttributeError):
         from numba.np import linalg
 
-        # The import of arraymath calls ensure_blas, which imports SciPy's linear
-        # algebra. During this import, a function without any effect replaces it.
+        # Importing arraymath calls ensure_blas, which imports SciPy's linear algebra.
+        # Therefore ensure_blas does nothing during this import.
         ensure_blas = linalg.ensure_blas
         linalg.ensure_blas = lambda: None
         try:
@@ -230,16 +225,15 @@ _import_without_blas()
 
 
 def start_numba() -> None:
-    """Load numba's tables of types and functions before the first kernel is compiled.
+    """Load numba's tables of types and functions, so the first compilation is faster.
 
-    Loading the tables takes time. A program can call this function in a thread while it
-    waits, for example for an image file. Otherwise the first compilation takes longer.
+    Programs may call this function in a thread, for example while images are loaded.
     """
     with contextlib.suppress(ImportError, AttributeError):
         from numba.core.compiler_lock import global_compiler_lock
         from numba.core.registry import cpu_target
 
-        # The lock is needed because a thread that compiles a kernel uses these tables.
+        # Another thread may use the tables to compile a kernel.
         with global_compiler_lock:
             cpu_target.typing_context.refresh()
             cpu_target.target_context.refresh()
@@ -253,23 +247,19 @@ def observe_compiler(
     Parameters
     ----------
     on_delay : callable
-        Function that is called with True when a thread begins to load or compile a
-        kernel, or begins to wait for another thread that compiles. It is called with
-        False when the loading, compilation or waiting ends.
+        Function for delays, for example while numba loads or compiles a kernel. The
+        calls are ``on_delay(True)`` at the beginning and ``on_delay(False)`` at the
+        end.
     on_compilation : callable
-        Function that is called with True and the Python function of a kernel when the
-        compilation of this kernel begins. It is called with False and the Python
-        function when the compilation ends.
+        Function for compilations. The calls are ``on_compilation(True, function)`` at
+        the beginning and ``on_compilation(False, function)`` at the end. `function` is
+        the Python function of the kernel.
     """
     with contextlib.suppress(ImportError, AttributeError):
         from numba.core import event
 
         class Listener(event.Listener):
-            """Listener that calls `report` when an event of numba begins and ends.
-
-            The first argument of the call is True at the beginning and False at the
-            end.
-            """
+            """Listener that calls ``report(begins, event)`` for events of numba."""
 
             def __init__(self, report: Callable[[bool, Any], None]):
                 self.report = report
@@ -288,21 +278,19 @@ def observe_compiler(
 
 
 def choose_intrinsic(intrinsic: Any, loop: Callable[..., Any]) -> Any:
-    """Return the intrinsic if numba can compile it, otherwise the loop.
+    """Return the intrinsic if possible, otherwise a loop with the same result.
 
-    The loop is a kernel that computes the same result as the intrinsic. The loop is
-    needed if numba's JIT compiler is off, or if the installed version of llvmlite lacks
-    the functions by which this module emits LLVM code.
+    The loop is needed if numba's JIT compiler is off or llvmlite is incompatible.
     """
     return intrinsic if _CAN_GENERATE and not config.DISABLE_JIT else loop
 
 
 class VectorBuilder:
-    """A generator's tool to emit LLVM code for vectors of numbers.
+    """Builder of LLVM code for vectors of numbers.
 
-    All lanes (elements) of a vector have the same type. The methods do not compute
-    numbers: they add instructions to the code of the kernel, and return LLVM values.
-    An LLVM value represents the result that an instruction computes later.
+    The elements of a vector are called lanes. Each method adds instructions to the
+    kernel, and returns an LLVM value. An LLVM value represents the future result of an
+    instruction.
 
     Parameters
     ----------
@@ -313,14 +301,14 @@ class VectorBuilder:
     lanes : int
         Number of lanes of a vector.
     alignment : int
-        Number of bytes of which the address of every vector in memory is a multiple.
+        Alignment of vectors in memory, in bytes.
 
     Attributes
     ----------
     vector_type : ir.VectorType
         LLVM type of a vector.
     is_integer : bool
-        True if the lanes are integers, which are treated as unsigned integers.
+        True if the lanes are unsigned integers.
     """
 
     def __init__(
@@ -343,20 +331,19 @@ class VectorBuilder:
         self.is_integer = isinstance(lane_type, ir.IntType)
 
     def array(self, argument: int) -> Any:
-        """Return the array that the kernel passes as the argument with this index."""
+        """Return the array argument with the index `argument`."""
         array_type = self.signature.args[argument]
         return make_array(array_type)(self.context, self.builder, self.arguments[argument])
 
     def address(self, argument: int, *offsets: Any) -> Any:
-        """Return the address of an element of an array that the kernel passes.
+        """Return the address of an element of an array argument.
 
         Parameters
         ----------
         argument : int
             Index of the array among the arguments of the intrinsic.
         *offsets : LLVM value
-            Integers whose sum is the index of the element. Without offsets, the method
-            returns the address of the first element.
+            Index of the element, as a sum of integers. The default is element 0.
         """
         address = self.array(argument).data
         for offset in offsets:
@@ -364,10 +351,7 @@ class VectorBuilder:
         return address
 
     def load(self, address: Any, vector_type: Any = None) -> Any:
-        """Load the vector at an address.
-
-        By default, the type of the vector is the attribute `vector_type`.
-        """
+        """Load the vector at an address."""
         pointer_type = (vector_type or self.vector_type).as_pointer()
         pointer = self.builder.bitcast(address, pointer_type)
         return self.builder.load(pointer, align=self.alignment)
@@ -380,33 +364,29 @@ class VectorBuilder:
     def shuffle(self, a: Any, b: Any, lanes: Sequence[int]) -> Any:
         """Return a vector that consists of selected lanes of the vectors `a` and `b`.
 
-        The lanes of `a` and then the lanes of `b` are numbered from 0 on. If `a` and
-        `b` have four lanes each, ``lanes=[0, 4]`` selects the first lane of each.
+        The lanes of `b` are numbered after the lanes of `a`. For example, ``[0, 4]``
+        selects the first lanes of two vectors with four lanes.
         """
         mask = ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes))
         return self.builder.shuffle_vector(a, b, mask)
 
     def constant(self, value: float) -> Any:
-        """Return a vector with the same Python number in every lane."""
+        """Return a vector with a Python number in every lane."""
         return ir.Constant(self.vector_type, [value] * self.lanes)
 
     def broadcast(self, value: Any) -> Any:
-        """Return a vector with the same number in every lane.
-
-        The number is an LLVM value, which the code of the kernel computes.
-        """
+        """Return a vector with a computed number (an LLVM value) in every lane."""
         undefined = ir.Constant(ir.VectorType(value.type, self.lanes), ir.Undefined)
         vector = self.builder.insert_element(undefined, value, INT32(0))
         return self.shuffle(vector, vector, [0] * self.lanes)
 
     def call_intrinsic(self, name: str, *arguments: Any) -> Any:
-        """Call a function that LLVM provides and that returns a vector.
+        """Call an LLVM function that returns a vector.
 
         Parameters
         ----------
         name : str
-            Name of the function with the type of its vectors, such as
-            "llvm.fabs.v8f32". llvmlite cannot complete the name for vectors.
+            Name of the function with its vector type, such as "llvm.fabs.v8f32".
         *arguments : LLVM value
             Arguments of the function.
         """
@@ -415,13 +395,13 @@ class VectorBuilder:
         return self.builder.call(function, arguments)
 
     def minimum(self, a: Any, b: Any) -> Any:
-        """Return a vector whose lanes are the minima of the lanes of `a` and `b`."""
+        """Return the minimum of `a` and `b` in each lane."""
         compare = self.builder.icmp_unsigned if self.is_integer else self.builder.fcmp_ordered
         return self.builder.select(compare("<", a, b), a, b)
 
     def lane_minimum(self, vector: Any) -> Any:
-        """Return the minimum of all lanes of a vector, as a single number."""
-        # Each pass halves the number of lanes, which must be a power of 2.
+        """Return the minimum of all lanes of a vector."""
+        # The number of lanes is a power of 2. Each pass halves this number.
         width = self.lanes
         while width > 1:
             width //= 2

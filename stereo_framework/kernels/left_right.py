@@ -1,7 +1,6 @@
 """Difference between the disparity maps of the reference image and the match image.
 
-The left-right consistency check, the evaluator and a confidence measure use this
-difference.
+The left-right consistency check uses this difference.
 """
 
 import numpy as np
@@ -18,18 +17,18 @@ def compute_left_right_difference(
 
     Parameters
     ----------
-    disparity, match_disparity : ndarray, float32, (rows, columns)
-        Disparity maps of the reference and the match image.
+    disparity : ndarray, float32, (rows, columns)
+        Disparity map of the reference image.
+    match_disparity : ndarray, float32, (rows, columns)
+        Disparity map of the match image.
     direction : int
-        1 or -1. The reference pixel in column x matches the pixel in column
-        ``x - direction * disparity`` of the match image.
+        1 or -1. Reference column x matches column ``x - direction * disparity``.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Absolute difference for each reference pixel. The difference is NaN if the
-        reference pixel or its matching pixel has no estimate, or if the matching pixel
-        lies outside the match image.
+        Absolute difference at each reference pixel; NaN if a pixel has no estimate, or
+        if the matching pixel lies outside the image.
     """
     difference = np.empty(disparity.shape, np.float32)
 
@@ -57,7 +56,6 @@ def _compare_rows(disparity, match_disparity, direction, out):  # type: ignore[n
 def round_half_away(value):  # type: ignore[no-untyped-def]
     """Round to the nearest integer, and round halves away from zero (-2.5 to -3).
 
-    The number 0.5 is added in float64, because the float32 sum of 0.49999997 and 0.5
-    would be 1 instead of a number below 1.
+    The addition of 0.5 uses float64, because float32 would round 0.49999997 up to 1.
     """
     return np.copysign(np.floor(np.abs(np.float64(value)) + 0.5), np.float64(value))

@@ -1,17 +1,17 @@
-"""Local averages of an image whose values are known at only some pixels."""
+"""Local averages of an image with known values at only some pixels."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BLOCKS_PER_SIGMA = 6.0
-"""Number of blocks whose total width is a standard deviation of the Gaussian.
+"""Number of blocks of pixels per standard deviation of the Gaussian.
 
-To save time, the image is reduced to the means of square blocks of pixels before the
-Gaussian is applied. Blocks of this size hardly change the result, because it is smooth.
+To save time, the Gaussian is applied to the means of square blocks. Small blocks hardly
+change the result.
 """
 
 _FALLBACK_WEIGHT = np.float32(1e-3)
-"""Weight of the fallback value, so small that it matters only far from known values."""
+"""Weight of the fallback value. Near known values, the weight is negligible."""
 
 
 def average_locally(
@@ -27,11 +27,11 @@ def average_locally(
     Parameters
     ----------
     values : ndarray, float32, (rows, columns, channels)
-        Image to be averaged. Pixels outside the mask may have any finite value.
+        Image to average. Pixels outside the mask may have any finite value.
     mask : ndarray, bool, (rows, columns)
-        Mask of the pixels whose values are known.
+        Mask of the pixels with known values.
     fallback : float, or ndarray, float32, (channels,)
-        Result for pixels that are far from all known values.
+        Result far from all known values.
     sigma : float
         Standard deviation of the weights, in pixels.
 
@@ -44,9 +44,8 @@ def average_locally(
 
     rows, columns, channels = values.shape
     block = max(1, int(sigma / _BLOCKS_PER_SIGMA))
-    # An additional last channel contains the weight of each pixel: 1 if its value is
-    # known, otherwise 0. The image is extended by pixels of weight 0, until its height
-    # and width are multiples of the block size.
+    # An additional last channel contains the weight of each pixel: 1 if the value is
+    # known, otherwise 0. The border extends the image to a whole number of blocks.
     weighted = cv2.copyMakeBorder(
         np.dstack([values * mask[..., None], mask]),
         top=0,

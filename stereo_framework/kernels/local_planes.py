@@ -1,8 +1,7 @@
 """Fit of a plane to the disparities around each pixel of a disparity map.
 
-A neighbour of the pixel has a large weight if its colour is similar to the colour of
-the pixel, and its disparity is close to the plane. Therefore the fit does not blur the
-edges of a disparity map.
+Neighbours have a large weight if their colour is similar and their disparity is close
+to the plane. Therefore the fit does not blur disparity edges.
 """
 
 from typing import NamedTuple
@@ -18,46 +17,45 @@ Values = NDArray[np.float32]
 Disparity = NDArray[np.float32]
 
 _EXTRA_GATE = 0.2
-"""Number of pixels by which the gate is wider in the first fit.
+"""Additional width of the gate in the first fit, in pixels of disparity.
 
-The first fit starts with slopes of 0, so the distances from the plane are larger.
+The first fit starts from a plane without slope, so distances from the plane are larger.
 """
 
 _MAX_SLOPES = (1.0, 1.5)
 """Largest slopes in x and in y direction, in pixels of disparity per pixel."""
 
 _CENTRE_WEIGHT = 1e-3
-"""Additional weight of the pixel in the centre of the window.
+"""Additional weight of the centre pixel of a window.
 
-A pixel without neighbours that have an estimate therefore keeps its disparity.
+Therefore an isolated pixel keeps its disparity.
 """
 
 _BLOCK = 128
-"""Number of adjacent pixels of a row that form a block, which is computed together.
+"""Width of a block of adjacent pixels in a row, which the kernels compute together.
 
-The sums for a block fit into the first-level cache of the processor.
+The sums of a block fit into the first-level cache of the processor.
 """
 
-# The kernels use flat arrays that contain several quantities of a block. Each quantity
-# takes `_BLOCK` elements, one for each pixel. The following constants are the index of
-# the first of these elements.
+# The kernels store several quantities of a block in one flat array. Each quantity has
+# `_BLOCK` elements, one for each pixel. For example, the slopes in y direction are the
+# elements `_SLOPE_Y` to `_SLOPE_Y + _BLOCK - 1` of the array `plane`.
 
-# Quantities in the array `plane`: slopes in x and y direction, and the disparity of the
-# plane at the pixel.
+# Array `plane`: slopes in x and y direction, and disparity of the plane at the pixel.
 _SLOPE_X = 0
 _SLOPE_Y = _BLOCK
 _VALUE = 2 * _BLOCK
 
-# Quantities in the array `row_sums`: weighted sums of 1, x, x * x, z and x * z over one
-# row of the window. The offset of a neighbour from the centre pixel is (x, y). The
-# disparity of the neighbour minus the disparity of the plane at the centre pixel is z.
+# Array `row_sums`: weighted sums of 1, x, x * x, z and x * z over a row of the window.
+# The offset of a neighbour from the centre pixel is (x, y). The disparity of the
+# neighbour is z, relative to the plane at the centre pixel.
 _ROW_1 = 0
 _ROW_X = _BLOCK
 _ROW_XX = 2 * _BLOCK
 _ROW_Z = 3 * _BLOCK
 _ROW_XZ = 4 * _BLOCK
 
-# Quantities in the array `sums`: the same kind of sums, but over the whole window.
+# Array `sums`: weighted sums over the whole window. `_SUM_XY` is the sum of x * y.
 _SUM_XX = 0
 _SUM_XY = _BLOCK
 _SUM_X = 2 * _BLOCK
@@ -76,9 +74,10 @@ class Planes(NamedTuple):
     ----------
     value : ndarray, float32, (rows, columns)
         Disparity of the plane at the pixel; NaN if the pixel has no estimate.
-    right, down : ndarray, float32, (rows, columns)
-        Slopes of the plane: change of its disparity per pixel to the right and per
-        pixel downwards; 0 if the pixel has no estimate.
+    right : ndarray, float32, (rows, columns)
+        Change of disparity per pixel to the right; 0 if the pixel has no estimate.
+    down : ndarray, float32, (rows, columns)
+        Change of disparity per pixel downwards; 0 if the pixel has no estimate.
     """
 
     value: Disparity
@@ -96,40 +95,37 @@ def fit_local_planes(
 ) -> Planes:
     """Fit a plane to the disparities around each pixel by robust least squares.
 
-    The planes are fitted to windows of the first radius, then to windows of the next
-    radius, and so on. Each fit starts from the previous planes. A neighbour has the
-    weight ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, where `difference` is
-    the colour difference from the centre pixel, and e is the distance of the
-    neighbour's disparity from the previous plane. If e exceeds `gate`, the weight is 0.
+    The fit is repeated for each radius, and starts from the previous planes. Each
+    neighbour has the weight ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``:
 
-    Before the first fit, all planes have the slope 0. Therefore the planes are fitted
-    to windows of the first radius twice: with a gate that is 0.2 pixels wider, and then
-    with `gate` itself. For each of the other radii, the planes are fitted once. If a
-    radius is 8 pixels or larger, the fit uses only every n-th row and column of the
-    window, where n is a quarter of the radius (rounded down).
+    - `difference` is the colour difference from the centre pixel.
+    - `e` is the distance of the neighbour's disparity from the previous plane.
+
+    The weight is 0 if `e` exceeds `gate`. All planes start with slope 0. For the first
+    radius, an additional first fit uses a gate that is 0.2 pixels wider. Large windows
+    are sampled: for a radius of 8 pixels, the fit uses every second row and column, and
+    for 12 pixels every third.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Disparities in pixels; NaN means no estimate. The fit ignores pixels without an
-        estimate.
+        Disparities in pixels; NaN means no estimate.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Grey or colour image. Two colours differ by the largest difference in red, green
-        or blue.
+        Grey or colour image. The colour difference of two pixels is the largest
+        difference in red, green or blue.
     radii : tuple of int
         Radii of the square windows, in pixels, in the order of the fits.
     gate : float
-        Largest distance of a neighbour's disparity from the plane, in pixels. The fit
-        ignores neighbours at a larger distance.
+        Maximum distance of a neighbour's disparity from the plane, in pixels.
     gamma_c : float
-        Colour difference, in grey levels, at which the weight of a neighbour has
-        decreased to 1/e.
+        Decay of the weight with the colour difference, in grey levels. Larger values
+        give neighbours of different colour more weight.
     ridge : float
-        Weight that keeps the slopes close to the slopes of the previous planes, in
-        units of the squared radius. Larger values change the slopes less.
+        Weight of the previous slopes, in units of the squared radius. Larger values
+        change the slopes less.
     """
     rows, columns = disparity.shape
-    # The kernel always reads three channels. For a grey image, two of them are 0.
+    # The kernel expects three channels. For a grey image, two channels are 0.
     colours = np.zeros((3, rows, columns), np.float32)
     channels = np.moveaxis(image.reshape(rows, columns, -1), 2, 0)
     colours[: len(channels)] = channels
@@ -173,10 +169,7 @@ def _fit_rows(
     right: Values,
     down: Values,
 ) -> None:
-    """Fit the planes of the image rows from `start` to `stop` - 1.
-
-    The planes are written into `value`, `right` and `down`.
-    """
+    """Write the planes of the image rows `start` to `stop` - 1 into the last arrays."""
     columns = disparity.shape[1]
     window_width = 0
     for radius in radii:
@@ -189,9 +182,7 @@ def _fit_rows(
         for left in range(0, columns, _BLOCK):
             width = min(_BLOCK, columns - left)
             plane[_SLOPE_X:_VALUE] = 0
-            # Copying slices would be shorter than these loops. However, a copy of
-            # slices can raise an error, and numba takes two more seconds to compile the
-            # message of this error.
+            # Loops compile two seconds faster than copies of slices.
             for x in range(width):
                 plane[_VALUE + x] = disparity[y, left + x]
             for k in range(radii.shape[0]):
@@ -235,14 +226,12 @@ def _compute_colour_weights(
 ) -> None:
     """Compute the colour weights of all neighbours of the pixels in a block.
 
-    The block consists of `width` pixels of row `y`, from column `left` on. The array
-    `weights` receives the results. It has a row for each position of a neighbour in the
-    window, and a column for each pixel of the block.
+    The block begins at column `left` of row `y`. The results are written into
+    `weights`, with the shape (positions in the window, pixels of the block).
     """
     _, rows, columns = colours.shape
-    # Flat arrays are used because creating a slice would take longer than the
-    # arithmetic on a block. The indices are unsigned because numba adds code to each
-    # access by a signed index, in case the index is negative.
+    # Flat arrays are faster than slices of a block. Unsigned indices are faster than
+    # signed indices, because numba also handles negative indices.
     flat_colours = colours.reshape(-1)
     flat_weights = weights.reshape(-1)
     to_green = np.uint64(rows * columns)
@@ -284,9 +273,9 @@ def _sum_windows(
     row_sums: Values,
     sums: Values,
 ) -> None:
-    """Compute the sums of the normal equations for all pixels of a block.
+    """Write the sums of the normal equations for all pixels of a block into `sums`.
 
-    The array `sums` receives the results. The array `row_sums` is overwritten.
+    The array `row_sums` is a buffer, and is overwritten.
     """
     rows, columns = disparity.shape
     sums[:] = 0
@@ -313,8 +302,8 @@ def _sum_windows(
                 slope_y = plane[pixel + np.uint64(_SLOPE_Y)]
                 error = (z - (plane[pixel] * offset_x + slope_y * offset_y)) * inverse_gate
                 closeness = np.float32(1) - error * error
-                # If the neighbour or the centre pixel has no estimate, `closeness` is
-                # NaN. Then the comparison is False, and the weight is 0.
+                # If a pixel has no estimate, `closeness` is NaN and the comparison
+                # is False.
                 is_near = closeness > np.float32(0)
                 weight = np.float32(0)
                 weighted_z = np.float32(0)
@@ -334,8 +323,7 @@ def _sum_windows(
 def _add_row_sums(row_sums: Values, y: float, sums: Values) -> None:
     """Add the sums over one row of the window to the sums over the whole window.
 
-    The row of the window lies `y` rows below the pixels of the block (above if `y` is
-    negative).
+    `y` is the offset of the row from the centre of the window.
     """
     for n in range(_BLOCK):
         i = np.uint64(n)
@@ -355,10 +343,10 @@ def _add_row_sums(row_sums: Values, y: float, sums: Values) -> None:
 
 @kernel
 def _update_planes(sums: Values, slope_weight: float, width: int, plane: Values) -> None:
-    """Replace the planes of a block by the solutions of their normal equations.
+    """Replace the planes of a block by the solutions of the normal equations.
 
-    Larger values of `slope_weight` keep the slopes closer to the previous slopes. The
-    planes of pixels without an estimate keep the disparity NaN and the slopes 0.
+    `slope_weight` is the weight of the previous slopes. Pixels without an estimate are
+    not changed.
     """
     for i in range(width):
         if np.isnan(plane[_VALUE + i]):
@@ -390,17 +378,18 @@ def solve_normal_equations(
     ----------
     xx, xy, x, yy, y, ones, xz, yz, z : float
         Weighted sums over the points. For example, `xy` is the sum of weight * x * y,
-        and `ones` is the sum of the weights. The matrix of the normal equations must be
-        positive definite.
+        and `ones` is the sum of the weights. The normal equations must be positive
+        definite.
 
     Returns
     -------
-    slope_x, slope_y, value : float
-        Slopes of the plane in x and y direction, and z of the plane at x = y = 0.
+    slope_x, slope_y : float
+        Slopes of the plane in x and y direction.
+    value : float
+        z of the plane at x = y = 0.
     """
-    # Cramer's rule solves the equations. The matrix of the cofactors is symmetric, and
-    # has a cofactor for each element of the matrix of the normal equations. For
-    # example, xy_cofactor belongs to xy.
+    # Cramer's rule solves the equations. For example, `xy_cofactor` is the cofactor of
+    # the matrix element `xy`.
     xx_cofactor = yy * ones - y * y
     xy_cofactor = x * y - xy * ones
     x_cofactor = xy * y - x * yy

@@ -1,7 +1,7 @@
 """Subpixel refinement of disparities by a parabola through three costs.
 
-The three costs belong to the disparity level of a pixel and its two neighbouring
-levels.
+The three costs belong to the disparity level of a pixel, the level below and the level
+above.
 """
 
 import numpy as np
@@ -18,21 +18,21 @@ def move_to_vertices(
 ) -> Disparity:
     """Move each disparity to the vertex of the parabola through its three costs.
 
-    A disparity is not changed if it lies between two levels, or if the minimum of the
-    parabola is more than `max_offset` levels away or does not exist.
+    A disparity between two levels is not changed. A disparity is also kept if the
+    parabola has no minimum within `max_offset` levels.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Disparities in pixels; NaN means no estimate.
     costs : ndarray, (rows, columns, levels)
-        Costs. If there are fewer than three levels, no disparity is changed.
-    minimum, step : float
-        Disparity of the first level, and difference between two adjacent levels, in
-        pixels.
+        Cost volume. With fewer than three levels, no disparity is changed.
+    minimum : float
+        Disparity of the first level, in pixels.
+    step : float
+        Distance of two adjacent levels, in pixels.
     max_offset : float
-        Largest distance of the vertex from the middle one of the three levels, in
-        levels.
+        Maximum distance of the vertex from the middle level, in levels.
 
     Returns
     -------
@@ -59,10 +59,7 @@ def _refine_rows(
     max_offset: float,
     refined: Disparity,
 ) -> None:
-    """Write the moved disparities into `refined`.
-
-    If a disparity is not moved, the element of `refined` at this pixel is not written.
-    """
+    """Write the moved disparities into `refined`; leave all other pixels unchanged."""
     rows, columns, levels = costs.shape
     for y in range(rows):
         for x in range(columns):
@@ -70,16 +67,15 @@ def _refine_rows(
                 continue
             level = (disparity[y, x] - minimum) / step
             nearest = round(level)
-            # The disparity belongs to a level if it differs from the level only by
-            # rounding to float32, which is much less than 1e-3 levels.
+            # Disparities are rounded to float32, so the comparison has a tolerance.
             if abs(level - nearest) > 1e-3 or nearest < 0 or nearest >= levels:
                 continue
             centre = min(max(int(nearest), 1), levels - 2)
             below = np.float32(costs[y, x, centre - 1])
             middle = np.float32(costs[y, x, centre])
             above = np.float32(costs[y, x, centre + 1])
-            # The parabola a u^2 + b u + c passes through the three costs at u = -1, 0
-            # and 1. The coefficient a is `curvature`, and b is `slope`.
+            # The parabola curvature * u^2 + slope * u + middle passes through the three
+            # costs at u = -1, 0 and 1.
             curvature = np.float32(0.5) * (below - np.float32(2) * middle + above)
             slope = np.float32(0.5) * (above - below)
             if curvature <= 0:

@@ -1,13 +1,11 @@
 """Progress reports of long computations.
 
-A long computation calls `announce_step` when a step begins, and its outer loops iterate
-over `counted`. A program that shows the progress, such as the command line, installs
-listeners with `reporting_steps_to` and `reporting_iterations_to`. If no listener is
-installed, nothing is reported.
+A long computation calls `announce_step` when a step begins. Long loops iterate over
+`counted`. To show the progress, a program installs listeners with `reporting_steps_to`
+and `reporting_iterations_to`.
 
-The listeners are stored in context variables. A listener therefore receives the reports
-of the thread that installed the listener, and of threads that run in a copy of the
-context of this thread.
+Listeners are stored in context variables. Threads report to a listener only if their
+context contains the listener.
 """
 
 import contextlib
@@ -19,10 +17,10 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 IterationCallback = Callable[[int, int, str], None]
-"""Type of the function that a loop calls at each iteration to report its progress.
+"""Function that a loop calls at each iteration to report its progress.
 
 The call is ``callback(done, count, unit)``, for example ``callback(3, 8, "sweep")``
-after 3 of 8 sweeps. At the end of the loop, `done` equals `count`.
+after 3 of 8 sweeps.
 """
 
 _STEP_LISTENER = contextvars.ContextVar[Callable[[str], None]](
@@ -37,7 +35,7 @@ _ITERATION_LISTENER = contextvars.ContextVar[Callable[[int, int, int, str], None
 def temporarily_set(variable: contextvars.ContextVar[Any], value: Any) -> Iterator[Any]:
     """Set a context variable for the duration of a ``with`` block, and yield the value.
 
-    The previous value is restored when the block ends. Other threads are not affected.
+    At the end of the block, the previous value is restored.
     """
     token = variable.set(value)
     try:
@@ -55,7 +53,7 @@ def reporting_steps_to(listener: Callable[[str], None]) -> AbstractContextManage
 
 
 def announce_step(name: str) -> None:
-    """Report the beginning of a step, such as a stage, to the current listener."""
+    """Report the beginning of a step, such as "census", to the listener."""
     _STEP_LISTENER.get()(name)
 
 
@@ -64,8 +62,8 @@ def reporting_iterations_to(
 ) -> AbstractContextManager[Any]:
     """Report the iterations of loops inside the block to a listener.
 
-    The call is ``listener(thread_id, done, count, unit)``, where `thread_id` identifies
-    the thread that runs the loop. See `IterationCallback` for the other arguments.
+    The call is ``listener(thread_id, done, count, unit)``, for example
+    ``listener(140, 3, 8, "sweep")`` after 3 of 8 sweeps in thread 140.
     """
     return temporarily_set(_ITERATION_LISTENER, listener)
 
@@ -73,9 +71,8 @@ def reporting_iterations_to(
 def iteration_callback() -> IterationCallback:
     """Return a function that reports the iterations of a loop to the listener.
 
-    If a loop divides its iterations among several threads, it must call
-    `iteration_callback` before it starts the threads. The threads share the returned
-    function, because new threads do not inherit the context variable of the listener.
+    Call `iteration_callback` before a loop starts threads, because new threads do not
+    inherit the listener. All threads may share the returned function.
     """
     return functools.partial(_ITERATION_LISTENER.get(), threading.get_ident())
 
@@ -88,7 +85,7 @@ def counted(count: int, unit: str) -> Iterator[int]:
     count : int
         Number of iterations.
     unit : str
-        Name of one iteration as a singular noun, such as "iteration" or "strip".
+        Singular noun for an iteration, such as "strip".
 
     Yields
     ------

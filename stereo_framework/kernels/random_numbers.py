@@ -1,8 +1,7 @@
 """Random numbers for kernels, computed from a counter and two keys.
 
-A random number depends only on its counter and keys, and not on random numbers that
-were drawn before. Therefore threads may draw random numbers in any order, and results
-do not depend on the number of threads.
+A random number depends only on its counter and keys. Therefore results do not depend on
+the number and order of threads.
 """
 
 from stereo_framework.kernels.decorator import kernel
@@ -12,8 +11,7 @@ from stereo_framework.kernels.decorator import kernel
 def random_number(counter: int, first_key: int, second_key: int) -> int:
     """Return a random number from 0 to 2**32 - 1.
 
-    The random number is a hash of the counter and both keys. The counter must be below
-    2**32. Each key changes the hash by one round of multiplications and shifts.
+    The result is a hash of the counter and both keys. The counter must be below 2**32.
     """
     for key in (first_key, second_key):
         counter = (counter ^ int(key)) & 0xFFFFFFFF

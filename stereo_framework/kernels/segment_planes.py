@@ -1,8 +1,7 @@
 """Fit of a plane to the disparity estimates in each segment of an image.
 
-For each segment, many planes are computed, each through three random estimates of the
-segment. The plane that fits the estimates best is selected (RANSAC). The selected plane
-is then fitted to all estimates near it by least squares.
+RANSAC tests many planes through three random estimates of a segment, and selects the
+best plane. A least-squares fit to the estimates near the plane refines the plane.
 """
 
 from typing import NamedTuple
@@ -15,29 +14,28 @@ from stereo_framework.kernels.random_numbers import random_number
 from stereo_framework.kernels.threads import over_rows
 
 _REFITS = 2
-"""Number of least-squares fits of the best plane to the estimates near it."""
+"""Number of least-squares fits after RANSAC."""
 
 _BATCH = 256
-"""Number of estimates that are scored before the score of a plane is tested again.
+"""Number of estimates between two tests of a plane's score.
 
-The remaining estimates are skipped if the plane can no longer reach the best score.
+If the plane can no longer reach the best score, the remaining estimates are skipped.
 """
 
 
 class _Estimates(NamedTuple):
-    """The disparity estimates of all segments with holes, grouped by segment.
+    """Disparity estimates, sorted by segment.
 
     Parameters
     ----------
     points : ndarray, float64, (3, estimates)
         Row, column and disparity of each estimate.
     starts : ndarray, int64, (segments + 1,)
-        Index at which each segment begins. The estimates of segment i are
+        Index of the first estimate of each segment. Segment i has the estimates
         ``points[:, starts[i] : starts[i + 1]]``.
     medians : ndarray, float64, (segments,)
-        Median disparity of each segment. If a segment has an even number of estimates,
-        the median is the lower of the two middle values. If a segment has no estimates,
-        its median is an arbitrary number or NaN.
+        Median disparity of each segment. For the values 1, 2, 3 and 4, the median is 2.
+        For an empty segment, the value is arbitrary.
     """
 
     points: NDArray[np.float64]
@@ -55,24 +53,24 @@ def compute_plane_disparities(
     plane_iterations: int,
     seed: int,
 ) -> NDArray[np.float32]:
-    """Compute a disparity for each hole, on the plane of the segment of the hole.
+    """Compute the disparity of each hole from the plane of its segment.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Disparities in pixels; NaN means no estimate.
     holes : ndarray, bool, (rows, columns)
-        Mask of the holes, which are pixels without an estimate. At least one pixel must
-        be a hole.
+        Mask of the holes (pixels without an estimate). At least one pixel must be a
+        hole.
     segments : ndarray, int32, (rows, columns)
-        Number of the segment to which each pixel belongs. The smallest number is 0.
+        Segment number of each pixel, beginning with 0.
     plane_tolerance, min_count, min_share, plane_iterations, seed
-        Parameters of the stage `segment_planes`. See the documentation of the stage.
+        Parameters of the stage `segment_planes`.
 
     Returns
     -------
     ndarray, float32, (number of holes,)
-        Disparities of the holes in raster order; NaN if the segment has no plane.
+        Disparities of the holes in raster order; NaN if a segment has no plane.
     """
     segment_count = int(segments.max()) + 1
     has_holes = np.zeros(segment_count, np.bool_)
@@ -83,18 +81,14 @@ def compute_plane_disparities(
     planes = np.full((segment_count, 3), np.nan)
     keys = (np.random.PCG64(seed).random_raw(2) >> 32).astype(np.int64)
 
-    # Threads share the estimates equally, because the segments have different sizes.
-    # The estimates are counted from 0 on, segment after segment. The number of
-    # estimates up to the end of each segment is in `ends`.
+    # Segments have different sizes. Therefore each thread gets the same number of
+    # estimates, not of segments.
     segments_to_fit = np.flatnonzero(has_holes)
     estimates_per_segment = np.diff(estimates.starts)[segments_to_fit]
     ends = np.cumsum(estimates_per_segment)
 
     def fit_segments_that_end_between(start: int, stop: int) -> None:
-        """Fit the segments whose last estimate has a number from `start` to `stop` - 1.
-
-        Each segment has only one last estimate, so only one thread fits the segment.
-        """
+        """Fit the segments that end between the estimates `start` and `stop`."""
         first, after_last = np.searchsorted(ends, (start, stop), side="right")
         _fit_planes(
             *estimates,
@@ -122,11 +116,8 @@ def _group_by_segment(
     mask: NDArray[np.bool_],
     segment_count: int,
 ) -> _Estimates:
-    """Collect the disparities in a mask, so that each segment is contiguous in memory.
-
-    Within a segment, the estimates have the raster order of their pixels.
-    """
-    # NumPy sorts 16-bit numbers several times faster than 32-bit numbers.
+    """Sort the disparities inside a mask by segment, and then in raster order."""
+    # NumPy sorts 16-bit integers several times faster than 32-bit integers.
     number_type = np.uint16 if segment_count <= 1 << 16 else np.int32
     segment_numbers = segments[mask].astype(number_type)
     values = disparity[mask]
@@ -143,20 +134,18 @@ def _group_by_segment(
 def _compute_medians(
     values: NDArray[np.float32], segment_numbers: NDArray, starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Compute the median of the values of each segment, as `_Estimates` defines it.
+    """Compute the median value of each segment.
 
-    `segment_numbers` contains the segment of each value. In an array that is sorted by
-    segment, the values of segment i are the elements ``starts[i]`` to
-    ``starts[i + 1] - 1``.
+    `segment_numbers` contains the segment of each value. `starts` contains the index of
+    the first value of each segment after sorting by segment.
     """
-    # The values are sorted first, and then by segment. The second sort is stable, so
-    # the values of each segment remain in ascending order.
+    # The second sort is stable, so the values of each segment remain in ascending
+    # order.
     by_value = np.argsort(values)
     by_segment_and_value = by_value[np.argsort(segment_numbers[by_value], kind="stable")]
     sorted_values = values[by_segment_and_value].astype(np.float64)
 
-    # The index of a middle value may be -1 if the segment has no estimates. The
-    # appended NaN makes this index valid, even if no segment has any estimates.
+    # The index of an empty segment may be -1. The appended NaN makes -1 a valid index.
     middles = (starts[:-1] + starts[1:] - 1) // 2
     return np.append(sorted_values, np.nan)[middles]
 
@@ -174,19 +163,18 @@ def _fit_planes(
     min_share: float,
     planes: NDArray[np.float64],
 ) -> None:
-    """Fit a plane to each of the segments in `segments_to_fit`, by RANSAC.
+    """Fit a plane to each segment in `segments_to_fit` by RANSAC.
 
-    Row i of `planes` receives the plane of segment i: its disparity at row 0 and column
-    0 of the image, and its slopes per row and per column. The row remains NaN if the
-    segment has fewer than `min_count` estimates, or if the share of its estimates that
-    lie near the plane is below `min_share`.
+    The plane of segment i is written into ``planes[i]``: the disparity at pixel (0, 0),
+    the slope per row and the slope per column. A segment with too few estimates near
+    its plane remains NaN.
     """
     for segment in segments_to_fit:
         estimates = points[:, starts[segment] : starts[segment + 1]]
         count = estimates.shape[1]
         if count < min_count:
             continue
-        # The search begins with the plane of constant disparity at the median.
+        # The first plane has a constant disparity, the median of the segment.
         level = medians[segment]
         down = 0.0
         right = 0.0
@@ -196,8 +184,8 @@ def _fit_planes(
             i = random_number(counter, keys[0], keys[1]) % count
             j = random_number(counter + 1, keys[0], keys[1]) % count
             k = random_number(counter + 2, keys[0], keys[1]) % count
-            # The row, column and disparity of estimate i are subtracted from those of
-            # the estimates j (y1, x1, d1) and k (y2, x2, d2).
+            # Two vectors in the plane: (y1, x1, d1) from estimate i to j, and
+            # (y2, x2, d2) from estimate i to k.
             y1 = estimates[0, j] - estimates[0, i]
             x1 = estimates[1, j] - estimates[1, i]
             d1 = estimates[2, j] - estimates[2, i]
@@ -205,13 +193,12 @@ def _fit_planes(
             x2 = estimates[1, k] - estimates[1, i]
             d2 = estimates[2, k] - estimates[2, i]
             area = y1 * x2 - y2 * x1
-            # If the three pixels lie on a line or coincide, they define no plane.
+            # Three pixels on a line define no plane.
             if area == 0:
                 continue
             trial_down = (d1 * x2 - d2 * x1) / area
             trial_right = (y1 * d2 - y2 * d1) / area
-            # If the disparity changes by 1 or more per column, the front of the plane
-            # is invisible to one of the cameras.
+            # A plane with a slope of 1 or more is invisible to one camera.
             if abs(trial_right) >= 1:
                 continue
             trial_level = (
@@ -249,14 +236,14 @@ def _score_plane(
 ) -> float:
     """Compute the score of a plane; return -1 if the score cannot exceed `best_score`.
 
-    The score is the sum of ``max(0, 1 - (e / plane_tolerance)^2)`` over all points,
-    where e is the difference between the disparities of the plane and the point.
+    The score is the sum of ``max(0, 1 - (e / plane_tolerance)^2)`` over all points. The
+    distance of a point from the plane is e, in pixels of disparity.
     """
     count = points.shape[1]
     score = 0.0
     for start in range(0, count, _BATCH):
-        # Each of the remaining points adds at most 1 to the score. The factor, which is
-        # slightly above 1, allows for rounding errors of the sum.
+        # Each remaining point adds at most 1 to the score. The factor slightly above 1
+        # allows for rounding errors.
         if score + (count - start) * (1 + 1e-15 * count) < best_score:
             return -1.0
         for p in range(start, min(start + _BATCH, count)):
@@ -272,9 +259,9 @@ def _refit_plane(
 ) -> tuple[float, float, float]:
     """Fit a plane to the points near a given plane by least squares.
 
-    The result is the given plane if no point is near the plane, if the near points lie
-    on a line, or if the front of the new plane is invisible to one of the cameras
-    because its disparity changes by 1 or more per column.
+    The given plane is returned if the fit is impossible, for example if all near points
+    lie on a line. The given plane is also returned if the new plane is invisible to one
+    camera.
     """
     count = 0
     y = 0.0
@@ -305,8 +292,7 @@ def _refit_plane(
             yd += offset_y * offset_d
             xd += offset_x * offset_d
     determinant = yy * xx - yx * yx
-    # If the near points lie on a line, only rounding makes the determinant differ from
-    # 0.
+    # For points on a line, the determinant is 0 except for rounding errors.
     if determinant <= 1e-9 * yy * xx:
         return level, down, right
     new_down = (yd * xx - xd * yx) / determinant

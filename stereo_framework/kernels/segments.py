@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
 
-# Offsets (rows, columns) to the right, lower, lower right and lower left neighbour of a
-# pixel. With four of its eight neighbours, each pair of neighbours is visited once.
+# Offsets (rows, columns) to the right, lower, lower right and lower left neighbour.
+# Four of eight directions are enough, because each pair is visited once.
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 _STEP_COUNT = np.uint32(len(_STEPS))
 
 _DIGIT_BITS = 9
-"""Number of bits of a digit, by which one pass of the radix sort sorts the numbers.
+"""Number of bits that one pass of the radix sort sorts.
 
-The table of the sort has 512 entries, one for each digit. It fits into the first-level
-cache of the processor.
+The table of 512 counts fits into the first-level cache of the processor.
 """
 _DIGIT_MASK = np.uint64((1 << _DIGIT_BITS) - 1)
 
@@ -29,18 +28,17 @@ _DIGIT_MASK = np.uint64((1 << _DIGIT_BITS) - 1)
 class _Forest(NamedTuple):
     """The segments of an image as trees of pixels (a disjoint-set data structure).
 
-    Each segment is a tree. The root of the tree is the pixel of the segment that comes
-    first in raster order. Pixels are numbered in raster order.
+    Each segment is a tree. The root is the first pixel of the segment in raster order.
+    Pixels are numbered in raster order.
 
     Parameters
     ----------
     parent : ndarray, int32, (pixels,)
         Number of the parent of each pixel. The parent of a root is the root itself.
     size : ndarray, int32, (pixels,)
-        Number of pixels of each segment, stored at the root of the segment.
+        Number of pixels of a segment, stored at its root.
     limit : ndarray, float64, (pixels,)
-        Largest colour difference from a neighbouring segment at which the two segments
-        are joined, stored at the root of the segment.
+        Maximum colour difference for joining a segment, stored at its root.
     """
 
     parent: NDArray[np.int32]
@@ -57,36 +55,32 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
         Grey or colour image. The difference of two pixels is the Euclidean distance of
         their colours.
     sigma : float
-        Standard deviation, in pixels, of the Gaussian that smooths the image before the
-        segmentation. If `sigma` is 0, the image is not smoothed.
+        Standard deviation of the Gaussian that smooths the image, in pixels. With 0,
+        the image is not smoothed.
     k : float
         Parameter k of the paper, in grey levels. Larger values give larger segments.
-        Two segments are joined if the smallest difference between neighbouring pixels
-        of the two segments is at most the limit of each segment. The limit of a segment
-        is the largest difference at which parts of the segment were joined, plus `k`
-        divided by the number of pixels of the segment.
     min_size : int
-        Minimum number of pixels of a segment. After the segmentation, each smaller
-        segment is joined with the neighbouring segment that has the smallest colour
-        difference.
+        Minimum number of pixels of a segment. Smaller segments are joined with the most
+        similar neighbouring segment.
 
     Returns
     -------
     ndarray, int32, (rows, columns)
-        Segment number of each pixel. The segments are numbered from 0 on, in the raster
-        order of their first pixels. Callers must not write into the array, because
-        other stages may share it.
+        Segment number of each pixel. Numbers begin with 0, in raster order of the
+        segments. Several stages may share the array, so do not modify the array.
 
     Notes
     -----
     Pairs of neighbouring pixels are visited in ascending order of their differences.
-    Pairs with equal differences are visited in raster order.
+    Equal differences are visited in raster order. Two segments are joined if the
+    difference is at most the limit of each segment. The limit of a segment with n
+    pixels is ``d + k / n``, where d is the difference at its last join.
     """
     rows, columns = image.shape[:2]
     channels = np.ascontiguousarray(image.reshape(rows, columns, -1), np.float64)
     smooth = _smooth(channels, sigma)
-    # If the neighbour of a pixel lies outside the image, the difference remains inf.
-    # This pair of pixels is not used.
+    # The difference remains inf if the neighbour lies outside the image. Such pairs are
+    # not used.
     differences = np.full((rows, columns, len(_STEPS)), np.inf)
 
     def compute(start: int, stop: int) -> None:
@@ -106,8 +100,8 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
 
     roots = forest.parent
     _replace_by_roots(roots)
-    # The first pixel of a segment is its own root. The cumulative sum counts the first
-    # pixels in raster order, which numbers the segments from 0 on.
+    # The first pixel of a segment is the root. Counting the roots in raster order
+    # numbers the segments.
     is_first_pixel = roots == np.arange(roots.size)
     numbers = np.cumsum(is_first_pixel, dtype=np.int32) - np.int32(1)
     return numbers[roots].reshape(rows, columns)
@@ -116,9 +110,8 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
 def _smooth(image: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
     """Smooth an image with a Gaussian along columns, and then along rows.
 
-    Outside the image, its mirror image is used. The result is bit-identical to the
-    result of `scipy.ndimage.gaussian_filter`, which is avoided because importing SciPy
-    takes long.
+    Outside the image, pixels are mirrored. The result is bit-identical to
+    `scipy.ndimage.gaussian_filter`, but importing SciPy takes too long.
     """
     radius = int(4 * sigma + 0.5)
     if radius == 0:
@@ -145,8 +138,8 @@ def _compute_differences(
 ) -> None:
     """Compute the colour differences of neighbours in the rows `start` to `stop` - 1.
 
-    The difference between pixel (y, x) and its neighbour with the offset ``_STEPS[i]``
-    is written to ``differences[y, x, i]``, unless the neighbour lies outside the image.
+    For example, ``differences[y, x, 0]`` is the difference between pixel (y, x) and its
+    right neighbour. Neighbours outside the image are skipped.
     """
     rows, columns, channels = image.shape
     for y in range(start, stop):
@@ -164,23 +157,21 @@ def _compute_differences(
 def _sort_with_order(
     numbers: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sort numbers in ascending order by a stable sort, which also returns the order.
+    """Sort non-negative numbers in ascending order, and return their order.
 
-    The numbers must not be negative. They are sorted by their leading bits with a radix
-    sort, which is several times faster than NumPy's stable sort. Numbers with equal
-    leading bits are then sorted by all of their bits. The radix sort uses keys of 64
-    bits: the upper bits of a key are the leading bits of a number, and the lower bits
-    are the index of this number.
+    A radix sort of the leading bits is several times faster than NumPy's stable sort.
+    Numbers with equal leading bits are sorted again by all bits.
 
     Returns
     -------
     order : ndarray, int64
-        Index of each sorted number in `numbers`. Equal numbers keep their order.
+        Index in `numbers` of each sorted number. Equal numbers keep their order.
     ascending : ndarray, float64
-        The sorted numbers.
+        Sorted numbers.
     """
-    # The bits of floats, read as integers, have the same order as the floats if these
-    # are not negative. The first bit of each float is then 0, and the key omits it.
+    # Non-negative floats have the same order as their bits. Each 64-bit key consists of
+    # the leading bits of a number and its index. The sign bit is always 0, so the key
+    # omits the sign bit.
     bits = numbers.view(np.uint64)
     index_bits = numbers.size.bit_length()
     keys = bits >> np.uint64(max(index_bits - 1, 0))
@@ -208,14 +199,12 @@ def _radix_sort(
 ) -> NDArray[np.uint64]:
     """Sort 64-bit integers by their upper bits, with a stable radix sort.
 
-    The sort ignores the lowest `low` bits. Integers whose upper bits are equal keep
-    their order. The array `starts` has one element for each digit, and is overwritten.
+    The sort ignores the lowest `low` bits. All arrays are overwritten.
 
     Returns
     -------
     ndarray, uint64
-        The sorted integers. The result is the array `numbers` or the array `buffer`,
-        and both arrays are overwritten.
+        Sorted integers: the array `numbers` or the array `buffer`.
     """
     for shift in range(low, 64, _DIGIT_BITS):
         starts[:] = 0
@@ -243,30 +232,31 @@ def _join_segments(
     min_size: int,
     forest: _Forest,
 ) -> int:
-    """Visit pairs of neighbouring pixels, and join their segments if they are similar.
+    """Visit pairs of neighbouring pixels, and join similar or small segments.
 
-    If `min_size` is 0, the two segments of a pair are joined if the difference of the
-    pair is at most the limit of each segment. If `min_size` is positive, two segments
-    are joined if one of them has fewer than `min_size` pixels.
+    If `min_size` is 0, similar segments are joined. The difference of the pair must be
+    at most the limit of each segment. If `min_size` is positive, segments with fewer
+    than `min_size` pixels are joined with a neighbour.
 
     Parameters
     ----------
     pairs : ndarray, uint32, (pairs,)
-        Pairs of pixels, sorted by the colour difference of the pair. A pair is encoded
-        as four times the number of its first pixel, plus the index in `_STEPS` of the
-        offset to its second pixel. Pairs whose segments are not joined are moved to the
-        beginning of the array.
+        Pairs of pixels, sorted by colour difference. The code of a pair is ``4 * pixel
+        + i``, where ``_STEPS[i]`` is the offset of the neighbour. Pairs of separate
+        segments are moved to the beginning of the array.
     differences : ndarray, float64, (at least pairs,)
-        Colour difference of each pair. The differences are moved like their pairs.
-    columns, k, min_size
-        Width of the image, and parameters of `segment_image`.
+        Colour difference of each pair, moved like the pairs.
+    columns : int
+        Width of the image, in pixels.
+    k, min_size
+        Parameters of `segment_image`.
     forest : _Forest
-        Segments, which the function joins in place.
+        Segments, modified in place.
 
     Returns
     -------
     int
-        Number of pairs at the beginning of `pairs` whose segments are not joined.
+        Number of pairs of separate segments.
     """
     parent, size, limit = forest.parent, forest.size, forest.limit
     offsets = np.array([down * columns + right for down, right in _STEPS], np.int32)
@@ -299,17 +289,16 @@ def _join_segments(
 
 @kernel
 def _replace_by_roots(parent: NDArray[np.int32]) -> None:
-    """Replace the parent of each pixel by the root of the tree of the pixel."""
+    """Replace the parent of each pixel by the root of its tree."""
     for pixel in range(parent.shape[0]):
         parent[pixel] = find_root(parent, np.int32(pixel))
 
 
 @kernel
 def find_root(parent: NDArray[np.int32], pixel: Any) -> Any:
-    """Find the root of the tree of a pixel, and shorten the path from pixel to root.
+    """Find the root of the tree of a pixel, and shorten the path to the root.
 
-    On the path, every second pixel becomes a child of its grandparent. Later calls for
-    the same pixel therefore take fewer steps.
+    With a shorter path, later calls are faster (path halving).
     """
     while parent[pixel] != pixel:
         parent[pixel] = parent[parent[pixel]]

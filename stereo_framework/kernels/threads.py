@@ -1,8 +1,7 @@
 """Distribution of kernels over several threads.
 
-The number of threads is a single setting, which applies to all kernels. A kernel
-computes a range of image rows, so its result does not depend on the number of threads.
-Kernels release the GIL, so that ordinary Python threads can run them at the same time.
+Each thread computes a range of image rows. The result does not depend on the number of
+threads. Kernels release the GIL, so Python threads run kernels at the same time.
 """
 
 import contextvars
@@ -23,41 +22,35 @@ _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads",
 LIMIT_HINT = (
     "the limit on the processes of a user (ulimit -u) or of a container (its pids) may be reached"
 )
-"""Part of messages: why the system probably refuses to start a thread or process."""
+"""Part of messages: probable reason why a thread or process cannot start."""
 
 _MIN_WORK_PER_THREAD = 400_000
 """Minimum number of array elements that a thread reads or writes.
 
-According to measurements, handing a smaller task to another thread takes longer than
-the computation itself.
+For smaller tasks, starting a thread takes longer than the computation.
 """
 
 _BLAS_VARIABLE = "OPENBLAS_NUM_THREADS"
 _BLAS_MARKER = "STEREO_ONE_BLAS_THREAD"
-"""Environment variable that exists if `use_one_blas_thread` has set `_BLAS_VARIABLE`.
-
-The variable does not exist if the user has set `_BLAS_VARIABLE`.
-"""
+"""Environment variable that exists if this package has set `_BLAS_VARIABLE`."""
 
 
 def use_one_blas_thread() -> None:
     """Make NumPy's OpenBLAS use one thread in this process and in worker processes.
 
-    Call this function before NumPy is imported. If the user has set the number of
-    threads of OpenBLAS, the function has no effect. More than one thread would be
-    useless, because this package uses only small matrices. Several threads would also
-    be a risk: if the system refuses to start a thread, OpenBLAS interrupts the program
-    or waits forever.
+    Call this function before importing NumPy. If the user has set the number of
+    OpenBLAS threads, the function has no effect. One thread is enough for the small
+    matrices of this package. If a thread cannot start, OpenBLAS may hang.
     """
     if _BLAS_VARIABLE not in os.environ:
         os.environ |= {_BLAS_VARIABLE: "1", _BLAS_MARKER: "1"}
 
 
 def environment_of_programs() -> dict[str, str]:
-    """Return the environment variables with which to start another program.
+    """Return the environment variables for starting an external program.
 
-    The variables that `use_one_blas_thread` has set are left out. Therefore OpenBLAS
-    uses the number of threads that the user has chosen in the other program.
+    The variables from `use_one_blas_thread` are removed, so external programs may use
+    several OpenBLAS threads.
     """
     environment = dict(os.environ)
     if environment.pop(_BLAS_MARKER, None):
@@ -68,16 +61,14 @@ def environment_of_programs() -> dict[str, str]:
 def threads(count: int) -> AbstractContextManager[Any]:
     """Let kernels use `count` threads and sweeps use `count` workers inside the block.
 
-    The default is one thread for each available core. The number of available cores is
-    limited by the CPU affinity of the process, by the CPU quota of its container, and
-    by the environment variables ``OMP_NUM_THREADS`` and ``NUMBA_NUM_THREADS``. Results
-    do not depend on the number of threads. The number of threads of OpenCV is a
-    separate setting, which ``cv2.setNumThreads`` changes.
+    The default is one thread for each available core. The CPU affinity, the CPU quota,
+    ``OMP_NUM_THREADS`` and ``NUMBA_NUM_THREADS`` can limit the default. Results do not
+    depend on the number of threads. For OpenCV, use ``cv2.setNumThreads``.
 
     Raises
     ------
     ValueError
-        If `count` is below 1.
+        `count` is below 1.
 
     Examples
     --------
@@ -91,7 +82,7 @@ def threads(count: int) -> AbstractContextManager[Any]:
 
 
 def thread_count() -> int:
-    """Return the number of threads that kernels may use, as set by `threads`.
+    """Return the number of threads for kernels.
 
     The default is the number of available cores.
     """
@@ -99,53 +90,48 @@ def thread_count() -> int:
 
 
 class LimitWarning(UserWarning):
-    """Warning that the system starts fewer threads or processes than were requested.
+    """Warning that fewer threads or processes could be started than requested.
 
-    The results are the same, but the computation may take longer.
+    Results are the same, but the computation may be slower.
     """
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """A thread pool that continues with fewer threads if the system starts no more.
-
-    At least one thread is necessary.
+    """A thread pool that continues with fewer threads if a thread cannot start.
 
     Parameters
     ----------
     count : int
-        Maximum number of threads. The pool starts one thread immediately. It starts the
-        other threads when they are needed for tasks.
+        Maximum number of threads. One thread starts immediately.
     name : str
-        Text with which the names of the threads begin.
+        Beginning of the thread names.
     prepare : callable, optional
         Function that each thread calls before its first task.
 
     Raises
     ------
     RuntimeError
-        If the system does not start even one thread, for example because a limit on the
-        number of processes is reached.
+        The first thread cannot start.
     """
 
     def __init__(self, count: int, name: str, prepare: Callable[[], object] | None = None) -> None:
         super().__init__(count, thread_name_prefix=name, initializer=prepare)
-        # This task does nothing, but it starts the first thread. If the system refuses
-        # to start the thread, the exception is raised here and not at a later task.
+        # An empty task starts the first thread. If the thread cannot start, the
+        # exception is raised here and not at a later task.
         self.submit(int)
 
     def _adjust_thread_count(self) -> None:
         try:
             super()._adjust_thread_count()
         except RuntimeError:
-            # If the system refuses to start another thread, the existing threads run
-            # the task, which is already in the queue.
+            # The task is already in the queue, so an existing thread can run the task.
             if not self._threads:
                 raise
 
 
 @functools.cache
 def _warn_of_limit() -> None:
-    """Warn that kernels use only one thread, but only once in a process."""
+    """Warn once per process that kernels use only one thread."""
     warnings.warn(
         f"threads: the system starts no thread, so kernels use only one thread; {LIMIT_HINT}",
         LimitWarning,
@@ -155,29 +141,27 @@ def _warn_of_limit() -> None:
 
 @functools.cache
 def _pool(process_id: int) -> ThreadPool:
-    """Return the thread pool of a process, which the first call creates."""
-    # A process that was created by a fork needs a new pool, because a fork copies the
-    # pool but not its threads. Therefore the cache is indexed by the process.
+    """Return the thread pool of a process."""
+    # A forked process needs a new pool, because a fork copies no threads.
     return ThreadPool(max(available_cores(), 2), "stereo_framework")
 
 
 def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> None:
     """Divide image rows into ranges, and call a kernel on each range in a thread.
 
-    The call is ``kernel(start, stop)``. The ranges cover all rows and do not overlap.
-    The number of threads is limited by the setting of `threads`, by the amount of work,
-    and by the operating system.
+    For example, two threads call ``kernel(0, 50)`` and ``kernel(50, 100)`` for 100
+    rows.
 
     Parameters
     ----------
     kernel : callable
-        Function that computes the rows `start` to `stop` - 1 of its output. It must not
-        start threads.
+        Function ``kernel(start, stop)`` that computes the rows `start` to `stop` - 1.
+        The function must not start threads.
     rows : int
         Number of rows.
     work : int
-        Total number of array elements that the kernel reads or writes for all rows. If
-        this number is small, the calling thread computes all rows.
+        Total number of array elements that the kernel reads or writes. Small tasks run
+        in the calling thread.
     """
     parts = max(1, min(thread_count(), rows, work // _MIN_WORK_PER_THREAD))
     if parts == 1:
@@ -193,8 +177,8 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
     bounds = [rows * i // parts for i in range(parts + 1)]
     futures = []
     for start, stop in itertools.pairwise(bounds[1:]):
-        # The context contains settings of the calling thread, which the other threads
-        # also use, such as the number of threads and the clock of `working_time`.
+        # Worker threads use the settings of the calling thread, such as the clock of
+        # `working_time`.
         context = contextvars.copy_context()
         futures.append(pool.submit(context.run, kernel, start, stop))
     try:
@@ -210,29 +194,24 @@ def over_blocks(
     work: int,
     backwards: bool = False,
 ) -> None:
-    """Compute all blocks of an image, one antidiagonal of blocks after the other.
+    """Compute the blocks of an image along antidiagonals, with several threads.
 
-    Several threads compute the blocks of an antidiagonal at the same time. If the
-    result at a pixel depends only on its four neighbours, blocks of an antidiagonal do
-    not depend on each other. The result is then the same as if all pixels were visited
-    in raster order.
-
-    The block in row i and column j of the grid of blocks belongs to antidiagonal i + j.
-    The call ``run(antidiagonal, start, stop)`` computes the blocks of an antidiagonal
-    in the rows `start` to `stop` - 1 of the grid.
+    The block in row i and column j belongs to antidiagonal i + j. Threads compute the
+    blocks of an antidiagonal at the same time. If each pixel depends only on its four
+    neighbours, the result equals a computation in raster order.
 
     Parameters
     ----------
     run : callable
-        Function that computes all pixels of the blocks. It must visit the pixels of a
-        block in raster order, or in reverse raster order if `backwards` is True.
+        Function ``run(antidiagonal, start, stop)`` that computes the blocks of an
+        antidiagonal in the block rows `start` to `stop` - 1. Inside a block, pixels
+        must be visited in raster order, or in reverse if `backwards` is True.
     blocks : (int, int)
-        Number of rows and number of columns of the grid of blocks.
+        Number of rows and columns of blocks.
     work : int
-        Total number of array elements that are read or written for all blocks.
+        Total number of array elements that are read or written.
     backwards : bool
-        If True, the antidiagonals are visited from the lower right corner of the image
-        to the upper left corner.
+        True: begin at the lower right corner of the image, not at the upper left.
     """
     block_rows, block_columns = blocks
     last = block_rows + block_columns - 2

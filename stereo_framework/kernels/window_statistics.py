@@ -1,15 +1,12 @@
 """Sums and variances of the intensities in square windows around pixels.
 
-Stages that compare windows by their correlation use these sums and variances.
-Intensities are rounded to multiples of 1/4096 grey level. The sums of these intensities
-and of their products are then exact in float64, if windows are at most 64 pixels wide.
-Exact sums have two advantages: if an image is computed in strips of rows, the result at
-a pixel does not depend on the strip, and the variance of a window of constant intensity
-is exactly 0.
+Correlation-based stages use these sums. Intensities are rounded to multiples of 1/4096
+grey level. Float64 sums of intensities are then exact for windows up to 64 pixels wide.
+Therefore results do not depend on the division of the image into strips of rows. The
+variance of a window of constant intensity is exactly 0.
 
-A window of size w extends ``(w - 1) // 2`` pixels from its centre to the left and
-upwards, and ``w // 2`` pixels to the right and downwards. Outside the image, the
-intensities of the nearest border pixels are used.
+A window of 4 pixels extends 1 pixel to the left and upwards, and 2 pixels to the right
+and downwards. Outside the image, border pixels are repeated.
 """
 
 import cv2
@@ -20,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def pad_for_windows(image: NDArray, size: int) -> Floats:
-    """Round an image, and extend it so that the windows of all pixels lie inside.
+    """Round the intensities of an image, and add a margin for windows at the border.
 
     Parameters
     ----------
@@ -47,9 +44,8 @@ def round_intensities(values: NDArray) -> Floats:
 def sum_windows(values: Floats, size: int) -> Floats:
     """Sum the values in the window around each pixel.
 
-    `values` is an image from `pad_for_windows`, or an image of the same size such as
-    its square. The result is float64 (rows, columns, channels), with the rows and
-    columns of the image before `pad_for_windows` extended it.
+    `values` is an image with the margin of `pad_for_windows`. The result is float64
+    (rows, columns, channels) without the margin.
     """
     rows = values.shape[0] - size + 1
     columns = values.shape[1] - size + 1
@@ -62,10 +58,9 @@ def sum_windows(values: Floats, size: int) -> Floats:
 def compute_scaled_variance(values: Floats, size: int) -> Floats:
     """Compute the variance in the window around each pixel, multiplied by ``size**4``.
 
-    `values` is an image from `pad_for_windows`. The variances of the channels are added
-    up. The result is float64 (rows, columns). Because of the factor ``size**4``, no
-    division is necessary. Divisions would cause rounding errors, so that the variance
-    of a window of constant intensity would differ from 0.
+    `values` is an image from `pad_for_windows`. The result is float64 (rows, columns),
+    the sum over all channels. The factor ``size**4`` avoids divisions, which would
+    cause rounding errors.
     """
     sums_of_squares = sum_windows(values**2, size)
     return (size**2 * sums_of_squares - sum_windows(values, size) ** 2).sum(axis=2)
@@ -75,7 +70,7 @@ def compute_window_variance(image: NDArray, size: int) -> Floats:
     """Compute the variance of the intensities in the window around each pixel.
 
     The result is float64 (rows, columns), in squared grey levels. For a colour image,
-    the result is the mean of the variances of its channels.
+    the result is the mean over all channels.
     """
     values = pad_for_windows(image, size)
     return compute_scaled_variance(values, size) / (size**4 * values.shape[2])
