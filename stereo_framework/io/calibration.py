@@ -71,7 +71,7 @@ def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
     -------
     calibration : Calibration
         Calibration of the pair. The focal length is in pixels, and the baseline is in
-        mm. The principal points differ by ``doffs`` pixels.
+        mm. The columns of the principal points differ by ``doffs`` pixels.
     ndisp : int
         Number of disparities. The search range is 0 to ndisp - 1. ETH3D files store the
         image width as ``ndisp``.
@@ -419,7 +419,7 @@ def _numbers(
     Raises
     ------
     DataError
-        The text contains an invalid number. The count of numbers is not `count`.
+        The text contains an invalid number, or does not contain `count` numbers.
     """
     numbers = []
     for part in filter(None, re.split(r"[\s;,]+", text)):

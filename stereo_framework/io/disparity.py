@@ -95,7 +95,8 @@ def read_disparity(
     ------
     DataError
         The file does not exist or is damaged. The file is a colour image or a JPEG. The
-        scale is missing or 0. The file format does not allow the arguments.
+        scale is missing or 0. The file format does not allow the value of `unknown` or
+        an offset.
     """
     return in_pixels(path, map_values(path), disparity_scale, unknown, disparity_offset)
 

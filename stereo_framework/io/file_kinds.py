@@ -103,7 +103,7 @@ def known_kind(data: bytes) -> str | None:
 
 
 def check_present(data: bytes, path: PathLike) -> None:
-    """Raise an error if a download or clone wrote a placeholder, not the real file.
+    """Raise an error if a file is only a placeholder, such as a Git LFS pointer.
 
     Parameters
     ----------

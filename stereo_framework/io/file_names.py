@@ -24,7 +24,7 @@ _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORE
 
 
 def name_fault(name: str) -> str | None:
-    r"""Return the reason why a name is not allowed, or None if it is allowed.
+    r"""Return the reason why a name is not allowed, or None for valid names.
 
     Names of scripts, methods and plots become file names. Therefore, a name must be
     valid on every operating system.
@@ -55,7 +55,7 @@ def name_fault(name: str) -> str | None:
 
 
 def encoding_fault(name: str) -> str | None:
-    r"""Return the reason why a name cannot be encoded as text, or None if it can.
+    r"""Return the reason why a name cannot be encoded, or None for valid names.
 
     A file name on disk can be invalid in the encoding of the locale. Python represents
     such names with surrogates, such as ``"\udcfc"``.
@@ -80,8 +80,8 @@ def encoding_fault(name: str) -> str | None:
 def file_stem(text: str) -> str:
     """Convert a text, such as a scene name, to a valid file name.
 
-    The result contains only letters, digits, ``_``, ``.`` and ``-``. A hyphen replaces
-    any other characters. Only the last 80 bytes of a longer text are kept.
+    The result contains only letters, digits, ``_``, ``.`` and ``-``. All other
+    characters are replaced by hyphens. A long text is cut to its last 80 bytes.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Reader of calibration files written by OpenCV's ``cv2.FileStorage``.
 
-OpenCV's parser is not used, because damaged files can crash the process.
+OpenCV's parser is not used, because damaged files can make it overwrite memory.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] |
     """
     values: dict[str, Any] = {}
     for name, value in entries.items():
-        # The first of several equal keys is used.
+        # If a file contains both "Image_Size" and "imageSize", the first key is used.
         values.setdefault(_normalized(name), value)
     for key in _SIZE_KEYS:
         sides = _two_sides(values.get(key))

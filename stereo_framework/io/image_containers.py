@@ -62,10 +62,7 @@ _SIGNATURE_OF_LOSSY_FRAME = b"\x9d\x01\x2a"
 """Bytes before the image size in a lossy WebP file."""
 
 _GREY_AND_ALPHA = 4
-"""Colour type, in the header of a PNG file, of a grey image with an alpha channel.
-
-OpenCV decodes such an image to four channels.
-"""
+"""Colour type of grey images with an alpha channel, in the header of a PNG file."""
 
 _DECODED_PNG_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
 """Types of the PNG chunks that contain the header, palette, pixels and end marker."""
@@ -110,21 +107,20 @@ def decode(data: bytes, path: PathLike) -> tuple[Samples, list[str]]:
     data : bytes
         Content of the whole file.
     path : path-like
-        Path of the file, which error messages show.
+        Path of the file, for error messages.
 
     Returns
     -------
     samples : ndarray, uint8 or uint16, (rows, columns[, 3 or 4])
         Pixel values. The channels have OpenCV's order: blue, green, red, alpha.
     damage : list of str
-        Warnings about a damaged JPEG, which may have wrong pixels. The list is empty if
-        no damage was detected.
+        Warnings about damage in a JPEG, such as "Premature end of JPEG file".
 
     Raises
     ------
     DataError
-        The image has more pixels than the limit, the file is truncated or damaged, or
-        the file is not a PNG, JPEG, WebP or BMP file.
+        The image is too large. The file is truncated or damaged. The file format is not
+        supported.
     """
     samples, warnings = _decode_with_opencv(_checked_bytes(data, path))
     is_image = (
@@ -154,7 +150,7 @@ def is_grey_png_with_alpha(data: bytes) -> bool:
 
 
 def check_exact(data: bytes, path: PathLike) -> None:
-    """Raise an error for JPEG and lossy WebP files, which change pixel values.
+    """Raise an error for a file whose compression may have changed pixel values.
 
     Raises
     ------
@@ -396,7 +392,8 @@ def _bits_of_scan(segment: bytes) -> dict[tuple[int, int], int]:
     ----------
     segment : bytes
         Header of the scan. The last three bytes are the first coefficient, the last
-        coefficient and the lowest bit.
+        coefficient and the bit positions. The low half of the last byte is the lowest
+        bit.
 
     Returns
     -------

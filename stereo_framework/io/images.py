@@ -81,9 +81,10 @@ def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -
     -------
     ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Intensities from 0 to 255, with channels in the order red, green, blue. Images
-        with 8 bits become uint8. Other images become float32, and 16-bit values are
-        divided by 257. Values of PFM, npy and float TIFF files are not scaled. A masked
-        array is returned if `masked` is True and a pixel has no data.
+        with the maximum value 255 stay uint8. All other images become float32. For
+        example, 16-bit values are divided by 257. Values of PFM, npy and float TIFF
+        files are not scaled. The result is a masked array if `masked` is True and a
+        pixel has no data.
 
     Raises
     ------
