@@ -1,7 +1,7 @@
 """Readers of the calibration files of Middlebury, ETH3D, KITTI and OpenCV.
 
-A calibration describes the cameras of a rectified image pair. The module also writes
-calibrations as YAML files of OpenCV.
+A calibration describes the two cameras of a rectified image pair. The module also
+writes OpenCV calibration files.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from stereo_framework.io.numpy_files import read_numpy
 from stereo_framework.io.output_folders import write_bytes
 
 _ENTRY = re.compile(r"\b(\w+)\s*=\s*(\[[^\]=]*\]|[^\s\[\]]+)([^\n=]*?)(?=\b\w+\s*=|\n|$)")
-"""Pattern of an entry ``key=value`` in Middlebury's ``calib.txt``.
+"""Pattern of an entry in Middlebury's ``calib.txt``, such as ``ndisp=290``.
 
-The groups are the key, the value, and any text between the value and the next key.
+The groups are the key, the value, and any unexpected text after the value.
 """
 
 _OPENCV_BEGINNING = re.compile(r"\s*(%YAML|\{)")
 _MIDDLEBURY_ENTRY = re.compile(r"^\s*cam0\s*=", re.MULTILINE)
 _KITTI_ENTRY = re.compile(r"^\s*(P\d|P_rect_\d\d):", re.MULTILINE)
-"""Patterns of text by which OpenCV, Middlebury and KITTI files are recognized."""
+"""Patterns that identify the calibration files of OpenCV, Middlebury and KITTI."""
 
 _EXAMINED_BYTES = 4096
-"""Number of bytes at the beginning of a calibration file that show its format."""
+"""Number of bytes that are searched to detect the format of a calibration file."""
 
 _LEVELS = range(2, 32768)
-"""Allowed values of ``ndisp``, the number of disparities in the search range."""
+"""Allowed numbers of disparities (``ndisp``)."""
 
 _KITTI_GREY_CAMERAS = (0, 1)
-"""Numbers of the left and the right camera of KITTI that take grey images."""
+"""Numbers of KITTI's left and right grey cameras."""
 
 _KITTI_COLOUR_CAMERAS = (2, 3)
-"""Numbers of the left and the right camera of KITTI that take colour images."""
+"""Numbers of KITTI's left and right colour cameras."""
 
 _OPENCV_SHAPES: Mapping[str, tuple[int, int]] = {"Q": (4, 4), "P1": (3, 4), "P2": (3, 4)}
-"""Shapes of the matrices Q, P1 and P2 that `cv2.stereoRectify` returns."""
+"""Shapes of the matrices of `cv2.stereoRectify`."""
 
 _SHOWN_LENGTH = 40
-"""Number of characters of a faulty value that an error message shows."""
+"""Maximum length, in characters, of an invalid value in an error message."""
 
 
 # --- Middlebury -----------------------------------------------------------------------
@@ -67,24 +67,21 @@ _SHOWN_LENGTH = 40
 def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
     """Read a ``calib.txt`` file of Middlebury or ETH3D.
 
-    The file has entries such as ``ndisp=290``. Spaces or line breaks separate them.
-
     Returns
     -------
     calibration : Calibration
-        Focal length of the left camera (cam0) in pixels, baseline in mm, and doffs in
-        pixels. Doffs is the difference between the columns of the principal points.
+        Calibration of the pair. The focal length is in pixels, and the baseline is in
+        mm. The columns of the principal points differ by ``doffs`` pixels.
     ndisp : int
-        Number of disparities in the search range, which is 0 to ndisp - 1. In the files
-        of ETH3D, ndisp is the width of the image.
+        Number of disparities. The search range is 0 to ndisp - 1. ETH3D files store the
+        image width as ``ndisp``.
     isint : bool
-        True if the ground-truth disparities are accurate only to whole pixels.
+        True if the ground truth has only integer disparities.
 
     Raises
     ------
     DataError
-        The file is missing, or one of its entries cam0, doffs, baseline and ndisp is
-        missing or invalid.
+        The file does not exist. An entry is missing or invalid.
     """
     entries = _entries(path)
     missing = [key for key in ("cam0", "doffs", "baseline", "ndisp") if key not in entries]
@@ -112,12 +109,12 @@ def read_calibration(path: PathLike) -> tuple[Calibration, int, bool]:
 
 
 def _entries(path: PathLike) -> dict[str, str]:
-    """Return the texts of all values in a Middlebury ``calib.txt``, by key.
+    """Return the entries of a ``calib.txt`` file, such as ``{"ndisp": "290"}``.
 
     Raises
     ------
     DataError
-        A key has more than one value, or the key occurs twice with different values.
+        A key has several values.
     """
     entries: dict[str, str] = {}
     for key, value, rest in _ENTRY.findall(_read_text(path)):
@@ -144,19 +141,18 @@ def _entries(path: PathLike) -> dict[str, str]:
 def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration:
     """Read the calibration of a pair of KITTI cameras.
 
-    The cameras 0 (left) and 1 (right) take grey images. The cameras 2 (left) and 3
-    (right) take colour images. If the file has an entry such as ``S_rect_02``, the size
-    of the images is read from it. Only the files of KITTI 2015 have this entry.
+    Cameras 0 (left) and 1 (right) take grey images. Cameras 2 (left) and 3 (right) take
+    colour images. The image size is read from an entry such as ``S_rect_02``. Only the
+    files of KITTI 2015 have such entries.
 
     Parameters
     ----------
     path : path-like
-        A file such as ``calib/000000.txt`` (KITTI 2012) or
-        ``calib_cam_to_cam/000000.txt`` (KITTI 2015). It has a line with the 3x4
-        projection matrix of each camera, such as ``P0: f 0 cx -f*b 0 f cy ...`` or
-        ``P_rect_00: ...``.
+        Calibration file, such as ``calib/000000.txt`` (KITTI 2012) or
+        ``calib_cam_to_cam/000000.txt`` (KITTI 2015). Each camera has a line with its
+        3x4 projection matrix, such as ``P0: f 0 cx -f*b 0 f cy ...``.
     left, right : int
-        Numbers of the cameras that took the reference image and the match image.
+        Camera numbers of the reference image and the match image.
 
     Returns
     -------
@@ -166,8 +162,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     Raises
     ------
     DataError
-        The file is missing, the file has no projection matrix of one of the cameras, or
-        a number in the file is invalid.
+        The file does not exist. A projection matrix is missing or invalid.
     """
     entries: dict[str, str] = {}
     for line in _read_text(path).splitlines():
@@ -177,8 +172,8 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
     reference = _projection_matrix(path, entries, left)
     match = _projection_matrix(path, entries, right)
     focal_length = reference[0]
-    # The fourth number of a projection matrix is -f * x. Here f is the focal length and
-    # x is the position of the camera along the baseline, measured from camera 0.
+    # The fourth number of a projection matrix is -f * x. The focal length is f, and x
+    # is the distance of the camera from camera 0.
     baseline = (reference[3] - match[3]) / focal_length if focal_length else 0.0
     doffs = match[2] - reference[2]
     center = (reference[2], reference[6])
@@ -189,7 +184,7 @@ def read_kitti_calibration(path: PathLike, left: int, right: int) -> Calibration
 
 
 def _projection_matrix(path: PathLike, entries: Mapping[str, str], camera: int) -> list[float]:
-    """Return the 3x4 projection matrix of a KITTI camera as 12 numbers, row by row."""
+    """Return the 12 numbers of a camera's 3x4 projection matrix, row by row."""
     for key in (f"P{camera}", f"P_rect_{camera:02d}"):
         if key in entries:
             return _numbers(path, key, entries[key], 12, "a 3x4 projection matrix")
@@ -207,8 +202,7 @@ def kitti_cameras(path: PathLike) -> list[int] | None:
     Returns
     -------
     list of int or None
-        Sorted numbers, such as [0, 1, 2, 3]. The result is None if the file is not a
-        calibration file of KITTI.
+        Sorted camera numbers, such as [0, 1, 2, 3], or None for other file formats.
     """
     if Path(path).suffix.lower() == ".npy":
         return None
@@ -224,26 +218,25 @@ def kitti_cameras(path: PathLike) -> list[int] | None:
 
 @checked()
 def read_opencv_calibration(path: PathLike) -> Calibration:
-    """Read the calibration of a rectified pair from a file of OpenCV or NumPy.
+    """Read the calibration of a rectified pair from an OpenCV or NumPy file.
 
     Parameters
     ----------
     path : path-like
-        A YAML or JSON file that ``cv2.FileStorage`` wrote. It must contain the matrix
-        ``Q`` of ``cv2.stereoRectify``, or the matrices ``P1`` and ``P2``. The file can
-        also be a ``.npy`` file with the 4x4 matrix Q.
+        YAML or JSON file of ``cv2.FileStorage``, or ``.npy`` file. A YAML or JSON file
+        must contain ``Q``, or both ``P1`` and ``P2``, from ``cv2.stereoRectify``. A
+        ``.npy`` file must contain the 4x4 matrix Q.
 
     Returns
     -------
     Calibration
-        Focal length in pixels, and baseline. The unit of the baseline is the unit in
-        which the cameras were calibrated, for example mm.
+        Calibration of the pair, with the focal length in pixels. The baseline has the
+        unit of the camera calibration, for example mm.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, or it contains neither ``Q`` nor both ``P1`` and
-        ``P2``.
+        The file does not exist or is damaged. The matrices are missing.
     """
     size = None
     if Path(path).suffix.lower() == ".npy":
@@ -270,7 +263,7 @@ def read_opencv_calibration(path: PathLike) -> Calibration:
 
 
 def _from_q(path: PathLike, q: NDArray[np.float64]) -> Calibration:
-    """Compute a calibration from OpenCV's matrix Q (disparity to depth)."""
+    """Compute a calibration from OpenCV's 4x4 matrix Q."""
     focal_length = q[2, 3]
     baseline = abs(1 / q[3, 2])
     doffs = q[3, 3] / q[3, 2]
@@ -280,7 +273,7 @@ def _from_q(path: PathLike, q: NDArray[np.float64]) -> Calibration:
 def _from_projections(
     path: PathLike, left: NDArray[np.float64], right: NDArray[np.float64]
 ) -> Calibration:
-    """Compute a calibration from the projection matrices P1 and P2 of OpenCV."""
+    """Compute a calibration from OpenCV's projection matrices P1 and P2."""
     focal_length = left[0, 0]
     baseline = (left[0, 3] - right[0, 3]) / left[0, 0]
     doffs = right[0, 2] - left[0, 2]
@@ -291,17 +284,17 @@ def _from_projections(
 def write_opencv_calibration(
     path: PathLike, calibration: Calibration, shape: tuple[int, ...]
 ) -> None:
-    """Write the calibration of a rectified pair to a YAML file with OpenCV's matrix Q.
+    """Write the calibration of a rectified pair as OpenCV's matrix Q in a YAML file.
 
-    The file can be read with `read_opencv_calibration` or with ``cv2.FileStorage``.
+    The function ``cv2.FileStorage`` can read the file.
 
     Parameters
     ----------
     path : path-like
         Path of the YAML file to write.
     calibration : Calibration
-        Calibration of the pair. If its ``center`` is None, the center of the image is
-        written as the principal point.
+        Calibration of the pair. If ``center`` is None, the image center is the
+        principal point.
     shape : tuple of int
         Shape of the images, (rows, columns) or (rows, columns, 3).
     """
@@ -337,34 +330,32 @@ def write_opencv_calibration(
 def read_any_calibration(
     path: PathLike, *, colour: bool = True, cameras: tuple[int, int] | None = None
 ) -> tuple[Calibration, int | None]:
-    """Read a calibration file, and recognize its format automatically.
-
-    The supported formats are the files of Middlebury, ETH3D and KITTI, YAML and JSON
-    files of OpenCV, and the matrix Q of OpenCV in a ``.npy`` file.
+    """Read a calibration file and detect its format.
 
     Parameters
     ----------
     path : path-like
-        Path of the calibration file.
+        Calibration file of Middlebury, ETH3D, KITTI or OpenCV (YAML, JSON), or a
+        ``.npy`` file with the matrix Q.
     colour : bool
-        Whether the images of a KITTI pair come from the colour cameras 2 and 3. If
-        False, they come from the grey cameras 0 and 1. Other formats ignore `colour`.
+        Whether a KITTI pair was taken by the colour cameras (2 and 3) or by the grey
+        cameras (0 and 1). Only KITTI files use this argument.
     cameras : (int, int), optional
-        Numbers of the left and the right camera of a KITTI pair. If they are given,
-        `colour` is ignored.
+        Numbers of the left and the right KITTI camera. This argument overrides
+        `colour`.
 
     Returns
     -------
     calibration : Calibration
-        Focal length, baseline and principal points of the rectified pair.
+        Calibration of the rectified pair.
     ndisp : int or None
-        Number of disparities in the search range, which is 0 to ndisp - 1. The result
-        is None if the file does not contain ``ndisp``.
+        Number of disparities, or None if the file has no ``ndisp``. The search range
+        is 0 to ndisp - 1.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, or its format is unknown.
+        The file does not exist or is damaged. The format is unknown.
     """
     text = read_bytes(path, limits.TEXT)[:_EXAMINED_BYTES].decode("latin-1")
     if Path(path).suffix.lower() == ".npy" or _OPENCV_BEGINNING.match(text):
@@ -385,7 +376,7 @@ def read_any_calibration(
 
 
 def _read_text(path: PathLike) -> str:
-    """Read a calibration file as Latin-1 text, so that no byte is invalid."""
+    """Read a calibration file as Latin-1 text, in which every byte is valid."""
     return read_bytes(path, limits.TEXT).decode("latin-1")
 
 
@@ -396,12 +387,12 @@ def _checked_calibration(
     doffs: float,
     center: tuple[float, float] | None = None,
 ) -> Calibration:
-    """Check the numbers that a calibration file contains, and return a calibration.
+    """Check the numbers of a calibration file and return a calibration.
 
     Raises
     ------
     DataError
-        The focal length or the baseline is not above 0, or a number is not finite.
+        The focal length or baseline is not above 0. A number is not finite.
     """
     for quantity, value in (("focal length", focal_length), ("baseline", baseline)):
         if not 0 < value < math.inf:
@@ -416,20 +407,19 @@ def _checked_calibration(
 
 
 def _number(path: PathLike, entries: Mapping[str, str], key: str) -> float:
-    """Return the value of a calibration entry that consists of a single number."""
+    """Return the number in a calibration entry such as ``doffs=32.8``."""
     return _numbers(path, key, entries[key], 1)[0]
 
 
 def _numbers(
     path: PathLike, key: str, text: str, count: int, expected_value: str = ""
 ) -> list[float]:
-    """Convert the text of a calibration entry to a list of numbers.
+    """Convert the text of a calibration entry, such as ``"1 0 4"``, to numbers.
 
     Raises
     ------
     DataError
-        Part of the text is not a number, or the text does not contain exactly `count`
-        numbers.
+        The text contains an invalid number, or does not contain `count` numbers.
     """
     numbers = []
     for part in filter(None, re.split(r"[\s;,]+", text)):

@@ -1,8 +1,7 @@
-"""Readers and writers of disparity map files in the usual encodings.
+"""Readers and writers of disparity map files.
 
 A disparity map in memory is a float32 array of disparities in pixels. NaN means that
-the disparity is unknown or was not estimated. A file stores each disparity as a value
-or grey level, from which the disparity is computed as follows.
+the disparity is unknown. The table shows how stored values become disparities.
 
 | file | disparity in pixels | values that mean unknown |
 | --- | --- | --- |
@@ -13,7 +12,7 @@ or grey level, from which the disparity is computed as follows.
 | 16-bit grey | grey / scale, default scale 256 | grey 0 by default |
 | 8-bit grey | offset + grey / scale, scale required | grey 0 by default |
 
-If a file stores disparities with the opposite sign, its scale is negative.
+A negative scale reverses the sign of the disparities.
 """
 
 from __future__ import annotations
@@ -38,29 +37,25 @@ from stereo_framework.io.registered_readers import read_with_registered_reader
 from stereo_framework.io.tiff import GeoTags, write_float_tiff
 
 KITTI_SCALE = 256.0
-"""Number of grey levels per pixel of disparity in the 16-bit maps of KITTI."""
+"""Grey levels per pixel of disparity in KITTI's 16-bit disparity maps."""
 
 FORMAT_MARKER: Literal["format"] = "format"
-"""Value of the argument `unknown` that stands for the usual marker of a file format.
+"""Value of `unknown` that selects the usual marker of the file format.
 
-For example, grey 0 usually marks unknown disparities in pictures.
+For example, the usual marker in pictures is grey 0.
 """
 
 Unknown = AnyNumber | Literal["format"] | None
-"""Type of the argument `unknown` of `read_disparity`.
-
-The argument is the stored value that marks unknown disparities, or `FORMAT_MARKER`. It
-is None if every finite value is a disparity.
-"""
+"""Type of the argument `unknown` of `read_disparity`."""
 
 Stored = tuple[NDArray[Any], Mask | None]
-"""Type of the content of a disparity map file: the stored values, and a mask.
+"""Stored values of a disparity map, and a mask.
 
-The mask is True at pixels that have data. It is None if all pixels have data.
+The mask is True at pixels with data. If all pixels have data, the mask is None.
 """
 
 _FLOAT_SUFFIXES = (".pfm", ".npy", ".tif", ".tiff")
-"""Extensions of files that store disparities in pixels as floats."""
+"""Extensions of files that store float disparities in pixels."""
 
 
 @checked()
@@ -71,51 +66,46 @@ def read_disparity(
     unknown: Unknown = FORMAT_MARKER,
     disparity_offset: float = 0.0,
 ) -> Disparity:
-    """Read a disparity map file, and convert its values to disparities in pixels.
+    """Read a disparity map in pixels from a file.
 
     Parameters
     ----------
     path : path-like
-        A ``.pfm``, ``.npy``, ``.npz`` or ``.flo`` file, a ``.tif`` of floats or
-        integers, or a grey picture (PNG, PGM, ...) with 8 or 16 bits. If a ``.npz``
-        file contains several arrays, the array named ``disparity`` is read.
+        A ``.pfm``, ``.npy``, ``.npz``, ``.flo`` or ``.tif`` file, or a grey picture
+        with 8 or 16 bits. If a ``.npz`` file contains several arrays, the array
+        ``disparity`` is read.
     disparity_scale : float, optional
-        Number by which each stored value is divided to get a disparity in pixels, such
-        as 16 for the integers of OpenCV's StereoSGBM. The scale may be a fraction. It
-        is negative if the file stores disparities with the opposite sign. A scale is
-        required for 8-bit pictures, and for ``.tif`` files of signed or 32-bit
-        integers. The default is 256 for 16-bit pictures and 1 for all other files.
+        Stored units per pixel of disparity, such as 16 for OpenCV's StereoSGBM. A
+        negative scale reverses the sign. Pictures with 8 bits require a scale, and so
+        do ``.tif`` files of signed or 32-bit integers. The default is 256 for 16-bit
+        pictures and 1 for all other files.
     unknown : float, "format" or None
-        Stored value that marks unknown disparities, before division by the scale.
-        "format" selects the usual marker of the file format: grey 0 in pictures, and no
-        marker in other files. None means that every finite value is a disparity. For
-        example, three maps of Middlebury 2001 (sawtooth, venus, map) have no marker.
-        Infinite values and NaN always mean that the disparity is unknown.
+        Stored value that marks unknown disparities. "format" means grey 0 in pictures
+        and no marker in other files. None means that the file has no marker, such as
+        the venus map of Middlebury 2001. Infinite values and NaN are always unknown.
     disparity_offset : float
-        Disparity, in pixels, at pixels with grey 0. An offset other than 0 is allowed
-        only for grey pictures.
+        Disparity of grey 0, in pixels. Only grey pictures allow an offset.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Disparities in pixels. NaN means that the disparity is unknown.
+        Disparities in pixels. Unknown disparities are NaN.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, or it is a colour image or a JPEG. The error is
-        also raised if a required `disparity_scale` is missing, if the scale is 0, if
-        the type of the file cannot represent the value `unknown`, or if an offset is
-        given for a file that is not a grey picture.
+        The file does not exist or is damaged. The file is a colour image or a JPEG. The
+        scale is missing or 0. The file format does not allow the value of `unknown` or
+        an offset.
     """
     return in_pixels(path, map_values(path), disparity_scale, unknown, disparity_offset)
 
 
 def map_values(path: PathLike) -> Stored:
-    """Read a disparity map file without converting its values to pixels.
+    """Read the stored values of a disparity map file.
 
-    The values of a picture are grey levels of type uint8 or uint16. The values of a
-    TIFF file can also be other integers or floats. All other files have float32 values.
+    Pictures have values of type uint8 or uint16. TIFF files can have any integers or
+    floats. All other files have float32 values.
     """
     suffix = Path(path).suffix.lower()
     values = read_with_registered_reader(path, "disparity")
@@ -135,30 +125,27 @@ def map_values(path: PathLike) -> Stored:
 
 
 def grey_bits(path: PathLike) -> int:
-    """Return the bits per pixel, 8 or 16, of a disparity map that is a grey picture.
-
-    The result is 0 if the file is not a grey picture.
-    """
+    """Return the bits per pixel of a grey picture (8 or 16), or 0 for other files."""
     stored = map_values(path)
     return 8 * stored[0].dtype.itemsize if is_grey(stored) else 0
 
 
 def holds_integers(path: PathLike) -> bool:
-    """Return whether a disparity map file stores integers, which may need a scale."""
+    """Return whether a disparity map file stores integers."""
     is_numpy_file = Path(path).suffix.lower() in (".npy", ".npz")
     if is_numpy_file and read_with_registered_reader(path, "disparity") is None:
-        # map_values cannot be used because it converts all NumPy arrays to floats.
+        # map_values would convert the array to floats.
         return numpy_array(path, "disparity").dtype.kind in "iu"
     return map_values(path)[0].dtype.kind in "iu"
 
 
 def is_grey(stored: Stored) -> bool:
-    """Return whether the values of a disparity file are grey levels of 8 or 16 bits."""
+    """Return whether the stored values are grey levels of 8 or 16 bits."""
     return stored[0].dtype in (np.uint8, np.uint16)
 
 
 def has_pixel_units(stored: Stored) -> bool:
-    """Return whether the values of a file are floats, which need no disparity scale."""
+    """Return whether the stored values are floats, which need no disparity scale."""
     return stored[0].dtype.kind == "f"
 
 
@@ -169,7 +156,7 @@ def in_pixels(
     unknown: Unknown = FORMAT_MARKER,
     disparity_offset: float = 0.0,
 ) -> Disparity:
-    """Convert the stored values of a disparity map file to disparities in pixels."""
+    """Convert stored values to disparities in pixels."""
     values, valid = stored
     if disparity_offset != 0 and not is_grey(stored):
         message = (
@@ -185,30 +172,27 @@ def in_pixels(
 
     factor = scale_of(path, stored, disparity_scale)
     disparity: NDArray[Any] = values
-    # If the scale is 1, the file already stores disparities in pixels.
     if factor != 1:
         disparity = values / factor
     if disparity_offset != 0:
         disparity = disparity_offset + disparity
     with np.errstate(over="ignore"):
         converted = np.where(is_known, disparity, np.nan).astype(np.float32)
-    # A number that is too large for float32 became infinite. The disparity of its pixel
-    # is unknown.
+    # Values too large for float32 have become infinite.
     converted[~np.isfinite(converted)] = np.nan
     return converted
 
 
 def scale_of(path: PathLike, stored: Stored, disparity_scale: float | None) -> float:
-    """Return the disparity scale: the given one, or the usual scale of the file format.
+    """Return `disparity_scale`, or the default scale of the file format if it is None.
 
-    The usual scale is 1 for floats and 256 for 16-bit pictures. A disparity in pixels
-    is the stored value divided by the scale.
+    The default scale is 1 for floats and 256 for 16-bit pictures.
 
     Raises
     ------
     DataError
-        The scale is 0 or not finite, or no scale is given and the file format has no
-        usual scale (for example, an 8-bit picture).
+        The scale is 0 or infinite. The scale is missing, and the file format has no
+        default scale.
     """
     dtype = stored[0].dtype
     if disparity_scale is not None:
@@ -238,15 +222,15 @@ def scale_of(path: PathLike, stored: Stored, disparity_scale: float | None) -> f
 
 
 def _marker_of(path: PathLike, stored: Stored, unknown: Unknown) -> float | np.generic | None:
-    """Return the stored value that marks unknown disparities, or None without a marker.
+    """Return the stored value that marks unknown disparities, or None.
 
     The marker has the data type of the file. For example, the marker 0.1 is rounded to
-    float32, because only the rounded number equals a value in a file of float32.
+    float32 for a PFM file.
 
     Raises
     ------
     DataError
-        The file stores integers, and its integer type cannot represent the marker.
+        The integer type of the file cannot represent the marker.
     """
     dtype = stored[0].dtype
     if unknown is None:
@@ -278,36 +262,36 @@ def write_disparity(
     disparity_scale: float | None = None,
     tags: GeoTags = (),
 ) -> None:
-    """Write a disparity map to a file whose extension selects the format.
+    """Write a disparity map to a file.
 
     To read the file again, call `read_disparity` with the same scale.
 
     Parameters
     ----------
     path : path-like
-        Path of the file to write. Files with the extension ``.pfm``, ``.npy`` or
-        ``.tif`` store disparities in pixels as floats. A ``.png`` file stores 16-bit
-        grey levels if no scale is given, and 8-bit grey levels if a scale is given. A
+        Path of the file to write. The extension selects the format. Files with the
+        extension ``.pfm``, ``.npy`` or ``.tif`` store floats in pixels. A ``.png`` file
+        stores 8-bit grey levels with a scale, and 16-bit grey levels without a scale. A
         ``.pgm`` file stores 8-bit grey levels and requires a scale.
     disparity : ndarray of floats, (rows, columns)
-        Disparities in pixels. NaN means that the disparity is unknown. In a ``.pfm``
-        file it is stored as +inf, which other programs expect.
+        Disparities in pixels. Unknown disparities are NaN. A ``.pfm`` file stores NaN
+        as +inf, because other programs expect +inf.
     disparity_scale : float, optional
-        Number of grey levels per pixel of disparity, for 8-bit pictures.
+        Grey levels per pixel of disparity, for 8-bit pictures.
     tags : sequence, optional
-        GeoTIFF tags to store in a ``.tif`` file. The function `geo_tags` returns them.
+        GeoTIFF tags for a ``.tif`` file, as returned by `geo_tags`.
 
     Raises
     ------
     DataError
-        The file extension is not supported, the array is not a disparity map, the grey
-        levels cannot represent the disparities, or the scale is missing or not allowed.
+        The file extension is not supported. The array is not a disparity map. The
+        disparities are outside the range of the format. The scale is missing or not
+        allowed.
 
     Notes
     -----
-    In pictures, grey 0 means that the disparity is unknown. If a known disparity would
-    be rounded to grey 0, it is therefore stored as grey 1. The development kit of KITTI
-    does this too.
+    In pictures, grey 0 marks unknown disparities. Therefore, known disparities are
+    stored as grey 1 or more, as in KITTI's development kit.
     """
     suffix = Path(path).suffix.lower()
     disparity = np.asarray(unmasked(str(path), disparity))
@@ -341,7 +325,7 @@ def write_disparity(
 
 
 def _write_floats(path: PathLike, suffix: str, disparity: Disparity, tags: GeoTags) -> None:
-    """Write disparities in pixels to a PFM, npy or TIFF file, depending on `suffix`."""
+    """Write float disparities to a PFM, npy or TIFF file."""
     is_known = np.isfinite(disparity)
     if suffix == ".pfm":
         write_pfm(path, np.where(is_known, disparity, np.inf))
@@ -360,13 +344,13 @@ def _grey_levels(
 ) -> NDArray[Any]:
     """Convert disparities in pixels to grey levels.
 
-    The grey levels have 8 bits if a scale is given. Otherwise, they have 16 bits, and
-    the scale is that of KITTI, 256.
+    With a scale, the grey levels have 8 bits. Without a scale, the grey levels have 16
+    bits and KITTI's scale, 256.
 
     Raises
     ------
     DataError
-        The scale is not above 0, or a grey level would be negative or too large.
+        The scale is not above 0. A grey level is out of range.
     """
     dtype: type[np.uint8] | type[np.uint16] = np.uint8
     factor = disparity_scale

@@ -1,8 +1,6 @@
-"""Recognition of unsupported and misnamed files by their first bytes.
+"""Detection of unsupported and misnamed files by their first bytes.
 
-An intact file may have a format that its reader does not support, such as GIF. An error
-message that called the file damaged would mislead the user. So the message names the
-format of the file and a remedy, such as a conversion to PNG.
+For example, the error message for a GIF file advises a conversion to PNG.
 """
 
 import re
@@ -11,7 +9,7 @@ from collections.abc import Mapping
 from stereo_framework.core.errors import DataError
 
 PathLike = object
-"""Type of a path. Any type is allowed, because messages only show the path as text."""
+"""Type of a path, which only error messages use."""
 
 _IMAGE_REMEDY = "convert it to PNG or TIFF without loss"
 
@@ -29,9 +27,9 @@ _PICTURE_FORMATS: Mapping[str, str] = {
     r"SIMPLE  =": "a FITS file",
     r"\xab\xcdMS|....ftyp|RIFF....AVI |\x1a\x45\xdf\xa3": "a video",
 }
-"""Image formats that the package does not read.
+"""Descriptions of unsupported image formats.
 
-The keys are patterns of the first bytes of a file. The values describe the file.
+The keys are patterns of the first bytes of a file.
 """
 
 _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
@@ -64,27 +62,25 @@ _OTHER_FORMATS: Mapping[str, tuple[str, str]] = {
     r"\xff\xd8\xff": ("a JPEG picture", "rename it so that its name ends with .jpg"),
     r"RIFF....WEBP": ("a WebP picture", "rename it so that its name ends with .webp"),
 }
-"""Other file formats that a reader may meet, each with a remedy.
+"""Descriptions of more file formats, with remedies.
 
-The keys are patterns of the first bytes of a file. Formats such as PNG, which the
-package reads, are included: the file extension selects the reader, and the extension
-may be wrong (for example, a PNG file with the name ``disp.pfm``).
+The keys are patterns of the first bytes of a file. Supported formats are included,
+because a file may have a wrong extension, such as a PNG file named ``disp.pfm``.
 """
 
 _EXAMINED_BYTES = 512
-"""Number of bytes at the beginning of a file by which its format is recognized."""
+"""Number of bytes that are searched to detect the format of a file."""
 
 _WEB_PAGE = re.compile(
     rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
-"""Pattern of the beginning of a web page, which may have a comment at its top."""
+"""Pattern of the beginning of an HTML page, with an optional comment."""
 
 
 def known_kind(data: bytes) -> str | None:
-    """Describe the format of a file that its reader cannot decode, and a remedy.
+    """Return an error message that names the file format and a remedy.
 
-    The description is a part of an error message. The result is None if the format is
-    unknown.
+    If the format is unknown, the result is None.
 
     Parameters
     ----------
@@ -107,21 +103,19 @@ def known_kind(data: bytes) -> str | None:
 
 
 def check_present(data: bytes, path: PathLike) -> None:
-    """Refuse a file that contains a placeholder, such as a pointer of Git LFS.
-
-    A download or a clone may write such a placeholder instead of the real file.
+    """Raise an error if a file is only a placeholder, such as a Git LFS pointer.
 
     Parameters
     ----------
     data : bytes
         Content of the file.
     path : path-like
-        Path of the file, which the error message shows.
+        Path of the file, for error messages.
 
     Raises
     ------
     DataError
-        The file is a pointer of Git LFS or git-annex, or a web page.
+        The file is a Git LFS pointer, a git-annex pointer or a web page.
     """
     message = ""
     if data.startswith(b"version https://git-lfs.github.com/spec/"):

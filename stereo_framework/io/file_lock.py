@@ -1,4 +1,4 @@
-"""File locks, which prevent two processes from writing to the same folder at once."""
+"""File locks, so that two processes cannot write to a folder at the same time."""
 
 import contextlib
 import errno
@@ -11,38 +11,37 @@ from stereo_framework.io.files import PathLike
 from stereo_framework.io.output_folders import check_not_linked
 
 _LOCKED_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-"""Error numbers which mean that another process has locked the file."""
+"""Error numbers for a file that another process has locked."""
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL)
-"""Error numbers which mean that the file system does not support locks."""
+"""Error numbers for a file system without locks."""
 
 _open_locks: set[int] = set()
-"""File descriptors of the files that this process has locked."""
+"""File descriptors of all files locked by this process."""
 
 
 @contextlib.contextmanager
 def locked(path: PathLike) -> Iterator[None]:
     """Hold an exclusive lock on a file while a ``with`` block runs.
 
-    The operating system also releases the lock if the process ends or crashes inside
-    the block. Locking neither reads nor changes the content of the file.
+    If the process crashes inside the block, the operating system releases the lock.
 
     Parameters
     ----------
     path : path-like
-        Path of the file to lock. If the file does not exist, it is created.
+        Path of the file to lock. A missing file is created. The content of an existing
+        file is not changed.
 
     Raises
     ------
     BlockingIOError
-        Another process has locked the file, or this process has already locked it.
+        The file is already locked.
     DataError
-        The path is a link, a pipe or a device, or the file system does not support
-        locks.
+        The path is a link, a pipe or a device. The file system does not support locks.
     """
     check_not_linked(path)
-    # Another process may have replaced the file by a link after the check above. With
-    # O_NOFOLLOW, os.open then raises an error.
+    # With O_NOFOLLOW, os.open raises an error if the file has become a link since the
+    # check above.
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o666)
     try:
@@ -65,18 +64,15 @@ def locked(path: PathLike) -> Iterator[None]:
 
 
 def has_locks(path: PathLike) -> bool:
-    """Return whether the file system of a file supports the locks that SQLite needs.
+    """Return whether the file system supports the file locks of SQLite.
 
-    The result is False only if the operating system reports that the file system does
-    not support locks. If any other error occurs, the result is True.
-
-    Do not pass the path of an SQLite database that is open in this process, because
-    SQLite would lose its locks on the database.
+    The result is also True if the check fails, for example without read permission.
 
     Parameters
     ----------
     path : path-like
-        Path of a readable file. The file is not changed.
+        Path of a readable file. The file must not be an open SQLite database, because
+        SQLite would lose its locks.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -95,43 +91,41 @@ if sys.platform == "win32":
     import msvcrt
 
     def _check_database_locks(descriptor: int) -> None:
-        """Do nothing, because `_lock` tests the only kind of file lock of Windows."""
+        """Do nothing, because Windows has only one kind of file lock."""
 
     def _try_shared_lock(descriptor: int) -> None:
-        """Do nothing, because every file system of Windows supports file locks."""
+        """Do nothing, because all Windows file systems support locks."""
 
     def _lock(descriptor: int) -> None:
-        """Lock an open file; raise OSError at once if it is already locked."""
+        """Lock an open file, or raise OSError if the file is already locked."""
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
 
     def _check_database_locks(descriptor: int) -> None:
-        """Raise OSError if the file system does not support locks on parts of a file.
+        """Raise OSError if the file system does not support the locks of SQLite.
 
-        SQLite needs such locks. If they are not supported, SQLite reports that its
-        database is locked, which is misleading.
+        Without this check, SQLite would report "database is locked".
         """
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
     def _try_shared_lock(descriptor: int) -> None:
-        """Lock and unlock a file that is open for reading; raise OSError on failure."""
+        """Lock and unlock a file that is open for reading, or raise OSError."""
         fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
 
     def _lock(descriptor: int) -> None:
-        """Lock an open file; raise OSError at once if it is already locked."""
-        # With lockf, this process could lock a file twice. With flock, the second lock
-        # fails.
+        """Lock an open file, or raise OSError if the file is already locked."""
+        # Unlike lockf, flock fails if this process has already locked the file.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _leave_locks_to_the_parent() -> None:
-    """Close the lock files that a forked process has inherited from its parent.
+    """Close the lock files inherited by a forked process.
 
-    Otherwise, a worker process that outlives its parent would keep the files locked.
+    Otherwise, the files could stay locked after the parent process ends.
     """
     for descriptor in _open_locks:
         with contextlib.suppress(OSError):

@@ -1,34 +1,33 @@
-"""Rules for texts that become file names, and the conversion of texts to file names."""
+"""Checks of file names, and conversion of texts to file names."""
 
 import os
 import re
 import sys
 
 FILE_NAME = r"^[\w(][^/\\\\:*?\"<>|\x00-\x1f\x7f]{0,99}$"
-"""Pattern of file names that are allowed on Linux, macOS and Windows.
+"""Pattern of valid file names on Linux, macOS and Windows.
 
-A few names match the pattern but are not allowed, such as ``con`` on Windows. The
-function `name_fault` refuses them too.
+A few invalid names match the pattern, such as ``con``, so `name_fault` has more checks.
 """
 
 _MAX_NAME_BYTES = 100
-"""Maximum number of bytes, in UTF-8, of the name of a script, method or plot."""
+"""Maximum length of a valid name, in bytes of UTF-8."""
 
 _MAX_STEM_BYTES = 80
-"""Maximum number of bytes, in UTF-8, of a text that `file_stem` returns."""
+"""Maximum length of the result of `file_stem`, in bytes of UTF-8."""
 
 _SHOWN_NAME_LENGTH = 40
-"""Number of characters of a refused name that an error message shows."""
+"""Maximum length, in characters, of an invalid name in an error message."""
 
 _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-"""Names that Windows reserves for devices, such as ``con`` and ``con.txt``."""
+"""Pattern of reserved names on Windows, such as ``con`` and ``con.txt``."""
 
 
 def name_fault(name: str) -> str | None:
-    r"""Return the reason why a script, method or plot cannot have a name, or None.
+    r"""Return the reason why a name is not allowed, or None for valid names.
 
-    The name becomes a part of file names, so it must be possible in a file name on
-    every operating system. The result is None if the name is allowed.
+    Names of scripts, methods and plots become file names. Therefore, a name must be
+    valid on every operating system.
 
     Examples
     --------
@@ -56,11 +55,10 @@ def name_fault(name: str) -> str | None:
 
 
 def encoding_fault(name: str) -> str | None:
-    r"""Return the reason why a name cannot be written to result files, or None.
+    r"""Return the reason why a name cannot be encoded, or None for valid names.
 
-    The bytes of a file name on disk may be invalid in the encoding of the locale. In
-    Python, such a name contains surrogates (for example ``"\udcfc"``), which cannot be
-    written as UTF-8. The result is None if the name can be written.
+    A file name on disk can be invalid in the encoding of the locale. Python represents
+    such names with surrogates, such as ``"\udcfc"``.
 
     Examples
     --------
@@ -80,11 +78,10 @@ def encoding_fault(name: str) -> str | None:
 
 
 def file_stem(text: str) -> str:
-    """Convert a text, such as the name of a scene, to a part of a file name.
+    """Convert a text, such as a scene name, to a valid file name.
 
     The result contains only letters, digits, ``_``, ``.`` and ``-``. All other
-    characters are replaced by hyphens. If the text is longer than 80 bytes in UTF-8,
-    only its last 80 bytes are kept.
+    characters are replaced by hyphens. A long text is cut to its last 80 bytes.
 
     Examples
     --------

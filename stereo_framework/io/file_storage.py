@@ -1,7 +1,6 @@
-"""Files of OpenCV's ``cv2.FileStorage``: their matrices, image sizes and lens models.
+"""Reader of calibration files written by OpenCV's ``cv2.FileStorage``.
 
-The parsers of OpenCV are not used, because some damaged files make them write outside
-their buffers.
+OpenCV's parser is not used, because damaged files can make it overwrite memory.
 """
 
 from __future__ import annotations
@@ -31,10 +30,9 @@ _SIZE_KEYS = (
     "imageresolution",
     "calibrationsize",
 )
-"""Keys under which calibration files store the width and height of their images.
+"""Normalized keys of the image size in calibration files.
 
-The keys are in the form that `_normalized` returns. For example, ``Image_Size`` becomes
-``imagesize``.
+For example, the function `_normalized` converts ``Image_Size`` to ``imagesize``.
 """
 
 _PINHOLE_MODELS = (
@@ -57,10 +55,9 @@ _PINHOLE_MODELS = (
     "pinholeradtan",
     "fullopencv",
 )
-"""Names of the camera models that OpenCV's pinhole functions can undistort.
+"""Normalized names of OpenCV's pinhole camera model.
 
-The names are in the form that `_normalized` returns. A file with another camera model
-is refused, because its distortion coefficients belong to different equations.
+Models such as fisheye are refused, because their distortion equations differ.
 """
 
 _MODEL_KEYS = (
@@ -72,10 +69,9 @@ _MODEL_KEYS = (
     "lenstype",
     "cameratype",
 )
-"""Parts of the keys under which calibration files store the name of a camera model.
+"""Parts of normalized keys of the camera model in calibration files.
 
-For example, the key ``left_camera_model`` has the normalized form ``leftcameramodel``,
-which contains ``cameramodel``.
+For example, the normalized key ``leftcameramodel`` contains ``cameramodel``.
 """
 
 _OTHER_LENSES = (
@@ -89,24 +85,22 @@ _OTHER_LENSES = (
     "fov",
     "scaramuzza",
 )
-"""Parts of the names of camera models, such as fisheye, that are not pinhole models."""
+"""Parts of the names of unsupported camera models, such as fisheye."""
 
 _FALSE_VALUES = ("0", "0.0", "false", "no", "none", "off")
-"""Texts that mean False if they are the value of a key such as ``fisheye``."""
+"""Values that mean False, for example in ``fisheye: no``."""
 
 
 def read_file_storage(path: PathLike) -> dict[str, Any]:
-    """Read the top-level keys and values of a file that OpenCV's FileStorage wrote.
-
-    The file may be a YAML or a JSON file.
+    """Read the top-level entries of a YAML or JSON file of OpenCV's FileStorage.
 
     Raises
     ------
     DataError
-        The file is missing, or it does not consist of keys with values.
+        The file does not exist or is damaged.
     """
     text = read_bytes(path, limits.TEXT).decode("latin-1")
-    # OpenCV writes the first line "%YAML:1.0", which is not valid YAML.
+    # OpenCV's first line, "%YAML:1.0", is not valid YAML.
     if text.startswith("%"):
         text = text.partition("\n")[2]
     root = parse(text.replace("!!opencv-matrix", ""), str(path), Faults())
@@ -125,7 +119,7 @@ def read_file_storage(path: PathLike) -> dict[str, Any]:
 def matrices_in(entries: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
     """Return all valid matrices of a FileStorage file, by name.
 
-    A matrix is valid if all its numbers are finite and their count is rows * columns.
+    A valid matrix contains rows * columns finite numbers.
     """
     matrices = {}
     for name, fields in entries.items():
@@ -137,9 +131,9 @@ def matrices_in(entries: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
 
 
 def _matrix(fields: Mapping[str, Any]) -> NDArray[np.float64] | None:
-    """Build a matrix from the values of its keys ``rows``, ``cols`` and ``data``.
+    """Create a matrix from the values of ``rows``, ``cols`` and ``data``.
 
-    The result is None if these values do not describe a matrix of finite numbers.
+    If a value is invalid, the result is None.
     """
     rows = fields["rows"]
     columns = fields["cols"]
@@ -147,8 +141,7 @@ def _matrix(fields: Mapping[str, Any]) -> NDArray[np.float64] | None:
         numbers = np.array(fields["data"], object).ravel()
     except ValueError:
         return None
-    # NumPy would convert strings and Booleans to numbers. For example, "6_0" would
-    # become 60.
+    # Without this check, NumPy would convert strings such as "6_0" to numbers.
     if not all(map(_is_number, [*numbers, rows, columns])):
         return None
     if rows != int(rows) or columns != int(columns):
@@ -161,7 +154,7 @@ def _matrix(fields: Mapping[str, Any]) -> NDArray[np.float64] | None:
 
 
 def _is_number(value: object) -> bool:
-    """Return whether a value is a finite int or float, but not True or False."""
+    """Return whether a value is a finite int or float. Booleans are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -169,35 +162,34 @@ def _is_number(value: object) -> bool:
 
 
 def stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the image size that is stored in a calibration file.
+    """Return the image size stored in a calibration file.
 
     Parameters
     ----------
     path : path-like
-        Path of the file, which error messages show.
+        Path of the file, for error messages.
     entries : mapping
         Top-level keys and values of the file.
 
     Returns
     -------
     (int, int) or None
-        Numbers of columns and rows of the images. The result is None unless the file
-        contains both numbers.
+        Image columns and rows, or None if the file contains no image size.
 
     Raises
     ------
     DataError
-        The number of columns or rows is not a whole number above 0.
+        The image size is invalid.
     """
     values: dict[str, Any] = {}
     for name, value in entries.items():
-        # If two keys have the same normalized form, the value of the first key is used.
+        # If a file contains both "Image_Size" and "imageSize", the first key is used.
         values.setdefault(_normalized(name), value)
     for key in _SIZE_KEYS:
         sides = _two_sides(values.get(key))
         if sides is None:
             continue
-        # A shape has the order (rows, columns). A size has the order (columns, rows).
+        # A shape is (rows, columns), but a size is (columns, rows).
         if key == "imageshape":
             sides = sides[::-1]
         return checked_size(path, sides)
@@ -207,10 +199,9 @@ def stated_size(path: PathLike, entries: Mapping[str, Any]) -> tuple[int, int] |
 
 
 def _two_sides(value: Any) -> list[Any] | None:
-    """Return the two numbers of an image size in the order in which they are stored.
+    """Return the two numbers of an image size, or None for other values.
 
-    The size may be a list, a matrix, or a mapping with the keys ``width`` and
-    ``height``. The result is None if the value is not such a size.
+    An image size is a list, a matrix, or a mapping with ``width`` and ``height``.
     """
     if isinstance(value, dict):
         sides = {_normalized(name): side for name, side in value.items()}
@@ -221,14 +212,14 @@ def _two_sides(value: Any) -> list[Any] | None:
 
 
 def checked_size(path: PathLike, sides: Sequence[Any]) -> tuple[int, int] | None:
-    """Check an image size from a file, and return the columns and rows as integers.
+    """Check an image size and return the columns and rows as integers.
 
-    The result is None unless `sides` contains two numbers, columns and rows.
+    If a number is missing, the result is None.
 
     Raises
     ------
     DataError
-        The number of columns or rows is not a whole number above 0.
+        The image size is not two whole numbers above 0.
     """
     if len(sides) != 2:
         return None
@@ -247,14 +238,12 @@ def checked_size(path: PathLike, sides: Sequence[Any]) -> tuple[int, int] | None
 
 
 def refuse_other_lenses(path: PathLike, entries: Mapping[str, Any]) -> None:
-    """Refuse a calibration with a camera model such as fisheye.
-
-    Only the pinhole model is allowed, which `cv2.stereoCalibrate` uses.
+    """Raise an error if a calibration does not use the pinhole camera model.
 
     Raises
     ------
     DataError
-        The file contains the name of a camera model that is not a pinhole model.
+        The file contains a camera model such as fisheye.
     """
     for name, value in _all_entries(entries):
         if _is_of_other_lens(_normalized(name), value):
@@ -269,9 +258,9 @@ def refuse_other_lenses(path: PathLike, entries: Mapping[str, Any]) -> None:
 
 
 def _all_entries(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every key with its value, including the keys of nested mappings and lists.
+    """Yield all keys and values, including nested keys.
 
-    If a value is a list, its key is yielded once with each element of the list.
+    For example, ``{"a": [1, 2]}`` yields ``("a", 1)`` and ``("a", 2)``.
     """
     for name, value in entries.items():
         items = value if isinstance(value, list) else [value]
@@ -283,24 +272,22 @@ def _all_entries(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_of_other_lens(key: str, value: Any) -> bool:
-    """Return whether a key and its value name a camera model that is not a pinhole."""
+    """Return whether an entry names a camera model other than the pinhole model."""
     if "fisheye" in key or "omnidir" in key:
         return str(value).lower() not in _FALSE_VALUES
-    # Only omnidirectional cameras have the parameter xi.
+    # Only omnidirectional cameras have the parameter "xi".
     if key == "xi":
         return True
     model = _normalized(value) if isinstance(value, str) else ""
     if any(part in key for part in _MODEL_KEYS):
         return model not in ("", *_PINHOLE_MODELS)
-    # The value of a key such as "model" may be the product name of a camera. Therefore,
-    # only names of known camera models are refused.
+    # The key "model" may contain the product name of a camera, which is allowed.
     return "model" in key and any(lens in model for lens in _OTHER_LENSES)
 
 
 def _normalized(name: object) -> str:
-    """Return a name in lower case, without punctuation, and without digits at its end.
+    """Convert a name to lower case, without punctuation or digits at the end.
 
-    Digits at the end are usually the number of a camera. For example, the result for
-    ``Camera_Model_1`` is ``cameramodel``.
+    For example, ``Camera_Model_1`` becomes ``cameramodel``.
     """
     return re.sub(r"[\W_]|\d+$", "", str(name).lower())

@@ -1,4 +1,4 @@
-"""Reading of whole files, with one-line errors if a file is missing or unreadable."""
+"""Reading of whole files, with helpful errors for missing or unreadable files."""
 
 import os
 import stat
@@ -11,30 +11,28 @@ from stereo_framework.io.file_kinds import check_present
 PathLike = str | os.PathLike[str]
 
 _SHOWN_PATH_LENGTH = 300
-"""Number of characters of an invalid path that an error message shows."""
+"""Maximum length, in characters, of an invalid path in an error message."""
 
 
 def read_bytes(path: PathLike, max_bytes: int | None = None, *, allow_empty: bool = False) -> bytes:
-    """Read a whole file, unless it is too large, and return its bytes.
+    """Return the content of a whole file.
 
     Parameters
     ----------
     path : path-like
-        Path of a regular file. Pipes and devices are refused, because their size is
-        unknown until they have been read.
+        Path of a regular file. Pipes and devices are not allowed, because their size is
+        unknown.
     max_bytes : int, optional
-        Maximum size of the file, in bytes. A larger file is refused. The default is the
-        size of the largest image that is allowed.
+        Maximum size of the file, in bytes. The default is the size of the largest
+        allowed image.
     allow_empty : bool
-        Whether an empty file (0 bytes) is allowed.
+        Whether an empty file is allowed.
 
     Raises
     ------
     DataError
-        The file is missing, cannot be read, is too large, or is a folder. An empty file
-        also raises this error unless `allow_empty` is True. If the file is missing, the
-        message suggests the most similar file name in the folder, or names the folder
-        that does not exist.
+        The file does not exist, cannot be read, or is too large. The path is a folder.
+        The file is empty.
     """
     check_file(path)
     hint = ""
@@ -59,17 +57,14 @@ def read_bytes(path: PathLike, max_bytes: int | None = None, *, allow_empty: boo
 
 
 def check_file(path: PathLike) -> None:
-    """Raise DataError unless a path is the path of an existing regular file.
-
-    A regular file is not a folder, pipe or device.
-    """
+    """Raise DataError if a file does not exist, or is a folder, pipe or device."""
     path = Path(path)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(_message_for_missing_file(path)) from None
     except (OSError, ValueError) as error:
-        # For example, the path is too long to be the path of a file.
+        # For example, the path is too long.
         reason = getattr(error, "strerror", None) or error
         shown_path = short(repr(str(path)), _SHOWN_PATH_LENGTH)
         message = f"{shown_path}: the file cannot be read: {reason}"
@@ -86,7 +81,7 @@ def check_file(path: PathLike) -> None:
 
 
 def _message_for_missing_file(path: Path) -> str:
-    """Return an error message for a missing file, with a similar file name if any."""
+    """Return an error message for a missing file, if possible with a similar name."""
     folder = path.parent
     if folder.is_dir():
         hint = _similar_name_hint(path.name, folder)
@@ -99,7 +94,7 @@ def _message_for_missing_file(path: Path) -> str:
 
 
 def _printable_path(path: Path) -> str:
-    """Return a path as one line of text; control characters are shown as escapes."""
+    """Return a path as text, with line breaks and control characters escaped."""
     text = str(path)
     return text if text.isprintable() else repr(text)
 
@@ -107,9 +102,7 @@ def _printable_path(path: Path) -> str:
 def _similar_name_hint(name: str, folder: Path) -> str:
     """Return a hint such as ``; did you mean 'im2.png'?`` for a mistyped file name.
 
-    The hint contains the most similar name in the folder. If no name is similar, the
-    hint is empty. The hint does not list all names, because the folder may contain
-    thousands of files.
+    If the folder contains no similar name, the hint is empty.
     """
     if not os.access(folder, os.R_OK):
         return ""

@@ -1,7 +1,6 @@
 """Decoding of PNG, JPEG, WebP and BMP files.
 
-OpenCV decodes the pixels. Before that, this module refuses a file if its header states
-an image size above the limit, or if the file is truncated.
+This module checks the image size and looks for damage. OpenCV decodes the pixels.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from stereo_framework.io.file_kinds import known_kind
 from stereo_framework.io.files import PathLike
 
 Samples = NDArray[Any]
-"""Type of the pixel values that an image file stores, such as uint8 or uint16."""
+"""Array of the stored values of an image file, usually uint8 or uint16."""
 
 NOT_AN_IMAGE = (
     "the file may be damaged, truncated or not an image; expected PNG, PGM, PPM, JPEG, WebP, BMP, "
     "TIFF, PFM or npy; replace it by an undamaged copy, or convert it to one of these formats"
 )
-"""Error message, without the path, for a file that cannot be decoded as an image."""
+"""Error message for a file that is not a readable image."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8"
@@ -43,45 +42,41 @@ BMP = b"BM"
 _WEBP = re.compile(rb"RIFF....WEBP(.{4})?", re.DOTALL)
 """Pattern of the first bytes of a WebP file.
 
-Group 1 is the type of the first chunk (section) of the file, such as ``VP8L``.
+Group 1 is the type of the first chunk, such as ``VP8L``.
 """
 
 _LOSSLESS_WEBP = b"VP8L"
 _EXTENDED_WEBP = b"VP8X"
-"""Types of the first chunk of a lossless and of an extended WebP file."""
+"""Types of the first chunk in lossless and extended WebP files."""
 
 _WEBP_HEADER_BYTES = 64
-"""Number of bytes at the beginning of a WebP file that show whether it is lossless.
+"""Number of bytes of a WebP file that are searched for the chunk ``VP8L``.
 
-In an extended WebP file without a colour profile, the chunk that contains the pixels
-begins within these bytes.
+Without a colour profile, the pixel data begin within the first 64 bytes.
 """
 
 _ANIMATION_FLAG = 0x02
-"""Bit in the header of an extended WebP file that is set if it is an animation."""
+"""Animation bit in the header of an extended WebP file."""
 
 _SIGNATURE_OF_LOSSY_FRAME = b"\x9d\x01\x2a"
-"""Bytes that precede the image size in a lossy WebP file."""
+"""Bytes before the image size in a lossy WebP file."""
 
 _GREY_AND_ALPHA = 4
-"""Colour type, in the header of a PNG file, of a grey image with an alpha channel.
-
-OpenCV decodes such an image to four channels.
-"""
+"""Colour type of grey images with an alpha channel, in the header of a PNG file."""
 
 _DECODED_PNG_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
-"""Types of the PNG chunks (sections of the file) that are needed to decode pixels."""
+"""Types of the PNG chunks that contain the header, palette, pixels and end marker."""
 
 _PROGRESSIVE_FRAME = 0xC2
 _START_OF_SCAN = 0xDA
 _END_OF_IMAGE = 0xD9
-"""Second bytes of JPEG markers. The first byte of every marker is FF."""
+"""Second bytes of JPEG markers. Every marker begins with the byte FF."""
 
 _COEFFICIENTS = 64
-"""Number of DCT coefficients of a block of 8x8 pixels in a JPEG."""
+"""Number of DCT coefficients in a JPEG block of 8x8 pixels."""
 
 _STDERR = 2
-"""File descriptor of the standard error stream of the process."""
+"""File descriptor of the standard error stream."""
 
 _LIBJPEG_WARNINGS = (
     b"Corrupt JPEG data",
@@ -91,14 +86,14 @@ _LIBJPEG_WARNINGS = (
     b"Unknown Adobe color transform code",
     b"Warning: unknown JFIF revision number",
 )
-"""Beginnings of the warnings that libjpeg prints when it decodes a JPEG.
+"""Beginnings of libjpeg's warnings about damaged files.
 
-libjpeg prints only the first warning about a file. A harmless warning may hide a
-warning about damage. Therefore, a JPEG with any of these warnings counts as damaged.
+Harmless warnings are included, because libjpeg prints only the first warning about a
+file. A harmless warning could therefore hide a serious warning.
 """
 
 _decoding = threading.Lock()
-"""Lock that only one thread at a time holds while it decodes an image with OpenCV.
+"""Lock so that only one thread decodes an image at a time.
 
 Decoding changes OpenCV's log level and the error stream, which all threads share.
 """
@@ -112,21 +107,20 @@ def decode(data: bytes, path: PathLike) -> tuple[Samples, list[str]]:
     data : bytes
         Content of the whole file.
     path : path-like
-        Path of the file, which error messages show.
+        Path of the file, for error messages.
 
     Returns
     -------
     samples : ndarray, uint8 or uint16, (rows, columns[, 3 or 4])
         Pixel values. The channels have OpenCV's order: blue, green, red, alpha.
     damage : list of str
-        Warnings about a damaged JPEG, which may have wrong pixels. The list is empty if
-        no damage was detected.
+        Warnings about damage in a JPEG, such as "Premature end of JPEG file".
 
     Raises
     ------
     DataError
-        The image has more pixels than the limit, the file is truncated or damaged, or
-        the file is not a PNG, JPEG, WebP or BMP file.
+        The image is too large. The file is truncated or damaged. The file format is not
+        supported.
     """
     samples, warnings = _decode_with_opencv(_checked_bytes(data, path))
     is_image = (
@@ -143,21 +137,20 @@ def decode(data: bytes, path: PathLike) -> tuple[Samples, list[str]]:
 
 
 def has_alpha(data: bytes) -> bool:
-    """Return whether a fourth channel of the decoded image is an alpha channel.
+    """Return whether the fourth channel of an image file is an alpha channel.
 
-    The result is True for PNG and WebP files. It is False for BMP files, because their
-    fourth channel is usually zero and does not mean transparency.
+    The fourth channel of BMP files is not transparency. Its values are usually zero.
     """
     return data.startswith(PNG) or _WEBP.match(data) is not None
 
 
 def is_grey_png_with_alpha(data: bytes) -> bool:
-    """Return whether a file is a PNG with a grey channel and an alpha channel."""
+    """Return whether a file is a grey PNG with an alpha channel."""
     return data.startswith(PNG) and data[25] == _GREY_AND_ALPHA
 
 
 def check_exact(data: bytes, path: PathLike) -> None:
-    """Refuse JPEG and lossy WebP files, whose compression changes pixel values.
+    """Raise an error for a file whose compression may have changed pixel values.
 
     Raises
     ------
@@ -173,7 +166,7 @@ def check_exact(data: bytes, path: PathLike) -> None:
     webp = _WEBP.match(data)
     if webp is None or webp[1] == _LOSSLESS_WEBP:
         return
-    # In the extended format, a later chunk shows whether the compression is lossless.
+    # An extended WebP file may contain a lossless chunk after the first chunk.
     if _LOSSLESS_WEBP not in data[:_WEBP_HEADER_BYTES]:
         message = (
             f"{path}: the file is a WebP whose compression changes values, and the original "
@@ -186,16 +179,15 @@ def check_exact(data: bytes, path: PathLike) -> None:
 
 
 def _checked_bytes(data: bytes, path: PathLike) -> bytes:
-    """Check an image file, and return the bytes that OpenCV should decode.
+    """Check an image file and return the bytes for OpenCV.
 
-    These are all bytes of the file. Only from a PNG file, chunks that do not affect the
-    pixels are removed.
+    Unneeded chunks of PNG files are removed.
 
     Raises
     ------
     DataError
-        The image has more pixels than the limit, the file is truncated or damaged, or
-        the file is not a PNG, JPEG, WebP or BMP file.
+        The image is too large. The file is truncated or damaged. The file format is not
+        supported.
     """
     if data.startswith(PNG):
         return _decoded_chunks(data, path)
@@ -213,17 +205,15 @@ def _checked_bytes(data: bytes, path: PathLike) -> bytes:
 
 
 def _decoded_chunks(data: bytes, path: PathLike) -> bytes:
-    """Check a PNG file, and remove the chunks that are not needed for its pixels.
+    """Check a PNG file and remove unneeded chunks.
 
-    A truncated file is refused, because some decoders would fill its missing pixels
-    with zeros. Colour profiles are removed, because some decoders print warnings about
-    them. The tRNS chunk (transparency) is removed, so that images with a palette are
-    decoded without an alpha channel.
+    Colour profiles are removed, because they can cause warnings. The tRNS chunk
+    (transparency) is removed, so that palette images have no alpha channel.
 
     Raises
     ------
     DataError
-        The file is truncated or damaged, or the image has too many pixels.
+        The file is truncated or damaged. The image has too many pixels.
     """
     decoded_chunks = [PNG]
     position = len(PNG)
@@ -248,9 +238,9 @@ def _decoded_chunks(data: bytes, path: PathLike) -> bytes:
 
 
 def _check_jpeg(data: bytes, path: PathLike) -> None:
-    """Refuse a JPEG that is truncated or that has too many pixels.
+    """Raise an error if a JPEG is truncated or has too many pixels.
 
-    If a truncated JPEG were decoded, its missing pixels would become grey.
+    OpenCV would fill the missing pixels of a truncated JPEG with grey.
     """
     if data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
         message = f"{path}: the file is truncated: the JPEG has no end marker"
@@ -258,8 +248,8 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
     position = 2
     while position + 9 <= len(data) and data[position] == 0xFF:
         kind, size, _, rows, columns = struct.unpack_from(">BHBHH", data, position + 1)
-        # A frame states the image size. The markers C0 to CF begin a frame, except for
-        # C4, C8 and CC.
+        # The frame header contains the image size. Its marker is C0 to CF, but not C4,
+        # C8 or CC.
         is_frame = 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC)
         if is_frame:
             limits.check_pixels(columns, rows, path)
@@ -268,14 +258,12 @@ def _check_jpeg(data: bytes, path: PathLike) -> None:
 
 
 def _check_webp(data: bytes, path: PathLike) -> None:
-    """Refuse a WebP that is truncated, has too many pixels, or is an animation.
-
-    The image size is read from the header, before memory is allocated for the pixels.
+    """Raise an error if a WebP file is truncated, too large or an animation.
 
     Raises
     ------
     DataError
-        The file is truncated, the image has too many pixels, or it is an animation.
+        The file is truncated. The image has too many pixels. The file is an animation.
     """
     size = int.from_bytes(data[4:8], "little") + 8
     if len(data) < max(size - 1, 30):
@@ -286,8 +274,8 @@ def _check_webp(data: bytes, path: PathLike) -> None:
         raise DataError(message)
 
     # The extended format stores columns - 1 and rows - 1 in 24 bits each. The lossless
-    # format stores columns - 1 and rows - 1 in 14 bits each. The lossy format stores
-    # columns and rows in 14 bits each, and the next two bits are a scale.
+    # format uses 14 bits each. The lossy format stores columns and rows in 14 bits
+    # each. A 2-bit scale follows each number.
     kind = data[12:16]
     if kind == _EXTENDED_WEBP:
         if data[20] & _ANIMATION_FLAG:
@@ -315,21 +303,21 @@ def _check_webp(data: bytes, path: PathLike) -> None:
 
 
 def _decode_with_opencv(data: bytes) -> tuple[Samples | None, list[str]]:
-    """Decode an image with OpenCV, and collect the warnings of libjpeg.
+    """Decode an image with OpenCV and collect the warnings of libjpeg.
 
     Returns
     -------
     samples : ndarray or None
         Pixel values, or None if OpenCV cannot decode the data.
     warnings : list of str
-        Warnings about a damaged JPEG. The list is empty for other formats.
+        Warnings about damage in a JPEG.
     """
     import cv2
 
-    # OpenCV 4 and OpenCV 5 define the function setLogLevel in different modules.
+    # The function setLogLevel is in different modules in OpenCV 4 and OpenCV 5.
     logging: Any = cv2 if hasattr(cv2, "setLogLevel") else cv2.utils.logging
     with _decoding:
-        # OpenCV must not print errors, because this package raises them as DataError.
+        # Errors are raised as DataError, so OpenCV must not print errors.
         level = logging.setLogLevel(0)
         try:
             capture: AbstractContextManager[list[str]] = contextlib.nullcontext([])
@@ -350,15 +338,14 @@ def _decode_with_opencv(data: bytes) -> tuple[Samples | None, list[str]]:
 def _captured_stderr() -> Iterator[list[str]]:
     """Collect the warnings that libjpeg prints on the standard error stream.
 
-    If a JPEG is damaged, libjpeg decodes wrong pixels and prints a warning without the
-    file name. OpenCV does not return this warning, so it is read from the error stream
-    of the process. All other output is written to the error stream afterwards.
+    OpenCV does not return the warnings of libjpeg. Other output is printed after the
+    ``with`` block.
     """
     warnings: list[str] = []
     try:
         terminal = os.dup(_STDERR)
     except OSError:
-        # If the error stream is closed, libjpeg cannot print warnings.
+        # The error stream is closed, so libjpeg cannot print warnings.
         yield warnings
         return
     with tempfile.TemporaryFile() as output:
@@ -374,17 +361,15 @@ def _captured_stderr() -> Iterator[list[str]]:
                 if line.startswith(_LIBJPEG_WARNINGS):
                     warnings.append(line.decode("ascii", "replace").strip())
                 else:
-                    # Another thread printed this line, so it must not be lost.
+                    # Another thread may have printed the line.
                     os.write(_STDERR, line)
 
 
 def _missing_scans(data: bytes) -> list[str]:
-    """Return a list with a warning if a progressive JPEG ends before its last scan.
+    """Return a list with a warning if a progressive JPEG is incomplete.
 
-    libjpeg prints no warning if the file ends between two scans. Each scan contains a
-    range of DCT coefficients of some colour components, down to a certain bit. The
-    image is complete if the scans contain all coefficients of all components down to
-    bit 0. The list is empty if the image is complete or not progressive.
+    libjpeg prints no warning if the file ends between two scans. In a complete image,
+    the scans contain every DCT coefficient down to bit 0.
     """
     components: list[int] = []
     lowest_bits: dict[tuple[int, int], int] = {}
@@ -401,20 +386,19 @@ def _missing_scans(data: bytes) -> list[str]:
 
 
 def _bits_of_scan(segment: bytes) -> dict[tuple[int, int], int]:
-    """Return the lowest bit that a JPEG scan contains of each DCT coefficient.
+    """Return the lowest stored bit of each DCT coefficient in a JPEG scan.
 
     Parameters
     ----------
     segment : bytes
-        Header of the scan: the number of colour components, two bytes for each
-        component, the first coefficient, the last coefficient, and a byte whose lower
-        half is the lowest bit.
+        Header of the scan. The last three bytes are the first coefficient, the last
+        coefficient and the bit positions. The low half of the last byte is the lowest
+        bit.
 
     Returns
     -------
     dict
-        Lowest bit by (component, coefficient). The dict is empty if the header is too
-        short.
+        Lowest bit by (component, coefficient). A truncated header gives an empty dict.
     """
     components_end = 1 + 2 * segment[0]
     if len(segment) < components_end + 3:
@@ -432,7 +416,7 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
     position = 2
     while position + 4 <= len(data):
         if data[position] != 0xFF:
-            # The header of a scan is followed by compressed pixels, which are skipped.
+            # Skip the compressed pixels after the header of a scan.
             position = data.find(b"\xff", position)
             if position < 0:
                 return
@@ -440,7 +424,7 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
         kind = data[position + 1]
         if kind == _END_OF_IMAGE:
             return
-        # Stuffed bytes, fill bytes and restart markers have no content to yield.
+        # Stuffed bytes, fill bytes and restart markers have no content.
         if kind in (0x00, 0x01, 0xFF) or 0xD0 <= kind <= 0xD8:
             position += 1 if kind == 0xFF else 2
             continue

@@ -1,9 +1,7 @@
 """Readers and writers of image files: PNG, PGM, PPM, JPEG, WebP, BMP and TIFF.
 
 Intensities in memory range from 0 to 255. The values of 8-bit images stay uint8. The
-values of 16-bit images are divided by 257 and become float32. The values of PFM files,
-npy files, and TIFF files of floats or signed integers are intensities already, so they
-are not scaled.
+values of 16-bit images are divided by 257 and become float32.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ ENDINGS = (
     ".pfm",
     ".npy",
 )
-"""File extensions by which the images in a folder are recognized."""
+"""File extensions of images."""
 
 _NUMPY = (b"\x93NUMPY", b"PK")
 """First bytes of npy and npz files."""
@@ -59,7 +57,7 @@ _NETPBM = (b"P2", b"P3", b"P5", b"P6")
 """First bytes of PGM and PPM files."""
 
 _LARGEST: Mapping[np.dtype[Any], int] = {np.dtype(np.uint8): 255, np.dtype(np.uint16): 65535}
-"""Maximum value of an 8-bit and of a 16-bit image, by the type of its values."""
+"""Maximum values of 8-bit and 16-bit images."""
 
 
 @checked()
@@ -69,31 +67,29 @@ def read_image(path: PathLike, *, masked: bool = False, upright: bool = False) -
     Parameters
     ----------
     path : path-like
-        A PNG, PGM, PPM, JPEG, WebP, BMP or TIFF file with 8 or 16 bits per channel. A
-        palette is converted to colours. Colour profiles are ignored. The file can also
-        be a PFM file, an npy file, or a TIFF file of floats or signed integers. Such a
-        file must contain intensities from 0 to 255, or NaN at pixels without data.
+        A PNG, PGM, PPM, JPEG, WebP, BMP or TIFF file with 8 or 16 bits per channel.
+        Colour profiles are ignored. PFM, npy and float TIFF files are also allowed.
+        Their values must range from 0 to 255, or be NaN at pixels without data.
     masked : bool
-        Whether to mask the pixels without data. These are fully transparent pixels of
-        an image with an alpha channel, and pixels with the nodata value of a TIFF file.
+        Whether to mask transparent pixels, and pixels with the nodata value of a TIFF
+        file.
     upright : bool
-        Whether to turn the image by its EXIF orientation, as image viewers do. By
-        default, the image is not turned, so that it fits ground truth that was made for
-        the stored pixels.
+        Whether to turn the image by its EXIF orientation, as image viewers do. Ground
+        truth usually belongs to the image that is not turned.
 
     Returns
     -------
     ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities from 0 to 255, with channels in the order red, green, blue. They are
-        uint8 if the maximum value of the file format is 255. Otherwise they are
-        float32: each value is multiplied by 255 / maximum, so a 16-bit value is divided
-        by 257. Values of PFM, npy and float TIFF files are not scaled. If `masked` is
-        True and a pixel has no data, the result is a masked array.
+        Intensities from 0 to 255, with channels in the order red, green, blue. Images
+        with the maximum value 255 stay uint8. All other images become float32. For
+        example, 16-bit values are divided by 257. Values of PFM, npy and float TIFF
+        files are not scaled. The result is a masked array if `masked` is True and a
+        pixel has no data.
 
     Raises
     ------
     DataError
-        The file is missing, unreadable, truncated or damaged, or it is not an image.
+        The file does not exist or is damaged. The file is not an image.
     """
     image: Any = read_with_registered_reader(path, "image")
     valid: Mask | None = None
@@ -114,12 +110,12 @@ def _intensities(samples: Samples, largest: int, valid: Mask | None) -> NDArray[
     Parameters
     ----------
     samples : ndarray
-        Values that are stored in the image file.
+        Stored values of the image file.
     largest : int
-        Maximum value of the file format, such as 65535. If it is 0, the values are not
-        scaled, and pixels without data become NaN.
+        Maximum value of the file format, such as 65535, or 0. If the maximum is 0, the
+        values are not scaled, and pixels without data become NaN.
     valid : ndarray, bool, (rows, columns), or None
-        True at pixels that have data. None means that all pixels have data.
+        True at pixels with data. None means that all pixels have data.
     """
     if largest == 255:
         return samples
@@ -132,15 +128,14 @@ def _intensities(samples: Samples, largest: int, valid: Mask | None) -> NDArray[
 
 
 def _per_channel(mask: Mask, image: NDArray[Any]) -> Mask:
-    """Repeat a mask for the three channels of an image if the image is in colour."""
+    """Repeat a mask for each channel of a colour image."""
     return mask if image.ndim == 2 else np.repeat(mask[..., None], 3, axis=2)
 
 
 def _in_orientation(path: PathLike, image: Any, *, upright: bool) -> Any:
-    """Turn an image by the EXIF orientation of its file if `upright` is True.
+    """Turn an image by its EXIF orientation if `upright` is True.
 
-    If the file has an orientation that is not upright, a warning reports whether the
-    image was turned.
+    For files that are not upright, a warning reports whether the image was turned.
     """
     orientation = orientation_of(path)
     if orientation == UPRIGHT:
@@ -164,10 +159,9 @@ def _in_orientation(path: PathLike, image: Any, *, upright: bool) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _warn_once(message: str) -> None:
-    """Issue a warning, unless a warning with the same text was issued recently.
+    """Issue a warning unless the same warning was issued recently.
 
-    The command line reads each image twice: first to check the image, then to match it.
-    The user should see a warning about the image only once.
+    The command line reads each image twice, but should warn only once.
     """
     warn([message])
 
@@ -180,18 +174,17 @@ def _stored_samples(path: PathLike, *, exact: bool = False) -> tuple[Samples, in
     path : path-like
         Path of the image file.
     exact : bool
-        Whether to refuse a file if lossy compression has changed its values.
+        Whether to raise an error for files with lossy compression.
 
     Returns
     -------
     samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
         Stored values, of any numeric type.
     largest : int
-        Maximum value of the file format: 255, 65535, or the maximum value in the header
-        of a PGM or PPM file. The result is 0 for files of other numbers, such as floats
-        or signed integers.
+        Maximum value of the file format, such as 65535. For floats and signed integers,
+        the maximum is 0.
     valid : ndarray, bool, (rows, columns), or None
-        True at pixels that have data. None means that all pixels have data.
+        True at pixels with data. None means that all pixels have data.
     """
     if is_tiff(path):
         samples, valid = read_tiff(path, exact=exact)
@@ -214,17 +207,14 @@ def _stored_samples(path: PathLike, *, exact: bool = False) -> tuple[Samples, in
 
 
 def _check_image_shape(samples: Samples, path: PathLike) -> None:
-    """Refuse an array whose shape is not the shape of a grey or RGB image."""
+    """Raise an error if the shape of an array is not (rows, columns[, 3])."""
     if samples.ndim not in (2, 3) or samples.shape[2:] not in ((), (3,)) or 0 in samples.shape:
         message = f"{path}: the array has shape {samples.shape}; an image has (rows, columns[, 3])"
         raise DataError(message)
 
 
 def _decoded_samples(data: bytes, path: PathLike) -> tuple[Samples, int, Mask | None]:
-    """Decode a PNG, JPEG, WebP or BMP file, and convert its alpha channel to a mask.
-
-    The return values are described in `_stored_samples`.
-    """
+    """Decode an image file like `_stored_samples`, with the alpha channel as a mask."""
     decoded, damage = decode(data, path)
     if damage:
         _warn_of_damage(damage, path)
@@ -241,7 +231,7 @@ def _decoded_samples(data: bytes, path: PathLike) -> tuple[Samples, int, Mask | 
 
 
 def _warn_of_damage(damage: list[str], path: PathLike) -> None:
-    """Warn that a JPEG is damaged and that some of its pixels may be wrong."""
+    """Warn about a damaged JPEG, which may have wrong pixels."""
     message = (
         f"{path}: the file is damaged, and pixels may be wrong ({'; '.join(damage)}); replace the "
         "file by an undamaged copy"
@@ -257,8 +247,7 @@ def read_grey(path: PathLike) -> Samples:
     Parameters
     ----------
     path : path-like
-        A grey picture. A colour picture is also allowed if its three channels are
-        equal, for example a picture with a palette of greys.
+        A grey picture, or a colour picture with equal channels.
 
     Returns
     -------
@@ -268,8 +257,8 @@ def read_grey(path: PathLike) -> Samples:
     Raises
     ------
     DataError
-        The file cannot be read as an image, its colour channels differ, or it has lossy
-        compression (for example JPEG), which changes values.
+        The file is not a readable image. The colour channels differ. The file has lossy
+        compression, such as JPEG.
     """
     samples, _ = stored_grey(path)
     if samples.dtype not in (np.uint8, np.uint16):
@@ -279,21 +268,21 @@ def read_grey(path: PathLike) -> Samples:
 
 
 def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
-    """Read an image file with one value per pixel, without scaling the values.
+    """Read the stored values of an image file with one value per pixel.
 
     Returns
     -------
     samples : ndarray, (rows, columns)
-        Stored values. Pictures have grey values of type uint8 or uint16. The values of
-        a TIFF file can also be floats or other integers.
+        Stored values. Pictures have values of type uint8 or uint16. TIFF files can have
+        any integers or floats.
     valid : ndarray, bool, (rows, columns), or None
-        True at pixels that have data. None means that all pixels have data.
+        True at pixels with data. None means that all pixels have data.
 
     Raises
     ------
     DataError
-        The file cannot be read as an image, its colour channels differ, or it has lossy
-        compression (for example JPEG), which changes values.
+        The file is not a readable image. The colour channels differ. The file has lossy
+        compression, such as JPEG.
     """
     samples, _, valid = _stored_samples(path, exact=True)
     if samples.ndim == 3:
@@ -304,7 +293,7 @@ def stored_grey(path: PathLike) -> tuple[Samples, Mask | None]:
 
 
 def _message_of_channels(samples: Samples) -> str:
-    """Return the error message for an image file whose channels differ."""
+    """Return an error message for an image with different channels."""
     channels = samples.shape[2]
     if samples.dtype.kind == "f" or samples.dtype.itemsize > 2:
         return (
@@ -321,26 +310,25 @@ def _message_of_channels(samples: Samples) -> str:
 
 @checked()
 def read_mask(path: PathLike, *, upright: bool = False) -> Mask:
-    """Read a mask from a picture, in which white pixels mean True.
+    """Read a mask from a picture. White pixels are True.
 
     Parameters
     ----------
     path : path-like
         A grey picture, or a colour picture with equal channels.
     upright : bool
-        Whether to turn the mask by the EXIF orientation in the file of the mask.
+        Whether to turn the mask by its EXIF orientation.
 
     Returns
     -------
     ndarray, bool, (rows, columns)
-        True at white pixels. White is 255 in an 8-bit picture and 65535 in a 16-bit
-        picture.
+        True at white pixels. White is 255 with 8 bits and 65535 with 16 bits.
 
     Raises
     ------
     DataError
-        The file cannot be read as an image, its colour channels differ, or it has lossy
-        compression (for example JPEG), which changes values.
+        The file is not a readable image. The colour channels differ. The file has lossy
+        compression, such as JPEG.
     """
     samples = read_grey(path)
     mask: Mask = samples == np.iinfo(samples.dtype).max
@@ -349,26 +337,25 @@ def read_mask(path: PathLike, *, upright: bool = False) -> Mask:
 
 @checked()
 def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> None:
-    """Write an image to a file whose extension selects the format.
+    """Write an image to a file.
 
     Parameters
     ----------
     path : path-like
-        Path with the extension ``.png``, ``.pgm`` (grey), ``.ppm`` (colour), ``.jpg``,
-        ``.bmp`` or ``.tif``.
+        Path of the file to write. The extension selects the format: ``.png``, ``.pgm``
+        (grey), ``.ppm`` (colour), ``.jpg``, ``.bmp`` or ``.tif``.
     array : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        Image to write. Values of type uint8 and uint16 are not changed. False and True
-        are written as 0 and 255. Floats are clipped to the range from 0 to 255 and
-        rounded to 8 bits.
+        Image to write. The types uint8 and uint16 are written unchanged. False becomes
+        0, and True becomes 255. Floats are clipped to 0..255 and rounded.
     valid : ndarray, bool, (rows, columns), optional
-        True at pixels that have data. The other pixels become transparent. The argument
-        can be used only for 8-bit PNG files.
+        True at pixels with data. Pixels without data become transparent. Only 8-bit PNG
+        files allow this argument.
 
     Raises
     ------
     DataError
-        The file extension is not supported, the array is not an image, the array
-        contains NaN, or the file cannot be written.
+        The file extension is not supported. The array is not an image or contains NaN.
+        The file cannot be written.
     """
     samples = _samples_to_write(path, np.asarray(array))
     if valid is not None:
@@ -380,7 +367,7 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
 
 
 def _samples_to_write(path: PathLike, array: NDArray[Any]) -> NDArray[Any]:
-    """Convert an array to the uint8 or uint16 values that an image file stores."""
+    """Check an image and convert the values to uint8 or uint16."""
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
         message = (
             f"{path}: an array of shape {array.shape} is not an image; expected "
@@ -403,9 +390,9 @@ def _samples_to_write(path: PathLike, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_format(path: PathLike, suffix: str, samples: NDArray[Any]) -> None:
-    """Refuse an unsupported file extension, or an image that the format cannot store.
+    """Raise an error if the file format cannot store an image.
 
-    For example, a colour image cannot be stored as ``.pgm``.
+    For example, a ``.pgm`` file cannot store a colour image.
     """
     if suffix not in (".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"):
         message = (
@@ -426,8 +413,8 @@ def _check_format(path: PathLike, suffix: str, samples: NDArray[Any]) -> None:
 
 
 def _write_with_alpha(path: PathLike, samples: NDArray[np.uint8]) -> None:
-    """Write a PNG file of an image whose last channel is the alpha channel."""
-    # Pillow is used because OpenCV cannot write a grey image with an alpha channel.
+    """Write an image with an alpha channel to a PNG file."""
+    # OpenCV cannot write a grey image with an alpha channel, but Pillow can.
     import PIL.Image
 
     buffer = io.BytesIO()
@@ -436,7 +423,7 @@ def _write_with_alpha(path: PathLike, samples: NDArray[np.uint8]) -> None:
 
 
 def encode_png(array: NDArray) -> bytes:
-    """Encode an image as PNG, and return the bytes of the PNG file.
+    """Return an image as the bytes of a PNG file.
 
     Parameters
     ----------
@@ -447,9 +434,9 @@ def encode_png(array: NDArray) -> bytes:
 
 
 def _encode(suffix: str, samples: NDArray[Any]) -> bytes:
-    """Encode a grey or RGB image in the format of a file extension such as ``.png``."""
+    """Return an image as the bytes of a file with an extension such as ``.png``."""
     import cv2
 
-    # OpenCV expects the channels in the order blue, green, red.
+    # The channel order of OpenCV is blue, green, red.
     opencv_samples = samples[..., ::-1] if samples.ndim == 3 else samples
     return cv2.imencode(suffix, opencv_samples)[1].tobytes()
