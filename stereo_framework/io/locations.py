@@ -225,10 +225,11 @@ class Faults:
         self._locations.add(location)
 
     def count_values(self, location: Location, count: float) -> None:
-        """Count the values of a generated axis before they are created.
+        """Raise an error if the axes of the script have too many values in total.
 
-        For example, the axis ``{range: [0, 60, 1]}`` has 61 values. A typing error in a
-        script could otherwise create so many values that the memory is full.
+        Call this method before you create the values of an axis. For example, the axis
+        ``{range: [0, 60, 1]}`` has 61 values. A typing error could otherwise fill the
+        memory.
 
         Parameters
         ----------

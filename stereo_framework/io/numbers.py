@@ -1,8 +1,7 @@
 """Parse numbers that consist of the digits 0 to 9, such as ``-1.5e3``.
 
 Python's `float` and `int` also accept ``6_0``, ``infinity`` and digits of other
-alphabets. In a text file, ``6_0`` is probably a typing error, so this module refuses
-it.
+alphabets. This module refuses ``6_0``, which is probably a typing error in a text file.
 """
 
 import math
@@ -43,7 +42,7 @@ def parse_number(text: str, *, finite: bool = True) -> float:
     Raises
     ------
     ValueError
-        The text is not a number, or the number is not finite.
+        The text is not a number, or `finite` is True and the number is infinite or NaN.
 
     Examples
     --------

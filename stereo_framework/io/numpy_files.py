@@ -21,7 +21,7 @@ _SHAPES: Mapping[Content, str] = {
     "image": "(rows, columns[, 3])",
     "matrix": "(rows, columns)",
 }
-"""Array shape of each content, for error messages."""
+"""Expected array shapes, for error messages."""
 
 _NPY_BEGINNING = b"\x93NUMPY"
 _ARCHIVE_BEGINNING = b"PK"

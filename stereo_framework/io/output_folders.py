@@ -146,9 +146,9 @@ def check_replaceable(path: PathLike, data: bytes = b"") -> None:
 def is_replaceable(path: PathLike, data: bytes = b"") -> bool:
     """Return whether `data` can replace an existing file without loss of user data.
 
-    The result is True if this program wrote the file and nobody has changed the file.
-    The result is also True if `data` begins with the content of the file. Files outside
-    a protected `output_folder` cannot be replaced.
+    The result is True if the file still has the content that this program wrote. The
+    result is also True if `data` begins with the content of the file. For a file
+    outside a protected `output_folder`, the result is False.
     """
     root = _output_folder_of(path)
     if root is None or not stat.S_ISREG(os.lstat(resolve_inside(root, path)).st_mode):

@@ -295,8 +295,8 @@ def _start_of_pfm_values(data: bytes, header_end: int, needed_bytes: int) -> int
     ----------
     data : bytes
         Content of the file.
-        header_end : int
-            Position after the scale in the header.
+    header_end : int
+        Position after the scale in the header.
     needed_bytes : int
         Number of bytes of all values.
     """
