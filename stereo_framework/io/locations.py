@@ -98,7 +98,7 @@ class Node:
 
     @property
     def entries(self) -> dict[str, Node]:
-        """The nodes of a dict by their keys, or an empty dict for a list or scalar."""
+        """The nodes of a dict by their keys. A list or scalar has no entries."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
@@ -118,8 +118,8 @@ class Node:
     def at(self, *keys: str) -> Node:
         """Return the node under nested keys, such as ``node.at("search", "step")``.
 
-        If a key is missing, the method returns a new node with the value None and the
-        location of this node.
+        If a key is missing, the result has the value None and the location of this
+        node.
         """
         node = self
         for key in keys:
@@ -139,8 +139,8 @@ class Node:
         Returns
         -------
         Location
-            Location of the wrong value or key. For a missing key, the location has the
-            line and column of the dict and the path of the missing key.
+            Location of the wrong value or key. For a missing key, the line and column
+            are those of the dict.
         """
         node = self
         key_location = self.location
@@ -181,8 +181,8 @@ class Faults:
     Parameters
     ----------
     without_plugins : bool
-        Whether the script names plug-ins that are not loaded. If True, an unknown stage
-        name is not a fault, because a plug-in may define the stage.
+        Whether the script names plug-ins that are not loaded. Unknown stage names are
+        then allowed, because a plug-in may define the stages.
 
     Attributes
     ----------
@@ -213,8 +213,8 @@ class Faults:
         ScriptError
             The script has more than ``limits.FAULTS`` faults.
         """
-        # Different values in a Python dict can have equal locations, because a dict has
-        # no line numbers. All their faults are stored.
+        # A Python dict has no line numbers, so different values can have equal
+        # locations. All faults of a dict are therefore stored.
         if location.file and location in self._locations:
             return
         if len(self._location_of_fault) == limits.FAULTS:
@@ -286,9 +286,9 @@ def join(path: str, name: str) -> str:
 def item_paths(path: str, uses: Sequence[object]) -> list[str]:
     """Return a dotted path for each item of a list in a script, for error messages.
 
-    If an item such as ``{use: box, size: 9}`` uses a stage, its path contains the name
-    of the stage: ``aggregation.box``. If the item uses no stage, or if the stage occurs
-    twice, the path contains the index: ``scenes[1]``.
+    The path of the item ``{use: box, size: 9}`` contains the name of its stage:
+    ``aggregation.box``. Without a stage name, the path contains the index:
+    ``scenes[1]``. If a stage occurs twice, the paths also contain the indices.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def from_python(value: Any, faults: Faults, path: str = "") -> Node:
     """Convert a Python dict, list or scalar to a `Node`.
 
     NumPy scalars become Python numbers, and NumPy arrays become lists. A value of
-    another type, such as a set, is stored as a fault and replaced by None.
+    another type, such as a set, is a fault and becomes None.
     """
     location = Location(path=path)
     if isinstance(value, np.generic | np.ndarray):

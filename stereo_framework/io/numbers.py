@@ -42,7 +42,7 @@ def parse_number(text: str, *, finite: bool = True) -> float:
     Raises
     ------
     ValueError
-        The text is not a number, or `finite` is True and the number is infinite or NaN.
+        The text is not a number. The number is not finite, and `finite` is True.
 
     Examples
     --------
@@ -67,8 +67,7 @@ def parse_whole_number(text: str) -> int:
     Raises
     ------
     ValueError
-        The text is not a whole number, or it has too many digits for Python (by
-        default, more than 4300).
+        The text is not a whole number or is too long (by default, over 4300 digits).
     """
     if not is_whole_number(text):
         message = f"{text!r} is not a whole number in plain digits"

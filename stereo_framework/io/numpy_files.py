@@ -50,9 +50,9 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
     Parameters
     ----------
     path : path-like
-        Path of the file. If a ``.npz`` archive has several arrays, the array with the
-        name `content` is read, for example ``disparity``. Without this name, the
-        archive must contain exactly one suitable array.
+        Path of the file. In a ``.npz`` archive, an array with the name `content` is
+        read, such as ``disparity``. Without this name, the archive must contain exactly
+        one suitable array.
     content : {"disparity", "image", "matrix"}
         Expected content of the file.
 
@@ -201,7 +201,7 @@ def _array_header(
 
 
 def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Read the shape and the data type of an array from the header of a ``.npy`` file.
+    """Read the shape and the data type of an array from a ``.npy`` header.
 
     The result is None if the file has no valid header.
     """

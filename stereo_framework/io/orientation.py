@@ -1,7 +1,7 @@
 """Read the EXIF orientation of an image file, and turn the image upright.
 
-A camera that is held sideways stores the image sideways. The EXIF orientation, a number
-from 1 to 8, describes how a viewer must rotate or mirror the image.
+A camera that is held sideways stores the image sideways. The EXIF orientation is a
+number from 1 to 8. Image viewers rotate or mirror the image according to this number.
 """
 
 from __future__ import annotations

@@ -59,8 +59,7 @@ def output_folder(folder: PathLike) -> Iterator[None]:
     Raises
     ------
     DataError
-        `folder` is inside another protected folder, and a link in its path leads out of
-        that folder.
+        A link in the path of `folder` leads out of an outer protected folder.
     """
     root = Path(folder).absolute()
     outer_root = _output_folder_of(root)
@@ -129,8 +128,7 @@ def check_replaceable(path: PathLike, data: bytes = b"") -> None:
     Raises
     ------
     DataError
-        The path leads out of the output folder, or the file at the path must not be
-        replaced.
+        The path leads out of the output folder, or the file must not be replaced.
     """
     root = _output_folder_of(path)
     if root is None or not os.path.lexists(resolve_inside(root, path)):
@@ -181,8 +179,8 @@ def resolve_inside(root: PathLike, path: PathLike) -> Path:
 def check_not_linked(path: PathLike) -> None:
     """Raise an error if a path is a link, a folder, a pipe or a device.
 
-    Call this function before you change a file in place, such as a database or a lock
-    file. A change through a link would affect a file in another folder.
+    Call this function before you change a database or a lock file in place. A change
+    through a link would affect a file in another folder.
 
     Raises
     ------
@@ -227,9 +225,9 @@ def remove_partial_files(folder: PathLike) -> None:
 def changed_since_written(path: PathLike) -> bool:
     """Return whether a disparity or confidence map was changed after it was written.
 
-    A changed map has a digest that is missing in the file `RECORD` of the results
-    folder. The result is False if the map is not in a folder with the name ``maps``, if
-    `RECORD` is missing, or if the map cannot be read.
+    The digest of a changed map is not in the file `RECORD` of the results folder. Only
+    maps in a folder ``maps`` are tested. The result is False if `RECORD` is missing or
+    the map cannot be read.
     """
     location = Path(path).absolute()
     root = location.parent.parent
@@ -267,8 +265,8 @@ def _recorded_digests(root: Path) -> set[str]:
 def _record_digest(root: Path, digest: str, *, is_new_file: bool) -> None:
     """Append the digest of a written file to the file `RECORD` of an output folder.
 
-    For a new file, `RECORD` is not read, because reading it thousands of times would be
-    slow. For a replaced file, the digest is only appended if it is missing.
+    For a replaced file, the digest is only appended if the digest is missing. For a new
+    file, this test is omitted, because many tests would be slow.
     """
     check_not_linked(root / RECORD)
     if is_new_file or digest not in _recorded_digests(root):

@@ -61,8 +61,8 @@ def keys_without_side_words(
 ) -> tuple[list[Key], list[Key]]:
     """Return keys of left and right file names that are equal for images of one pair.
 
-    A word such as ``left`` is removed if all left names contain it and some right names
-    do not. Words of the right names are removed in the same way. If there are no such
+    A word such as ``left`` is removed if it occurs in all left names but not in all
+    right names. Words of the right names are removed in the same way. Without such
     words, camera numbers are removed, such as the 0 in ``im0``.
 
     Parameters

@@ -1,8 +1,8 @@
 """Read PGM, PPM, PFM and optical flow files, and write PFM and PLY files.
 
-OpenCV is not used for two reasons. OpenCV does not return the largest grey value of a
-PGM or PPM file, which scales the intensities. OpenCV also divides the values of a PFM
-file by the scale in the header.
+OpenCV is not used for two reasons. OpenCV does not return the largest grey value in the
+header of a PGM or PPM file. OpenCV also divides the values of a PFM file by the scale
+in the header.
 """
 
 import math
@@ -156,8 +156,8 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Disparities in pixels. The disparity is the negated horizontal component of the
-        flow, or NaN if the flow is unknown.
+        Disparities in pixels: the negated horizontal components of the flow. Pixels
+        with unknown flow are NaN.
 
     Raises
     ------

@@ -44,8 +44,8 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
 
         - "disparity": The function returns a disparity map, floats, (rows, columns), in
           pixels, with NaN for unknown disparities.
-        - "image": The function returns an image, uint8 or float32, (rows, columns) or
-          (rows, columns, 3), with intensities from 0 to 255.
+        - "image": The function returns an image, uint8 or float32, with intensities
+          from 0 to 255. The shape is (rows, columns) or (rows, columns, 3).
 
     Returns
     -------
@@ -56,8 +56,8 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
     Raises
     ------
     ParameterError
-        `kind` is neither "disparity" nor "image", `suffix` does not begin with a dot,
-        or another module has registered the extension.
+        The `kind` is unknown, or `suffix` does not begin with a dot. Another module has
+        already registered the extension.
     """
     if not suffix.startswith("."):
         message = f"reader {suffix!r}: the suffix must begin with a dot, for example '.dsp5'"

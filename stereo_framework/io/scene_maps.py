@@ -34,9 +34,9 @@ def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
     """Select the scenes whose names fit the path of a disparity map best.
 
     A scene ``middlebury2001/tsukuba`` fits the file ``maps/tsukuba_left.pfm`` and all
-    files in a folder ``tsukuba``. If several scenes fit, data set folders such as
-    ``middlebury2001`` decide. The best scene has the most data set folders in the path
-    and the fewest outside the path.
+    files in a folder ``tsukuba``. If several scenes fit, the scene with the most data
+    set folders in the path is selected. For example, ``middlebury2001`` is a data set
+    folder. In a tie, the scene with the fewest data set folders is selected.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ def read_map(
 ) -> Disparity:
     """Read a disparity map of a scene with the encoding of its data set.
 
-    For example, an 8-bit disparity map of Tsukuba usually contains 16 times the
-    disparity, like the ground truth.
+    For example, 8-bit disparity maps of Tsukuba usually have the scale 16 of the ground
+    truth.
 
     Parameters
     ----------

@@ -285,8 +285,8 @@ def _check_sample_type(page: Any, path: PathLike) -> None:
 def _nodata_value(page: Any) -> float | None:
     """Return the value of GDAL's nodata tag, such as -9999.
 
-    The result is None if the tag is missing or is not a number. The result is also None
-    if no sample can have the value, for example -9999 in unsigned integers.
+    The result is None if the tag is missing or is not a number. Values outside the data
+    type, such as -9999 for unsigned integers, are ignored.
     """
     tag = page.tags.get(_NODATA_TAG)
     if tag is None:

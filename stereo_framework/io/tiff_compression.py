@@ -15,8 +15,7 @@ _LERC = 34887
 _LERC_PARAMETERS = 50674
 """Code of the TIFF tag with the version of LERC and the packing.
 
-The packing is the second compression of the data: 0 for none, 1 for deflate, 2 for
-Zstandard.
+The packing is the second compression: 0 for none, 1 for deflate, 2 for Zstandard.
 """
 
 _DEFLATE_PACKING = 1
@@ -197,6 +196,6 @@ _LOSS_TESTS: Mapping[int, Callable[[bytes], bool | None]] = {
 }
 """Test functions for lossy data, by the compression code of TIFF.
 
-A function returns True for lossy data, False for lossless data, and None if the loss is
-unknown. Compressions without a function are lossless, except for LERC.
+A function returns True for lossy data and False for lossless data. The result None
+means an unknown loss. Compressions without a function are lossless, except for LERC.
 """

@@ -4,8 +4,8 @@ Scalars follow YAML 1.2. Only decimal numbers, ``true``, ``false`` and ``null`` 
 special, and ``010`` is ten. Scalars such as ``no``, ``1:30``, ``2002-05-01`` and
 ``0x10`` are texts. A repeated key is an error.
 
-A malicious file cannot fill the memory: lists and mappings have at most 100 levels, and
-aliases repeat at most 20,000 values.
+Lists and mappings have at most 100 levels. Aliases repeat at most 20,000 values. These
+limits prevent a malicious file from filling the memory.
 """
 
 import re
