@@ -1,7 +1,7 @@
 """Values of a parameter script with their line numbers, and the script's faults.
 
-A *fault* is a mistake in a parameter script, such as an unknown key. Each fault is
-reported with the file, the line and the column of the value that causes it.
+A *fault* is a mistake in a parameter script, such as an unknown key. The error message
+names the file, the line and the column.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stereo_framework.core.errors import ScriptError, short
 Scalar = None | bool | int | float | str
 
 _SHOWN_VALUE_LENGTH = 80
-"""If an error message quotes a wrong value, it shows at most this many characters."""
+"""Maximum length of a wrong value in an error message."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,13 @@ class Location:
     Parameters
     ----------
     file : str
-        Name of the script file as the user typed it. If the value is from the command
-        line, the name is ``--set``. If the value is from a Python dict, the name is
-        empty.
+        Name of the script file, such as ``my.yaml``. The name is ``--set`` for a value
+        from the command line. For a value from a Python dict, the name is empty.
     line, column : int
-        Line and column in the file, counted from 1. Both are 0 if the value is not from
-        a file.
+        Line and column in the file, counted from 1. Both are 0 for a value from the
+        command line or from a dict.
     path : str
-        Keys that lead to the value, separated by dots, such as
-        ``aggregation.box.size``.
+        Dotted path of the value, such as ``aggregation.box.size``.
     """
 
     file: str = ""
@@ -56,30 +54,28 @@ class Location:
 
     @property
     def folder(self) -> Path:
-        """Absolute folder to which relative file names in the script refer.
+        """Absolute path of the folder that contains the script.
 
-        This folder is the folder of the script. If the value is not from a file, it is
-        the working directory.
+        Relative file names in the script refer to this folder. For a value from the
+        command line or a dict, the folder is the working directory.
         """
         return Path(self.file).parent.absolute() if self.line else Path.cwd()
 
     def in_brackets(self) -> str:
         """Return the location in brackets, such as ``" (my.yaml:3:5)"``.
 
-        The text is empty if the value is from a Python dict, because a dict has no
-        line numbers.
+        The text is empty for a value from a Python dict.
         """
         if not self.file:
             return ""
-        # The file, line and column already identify the value, so the dotted keys
-        # are left out.
+        # The line and column suffice, so the dotted path is left out.
         shown_location = replace(self, path="") if self.line else self
         return f" ({shown_location})"
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A value of a parameter script, together with its file, line and column.
+    """A value of a parameter script with its location in the file.
 
     Parameters
     ----------
@@ -88,11 +84,11 @@ class Node:
     location : Location
         File, line and column of the value.
     keys : mapping of str to Location
-        If the value is a dict, the location of each of its keys. The `path` of these
-        locations leads to the dict and does not contain the key.
+        Location of each key, if the value is a dict. The `path` in each location is the
+        path of the dict, without the key.
     raw : str, optional
-        Text of a scalar that has no quotes in the file. For example, YAML reads a scene
-        with the name ``007`` as the number 7, and `raw` still contains ``007``.
+        Original text of a scalar without quotes. For example, YAML converts a scene
+        name ``007`` to the number 7, but `raw` is ``007``.
     """
 
     value: Scalar | list[Node] | dict[str, Node]
@@ -102,15 +98,14 @@ class Node:
 
     @property
     def entries(self) -> dict[str, Node]:
-        """The nodes of a dict by their keys. A list or a scalar has an empty dict."""
+        """The nodes of a dict by their keys. A list or scalar has no entries."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
     def items(self) -> list[Node]:
-        """The nodes of a list. A scalar or a dict is returned as a list of one node.
+        """The nodes of a list, or a list with this node for a scalar or dict.
 
-        Scripts may write one item without brackets: ``aggregation: box`` means the same
-        as ``aggregation: [box]``. Code that reads `items` handles both in one loop.
+        In a script, ``aggregation: box`` is equivalent to ``aggregation: [box]``.
 
         Examples
         --------
@@ -123,8 +118,8 @@ class Node:
     def at(self, *keys: str) -> Node:
         """Return the node under nested keys, such as ``node.at("search", "step")``.
 
-        If one of the keys is missing, a new node with the value None is returned. This
-        new node has the location of the node on which `at` was called.
+        If a key is missing, the result has the value None and the location of this
+        node.
         """
         node = self
         for key in keys:
@@ -137,16 +132,15 @@ class Node:
         Parameters
         ----------
         steps : iterable of int or str
-            The ``loc`` of pydantic's error: keys and list indices that lead from this
-            node to the wrong value. If they end with ``"[key]"``, the last key is wrong
-            and not its value.
+            The ``loc`` of pydantic's error, such as ``("search", "step")``. Each step
+            is a key or a list index. A final step ``"[key]"`` means that the key before
+            this step is wrong.
 
         Returns
         -------
         Location
-            Location of the wrong value or of the wrong key. If a key is missing, the
-            line and column of the dict that lacks the key, and the dotted path of the
-            missing key.
+            Location of the wrong value or key. For a missing key, the line and column
+            are those of the dict.
         """
         node = self
         key_location = self.location
@@ -160,11 +154,11 @@ class Node:
         return node.location
 
     def key(self, name: str) -> Location:
-        """Return the line and column of the key `name`, and the path of its value."""
+        """Return the location of the key `name`, with the path of its value."""
         return replace(self.keys[name], path=join(self.location.path, name))
 
     def having(self, name: str, node: Node) -> Node:
-        """Return a copy of this dict node in which the key `name` leads to `node`."""
+        """Return a copy of this dict node with `node` under the key `name`."""
         entries = {**self.entries, name: node}
         keys = {name: node.location, **self.keys}
         return replace(self, value=entries, keys=keys)
@@ -179,25 +173,23 @@ class Node:
 
 
 class Faults:
-    """Collects the mistakes in a parameter script, so that all are reported together.
+    """Collects the mistakes in a parameter script and reports them together.
 
-    At most one fault is stored for each line and column of a file. The error message
-    lists the faults file by file, sorted by line and column. If a script has more than
-    ``limits.FAULTS`` faults, reading stops, and the faults that were stored until then
-    are reported.
+    The error message sorts the faults by file, line and column. After ``limits.FAULTS``
+    faults, reading of the script stops.
 
     Parameters
     ----------
     without_plugins : bool
-        Whether the script names plug-ins that are not loaded. If so, an unknown stage
-        name is not a fault, because a plug-in may define this stage.
+        Whether the script names plug-ins that are not loaded. Unknown stage names are
+        then allowed, because a plug-in may define the stages.
 
     Attributes
     ----------
     unknown : list of str
         Names of unknown stages that plug-ins may define.
     files : list of str
-        Names of the script files, in the order in which the files were read.
+        Names of the script files in reading order.
     """
 
     def __init__(self, *, without_plugins: bool = False) -> None:
@@ -214,16 +206,15 @@ class Faults:
     def add(self, location: Location, message: str) -> None:
         """Store a fault, unless the same line and column already has a fault.
 
-        A second fault at the same line and column is ignored, because it is usually a
-        consequence of the first fault.
+        A second fault at the same position is usually a consequence of the first fault.
 
         Raises
         ------
         ScriptError
-            ``limits.FAULTS`` faults are already stored.
+            The script has more than ``limits.FAULTS`` faults.
         """
-        # Values from a Python dict have no line numbers. Two different values may
-        # therefore have equal locations, and the faults of both must be stored.
+        # A Python dict has no line numbers, so different values can have equal
+        # locations. All faults of a dict are therefore stored.
         if location.file and location in self._locations:
             return
         if len(self._location_of_fault) == limits.FAULTS:
@@ -234,26 +225,23 @@ class Faults:
         self._locations.add(location)
 
     def count_values(self, location: Location, count: float) -> None:
-        """Add the number of values of a generated axis to the total of the script.
+        """Raise an error if the axes of the script have too many values in total.
 
-        A script can vary a parameter over a generated axis, such as
-        ``{range: [0, 60, 1]}``, which has 61 values. Call this method before these
-        values are created. If the axes of a script have too many values in total, for
-        example because of a typing error, an error is then raised before the values
-        fill the memory.
+        Call this method before you create the values of an axis. For example, the axis
+        ``{range: [0, 60, 1]}`` has 61 values. A typing error could otherwise fill the
+        memory.
 
         Parameters
         ----------
         location : Location
-            Location of the axis in the script.
+            File, line and column of the axis.
         count : float
             Number of values of the axis.
 
         Raises
         ------
         ScriptError
-            The total of all axes is above ``limits.SETTINGS``. The error also lists the
-            faults that are already stored.
+            All axes together have more than ``limits.SETTINGS`` values.
         """
         self._value_count += count
         if self._value_count > limits.SETTINGS:
@@ -265,7 +253,7 @@ class Faults:
             self.raise_if_any()
 
     def raise_if_any(self) -> None:
-        """Raise a single error that lists all stored faults, if there are any.
+        """Raise an error that lists all stored faults.
 
         Raises
         ------
@@ -298,18 +286,16 @@ def join(path: str, name: str) -> str:
 def item_paths(path: str, uses: Sequence[object]) -> list[str]:
     """Return a dotted path for each item of a list in a script, for error messages.
 
-    A list of stages contains dicts such as ``{use: box, size: 9}``. The path of such an
-    item ends with the name of its stage, as in ``aggregation.box``. If an item has no
-    key ``use``, or if two items of the list use the same stage, the path ends with the
-    index of the item, as in ``scenes[1]``.
+    The path of the item ``{use: box, size: 9}`` contains the name of its stage:
+    ``aggregation.box``. Without a stage name, the path contains the index:
+    ``scenes[1]``. If a stage occurs twice, the paths also contain the indices.
 
     Parameters
     ----------
     path : str
         Dotted path of the list.
     uses : sequence
-        For each item of the list, the value of its key ``use``. If an item has no key
-        ``use``, its element is None.
+        Value of the key ``use`` in each item, or None for an item without this key.
 
     Examples
     --------
@@ -329,9 +315,8 @@ def item_paths(path: str, uses: Sequence[object]) -> list[str]:
 def from_python(value: Any, faults: Faults, path: str = "") -> Node:
     """Convert a Python dict, list or scalar to a `Node`.
 
-    NumPy scalars become Python numbers, and NumPy arrays become lists. If a script
-    cannot contain the value (for example a set), a fault is stored in `faults`, and the
-    value of the node is None.
+    NumPy scalars become Python numbers, and NumPy arrays become lists. A value of
+    another type, such as a set, is a fault and becomes None.
     """
     location = Location(path=path)
     if isinstance(value, np.generic | np.ndarray):

@@ -1,8 +1,7 @@
-"""Parse numbers in text files and command-line options. Only digits 0 to 9 are allowed.
+"""Parse numbers that consist of the digits 0 to 9, such as ``-1.5e3``.
 
-Python's `float` and `int` accept more: ``6_0`` is read as 60, and ``infinity`` and the
-digits of other alphabets are also accepted. In a text file, ``6_0`` is probably a
-typing error or damage, so the functions of this module refuse it.
+Python's `float` and `int` also accept ``6_0``, ``infinity`` and digits of other
+alphabets. This module refuses ``6_0``, which is probably a typing error in a text file.
 """
 
 import math
@@ -30,21 +29,20 @@ def is_whole_number(text: str) -> bool:
 
 
 def parse_number(text: str, *, finite: bool = True) -> float:
-    """Convert a text with a decimal number in ASCII digits to a float.
+    """Convert a decimal number in ASCII digits, such as ``-1.5e3``, to a float.
 
     Parameters
     ----------
     text : str
-        Text of the number, without leading or trailing blanks.
+        Number without leading or trailing blanks.
     finite : bool
-        Whether the number must be finite. If True, the texts ``nan``, ``inf`` and
-        ``-inf`` and numbers that are too large for float64, such as ``1e999``, raise an
-        error. If False, these three texts are accepted, and ``1e999`` becomes infinity.
+        Whether the number must be finite. If False, ``nan``, ``inf`` and ``-inf`` are
+        accepted, and ``1e999`` becomes infinity.
 
     Raises
     ------
     ValueError
-        The text is not a number, or `finite` is True and the number is not finite.
+        The text is not a number. The number is not finite, and `finite` is True.
 
     Examples
     --------
@@ -64,13 +62,12 @@ def parse_number(text: str, *, finite: bool = True) -> float:
 
 
 def parse_whole_number(text: str) -> int:
-    """Convert a text with a whole number in ASCII digits, such as ``-15``, to an int.
+    """Convert a whole number in ASCII digits, such as ``-15``, to an int.
 
     Raises
     ------
     ValueError
-        The text is not a whole number, or it has more digits than Python converts
-        (4300 by default).
+        The text is not a whole number or is too long (by default, over 4300 digits).
     """
     if not is_whole_number(text):
         message = f"{text!r} is not a whole number in plain digits"

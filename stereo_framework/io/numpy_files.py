@@ -14,17 +14,14 @@ from stereo_framework.io.file_kinds import known_kind
 from stereo_framework.io.files import PathLike, read_bytes
 
 Content = Literal["disparity", "image", "matrix"]
-"""Kind of data in an array: a disparity map, an image or a matrix.
-
-If a ``.npz`` archive contains several arrays, the array with this name is read.
-"""
+"""Expected content of a file: a disparity map, an image or a matrix."""
 
 _SHAPES: Mapping[Content, str] = {
     "disparity": "(rows, columns)",
     "image": "(rows, columns[, 3])",
     "matrix": "(rows, columns)",
 }
-"""Expected shape of a disparity map, an image and a matrix, for error messages."""
+"""Expected array shapes, for error messages."""
 
 _NPY_BEGINNING = b"\x93NUMPY"
 _ARCHIVE_BEGINNING = b"PK"
@@ -35,7 +32,7 @@ _NO_ARRAY = (
 )
 
 _SHOWN_ARRAYS = 6
-"""Maximum number of array names that an error message about an archive lists."""
+"""Maximum number of arrays of an archive that an error message lists."""
 
 
 def read_numpy(path: PathLike, content: Content) -> NDArray[np.float32]:
@@ -48,24 +45,22 @@ def read_numpy(path: PathLike, content: Content) -> NDArray[np.float32]:
 
 
 def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
-    """Read the array of a ``.npy`` or ``.npz`` file without converting its data type.
+    """Read the array of a ``.npy`` or ``.npz`` file in its stored data type.
 
     Parameters
     ----------
     path : path-like
-        Path of the ``.npy`` or ``.npz`` file. If a ``.npz`` archive has several arrays,
-        the array whose name is equal to `content` is read. If no array has this name,
-        the archive must contain exactly one array of a suitable shape and data type,
-        and this array is read.
+        Path of the file. In a ``.npz`` archive, an array with the name `content` is
+        read, such as ``disparity``. Without this name, the archive must contain exactly
+        one suitable array.
     content : {"disparity", "image", "matrix"}
-        Kind of data that the caller expects in the array.
+        Expected content of the file.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, or its array does not contain real numbers. Or
-        the file is an archive without a suitable array, or with several suitable
-        arrays.
+        The file is missing or damaged. The array does not contain real numbers. The
+        archive contains no suitable array or several suitable arrays.
     """
     data = read_bytes(path)
     if not data.startswith((_ARCHIVE_BEGINNING, _NPY_BEGINNING)):
@@ -82,7 +77,7 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
     except DataError:
         raise
     except Exception as error:
-        # If the file is damaged, NumPy and zipfile may raise any exception.
+        # NumPy and zipfile may raise any exception if the file is damaged.
         message = (
             f"{path}: the file may be damaged or not a numpy file: {_numpy_reason(error)}; "
             f"{_REMEDIES}"
@@ -98,9 +93,9 @@ def numpy_array(path: PathLike, content: Content) -> NDArray[Any]:
 
 
 def _numpy_reason(error: Exception) -> str:
-    """Return the text of NumPy's error, without its advice to allow pickled objects.
+    """Return the text of NumPy's error message without the advice to allow pickles.
 
-    The advice ``allow_pickle=True`` is left out, because a pickle can execute code.
+    NumPy recommends ``allow_pickle=True``, but a pickle can execute code.
     """
     reason = " ".join(str(error).split())
     if "allow_pickle" in reason or "unsafely" in reason:
@@ -109,10 +104,9 @@ def _numpy_reason(error: Exception) -> str:
 
 
 def _check_array_of_numbers(data: bytes, path: PathLike) -> None:
-    """Raise an error if a file has pickled Python objects, or no NumPy array at all.
+    """Raise an error if a file contains pickled Python objects or no NumPy array.
 
-    Reading pickled objects can execute code. They are refused here, before NumPy reads
-    the file, because NumPy's own error message advises the user to allow pickles.
+    Pickled objects are refused, because reading a pickle can execute code.
     """
     if not data.startswith(_NPY_BEGINNING):
         message = f"{path}: {_NO_ARRAY}"
@@ -128,7 +122,7 @@ def _check_array_of_numbers(data: bytes, path: PathLike) -> None:
 
 
 def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
-    """Unpack the array to read from a ``.npz`` archive to the bytes of a .npy file."""
+    """Decompress one array of a ``.npz`` archive and return it as a ``.npy`` file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if not members:
@@ -145,17 +139,16 @@ def _array_of_archive(data: bytes, path: PathLike, content: Content) -> bytes:
 
 
 def _fitting_member(archive: zipfile.ZipFile, path: PathLike, content: Content) -> zipfile.ZipInfo:
-    """Select the array to read from a ``.npz`` archive that contains several arrays.
+    """Select the array to read from a ``.npz`` archive with several arrays.
 
-    An array is suitable if it has the shape of a disparity map, an image or a matrix
-    (as `content` states) and contains real numbers. A suitable array with the name
-    `content` is selected. Without such a name, there must be one suitable array.
+    A suitable array contains real numbers and has a shape that fits `content`. An array
+    with the name `content` has priority.
 
     Raises
     ------
     DataError
-        The archive has no suitable array. Or it has several suitable arrays, and the
-        name of none of them is `content`.
+        The archive has no suitable array. No array has the name `content`, and several
+        arrays are suitable.
     """
     descriptions = []
     fitting_members: dict[str, zipfile.ZipInfo] = {}
@@ -188,10 +181,9 @@ def _fitting_member(archive: zipfile.ZipFile, path: PathLike, content: Content) 
 
 
 def _fits(shape: tuple[int, ...], content: Content) -> bool:
-    """Return whether an array can be the disparity map, image or matrix to read.
+    """Return whether a shape fits the content of a file, such as ``(480, 640)``.
 
-    The test uses only the shape. It must have two dimensions, or three dimensions with
-    three channels if `content` is "image". An empty array is never suitable.
+    An image can also have three channels. An empty array never fits.
     """
     is_colour = content == "image" and len(shape) == 3 and shape[2] == 3
     return 0 not in shape and (len(shape) == 2 or is_colour)
@@ -200,18 +192,18 @@ def _fits(shape: tuple[int, ...], content: Content) -> bool:
 def _array_header(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo
 ) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Return shape and data type of an array in a ``.npz`` archive, from its header.
+    """Read the shape and the data type of an array in a ``.npz`` archive.
 
-    The result is None if this file in the archive is not a NumPy array.
+    The result is None if the member of the archive is not a NumPy array.
     """
     with archive.open(member) as stream:
         return _npy_header(stream)
 
 
 def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Return shape and data type of the array in a ``.npy`` file, from its header.
+    """Read the shape and the data type of an array from a ``.npy`` header.
 
-    The result is None if the file does not have a valid header of NumPy.
+    The result is None if the file has no valid header.
     """
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -221,7 +213,7 @@ def _npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | No
         version = np.lib.format.read_magic(stream)
         shape, _, dtype = readers[version](stream)
     except (ValueError, KeyError):
-        # The file is not an array, or the version of its header is 3.0. NumPy uses
-        # version 3.0 only for records whose field names are not Latin-1.
+        # The header may also have version 3.0. NumPy uses this version only for records
+        # with unusual field names.
         return None
     return shape, dtype

@@ -1,7 +1,7 @@
 """Read the EXIF orientation of an image file, and turn the image upright.
 
-A camera that is held sideways stores the image sideways. It adds the EXIF orientation,
-a number from 1 to 8 that states how a viewer must rotate or mirror the stored pixels.
+A camera that is held sideways stores the image sideways. The EXIF orientation is a
+number from 1 to 8. Image viewers rotate or mirror the image according to this number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stereo_framework.io.files import PathLike
 
 UPRIGHT = 1
-"""EXIF orientation of an image whose stored pixels are already upright."""
+"""EXIF orientation of an upright image."""
 
 _ORIENTATION_TAG = 0x0112
 
@@ -32,8 +32,8 @@ def orientation_of(path: PathLike) -> int:
     Returns
     -------
     int
-        EXIF orientation from 1 to 8. The value 1 means that the image is upright. It is
-        also returned if the file has no orientation tag or cannot be read.
+        EXIF orientation from 1 to 8. The value 1 means upright. A file without an
+        orientation tag and an unreadable file have the value 1.
     """
     path = Path(path)
     try:
@@ -52,20 +52,20 @@ def orientation_of(path: PathLike) -> int:
 
 
 def turned_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
-    """Rotate and mirror a stored image so that it is upright, as image viewers show it.
+    """Rotate and mirror an image according to its EXIF orientation.
 
     Parameters
     ----------
     image : ndarray, (rows, columns) or (rows, columns, channels)
-        Pixels in the order of the file. The array may be a masked array.
+        Image as stored in the file. Masked arrays are also allowed.
     orientation : int
         EXIF orientation of the image file, from 1 to 8.
 
     Returns
     -------
     ndarray
-        The upright image as a contiguous array. If `orientation` is 5 or more, rows and
-        columns are exchanged. If it is 1, the input array itself is returned.
+        The upright image as a contiguous array. An orientation of 5 or more exchanges
+        rows and columns. For orientation 1, the result is the input array.
     """
     if orientation == UPRIGHT:
         return image
@@ -78,12 +78,12 @@ def turned_upright(image: NDArray[Any], orientation: int) -> NDArray[Any]:
 
 
 def _valid_orientation(value: object) -> int:
-    """Return the value of an orientation tag, or 1 (upright) if it is not 1 to 8."""
+    """Return the value of an orientation tag, or 1 if the value is not valid."""
     return value if isinstance(value, int) and 1 <= value <= 8 else UPRIGHT
 
 
 def _jpeg_or_webp_orientation(data: bytes) -> int:
-    """Return the EXIF orientation of a JPEG or WebP file, given its whole content."""
+    """Return the EXIF orientation of a JPEG or WebP file."""
     import PIL.Image
 
     try:
@@ -94,7 +94,7 @@ def _jpeg_or_webp_orientation(data: bytes) -> int:
 
 
 def _exif_orientation(block: bytes) -> int:
-    """Return the orientation that a block of EXIF data from a PNG file contains."""
+    """Return the orientation in a block of EXIF data."""
     import PIL.Image
 
     exif = PIL.Image.Exif()
@@ -106,7 +106,7 @@ def _exif_orientation(block: bytes) -> int:
 
 
 def _exif_of_png(data: bytes) -> bytes:
-    """Return the EXIF data of a PNG file, or no bytes if the file has no eXIf chunk."""
+    """Return the content of the eXIf chunk of a PNG file, or empty bytes."""
     position = len(_PNG)
     while position + 12 <= len(data):
         size, kind = struct.unpack_from(">I4s", data, position)

@@ -1,18 +1,16 @@
 """Write whole files, and protect the user's own files in output folders.
 
-A file is first written completely under a random name in the same folder, and then
-renamed. A file with the final name is therefore always complete. If the program is
-stopped while it writes, the user can repeat the command.
+A new file first has a random name and is renamed when it is complete. A stopped program
+therefore never leaves an incomplete file with the final name.
 
-An output folder may contain files that the user has edited, or links that another
-person has created. Two rules therefore hold:
+An output folder may contain edited files and links to other folders. Two rules protect
+these files:
 
-- The program writes only inside the output folder. If a path leads out of the folder,
-  through ``..`` or through a link, an error is raised.
-- An existing file is replaced in two cases only. In the first case, this program wrote
-  the file, and the file has not been changed since. To recognize such files, the
-  program stores a digest (hash) of each file that it writes. In the second case, the
-  new content begins with the content of the existing file, so that nothing is lost.
+- The program writes only inside the output folder. A path that leads out of the folder,
+  through ``..`` or a link, raises an error.
+- The program replaces only files that it wrote itself and that are unchanged. A digest
+  (hash) of each written file shows whether the file was changed. An existing file may
+  also be replaced if the new content begins with the old content.
 """
 
 import contextlib
@@ -30,40 +28,38 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.io.files import PathLike, read_bytes
 
 RECORD = ".written-by-stereo-framework"
-"""Name of a file in each output folder, with a digest of every file that was written.
+"""Name of a text file in each output folder with the digests of the written files.
 
 Each line is a digest of the path and the content of one file.
 """
 
 MAPS = "maps"
-"""Name of the subfolder of a results folder that has disparity and confidence maps."""
+"""Name of the subfolder for disparity and confidence maps in a results folder."""
 
 _PARTIAL_FILE_SUFFIX = ".stereo-framework-part"
-"""Suffix of the temporary name that a file has until it is completely written."""
+"""Suffix of the temporary name of an incomplete file."""
 
 _PARTIAL_FILE_LIFETIME = 3600
-"""Age in seconds above which an unfinished file is left over from a killed process."""
+"""Minimum age of a temporary file before it is removed, in seconds."""
 
 _DIGEST_LENGTH = 32
-"""Number of hexadecimal digits to which each SHA-256 digest is shortened."""
+"""Number of hexadecimal digits of a shortened SHA-256 digest."""
 
 _output_folders: list[Path] = []
-"""Output folders of this process whose `output_folder` block has not ended yet."""
+"""Output folders that are protected at the moment."""
 
 
 @contextlib.contextmanager
 def output_folder(folder: PathLike) -> Iterator[None]:
     """Protect the user's own files in a folder during a ``with`` block.
 
-    Inside the ``with`` block, `write_bytes` treats paths in this folder with care. It
-    refuses a path that leads out of the folder through ``..`` or a link, and it
-    replaces an existing file only if `is_replaceable` returns True.
+    Inside the ``with`` block, `write_bytes` refuses paths that lead out of the folder.
+    An existing file is replaced only if `is_replaceable` returns True.
 
     Raises
     ------
     DataError
-        `folder` is a subfolder of an output folder that is already protected, and a
-        link in the path of the subfolder leads out of that output folder.
+        A link in the path of `folder` leads out of an outer protected folder.
     """
     root = Path(folder).absolute()
     outer_root = _output_folder_of(root)
@@ -79,15 +75,14 @@ def output_folder(folder: PathLike) -> Iterator[None]:
 def write_bytes(path: PathLike, data: bytes) -> None:
     """Write a file completely, or leave the previous file unchanged if writing fails.
 
-    Missing parent folders are created. An existing file is replaced. If the path is in
-    a protected `output_folder`, the file is only replaced if `is_replaceable` returns
-    True.
+    Missing parent folders are created. In a protected `output_folder`, an existing file
+    is replaced only if `is_replaceable` returns True.
 
     Raises
     ------
     DataError
-        The file cannot be written, or a file at this path must not be replaced, or the
-        path leads out of the output folder.
+        The file cannot be written. The existing file must not be replaced. The path
+        leads out of the output folder.
     """
     root = _output_folder_of(path)
     partial_file = None
@@ -102,8 +97,8 @@ def write_bytes(path: PathLike, data: bytes) -> None:
         with partial_file.open("xb") as file:
             file.write(data)
         if target.exists():
-            # If the existing file is write-protected, opening it raises an error.
-            # Without this test, renaming would replace a write-protected file.
+            # Opening a write-protected file raises an error. Renaming alone would
+            # replace a write-protected file.
             target.open("r+b").close()
             shutil.copymode(target, partial_file)
         if root is not None:
@@ -121,20 +116,19 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 
 
 def _is_special_file(path: PathLike) -> bool:
-    """Return whether a path is a pipe, a device or a folder, and not a regular file."""
+    """Return whether a path is a pipe, a device or a folder."""
     return os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
 
 
 def check_replaceable(path: PathLike, data: bytes = b"") -> None:
-    """Raise an error if writing `data` to a path could destroy the user's own file.
+    """Raise an error if writing `data` to a path could destroy a file of the user.
 
-    Only paths in a protected `output_folder` are tested.
+    Paths outside protected folders are not tested.
 
     Raises
     ------
     DataError
-        The path leads out of the output folder, or there is a file at this path for
-        which `is_replaceable` returns False.
+        The path leads out of the output folder, or the file must not be replaced.
     """
     root = _output_folder_of(path)
     if root is None or not os.path.lexists(resolve_inside(root, path)):
@@ -150,9 +144,9 @@ def check_replaceable(path: PathLike, data: bytes = b"") -> None:
 def is_replaceable(path: PathLike, data: bytes = b"") -> bool:
     """Return whether `data` can replace an existing file without loss of user data.
 
-    The result is True if this program wrote the file and the file has not changed
-    since. It is also True if `data` begins with the content of the file. The result is
-    False for a file outside a protected `output_folder`.
+    The result is True if the file still has the content that this program wrote. The
+    result is also True if `data` begins with the content of the file. For a file
+    outside a protected `output_folder`, the result is False.
     """
     root = _output_folder_of(path)
     if root is None or not stat.S_ISREG(os.lstat(resolve_inside(root, path)).st_mode):
@@ -164,9 +158,9 @@ def is_replaceable(path: PathLike, data: bytes = b"") -> bool:
 
 
 def resolve_inside(root: PathLike, path: PathLike) -> Path:
-    """Replace the links in a path's parent folders by the real folders.
+    """Resolve the links in the parent folders of a path.
 
-    The last part of the path is returned unchanged, even if it is a link.
+    The last part of the path may be a link and is not resolved.
 
     Raises
     ------
@@ -183,16 +177,15 @@ def resolve_inside(root: PathLike, path: PathLike) -> Path:
 
 
 def check_not_linked(path: PathLike) -> None:
-    """Raise an error if a file is a link, or is not a regular file.
+    """Raise an error if a path is a link, a folder, a pipe or a device.
 
-    Call this function before a file is changed in place, such as a database or a lock
-    file. If the file were a link, the change would affect a file in another folder.
+    Call this function before you change a database or a lock file in place. A change
+    through a link would affect a file in another folder.
 
     Raises
     ------
     DataError
-        The path is a symbolic link, a folder, a pipe or a device, or a file with a
-        second name (a hard link).
+        The path is a symbolic link, a hard link, a folder, a pipe or a device.
     """
     if not os.path.lexists(path):
         return
@@ -214,10 +207,9 @@ def check_not_linked(path: PathLike) -> None:
 
 
 def remove_partial_files(folder: PathLike) -> None:
-    """Remove unfinished files that killed processes have left in a folder.
+    """Remove the temporary files of killed processes from a folder.
 
-    An unfinished file that was changed during the last hour is not removed, because
-    another process may still be writing to it.
+    Temporary files from the last hour stay, because another process may still use them.
     """
     for subfolder, _, names in os.walk(folder):
         for name in names:
@@ -233,9 +225,9 @@ def remove_partial_files(folder: PathLike) -> None:
 def changed_since_written(path: PathLike) -> bool:
     """Return whether a disparity or confidence map was changed after it was written.
 
-    The content of the map file is compared with the digests in the file `RECORD` of the
-    results folder. The result is False if the file is not in a folder with the name
-    ``maps``, if there is no file `RECORD`, or if the map file cannot be read.
+    The digest of a changed map is not in the file `RECORD` of the results folder. Only
+    maps in a folder ``maps`` are tested. The result is False if `RECORD` is missing or
+    the map cannot be read.
     """
     location = Path(path).absolute()
     root = location.parent.parent
@@ -245,8 +237,7 @@ def changed_since_written(path: PathLike) -> bool:
         digests = _recorded_digests(root)
         return bool(digests) and _digest(root, location, read_bytes(location)) not in digests
     except (OSError, DataError):
-        # If the map file cannot be read, the function that reads the disparities from
-        # it reports the error.
+        # The function that reads the map reports the error later.
         return False
 
 
@@ -263,8 +254,7 @@ def _output_folder_of(path: PathLike) -> Path | None:
 def _recorded_digests(root: Path) -> set[str]:
     """Return the digests in the file `RECORD` of an output folder.
 
-    The result is an empty set if this file is missing, is not a regular file, or is
-    larger than ``limits.TABLE`` bytes.
+    The result is empty if the file is missing or is larger than ``limits.TABLE`` bytes.
     """
     record = root / RECORD
     if not record.is_file() or record.stat().st_size > limits.TABLE:
@@ -275,19 +265,18 @@ def _recorded_digests(root: Path) -> set[str]:
 def _record_digest(root: Path, digest: str, *, is_new_file: bool) -> None:
     """Append the digest of a written file to the file `RECORD` of an output folder.
 
-    For a new file, the digest is appended without reading `RECORD`, because reading it
-    for each of thousands of files would be slow. For a replaced file, `RECORD` is read,
-    and the digest is only appended if `RECORD` does not contain it yet.
+    For a replaced file, the digest is only appended if the digest is missing. For a new
+    file, this test is omitted, because many tests would be slow.
     """
     check_not_linked(root / RECORD)
     if is_new_file or digest not in _recorded_digests(root):
         with (root / RECORD).open("a", encoding="utf-8") as file:
-            # If an earlier line is incomplete because the disk was full, the line break
-            # before the digest keeps the two lines apart.
+            # The previous line may be incomplete if the disk was full. The first line
+            # break separates it from the new line.
             file.write(f"\n{digest}\n")
 
 
 def _digest(root: Path, path: PathLike, data: bytes) -> str:
-    """Compute a digest of a file's content and its path in the output folder."""
+    """Compute a digest of the content and the relative path of a file."""
     name = Path(path).absolute().relative_to(root).as_posix()
     return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:_DIGEST_LENGTH]

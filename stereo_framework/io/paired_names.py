@@ -1,8 +1,7 @@
-"""Find the left and right images of stereo pairs by their file names, and sort names.
+"""Find the left and right images of stereo pairs by their file names.
 
-A file name is split into its words and numbers, which form the *key* of the name. The
-left and the right image of a pair have equal keys after words such as ``left`` and
-``right`` have been removed. For example, ``desk_left.png`` and ``desk_right.png`` both
+The *key* of a file name contains its words and numbers. Words such as ``left`` and
+``right`` are then removed. For example, ``desk_left.png`` and ``desk_right.png`` both
 have the key ``("desk",)``.
 """
 
@@ -10,20 +9,20 @@ import re
 from collections.abc import Sequence
 
 Key = tuple[str | int, ...]
-"""Words (in lower case) and numbers of a file name, in the order of the name."""
+"""Words and numbers of a file name, such as ``("left", 7, "b")``."""
 
 _PART = re.compile(r"cam(?:era)?[-_ ]?\d+|\d+|[^\W\d_]+")
-"""Pattern for a part of a key: a camera such as ``cam0``, a number, or a word."""
+"""Pattern for a camera such as ``cam0``, a number, or a word."""
 
 _NUMBER_AFTER_WORD = re.compile(r"(?<=[^\W\d])\d+")
 
 _SIDES = (("left", "right"), ("l", "r"))
-"""Pairs of words that mark the left and the right image of a pair."""
+"""Words for the left and the right image in file names."""
 
 _CAMERA_DIGITS = 2
-"""Maximum number of digits of a camera number that follows a word, as in ``view5``.
+"""Maximum number of digits of a camera number, such as the 5 in ``view5``.
 
-A longer number, as in ``frame0123``, counts the frames or photographs instead.
+A longer number, as in ``frame0123``, is probably the index of a frame.
 """
 
 
@@ -42,7 +41,7 @@ def words_and_numbers(name: str) -> Key:
 
 
 def natural_order(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """Return a sort key for file names that compares numbers by their size.
+    """Return a sort key that places ``im2`` before ``im10``.
 
     Examples
     --------
@@ -62,21 +61,19 @@ def keys_without_side_words(
 ) -> tuple[list[Key], list[Key]]:
     """Return keys of left and right file names that are equal for images of one pair.
 
-    The words that distinguish the left names from the right names are removed. A word
-    such as ``left`` is removed from the left names if all left names contain it but
-    some right name does not. The right names are treated accordingly. If there is no
-    such word, camera numbers are removed in this way, such as the 0 of ``im0``.
+    A word such as ``left`` is removed if it occurs in all left names but not in all
+    right names. Words of the right names are removed in the same way. Without such
+    words, camera numbers are removed, such as the 0 in ``im0``.
 
     Parameters
     ----------
     left_names, right_names : sequence of str
-        Names of the left and the right image files, without file extensions.
+        File names of the left and the right images, without file extensions.
 
     Returns
     -------
     left_keys, right_keys : list of tuple
-        The remaining words and numbers of each name. The left and the right image of a
-        pair have equal keys.
+        Remaining words and numbers of each name.
 
     Examples
     --------
@@ -102,19 +99,19 @@ def keys_without_side_words(
 
 
 def _in_all(keys: Sequence[Key]) -> set[str | int]:
-    """Return the words and numbers that are contained in all of the keys."""
+    """Return the words and numbers that all keys contain."""
     return set(keys[0]).intersection(*keys[1:])
 
 
 def _words(parts: set[str | int]) -> set[str | int]:
-    """Return the words of a set of words and numbers."""
+    """Select the words from a set of words and numbers."""
     return {part for part in parts if isinstance(part, str)}
 
 
 def _are_camera_numbers(names: Sequence[str], numbers: set[str | int]) -> bool:
-    """Return whether each number is used as a camera number in one of the file names.
+    """Return whether all numbers occur as camera numbers in the file names.
 
-    A camera number has one or two digits and follows a word directly, as in ``view5``.
+    A camera number has one or two digits and follows a word, as in ``view5``.
     """
     numbers_after_words: list[str] = []
     for name in names:
@@ -126,15 +123,15 @@ def _are_camera_numbers(names: Sequence[str], numbers: set[str | int]) -> bool:
 
 
 def _without(key: Key, marks: set[str | int]) -> Key:
-    """Remove the words and numbers that mark the left or the right image from a key."""
+    """Remove words and numbers, such as ``left``, from a key."""
     return tuple(part for part in key if part not in marks)
 
 
 def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]] | None:
-    """Select the left and the right images of a list of file names.
+    """Divide file names into the names of left and of right images.
 
-    Names with the word ``left`` are left images, and names with the word ``right`` are
-    right images. If these words do not both occur, the words ``l`` and ``r`` are used.
+    Left and right images have the words ``left`` and ``right`` in their names. If one
+    of the two words never occurs, the words ``l`` and ``r`` are used.
 
     Parameters
     ----------
@@ -144,8 +141,7 @@ def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]
     Returns
     -------
     (dict, dict) or None
-        The left names and the right names. Each dict maps the key of a name, without
-        the word for left or right, to the name. The left and the right image of a pair
+        Left names and right names by their keys. The left and the right image of a pair
         have equal keys. The result is None if there are no left names or no right
         names.
 
@@ -165,7 +161,7 @@ def left_and_right(names: Sequence[str]) -> tuple[dict[Key, str], dict[Key, str]
 def _names_with_word(names: Sequence[str], word: str) -> dict[Key, str]:
     """Return the file names that contain a word, such as ``left``.
 
-    The result maps the key of each name, without this word, to the name.
+    The keys of the dict do not contain this word.
     """
     names_by_key = {}
     for name in names:

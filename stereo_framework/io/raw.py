@@ -1,9 +1,8 @@
 """Read PGM, PPM, PFM and optical flow files, and write PFM and PLY files.
 
-Each of these files consists of a short header and the numbers. OpenCV is not used to
-read them for two reasons. It does not return the largest grey value in the header of a
-PGM or PPM file, which is needed to scale the intensities. It also divides the values of
-a PFM file by the scale in the header, whereas `read_pfm` returns the stored values.
+OpenCV is not used for two reasons. OpenCV does not return the largest grey value in the
+header of a PGM or PPM file. OpenCV also divides the values of a PFM file by the scale
+in the header.
 """
 
 import math
@@ -27,43 +26,43 @@ _SPACE = rb"(?:\s|#[^\n\r]*[\n\r])"
 _NETPBM_HEADER = re.compile(
     rb"P([2356])" + 2 * (_SPACE + rb"+(\d{1,9})") + _SPACE + rb"+(\d{1,9})\s"
 )
-"""Pattern for the header of a PGM or PPM: kind, columns, rows, largest grey value."""
+"""Pattern for a header such as ``P5 640 480 255``, with the largest grey value 255."""
 
 _PLAIN_KINDS = (2, 3)
-"""Kinds (P2 and P3) of PGM and PPM files with samples as decimal text, not bytes."""
+"""Kinds P2 and P3 store the samples as decimal text."""
 
 _COLOUR_KINDS = (3, 6)
-"""Kinds (P3 and P6) of files with colours, which are PPM files."""
+"""Kinds P3 and P6 are PPM files, which store colours."""
 
 _MAX_SAMPLE_DIGITS = 9
-"""Maximum number of digits of a sample in decimal text, so that it fits int64."""
+"""Maximum number of digits of a sample in decimal text."""
 
 
 # --- PGM and PPM ----------------------------------------------------------------------
 
 
 def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
-    """Return the samples and the largest grey value of a PGM or PPM file.
+    """Decode the samples and the largest grey value of a PGM or PPM file.
 
     Parameters
     ----------
     data : bytes
-        Content of the whole file. The header may contain comments.
+        Content of the file. The header may contain comments.
     path : path-like
         Path of the file, for error messages.
 
     Returns
     -------
     samples : ndarray, uint8 or uint16, (rows, columns) or (rows, columns, 3) RGB
-        Samples as stored in the file. They are uint8 if `largest` is at most 255.
+        Samples as stored in the file. The type is uint8 if `largest` is at most 255.
     largest : int
-        Largest grey value according to the header, from 1 to 65535.
+        Largest grey value in the header, from 1 to 65535.
 
     Raises
     ------
     DataError
-        The header is not valid, samples are missing, or a sample is larger than the
-        largest grey value in the header.
+        The header is not valid, samples are missing, or a sample is larger than
+        `largest`.
     """
     header = _NETPBM_HEADER.match(data)
     if header is None:
@@ -98,8 +97,8 @@ def decode_netpbm(data: bytes, path: PathLike) -> tuple[NDArray[Any], int]:
 def _binary_samples(
     data: bytes, start: int, shape: tuple[int, ...], largest: int, path: PathLike
 ) -> NDArray[Any]:
-    """Return the samples of a PGM or PPM file of kind P5 or P6, which stores bytes."""
-    # If a sample has two bytes, the more significant byte is first.
+    """Decode the samples of a binary PGM or PPM file (P5 or P6)."""
+    # Samples of two bytes are big-endian.
     stored_type = np.uint8 if largest < 256 else ">u2"
     dtype = np.dtype(stored_type)
     count = math.prod(shape)
@@ -112,14 +111,13 @@ def _binary_samples(
 def _plain_samples(
     text: bytes, shape: tuple[int, ...], largest: int, path: PathLike
 ) -> NDArray[Any]:
-    """Return the samples of a PGM or PPM file of kind P2 or P3, which stores text."""
+    """Decode the samples of a PGM or PPM file in decimal text (P2 or P3)."""
     limits.check_pixels(shape[1], shape[0], path)
     words = re.sub(rb"#[^\n\r]*", b"", text).split()
     count = math.prod(shape)
     if len(words) < count:
         raise _truncated(path, shape, count, len(words))
-    # Text after the last sample is ignored, just as further bytes are ignored at the
-    # end of a P5 or P6 file.
+    # Text after the last sample is ignored.
     for word in words[:count]:
         if len(word) > _MAX_SAMPLE_DIGITS or not word.isdigit():
             message = (
@@ -131,7 +129,7 @@ def _plain_samples(
 
 
 def _truncated(path: PathLike, shape: tuple[int, ...], count: int, present_count: int) -> DataError:
-    """Return the error to raise if a PGM or PPM file has fewer samples than pixels."""
+    """Return the error for a PGM or PPM file with too few samples."""
     return DataError(
         f"{path}: the file is truncated: an image of {shape[1]}x{shape[0]} pixels needs {count} "
         f"samples after the header, but the file has {present_count}"
@@ -144,7 +142,7 @@ _FLOW_BEGINNING = b"PIEH"
 _FLOW_HEADER_BYTES = 12
 _BYTES_PER_FLOW = 8
 _UNKNOWN_FLOW = 1e9
-"""Components of an optical flow above this number mean unknown (Baker et al. 2011)."""
+"""Components above this number mean an unknown flow (Baker et al. 2011)."""
 
 
 def read_flow(path: PathLike) -> NDArray[np.float32]:
@@ -158,14 +156,13 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Disparities in pixels, which are the negated horizontal components of the flow.
-        They are NaN at pixels where the flow is unknown.
+        Disparities in pixels: the negated horizontal components of the flow. Pixels
+        with unknown flow are NaN.
 
     Raises
     ------
     DataError
-        The file is missing, is not a ``.flo`` file, or has more or fewer bytes than the
-        width and height in its header require.
+        The file is missing, is not a ``.flo`` file, or has a wrong length.
     """
     data = read_bytes(path)
     if not data.startswith(_FLOW_BEGINNING) or len(data) < _FLOW_HEADER_BYTES:
@@ -190,11 +187,10 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
 
     flow = np.frombuffer(data, "<f4", offset=_FLOW_HEADER_BYTES).reshape(rows, columns, 2)
     horizontal = flow[..., 0].astype(np.float32)
-    # The comparison with "<" is False for NaN, so a component that is NaN also counts
-    # as unknown.
+    # A component NaN also counts as unknown, because NaN < 1e9 is False.
     with np.errstate(invalid="ignore"):
         is_unknown = ~(np.abs(flow) < _UNKNOWN_FLOW).all(axis=2)
-    # The horizontal component is subtracted from 0, because a negated 0 would be -0.
+    # The component is subtracted from 0, because the negative of 0 would be -0.
     return np.where(is_unknown, np.float32(np.nan), np.float32(0) - horizontal)
 
 
@@ -203,7 +199,7 @@ def read_flow(path: PathLike) -> NDArray[np.float32]:
 _PFM_HEADER = re.compile(
     rb"P([fF])\s+(\d{1,9})\s+(\d{1,9})\s+([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=\s)"
 )
-"""Pattern for the header of a PFM file: kind, columns, rows and scale."""
+"""Pattern for a PFM header, such as ``Pf 640 480 -1.0``."""
 
 _MAX_PFM_HEADER_BYTES = 100
 
@@ -215,27 +211,24 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     Parameters
     ----------
     path : path-like
-        A PFM file with one channel (``Pf``) or three channels (``PF``). If the scale in
-        its header is negative, the floats are little-endian, otherwise big-endian. The
-        magnitude of the scale is ignored.
+        PFM file with one channel (``Pf``) or three channels (``PF``). A negative scale
+        in the header means little-endian floats. The magnitude of the scale is ignored.
 
     Returns
     -------
     ndarray, float32, (rows, columns) or (rows, columns, 3)
         Values as stored in the file, including NaN and infinity. Row 0 is the top row
-        of the image, although a PFM file begins with the bottom row.
+        of the image.
 
     Raises
     ------
     DataError
-        The file is missing, has no valid header, or has more or fewer bytes than the
-        width and height in the header require.
+        The file is missing, has no valid header, or has a wrong length.
 
     Notes
     -----
-    The header ends with one white-space character, or with CR LF. If the file is longer
-    than that and the additional bytes before the values are white space, these bytes
-    are skipped.
+    The header ends with one white-space character or with CR LF. If the file is too
+    long, additional white space after the header is skipped.
     """
     data = read_bytes(path)
     header = _PFM_HEADER.match(data)
@@ -266,15 +259,14 @@ def read_pfm(path: PathLike) -> NDArray[np.float32]:
     stored_type = "<f4" if scale < 0 else ">f4"
     values = np.frombuffer(data, stored_type, offset=start).astype(np.float32)
     shape = (rows, columns, 3) if channels == 3 else (rows, columns)
-    # A PFM file begins with the bottom row of the image, so the rows are reversed.
+    # A PFM file begins with the bottom row of the image.
     return np.ascontiguousarray(values.reshape(shape)[::-1])
 
 
 def _pfm_header_problem(data: bytes) -> str:
-    """Return the text of the error message for a file without a valid PFM header.
+    """Return an error message for a file without a valid PFM header.
 
-    If the file has another known format, the text names this format. Otherwise the text
-    quotes the first bytes of the file.
+    The message names the format of the file or quotes the first bytes.
 
     Examples
     --------
@@ -283,8 +275,8 @@ def _pfm_header_problem(data: bytes) -> str:
     >>> _pfm_header_problem(b"Pf 640").partition(": ")[0]
     'the file is not a PFM file'
     """
-    # A PFM file with a damaged header usually still begins with "P". For such a file,
-    # known_kind could advise the user to rename it to .pfm, which would not help.
+    # A file that begins with "P" is probably a PFM file with a damaged header. The
+    # advice from known_kind to rename the file to .pfm would not help.
     if not data.startswith(b"P"):
         known_format = known_kind(data)
         if known_format is not None:
@@ -302,7 +294,7 @@ def _start_of_pfm_values(data: bytes, header_end: int, needed_bytes: int) -> int
     Parameters
     ----------
     data : bytes
-        Content of the whole file.
+        Content of the file.
     header_end : int
         Position after the scale in the header.
     needed_bytes : int
@@ -322,13 +314,13 @@ def _pfm_channels(header: re.Match[bytes]) -> int:
 
 
 def is_whole(path: PathLike) -> bool:
-    """Return whether a file from `write_pfm` has all bytes that its header requires.
+    """Return whether a file from `write_pfm` is complete.
 
-    The values are not read. Use this function to find files that were not completely
-    written or copied.
+    The size of the file is compared with the size in the header. An incompletely
+    written or copied file is too short.
     """
     if not os.path.isfile(path):
-        # Opening a pipe would block until another program writes to the pipe.
+        # Opening a pipe would block the program.
         return False
     with open(path, "rb") as file:
         header = _PFM_HEADER.match(file.read(_MAX_PFM_HEADER_BYTES))
@@ -341,19 +333,19 @@ def is_whole(path: PathLike) -> bool:
 
 @checked()
 def write_pfm(path: PathLike, array: NDArray) -> None:
-    """Write a disparity map or an image to a PFM file, little-endian with scale -1.
+    """Write a disparity map or an image to a PFM file with little-endian floats.
 
     Parameters
     ----------
     path : path-like
         Path of the new file.
     array : ndarray of floats, (rows, columns) or (rows, columns, 3)
-        Values to store as float32. They may include NaN and infinity.
+        Values, which are stored as float32. NaN and infinity are allowed.
 
     Raises
     ------
     DataError
-        The array does not have one of these two shapes, or the file cannot be written.
+        The array has a wrong shape, or the file cannot be written.
     """
     array = np.asarray(array)
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)) or array.size == 0:
@@ -379,15 +371,14 @@ def write_points(path: PathLike, points: NDArray[np.float32], colours: NDArray[n
     path : path-like
         Path of the new ``.ply`` file.
     points : ndarray, float32, (n, 3)
-        Coordinates of the points in any unit: x to the right, y down, z away from the
-        camera.
+        Coordinates x (right), y (down) and z (away from the camera), in any unit.
     colours : ndarray, uint8, (n, 3)
         Red, green and blue value of each point.
 
     Raises
     ------
     DataError
-        The two arrays do not both have the shape (n, 3), or the file cannot be written.
+        An array has a wrong shape, or the file cannot be written.
     """
     if points.ndim != 2 or points.shape[1] != 3 or colours.shape != points.shape:
         message = (

@@ -25,39 +25,39 @@ _READERS: dict[str, Registry[Read]] = {
 }
 
 _DIMENSIONS = {"disparity": (2,), "image": (2, 3)}
-"""Allowed numbers of dimensions of a disparity map and of an image from a plug-in."""
+"""Allowed numbers of array dimensions."""
 
 
 @checked()
 def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F], F]:
     """Register a function of a plug-in that reads a new file format.
 
-    Use it as a decorator: ``@reader(".dsp5", kind="disparity")``.
+    Write ``@reader(".dsp5", kind="disparity")`` above the function.
 
     Parameters
     ----------
     suffix : str
-        File extension of the new format, such as ``".dsp5"``. Upper and lower case
-        letters are not distinguished.
+        File extension of the new format, such as ``".dsp5"``. Upper and lower case are
+        equivalent.
     kind : {"disparity", "image"}
         Content of files with this extension:
 
         - "disparity": The function returns a disparity map, floats, (rows, columns), in
           pixels, with NaN for unknown disparities.
-        - "image": The function returns an image, uint8 or float32, (rows, columns) or
-          (rows, columns, 3), with intensities from 0 to 255.
+        - "image": The function returns an image, uint8 or float32, with intensities
+          from 0 to 255. The shape is (rows, columns) or (rows, columns, 3).
 
     Returns
     -------
     callable
-        A decorator for a function that takes the `Path` of a file and returns an array.
-        The decorator registers this function and returns it unchanged.
+        Decorator that registers a function and returns the function unchanged. The
+        function takes the `Path` of a file and returns an array.
 
     Raises
     ------
     ParameterError
-        `kind` is neither "disparity" nor "image", `suffix` does not begin with a dot,
-        or another module has already registered a function for this extension.
+        The `kind` is unknown, or `suffix` does not begin with a dot. Another module has
+        already registered the extension.
     """
     if not suffix.startswith("."):
         message = f"reader {suffix!r}: the suffix must begin with a dot, for example '.dsp5'"
@@ -66,7 +66,7 @@ def reader(suffix: str, *, kind: Literal["disparity", "image"]) -> Callable[[F],
 
 
 def registered_suffixes(kind: str) -> tuple[str, ...]:
-    """Return the file extensions that plug-ins have registered for images or maps.
+    """Return the file extensions that plug-ins have registered.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def registered_suffixes(kind: str) -> tuple[str, ...]:
 
 
 def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
-    """Read a file with the function that a plug-in has registered for its extension.
+    """Read a file with the reader that a plug-in has registered for the extension.
 
     Parameters
     ----------
@@ -89,15 +89,13 @@ def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
     Returns
     -------
     ndarray or None
-        The array that the function of the plug-in returns. If no plug-in has registered
-        the file extension for this kind, the result is None.
+        Array from the plug-in, or None if no plug-in has registered the file extension.
 
     Raises
     ------
     DataError
-        The file is missing, or the function of the plug-in raises an error, or it
-        returns a value that is not an array with the dimensions of an image or a
-        disparity map.
+        The file is missing, the plug-in raises an error, or the plug-in returns a wrong
+        value.
     """
     file = Path(path)
     read = _READERS[kind].get(file.suffix.lower())
@@ -111,7 +109,7 @@ def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
     except StereoFrameworkError:
         raise
     except (Exception, SystemExit) as error:
-        # The function of a plug-in may raise any exception.
+        # Plug-ins may raise any exception.
         event = f"its reader {read.__name__} failed"
         message = f"{path}: {describe_exception(error, read, event)}"
         raise DataError(message) from error

@@ -14,17 +14,16 @@ from stereo_framework.io.files import PathLike
 from stereo_framework.io.registered_readers import registered_suffixes
 
 SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".flo")
-"""File extensions of the supported formats for disparity maps."""
+"""File extensions of disparity maps in supported formats."""
 
 _SCENE_FIELD = "{scene}"
-"""Placeholder in a path, which is replaced by the name of a scene."""
+"""Placeholder for the name of a scene in a path."""
 
 
 def map_files(folder: Path) -> list[Path]:
-    """Return the files in a folder and its subfolders that can be disparity maps.
+    """Return the disparity maps in a folder and its subfolders, sorted by path.
 
-    Only the file extensions are tested. They include the extensions that plug-ins have
-    registered. The files are sorted by their paths.
+    Only the file extensions are tested. The extensions of plug-ins are included.
     """
     allowed = {*SUFFIXES, *registered_suffixes("disparity")}
     files = [path for path in folder.rglob("*") if path.suffix.lower() in allowed]
@@ -32,29 +31,26 @@ def map_files(folder: Path) -> list[Path]:
 
 
 def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
-    """Find out to which scene a disparity map belongs, from the path of its file.
+    """Select the scenes whose names fit the path of a disparity map best.
 
-    The last part of a scene's name must be a folder in the path, or the beginning of
-    the file name. If this holds for several scenes, the scene with the largest number
-    of data set folders in the path is selected. For example, the path
-    ``maps/middlebury2001/tsukuba.pfm`` contains the folder ``middlebury2001`` of the
-    scene ``middlebury2001/tsukuba``. If these numbers are equal, the scene with the
-    smallest number of data set folders that are not in the path is selected.
+    A scene ``middlebury2001/tsukuba`` fits the file ``maps/tsukuba_left.pfm`` and all
+    files in a folder ``tsukuba``. If several scenes fit, the scene with the most data
+    set folders in the path is selected. For example, ``middlebury2001`` is a data set
+    folder. In a tie, the scene with the fewest data set folders is selected.
 
     Parameters
     ----------
     path : Path
-        Path of the file, relative to the parent of the folder in which the user looks
-        for disparity maps.
+        Path of the disparity map, beginning with the folder of all disparity maps.
     names : sequence of str
-        Full names of scenes, such as ``middlebury2001/tsukuba``.
+        Names of scenes, such as ``middlebury2001/tsukuba``.
 
     Returns
     -------
     dict of str to int
-        Name of the selected scene, with the number of its data set folders that occur
-        in the path. The dict has several names if several scenes fit equally well, and
-        it is empty if no scene fits.
+        Name of the best scene, with its number of data set folders in the path. The
+        dict contains several scenes if they fit equally well. The dict is empty if no
+        scene fits.
 
     Examples
     --------
@@ -75,7 +71,7 @@ def best_scenes(path: Path, names: Sequence[str]) -> dict[str, int]:
 
 
 def _begins_with_word(text: str, word: str) -> bool:
-    """Return whether a longer text begins with a word as a whole.
+    """Return whether a text begins with a complete word.
 
     Examples
     --------
@@ -91,21 +87,21 @@ def map_of(location: str, scene: str) -> Path:
     Parameters
     ----------
     location : str
-        A path of one of three kinds:
+        A file, a folder or a pattern:
 
-        - A path that contains ``{scene}``. For the scene ``middlebury2001/tsukuba``,
-          this part is replaced by ``middlebury2001/tsukuba``, ``tsukuba`` or
-          ``middlebury2001-tsukuba``. The first of these files that exists is returned.
-        - A folder that contains the disparity maps of several scenes. The name of a
-          scene must be in the name of the file or in the name of its folder.
-        - A file, which is returned for every scene.
+        - A pattern contains ``{scene}``. For the scene ``middlebury2001/tsukuba``,
+          ``{scene}`` is replaced by ``middlebury2001/tsukuba``, ``tsukuba`` or
+          ``middlebury2001-tsukuba``. The first existing file is returned.
+        - A folder contains the disparity maps of several scenes. The name of the file
+          or of its folder must contain the name of the scene.
+        - A file is returned for every scene.
     scene : str
-        Full name of the scene, such as ``middlebury2001/tsukuba``.
+        Name of the scene, such as ``middlebury2001/tsukuba``.
 
     Raises
     ------
     DataError
-        No file has the name of the scene, or several files fit the name equally well.
+        No file fits the name of the scene, or several files fit equally well.
     """
     if _SCENE_FIELD in location:
         return _file_for_pattern(location, scene)
@@ -132,15 +128,15 @@ def map_of(location: str, scene: str) -> Path:
 
 
 def _file_for_pattern(pattern: str, scene: str) -> Path:
-    """Replace ``{scene}`` in a path by a scene's name, and return the file there.
+    """Replace ``{scene}`` in a pattern by the name of a scene, and return the file.
 
-    The full name of the scene, the last part of this name, and the full name with
-    hyphens are tried in this order.
+    For example, the names ``middlebury2001/tsukuba``, ``tsukuba`` and
+    ``middlebury2001-tsukuba`` are tried in this order.
 
     Raises
     ------
     DataError
-        None of the three files exists.
+        No file exists.
     """
     names = dict.fromkeys([scene, scene.rpartition("/")[2], scene.replace("/", "-")])
     files = [Path(pattern.replace(_SCENE_FIELD, name)) for name in names]
@@ -159,41 +155,39 @@ def read_map(
     unknown: float | None = None,
     zero_is_known: bool | None = None,
 ) -> Disparity:
-    """Read a disparity map that uses the encoding of the scene's data set.
+    """Read a disparity map of a scene with the encoding of its data set.
 
-    For example, an 8-bit disparity map of Tsukuba usually stores 16 times the
-    disparity, because the ground truth of Tsukuba has this scale.
+    For example, 8-bit disparity maps of Tsukuba usually have the scale 16 of the ground
+    truth.
 
     Parameters
     ----------
     path : path-like
-        Path of a disparity map in a format of `read_disparity` or of a plug-in.
+        Path of the disparity map.
     scene : Scene
-        The scene to which the disparity map belongs.
+        Scene of the disparity map.
     disparity_scale : float, optional
-        Factor by which the disparities were multiplied before they were stored. The
-        factor is negative if the file stores negated disparities. The default for 8-bit
-        images is the scale of the scene's ground truth. For other files, the default is
-        the same as in `read_disparity`.
+        Stored value of the disparity 1 pixel. A negative scale means negated
+        disparities. The default for 8-bit images is the scale of the scene's ground
+        truth. For other files, the default is the same as in `read_disparity`.
     unknown : float, optional
-        Stored value that marks a pixel without an estimate. The default is 0 for
-        images such as PNG files, unless `zero_is_known` applies. In other files, such
-        as PFM files, NaN and infinity mark pixels without an estimate.
+        Stored value of pixels without an estimate. The default for images such as PNG
+        files is 0, unless `zero_is_known` applies. In PFM and similar files, NaN and
+        infinity mark pixels without an estimate.
     zero_is_known : bool, optional
-        Whether a stored 0 in an 8-bit image means the disparity 0 and not a missing
-        estimate. The default is True for scenes with the protocol ``taxonomy2002``
-        (Scharstein and Szeliski 2002), and False for all other scenes.
+        Whether a 0 in an 8-bit image means the disparity 0 and not a missing estimate.
+        The default is True for scenes with the protocol ``taxonomy2002`` (Scharstein
+        and Szeliski 2002). For all other scenes, the default is False.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Disparities in pixels. They are NaN at pixels without an estimate.
+        Disparities in pixels. Pixels without an estimate are NaN.
 
     Raises
     ------
     DataError
-        The file is missing or damaged, or `disparity_scale` is missing although the
-        file format requires it.
+        The file is missing or damaged, or the file format requires a `disparity_scale`.
     """
     _, disparity = read_encoded(
         path, scene, disparity_scale=disparity_scale, unknown=unknown, zero_is_known=zero_is_known
@@ -209,16 +203,14 @@ def read_encoded(
     unknown: float | None = None,
     zero_is_known: bool | None = None,
 ) -> tuple[float, Disparity]:
-    """Read a disparity map as `read_map` does, and also return its scale.
-
-    The parameters are those of `read_map`.
+    """Read a disparity map and its scale with the parameters of `read_map`.
 
     Returns
     -------
     scale : float
-        Factor by which the disparities were multiplied before they were stored.
+        Stored value of the disparity 1 pixel.
     disparity : ndarray, float32, (rows, columns)
-        Disparities in pixels. They are NaN at pixels without an estimate.
+        Disparities in pixels. Pixels without an estimate are NaN.
     """
     stored = map_values(path)
     if zero_is_known is None:

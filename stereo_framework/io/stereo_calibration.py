@@ -19,25 +19,24 @@ from stereo_framework.io.file_storage import (
 from stereo_framework.io.files import PathLike
 
 Matrices = dict[str, NDArray[np.float64]]
-"""Matrices of a calibration file, by the names that the file gives them."""
+"""Matrices by their names in a calibration file, such as ``M1``."""
 
 _DISTORTION_COUNTS = (4, 5, 8, 12, 14)
-"""Numbers of lens distortion coefficients that OpenCV supports for one camera."""
+"""Numbers of lens distortion coefficients in OpenCV's camera models."""
 
 _ROTATION_TOLERANCE = 1e-3
-"""Maximum deviation of the elements of R times its transpose from the identity."""
+"""Maximum difference between R times its transpose and the identity matrix."""
 
 
 @dataclass(frozen=True)
 class _MatrixKind:
-    """Names and sizes that a matrix of a stereo calibration can have in a file.
+    """Possible names and sizes of a matrix in a calibration file.
 
     Parameters
     ----------
     names : tuple of str
-        Possible names of the matrix in a file, such as ``M1``, ``K1`` and
-        ``cameraMatrix1``. The first name is used by OpenCV's example ``stereo_calib``.
-        The last name is a parameter of `cv2.stereoCalibrate`.
+        Possible names of the matrix, such as ``M1``, ``K1`` and ``cameraMatrix1``.
+        OpenCV's example ``stereo_calib`` uses the first name.
     counts : tuple of int
         Allowed numbers of matrix elements.
     """
@@ -54,12 +53,12 @@ _KINDS: Mapping[str, _MatrixKind] = {
     "rotation": _MatrixKind(("R",), (9,)),
     "translation": _MatrixKind(("T",), (3,)),
 }
-"""Possible names and sizes in files, for each matrix field of `StereoCalibration`."""
+"""Possible names and sizes of each matrix of `StereoCalibration`."""
 
 
 @dataclass(frozen=True, eq=False)
 class StereoCalibration:
-    """Calibration of an unrectified stereo camera, as `cv2.stereoCalibrate` returns it.
+    """Calibration of an unrectified stereo camera, for example from OpenCV.
 
     Parameters
     ----------
@@ -72,8 +71,8 @@ class StereoCalibration:
         Rotation matrix R and translation vector T. A point x in coordinates of the left
         camera has the coordinates R x + T in the right camera.
     size : (int, int), optional
-        Width and height in pixels of the images that were used for the calibration. It
-        is None if the calibration files do not contain the image size.
+        Width and height of the calibrated images in pixels. The size is None if the
+        files do not contain the image size.
     """
 
     left: NDArray[np.float64]
@@ -92,19 +91,20 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
     Parameters
     ----------
     paths : sequence of path-like
-        YAML or JSON files of ``cv2.FileStorage``, such as the two files that OpenCV's
-        example ``stereo_calib`` writes. The files must contain the camera matrices `M1`
-        and `M2`, the distortion coefficients `D1` and `D2`, and the rotation `R` and
-        translation `T` between the cameras. Each matrix may be in any of the files. The
-        names `K1`, `cameraMatrix1` and `distCoeffs1`, and those with a 2, are also
-        accepted.
+        YAML or JSON files of ``cv2.FileStorage``, such as the two files of OpenCV's
+        example ``stereo_calib``. The files together contain six matrices:
+
+        - Camera matrices `M1` and `M2`. The names `K1`, `K2`, `cameraMatrix1` and
+          `cameraMatrix2` are also allowed.
+        - Distortion coefficients `D1` and `D2`. The names `distCoeffs1` and
+          `distCoeffs2` are also allowed.
+        - Rotation `R` and translation `T` from the left to the right camera.
 
     Raises
     ------
     DataError
-        A file is missing or damaged, or it uses a lens model that `cv2.stereoCalibrate`
-        does not have, such as a fisheye model. Or one of the six matrices is missing
-        from all files or has a wrong number of elements, or `R` is not a rotation.
+        A file is missing or damaged. A file has an unsupported lens model, such as a
+        fisheye model. A matrix is missing or has a wrong size. `R` is not a rotation.
     """
     shown_paths = " and ".join(map(str, paths))
     matrices, size = _combined_files(paths, shown_paths)
@@ -134,20 +134,20 @@ def read_stereo_calibration(paths: Sequence[PathLike]) -> StereoCalibration:
 def _combined_files(
     paths: Sequence[PathLike], shown_paths: str
 ) -> tuple[Matrices, tuple[int, int] | None]:
-    """Combine the matrices and the image size from several calibration files.
+    """Read and combine the matrices and the image size from several files.
 
     Returns
     -------
     matrices : dict of str to ndarray
-        All matrices of the files, by their names in the files.
+        All matrices by their names in the files.
     size : (int, int) or None
-        Width and height of the calibrated images, or None if no file contains them.
+        Width and height of the calibrated images, or None if no file contains the size.
 
     Raises
     ------
     DataError
-        Two files contain different matrices with the same name, or different image
-        sizes, or a file uses a lens model that `cv2.stereoCalibrate` does not have.
+        Two files contradict each other in a matrix or the image size. A file has an
+        unsupported lens model.
     """
     matrices: Matrices = {}
     path_of_size: dict[tuple[int, int], PathLike] = {}
@@ -176,18 +176,17 @@ def _combined_files(
 
 
 def _matrix_names(matrices: Matrices, shown_paths: str, *, is_single_file: bool) -> dict[str, str]:
-    """Find the names under which the calibration files store the six matrices.
+    """Find the names of the six matrices in the calibration files.
 
     Returns
     -------
     dict of str to str
-        For each matrix field of `StereoCalibration`, such as ``left``, the name in the
-        files, such as ``M1``.
+        Names in the files by the field names, such as ``M1`` for ``left``.
 
     Raises
     ------
     DataError
-        At least one of the six matrices is missing.
+        A matrix is missing.
     """
     names_in_files: dict[str, str] = {}
     missing = []
@@ -211,14 +210,12 @@ def _matrix_names(matrices: Matrices, shown_paths: str, *, is_single_file: bool)
 
 
 def _check_rotation(rotation: NDArray[np.float64], shown_paths: str) -> None:
-    """Raise an error if R, the rotation between the cameras, is not a rotation matrix.
+    """Raise an error if R is not a rotation matrix.
 
-    A rotation matrix has an inverse that is equal to its transpose, and its determinant
-    is 1.
+    The inverse of a rotation matrix is its transpose, and its determinant is 1.
     """
     deviation = np.abs(rotation @ rotation.T - np.eye(3)).max()
-    # A reflection also has an inverse that is equal to its transpose, but its
-    # determinant is -1.
+    # The inverse of a reflection is also its transpose, but its determinant is -1.
     if deviation > _ROTATION_TOLERANCE or np.linalg.det(rotation) < 0:
         message = (
             f"{shown_paths}: R is not a rotation matrix; expected the R of cv2.stereoCalibrate"

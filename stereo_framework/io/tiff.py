@@ -1,7 +1,6 @@
 """Read and write images and disparity maps in TIFF and GeoTIFF files.
 
-The library tifffile reads the files. If a file is compressed, tifffile calls the
-library imagecodecs to decompress it.
+The library tifffile reads the files, and imagecodecs decompresses the pixels.
 """
 
 import contextlib
@@ -23,42 +22,40 @@ from stereo_framework.io.output_folders import write_bytes
 from stereo_framework.io.tiff_compression import check_lossless
 
 _BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-"""First bytes of TIFF files, and of BigTIFF files, which can be larger than 4 GB."""
+"""First four bytes of TIFF and BigTIFF files."""
 
 _GEOTIFF_TAGS = (33550, 33922, 34264, 34735, 34736, 34737)
-"""Codes of the TIFF tags that give the position of an image on the earth.
+"""Codes of the TIFF tags for the position of an image on the earth.
 
-The tags contain the pixel scale, the tie points, the transformation, and the GeoTIFF
-keys in three parts. Section 7.1 of the standard GeoTIFF 1.1 defines them.
+Section 7.1 of the standard GeoTIFF 1.1 defines the tags.
 """
 
 _NODATA_TAG = 42113
-"""Code of GDAL's tag with the sample value that means no data, stored as a text."""
+"""Code of GDAL's nodata tag, which contains a text such as ``-9999``."""
 
 _GREY = 1
 _RGB = 2
 _YCBCR = 6
-"""Supported colour encodings of TIFF: grey with 0 as black, RGB, and YCbCr (JPEG)."""
+"""Supported colour encodings: grey with 0 as black, RGB, and YCbCr (JPEG)."""
 
 _REDUCED = 1
-"""Bit of the NewSubfileType tag if a page is a reduced version of another page."""
+"""Bit of the NewSubfileType tag for a reduced version of another image."""
 
 _ALPHA = (1, 2)
-"""Values of the ExtraSamples tag for an alpha channel, premultiplied and not."""
+"""Values of the ExtraSamples tag for a premultiplied and a plain alpha channel."""
 
 _AXES = ("YX", "YXS", "SYX")
 """Supported orders of rows (Y), columns (X) and channels (S) in a TIFF file."""
 
 GeoTags = Sequence[tuple[int, int, int, Any]]
-"""List of TIFF tags, each as a tuple of tag code, data type, count and value."""
+"""TIFF tags as tuples of tag code, data type, count and value."""
 
-# The log of tifffile is not shown, because the errors that tifffile raises contain the
-# same information.
+# The log of tifffile is not shown. The exceptions of tifffile contain the same text.
 logging.getLogger("tifffile").addHandler(logging.NullHandler())
 
 
 def is_tiff(path: PathLike) -> bool:
-    """Return whether the first four bytes of a file are those of a TIFF file.
+    """Return whether a file begins like a TIFF file.
 
     Raises
     ------
@@ -82,22 +79,21 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
     path : path-like
         Path of the TIFF file.
     exact : bool
-        Whether an error is raised if lossy compression has changed the values. Set it
-        to True for disparity maps and masks, in which changed values would be wrong.
+        Whether lossy compression is an error. Use True for disparity maps and masks.
 
     Returns
     -------
     samples : ndarray, (rows, columns) or (rows, columns, 3) RGB
-        Grey or RGB values in the data type of the file. An alpha channel is removed.
+        Grey or RGB values in the data type of the file, without the alpha channel.
     valid : ndarray, bool, (rows, columns), or None
         Mask that is False at transparent pixels and at pixels with GDAL's nodata value.
-        It is None if the file has no alpha channel and no nodata value.
+        The mask is None if the file has no alpha channel and no nodata value.
 
     Raises
     ------
     DataError
-        The file is missing, damaged or truncated. Or its image is too large or is
-        neither grey nor RGB. Or `exact` is True and the compression is lossy.
+        The file is missing, damaged or truncated. The image is too large, or neither
+        grey nor RGB. The compression is lossy, and `exact` is True.
     """
     with _first_page(path) as page:
         if exact:
@@ -122,7 +118,7 @@ def read_tiff(path: PathLike, *, exact: bool = False) -> tuple[NDArray[Any], Mas
 def _warn_of_further_pages(page: Any, path: PathLike) -> None:
     """Warn if a TIFF file has a second image, because only the first image is read.
 
-    There is no warning if the second image is a reduced version of the first image.
+    A reduced version of the first image causes no warning.
     """
     pages = page.parent.pages
     if len(pages) > 1 and not pages[1].subfiletype & _REDUCED:
@@ -133,8 +129,8 @@ def _warn_of_further_pages(page: Any, path: PathLike) -> None:
 def _has_alpha(page: Any, samples: NDArray[Any]) -> bool:
     """Return whether the last channel of an image is an alpha channel.
 
-    If the file has two or four channels and does not describe the last one, the last
-    channel also counts as alpha, because OpenCV writes such files.
+    OpenCV does not mark the alpha channel. An unmarked second or fourth channel
+    therefore counts as alpha.
     """
     if samples.shape[2:] not in ((2,), (4,)):
         return False
@@ -142,9 +138,9 @@ def _has_alpha(page: Any, samples: NDArray[Any]) -> bool:
 
 
 def _has_data(samples: NDArray[Any], nodata: float) -> Mask:
-    """Return a mask of the pixels in which a channel differs from the nodata value."""
-    # GDAL files often use the lowest float64 as nodata value. NumPy converts it to -inf
-    # in float32 and would print a warning.
+    """Return a mask that is False at pixels with the nodata value in all channels."""
+    # The nodata value is often the lowest float64. NumPy would print a warning when the
+    # value becomes -inf in float32.
     with np.errstate(over="ignore"):
         differs: Any = samples != samples.dtype.type(nodata)
     if differs.ndim == 3:
@@ -154,9 +150,9 @@ def _has_data(samples: NDArray[Any], nodata: float) -> Mask:
 
 
 def geo_tags(path: PathLike) -> GeoTags:
-    """Return the tags of a GeoTIFF file that give the position of its pixels on earth.
+    """Return the GeoTIFF tags for the position of an image on the earth.
 
-    If the file is not a TIFF file or has no such tags, the result is empty.
+    The result is empty if the file is not a GeoTIFF file.
     """
     if not is_tiff(path):
         return ()
@@ -169,10 +165,10 @@ def geo_tags(path: PathLike) -> GeoTags:
             count = tag.count
             value = tag.value
             if isinstance(value, str):
-                # GeoTIFF allows only ASCII text in tags, so that other characters are
-                # replaced by question marks.
+                # GeoTIFF allows only ASCII text, so question marks replace other
+                # characters.
                 value = value.encode("ascii", "replace").decode()
-                # If the count is 0, tifffile counts the characters of the text.
+                # For the count 0, tifffile counts the characters of the text.
                 count = 0
             tags.append((tag.code, int(tag.dtype), count, value))
     return tags
@@ -186,10 +182,10 @@ def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags =
     path : path-like
         Path of the new file.
     array : ndarray, float32, (rows, columns) or (rows, columns, 3)
-        Values to store. GDAL's nodata tag in the file marks NaN as unknown.
+        Values of the new file. GDAL's nodata tag in the file marks NaN as unknown.
     tags : sequence, optional
-        GeoTIFF tags to store in the file. Use the result of `geo_tags` for the input
-        image if the new map has the same position on earth.
+        GeoTIFF tags of the new file. A disparity map usually has the tags of the input
+        image, which `geo_tags` returns.
     """
     import tifffile
 
@@ -212,8 +208,8 @@ def write_float_tiff(path: PathLike, array: NDArray[np.float32], tags: GeoTags =
 def _first_page(path: PathLike) -> Iterator[Any]:
     """Open a TIFF file, and yield the `TiffPage` of its first image.
 
-    The size and the data type of the image are checked before its pixels are read. If
-    tifffile raises an error inside the ``with`` block, a DataError replaces it.
+    The size and the data type of the image are checked. Exceptions of tifffile inside
+    the ``with`` block become a DataError.
     """
     import tifffile
 
@@ -226,7 +222,7 @@ def _first_page(path: PathLike) -> Iterator[Any]:
     except (StereoFrameworkError, MemoryError, Warning):
         raise
     except Exception as error:
-        # If the file is damaged, tifffile may raise any exception.
+        # tifffile may raise any exception if the file is damaged.
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         message = (
             f"{path}: the file may be damaged, truncated or not an image: {reason}; "
@@ -236,13 +232,13 @@ def _first_page(path: PathLike) -> Iterator[Any]:
 
 
 def _check_page(page: Any, file_size: int, path: PathLike) -> None:
-    """Raise an error if an image cannot be read, before memory is allocated for it.
+    """Raise an error if an image is too large, unsupported or incomplete.
 
     Raises
     ------
     DataError
-        The image has too many pixels, an unsupported number of channels or an
-        unsupported data type, or the file does not contain all parts of the image.
+        The image has too many pixels. The number of channels or the data type is not
+        supported. Parts of the image are missing.
     """
     limits.check_pixels(int(page.imagewidth), int(page.imagelength), path)
     limits.check_pixels(int(page.tilewidth), int(page.tilelength), path)
@@ -260,7 +256,7 @@ def _check_page(page: Any, file_size: int, path: PathLike) -> None:
 
 
 def _check_bands(page: Any, path: PathLike) -> None:
-    """Raise an error if an image is not grey or RGB, with or without alpha channel."""
+    """Raise an error if an image is neither grey nor RGB."""
     bands = page.samplesperpixel
     is_grey_with_extra_bands = bands == 4 and page.photometric == _GREY
     if bands not in (1, 2, 3, 4) or is_grey_with_extra_bands or page.axes not in _AXES:
@@ -272,7 +268,7 @@ def _check_bands(page: Any, path: PathLike) -> None:
 
 
 def _check_sample_type(page: Any, path: PathLike) -> None:
-    """Raise an error unless samples are integers or floats of 8, 16, 32 or 64 bits."""
+    """Raise an error if samples are not integers or floats of 8, 16, 32 or 64 bits."""
     bits = page.bitspersample
     photometric = page.photometric
     is_number = page.dtype is not None and page.dtype.kind in "uif"
@@ -287,11 +283,10 @@ def _check_sample_type(page: Any, path: PathLike) -> None:
 
 
 def _nodata_value(page: Any) -> float | None:
-    """Return the sample value that means no data according to GDAL's nodata tag.
+    """Return the value of GDAL's nodata tag, such as -9999.
 
-    The result is None if the file has no such tag or if the tag is not a number. It is
-    also None if no sample can be equal to the value, for example -9999 in a file of
-    unsigned integers.
+    The result is None if the tag is missing or is not a number. Values outside the data
+    type, such as -9999 for unsigned integers, are ignored.
     """
     tag = page.tags.get(_NODATA_TAG)
     if tag is None:
@@ -300,7 +295,7 @@ def _nodata_value(page: Any) -> float | None:
         value = parse_number(str(tag.value).strip("\0 "), finite=False)
     except ValueError:
         return None
-    # Samples that are NaN count as unknown even without a nodata tag.
+    # NaN counts as unknown even without a nodata tag.
     if np.isnan(value):
         return None
     if page.dtype.kind in "ui":

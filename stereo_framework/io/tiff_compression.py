@@ -10,44 +10,41 @@ from stereo_framework.io.files import PathLike
 _REMEDY = "expected a TIFF file without compression or with lossless compression (deflate, LZW)"
 
 _LERC = 34887
-"""Code of the compression LERC, which changes each value by at most a given error."""
+"""Code of the compression LERC, which limits the error of each value."""
 
 _LERC_PARAMETERS = 50674
-"""Code of the TIFF tag with two numbers: the version of LERC and the packing.
+"""Code of the TIFF tag with the version of LERC and the packing.
 
-The packing is 0 if LERC data are not compressed again, 1 for deflate and 2 for
-Zstandard.
+The packing is the second compression: 0 for none, 1 for deflate, 2 for Zstandard.
 """
 
 _DEFLATE_PACKING = 1
 _ZSTANDARD_PACKING = 2
 
 _MAX_ERROR_OFFSETS = {2: 34, 3: 38, 4: 42, 5: 42, 6: 50}
-"""Byte position of the maximum error in the header of LERC data, by their version."""
+"""Byte position of the maximum error in a LERC header, for each LERC version."""
 
 _LOSSLESS_FRAME = 0xC3
-"""JPEG marker (SOF3) that begins an image with lossless compression."""
+"""JPEG marker (SOF3) of a lossless image."""
 
 
 def check_lossless(page: Any, path: PathLike) -> None:
     """Raise an error if lossy compression has changed the pixel values of an image.
 
-    If the file does not show whether its compression is lossy, a warning is printed.
-    LERC compression of floats also leads only to a warning, because LERC limits the
-    change of each value.
+    A warning is printed if the loss is unknown. Floats with LERC compression also cause
+    only a warning, because LERC limits the error.
 
     Parameters
     ----------
     page : tifffile.TiffPage
-        Page of the TIFF file that contains the image.
+        Image in the TIFF file.
     path : path-like
         Path of the file, for error messages.
 
     Raises
     ------
     DataError
-        The compression is lossy, such as JPEG, or LERC may have changed integers by 1
-        or more.
+        The compression is lossy, such as JPEG. LERC may have changed integers.
     """
     compression = int(page.compression)
     if compression not in (*_LOSS_TESTS, _LERC):
@@ -63,7 +60,7 @@ def check_lossless(page: Any, path: PathLike) -> None:
 
 
 def _report_loss(page: Any, is_lossy: bool | None, path: PathLike) -> None:
-    """Raise a DataError if `is_lossy` is True, and warn if it is None (unknown)."""
+    """Raise an error if `is_lossy` is True, and warn if `is_lossy` is None."""
     name = page.compression.name.replace("_", " ")
     if is_lossy is None:
         message = f"{path}: its compression ({name}) may have changed pixel values; {_REMEDY}"
@@ -77,12 +74,12 @@ def _report_loss(page: Any, is_lossy: bool | None, path: PathLike) -> None:
 
 
 def _check_lerc(page: Any, segment: bytes, path: PathLike) -> None:
-    """Raise an error if LERC may have changed integers, and warn if it changed floats.
+    """Raise an error if LERC may have changed integers, and warn for changed floats.
 
     Parameters
     ----------
     page : tifffile.TiffPage
-        Page of the TIFF file that contains the image.
+        Image in the TIFF file.
     segment : bytes
         LERC data of the first strip or tile of the image.
     path : path-like
@@ -93,8 +90,8 @@ def _check_lerc(page: Any, segment: bytes, path: PathLike) -> None:
         _report_loss(page, None, path)
         return
     if page.dtype.kind in "ui":
-        # An error below 1 cannot change an integer. The comparison is negated so that
-        # an error of NaN, from a damaged header, counts as lossy.
+        # An error below 1 cannot change an integer. The negated comparison also detects
+        # NaN from a damaged header.
         is_lossy = not max_error < 1
         _report_loss(page, is_lossy, path)
     elif max_error != 0:
@@ -107,9 +104,9 @@ def _check_lerc(page: Any, segment: bytes, path: PathLike) -> None:
 
 
 def _max_error_of_lerc(page: Any, segment: bytes) -> float | None:
-    """Return the maximum error of each value, from the header of LERC data.
+    """Read the maximum error of the values from the header of LERC data.
 
-    The result is None if the LERC data have a version whose header is not known.
+    The result is None if the version of LERC is not supported.
     """
     import imagecodecs
 
@@ -131,7 +128,7 @@ def _max_error_of_lerc(page: Any, segment: bytes) -> float | None:
 
 
 def _is_lossy_jpeg(segment: bytes) -> bool:
-    """Return whether JPEG data are lossy. JPEG also has a rare lossless variant."""
+    """Return whether JPEG data are lossy. A rare variant of JPEG is lossless."""
     position = 2
     while position + 4 <= len(segment) and segment[position] == 0xFF:
         marker = segment[position + 1]
@@ -143,13 +140,12 @@ def _is_lossy_jpeg(segment: bytes) -> bool:
 
 
 def _is_lossy_jpeg2000(segment: bytes) -> bool | None:
-    """Return True if JPEG 2000 data are lossy, or None if they may be lossy.
+    """Return True if JPEG 2000 data are lossy, or None if the loss is unknown.
 
-    JPEG 2000 data are lossy if they use the irreversible wavelet. With the reversible
-    wavelet, they can still be lossy, because an encoder may discard coefficients.
+    The irreversible wavelet is lossy. With the reversible wavelet, the encoder may
+    still have discarded coefficients.
     """
-    # The marker FF52 (COD) is followed by two bytes of length and nine bytes of coding
-    # parameters. The next byte is 1 for the reversible wavelet.
+    # In the COD segment (marker FF52), byte 13 is 1 for the reversible wavelet.
     position = segment.find(b"\xff\x52")
     if position < 0 or position + 14 > len(segment):
         return None
@@ -158,27 +154,25 @@ def _is_lossy_jpeg2000(segment: bytes) -> bool | None:
 
 
 def _is_lossy_webp(segment: bytes) -> bool:
-    """Return whether WebP data are lossy. Lossless data begin with a chunk VP8L."""
+    """Return whether WebP data are lossy. Lossless data have a chunk VP8L."""
     return b"VP8L" not in segment[:64]
 
 
 def _always_lossy(segment: bytes) -> bool:
-    """Return True, because old-style JPEG (code 6) and JETRAW are always lossy."""
+    """Return True for old-style JPEG and JETRAW, which are always lossy."""
     return True
 
 
 def _unknown_loss_of_jpeg_xr_or_xl(segment: bytes) -> None:
-    """Return None, which means that JPEG XR or JPEG XL data may be lossy.
+    """Return None, because JPEG XR and JPEG XL data may be lossy.
 
-    Both formats have a lossy and a lossless variant. The variant would have to be read
-    from the compressed data, which this program does not do. The user then receives a
-    warning instead of an error.
+    Both formats also have a lossless variant, which this program does not detect.
     """
     return
 
 
 _LOSS_TESTS: Mapping[int, Callable[[bytes], bool | None]] = {
-    # Old-style JPEG of TIFF 6 (code 6), and newer variants of JPEG in TIFF files.
+    # Old-style JPEG (code 6) and newer variants of JPEG.
     6: _always_lossy,
     99: _is_lossy_jpeg,
     33007: _is_lossy_jpeg,
@@ -200,10 +194,8 @@ _LOSS_TESTS: Mapping[int, Callable[[bytes], bool | None]] = {
     # JETRAW.
     48124: _always_lossy,
 }
-"""For each TIFF compression that can be lossy, a function that tests the image data.
+"""Test functions for lossy data, by the compression code of TIFF.
 
-The keys are the compression codes of TIFF. A function returns True for lossy data,
-False for lossless data, and None if the data may be lossy. The compression LERC (code
-`_LERC`) is not in this table, because `_check_lerc` tests it. All other compressions
-are treated as lossless.
+A function returns True for lossy data and False for lossless data. The result None
+means an unknown loss. Compressions without a function are lossless, except for LERC.
 """

@@ -1,11 +1,11 @@
 """Read YAML files, and keep the line and column of each value for error messages.
 
-Scalars are read according to YAML 1.2: only decimal numbers, ``true``, ``false`` and
-``null`` are special, and ``010`` is ten. All other scalars are texts, for example
-``no``, ``1:30``, ``2002-05-01``, ``0x10`` and ``1_000``. If a mapping contains the same
-key twice, an error is reported. Lists and mappings can be nested 100 levels deep, and
-YAML aliases can repeat 20,000 values. These limits prevent a malicious file from
-filling the memory.
+Scalars follow YAML 1.2. Only decimal numbers, ``true``, ``false`` and ``null`` are
+special, and ``010`` is ten. Scalars such as ``no``, ``1:30``, ``2002-05-01`` and
+``0x10`` are texts. A repeated key is an error.
+
+Lists and mappings have at most 100 levels. Aliases repeat at most 20,000 values. These
+limits prevent a malicious file from filling the memory.
 """
 
 import re
@@ -21,7 +21,7 @@ from stereo_framework.io.numbers import parse_number, parse_whole_number
 _TAG = "tag:yaml.org,2002:"
 
 _COMMAND_LINE = "--set"
-"""Name that error messages show in place of a file name for command-line values."""
+"""File name in error messages about command-line values."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -41,12 +41,12 @@ for _name, _pattern, _first_characters in (
 
 
 def _parse_integer(text: str) -> int:
-    """Convert a text to an integer that fits in int64 or uint64.
+    """Convert a text to an integer of at most 64 bits.
 
     Raises
     ------
     ValueError
-        The text is not an integer, or the integer does not fit in 64 bits.
+        The text is not an integer, or the integer is too large.
     """
     number = parse_whole_number(text)
     if not -(2**63) <= number < 2**64:
@@ -62,7 +62,7 @@ def _parse_float(text: str) -> float:
     ValueError
         The text is not a number, or the number is too large for float64.
     """
-    # YAML writes .inf and .nan with a dot, and `parse_number` expects inf and nan.
+    # YAML writes .inf and .nan with a dot, but `parse_number` expects no dot.
     plain_text = text.lower().replace(".inf", "inf").replace(".nan", "nan")
     is_finite = "inf" not in plain_text and "nan" not in plain_text
     return parse_number(plain_text, finite=is_finite)
@@ -74,34 +74,33 @@ _SCALARS: Mapping[str, tuple[Callable[[str], Scalar], str]] = {
     "int": (_parse_integer, "a whole number (of 64 bits)"),
     "float": (_parse_float, "a number (of 64 bits)"),
 }
-"""For each YAML tag, a function that converts the text of a scalar to its value.
+"""For each YAML tag, a function that converts a text to a value.
 
-The text next to the function names the expected value in error messages.
+Error messages use the name of the expected value, such as ``true or false``.
 """
 
 
 def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node | None:
-    """Convert the text of one YAML document to a tree of `Node` objects.
+    """Convert a YAML text to a tree of `Node` objects.
 
     Parameters
     ----------
     text : str, or bytes in UTF-8
-        Text of the YAML document.
+        YAML text.
     file : str
-        File name that error messages show. If it is ``--set``, the text is from the
-        command line, and error messages show no line numbers.
+        File name for error messages. The name ``--set`` means a text from the command
+        line, which has no line numbers.
     faults : Faults
-        Collects the errors that are found: syntax errors, repeated keys and unsupported
-        tags.
+        Collects syntax errors, repeated keys and unsupported tags.
     path : str
-        Dotted keys that lead to the value of the text, such as ``aggregation.box``. The
-        path is empty for a whole script.
+        Dotted path of the value in the script, such as ``aggregation.box``. The path is
+        empty for a whole script.
 
     Returns
     -------
     Node or None
-        Root of the tree. The result is None if the text is not valid YAML. For an empty
-        text, the value of the root is None.
+        Root of the tree, or None if the text is not valid YAML. For an empty text, the
+        value of the root is None.
     """
     reader = _Reader(file, faults)
     try:
@@ -132,9 +131,9 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError) -> str:
-    """Return PyYAML's text about a syntax error.
+    """Return PyYAML's description of a syntax error.
 
-    If the error is a tab character, the advice to indent with spaces is added.
+    For a tab character, the text also recommends spaces.
     """
     problem = error.problem or error.context or "syntax error"
     if problem.startswith("but ") and error.context:
@@ -145,31 +144,30 @@ def _syntax_problem(error: yaml.MarkedYAMLError) -> str:
 
 
 def _location_of_character(content: str, position: int, file: str) -> Location:
-    """Convert the index of a character in a text to its line and column, from 1."""
+    """Convert the index of a character in a text to its line and column."""
     text_before = content[:position]
     line_start = text_before.rfind("\n") + 1
     return Location(file, text_before.count("\n") + 1, len(text_before) - line_start + 1)
 
 
 class _Reader:
-    """Converts a tree of PyYAML nodes to a tree of `Node` objects with locations.
+    """Converts PyYAML nodes to `Node` objects with locations.
 
     Parameters
     ----------
     file : str
-        File name that error messages show.
+        File name for error messages.
     faults : Faults
-        Collects the errors that are found, such as repeated keys.
+        Collects errors, such as repeated keys.
 
     Attributes
     ----------
     level : int
-        Nesting depth: number of lists and mappings that contain the current node.
+        Nesting depth: number of lists and mappings around the current node.
     repeated : int
-        Number of nodes that were converted again because a YAML alias refers to them.
+        Number of nodes that YAML aliases repeat.
     seen : set of int
-        Python `id` of each PyYAML node that was converted. It serves to count the
-        repeated nodes.
+        Python `id` of each converted PyYAML node.
     """
 
     def __init__(self, file: str, faults: Faults):
@@ -182,8 +180,8 @@ class _Reader:
     def location(self, mark: yaml.Mark | None, path: str) -> Location:
         """Convert a position from PyYAML to a `Location`.
 
-        If `mark` is None, the location is the beginning of the file. If the text is
-        from the command line, the location has no line and column.
+        If `mark` is None, the location is the beginning of the file. A text from the
+        command line has no line and column.
         """
         if self.file == _COMMAND_LINE:
             return Location(self.file, path=path)
@@ -192,7 +190,7 @@ class _Reader:
         return Location(self.file, mark.line + 1, mark.column + 1, path)
 
     def node(self, node: yaml.Node, path: str) -> Node:
-        """Convert a PyYAML node, and all nodes inside it, to a `Node` with a location.
+        """Convert a PyYAML node with all its child nodes to a `Node`.
 
         Raises
         ------
@@ -213,10 +211,9 @@ class _Reader:
         return converted
 
     def _check_limits(self, node: yaml.Node) -> None:
-        """Raise an error if nodes are nested too deeply or aliases repeat too many.
+        """Raise an error if nodes are nested too deeply or repeated too often.
 
-        A short text with nested aliases can stand for billions of values, which would
-        fill the memory.
+        A short text with nested aliases can create billions of values.
         """
         if id(node) in self.seen:
             self.repeated += 1
@@ -235,10 +232,9 @@ class _Reader:
             raise DataError(message)
 
     def _sequence(self, node: yaml.Node, location: Location) -> Node:
-        """Convert a YAML list to a node with a list.
+        """Convert a YAML list to a `Node` with a list.
 
-        The dotted path of an item contains the name of its stage, as in
-        ``aggregation.box``.
+        The dotted path of an item contains the name of its stage: ``aggregation.box``.
         """
         self._refuse_tag(node, "seq", location)
         paths = item_paths(location.path, [_used_stage(item) for item in node.value])
@@ -246,10 +242,9 @@ class _Reader:
         return Node(items, location)
 
     def _mapping(self, node: yaml.MappingNode, location: Location) -> Node:
-        """Convert a YAML mapping to a node with a dict.
+        """Convert a YAML mapping to a `Node` with a dict.
 
-        If a key is not a text or occurs twice, a fault is stored, and the entry is left
-        out.
+        Repeated keys and keys that are not texts are stored as faults and ignored.
         """
         self._refuse_tag(node, "map", location)
         entries: dict[str, Node] = {}
@@ -278,8 +273,8 @@ class _Reader:
     def _scalar(self, node: yaml.ScalarNode, location: Location) -> Scalar:
         """Convert a YAML scalar to None, a bool, an int, a float or a str.
 
-        If the conversion fails, for example because an integer does not fit in 64 bits,
-        a fault is stored, and the result is None.
+        If the conversion fails, for example for a number of 100 digits, a fault is
+        stored. The result is then None.
         """
         read, expected = _SCALARS.get(node.tag.removeprefix(_TAG), (str, ""))
         if not expected:
@@ -297,12 +292,11 @@ class _Reader:
         Parameters
         ----------
         node : yaml.Node
-            A list, a mapping or a scalar.
+            List, mapping or scalar.
         usual_tag : {"seq", "map", "str"}
-            The only supported tag: "seq" for a list, "map" for a mapping, and "str" for
-            a text.
+            Supported tag: "seq" for a list, "map" for a mapping, and "str" for a text.
         location : Location
-            Location of the node, for the fault.
+            File, line and column of the node.
         """
         if node.tag != _TAG + usual_tag:
             tag = node.tag.replace(_TAG, "!!")
@@ -312,8 +306,7 @@ class _Reader:
 def _used_stage(node: yaml.Node) -> str | None:
     """Return the name of the stage in a list item such as ``{use: box, size: 9}``.
 
-    The name is the value of the key ``use``. The result is None if the item is not a
-    mapping or has no such key.
+    The result is None if the item has no key ``use``.
     """
     if not isinstance(node, yaml.MappingNode):
         return None
