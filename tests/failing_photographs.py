@@ -110,7 +110,7 @@ _RULES = {
     ),
     "paths_instead_of_graph_cuts": _sides("semi_global_8", "expansion"),
     "planes_instead_of_levels": _sides(
-        "plane_paths", "belief_propagation trw_s expansion semi_global_8"
+        "plane_paths", "belief_propagation trw_s expansion semi_global_8 semi_global_8_refined"
     ),
     "fit_always_helps": (
         [planted_errors(parabola=1, equiangular=1, half_parabola=1, whole=2, half_levels=2)],
@@ -120,9 +120,9 @@ _RULES = {
         ],
         [planted_errors(parabola=1, equiangular=2, half_parabola=1, whole=2, half_levels=2)],
     ),
-    "planes_nearest": _sides("planes", "half_parabola"),
-    "shiftable_good_choice": _sides("ssd", "census sgm bm"),
-    "global_ahead": _sides("sgm", "ssd dp so"),
+    "planes_nearest": _sides("planes", "half_parabola half_parabola_smooth"),
+    "shiftable_good_choice": _sides("shiftable_census", "census sgm bm"),
+    "global_ahead": _sides("sgm", "ssd dp so dp_census so_census"),
 }
 
 SIDES = {name: rules[:2] for name, rules in _RULES.items()}
