@@ -215,7 +215,7 @@ class Costs:
 
 
 def _finite(costs: Map) -> Map:
-    """The costs, with 0 for closed cells; only pixels without an estimate have those."""
+    """Return the costs, with 0 in excluded cells of pixels without an estimate."""
     return np.where(np.isinf(costs), np.float32(0), costs)
 
 

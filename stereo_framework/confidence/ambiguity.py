@@ -32,7 +32,7 @@ def ambiguity(
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
     mask : SearchMask, optional
-        Its closed cells count for nothing, like those out of view.
+        Its excluded cells do not count, nor do cells that match outside the image.
     eta_max : float
         Largest excess over the chosen cost that is averaged over, as a share of the
         volume's largest cost: the largest eta of the paper, and Pandora's ``eta_max``.

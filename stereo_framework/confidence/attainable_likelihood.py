@@ -32,7 +32,7 @@ def attainable_likelihood(
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
     mask : SearchMask, optional
-        Its closed cells count for nothing, like those out of view.
+        Its excluded cells do not count, nor do cells that match outside the image.
     sigma : float
         Spread of the costs of right matches, as a share of the volume's largest cost.
 

@@ -19,7 +19,7 @@ def matching_score(
     volume : CostVolume
         What the optimizer decided on, float32, uint8 or uint16.
     mask : SearchMask, optional
-        Its closed cells count for nothing, like those out of view.
+        Its excluded cells do not count, nor do cells that match outside the image.
 
     Returns
     -------

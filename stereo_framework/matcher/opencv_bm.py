@@ -61,7 +61,7 @@ def opencv_bm(
         the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside. Pipelines and scripts
         refuse steps below a pixel, because estimates are seldom as accurate as half of such a step.
     mask : SearchMask, optional
-        OpenCV knows none: what it finds in closed cells counts as no estimate.
+        OpenCV has no masks: a disparity in an excluded cell counts as no estimate.
     block_size : int
         Side in pixels of the windows that are matched; odd, 5 to 255.
     pre_filter_type : str

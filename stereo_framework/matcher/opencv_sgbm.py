@@ -61,7 +61,7 @@ def opencv_sgbm(
         the additional ones counts as no estimate. The step is not used, but for half of it that estimates may lie outside. Pipelines and scripts
         refuse steps below a pixel, because estimates are seldom as accurate as half of such a step.
     mask : SearchMask, optional
-        OpenCV knows none: what it finds in closed cells counts as no estimate.
+        OpenCV has no masks: a disparity in an excluded cell counts as no estimate.
     mode : str
         The paths along which costs are summed up. "sgbm": five, in one pass over the image; "hh": eight, in two passes; "3way": three, in one pass, the
         fastest; "hh4": four, in two passes.

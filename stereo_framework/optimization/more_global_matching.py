@@ -62,7 +62,7 @@ def more_global_matching(
         L(p, d) = C(p, d) + sum over x of 1/2 (min(L(p-x, d), L(p-x, d-1) + p1, L(p-x, d+1) + p1, m + p2) - m),  m = min_k L(p-x, k)
 
     Where only one of both lies in the image it counts whole. The winner has the lowest sum of L over all directions; of equal sums the lowest level wins.
-    Closed cells and penalties are as in `semi_global`. At most two threads work.
+    Excluded cells and penalties are as in `semi_global`. At most two threads work.
 
     Examples
     --------
