@@ -246,7 +246,7 @@ class Misfit(Exception):
     place : str
         Name of the argument (``names``) or of an item (``names[1]``).
     value : object
-        Value that does not fit.
+        The value, which does not fit the type annotation.
     annotation : object
         Type annotation of the argument or item.
     event : str, optional

@@ -109,7 +109,7 @@ METRICS = 1000
 PRINTED_LINES = 20
 """Maximum number of warnings or failed runs that a command prints.
 
-The remaining warnings or runs are only counted.
+Of further warnings and runs, a command prints only the number.
 """
 
 

@@ -1,4 +1,4 @@
-"""Views: images, cost volumes and disparity maps between two steps of a method.
+"""The images, cost volumes and disparity map that a step passes to the next step.
 
 Each step of a method receives a `View` and returns a new `View`. The disparity map is
 None before the optimization. The data arguments of a stage are properties of the view.

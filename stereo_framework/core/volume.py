@@ -139,11 +139,10 @@ def as_volume(costs: CostVolume | NDArray, search: SearchRange) -> CostVolume:
 def restore_outside_cost(volume: CostVolume) -> CostVolume:
     """Reset the costs of matches outside the image to the outside cost.
 
-    The matching cost gives all matches outside the image the cost
-    `volume.outside_cost`. An aggregation averages this cost with the costs of
-    neighbouring cells. This function writes `volume.outside_cost` again. With a
-    fractional step, some matches less than a pixel inside the image border are reset,
-    too. The original test bed has the same rule.
+    If a match lies outside the image, its cost is `volume.outside_cost`. An aggregation
+    averages this cost with the costs of neighbouring cells. This function writes
+    `volume.outside_cost` again. With a fractional step, some matches less than a pixel
+    inside the image border are reset, too. The original test bed has the same rule.
 
     Parameters
     ----------
@@ -171,7 +170,7 @@ def restore_outside_cost_inplace(volume: CostVolume) -> None:
     # Positions are counted in samples. One pixel has `denominator` samples.
     last_sample = (volume.shape[1] - 1) * search.denominator
     disparities = search.first + search.stride * np.arange(search.levels)
-    # With whole steps, the reset cells are False in `SearchRange.in_view`.
+    # If the step is a whole number, `SearchRange.in_view` is False for the reset cells.
     shifts = -search.direction * (disparities + search.denominator - 1)
     for level, shift in enumerate(shifts):
         # The columns x with 0 <= x * denominator + shift <= last_sample keep their

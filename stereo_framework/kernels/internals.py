@@ -36,7 +36,7 @@ try:
     from numba.np.arrayobj import make_array
 
     INT32 = ir.IntType(32)
-    """LLVM type of lane numbers."""
+    """LLVM type of the numbers that identify the lanes of a vector."""
 
     INT64 = ir.IntType(64)
     """LLVM type of array indices and sizes."""

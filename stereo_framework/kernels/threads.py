@@ -22,7 +22,7 @@ _THREADS: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads",
 LIMIT_HINT = (
     "the limit on the processes of a user (ulimit -u) or of a container (its pids) may be reached"
 )
-"""Part of messages: probable reason why a thread or process cannot start."""
+"""Probable reason why a thread or process cannot start, as a part of messages."""
 
 _MIN_WORK_PER_THREAD = 400_000
 """Minimum number of array elements that a thread reads or writes.
