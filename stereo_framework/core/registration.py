@@ -68,46 +68,63 @@ def stage(
         )
 
     def register(function: F) -> F:
-        name = function.__name__
-        data_names = _data_names(slot, options.get("resume"), function)
-        other_needs = options.get("other_needs")
-        if other_needs is None:
-            other_needs = _volumes_in_code(function) if "other" in data_names else ()
-
-        @functools.wraps(function)
-        def public(*positional: Any, **keywords: Any) -> Any:
-            if len(positional) > len(data_names):
-                message = (
-                    f"{name}() takes {len(data_names)} data, {len(positional)} were given; "
-                    "parameters are given by name"
-                )
-                raise TypeError(message)
-            data = dict(zip(data_names, positional, strict=False))
-            data |= {key: keywords.pop(key) for key in data_names if key in keywords}
-            parameters = with_defaults(function, keywords)
-            registered.check(parameters)
-            inputs = convert_data(name, data, data_names, integer=registered.integer)
-            result = function(**inputs, **parameters)
-            returns_array = isinstance(data.get("volume"), np.ndarray)
-            return _public_result(slot, result, inputs, returns_array=returns_array)
-
-        all_options = options | {"other_needs": frozenset(other_needs)}
-        registered = Stage(
-            name=name,
-            slot=slot,
-            function=function,
-            public=public,
-            source=source,
-            halo=halo,
-            data=data_names,
-            **all_options,
-        )
-        _STAGES[slot].add(name, registered, function.__module__)
-        _STAGE_OF_FUNCTION[public] = registered
-        _STAGE_OF_FUNCTION[function] = registered
+        bare_stage = _stage_of_function(slot, function, source=source, halo=halo, **options)
+        public = _with_checks(bare_stage)
+        new_stage = replace(bare_stage, public=public)
+        _STAGES[slot].add(new_stage.name, new_stage, function.__module__)
+        _STAGE_OF_FUNCTION[public] = new_stage
+        _STAGE_OF_FUNCTION[function] = new_stage
         return cast(F, public)
 
     return register
+
+
+def _stage_of_function(slot: str, function: Callable[..., Any], **options: Any) -> Stage:
+    """Return a stage without checks of direct calls.
+
+    Parameters
+    ----------
+    slot : str
+    function : callable
+        The function of the author of the stage.
+    **options
+        Fields of `Stage`.
+    """
+    data_names = _data_names(slot, options.get("resume"), function)
+    if options.get("other_needs") is None:
+        options["other_needs"] = _volumes_in_code(function) if "other" in data_names else ()
+    options["other_needs"] = frozenset(options["other_needs"])
+    return Stage(
+        name=function.__name__,
+        slot=slot,
+        function=function,
+        public=function,
+        data=data_names,
+        **options,
+    )
+
+
+def _with_checks(stage: Stage) -> Callable[..., Any]:
+    """Return the function for users, which checks its data and parameters first."""
+
+    @functools.wraps(stage.function)
+    def public(*positional: Any, **keywords: Any) -> Any:
+        if len(positional) > len(stage.data):
+            message = (
+                f"{stage.name}() takes {len(stage.data)} data, {len(positional)} were given; "
+                "parameters are given by name"
+            )
+            raise TypeError(message)
+        data = dict(zip(stage.data, positional, strict=False))
+        data |= {name: keywords.pop(name) for name in stage.data if name in keywords}
+        parameters = with_defaults(stage.function, keywords)
+        stage.check(parameters)
+        inputs = convert_data(stage.name, data, stage.data, integer=stage.integer)
+        result = stage.function(**inputs, **parameters)
+        returns_array = isinstance(data.get("volume"), np.ndarray)
+        return _public_result(stage.slot, result, inputs, returns_array=returns_array)
+
+    return public
 
 
 def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:

@@ -628,7 +628,7 @@ def arrange_samples(samples: NDArray, rows: Geometry) -> NDArray:
     Returns
     -------
     ndarray, same type, (..., samples + 2 * levels)
-        Lines with free elements of 0.
+        The lines. Elements without a sample are 0.
     """
     lines = np.zeros((*samples.shape[:-1], rows.samples + 2 * rows.levels), samples.dtype)
     ordered = samples[..., ::-1] if rows.reverse else samples

@@ -147,10 +147,10 @@ class Step:
 
     @functools.cached_property
     def line(self) -> tuple[Any, int]:
-        """The step without iterations, and the number of iterations.
+        """A copy of the step without its number of iterations, and this number.
 
-        Two steps with equal first elements differ only in the number of iterations. The
-        result for a stage without iterations is the step itself and 0.
+        If the copies of two steps are equal, only their iterations differ. A step
+        that cannot be continued has 0 iterations.
         """
         count_name = self.stage.resume
         if count_name is None:

@@ -384,7 +384,7 @@ class View:
         Parameters
         ----------
         outside_image : bool
-            True if cells with a match outside the image get the outside cost again.
+            Whether to reset the costs of cells whose match lies outside the image.
             Excluded cells are always reset.
 
         Raises
