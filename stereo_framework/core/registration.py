@@ -91,15 +91,16 @@ def _stage_of_function(slot: str, function: Callable[..., Any], **options: Any) 
         Fields of `Stage`.
     """
     data_names = _data_names(slot, options.get("resume"), function)
-    if options.get("other_needs") is None:
-        options["other_needs"] = _volumes_in_code(function) if "other" in data_names else ()
-    options["other_needs"] = frozenset(options["other_needs"])
+    other_needs = options.pop("other_needs", None)
+    if other_needs is None:
+        other_needs = _volumes_in_code(function) if "other" in data_names else ()
     return Stage(
         name=function.__name__,
         slot=slot,
         function=function,
         public=function,
         data=data_names,
+        other_needs=frozenset(other_needs),
         **options,
     )
 
