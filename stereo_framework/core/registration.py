@@ -116,9 +116,9 @@ def _with_checks(stage: Stage) -> Callable[..., Any]:
                 "parameters are given by name"
             )
             raise TypeError(message)
-        positional_data = dict(zip(stage.data, positional, strict=False))
-        named_data = {name: keywords.pop(name) for name in stage.data if name in keywords}
-        data = positional_data | named_data
+        data = dict(zip(stage.data, positional, strict=False))
+        for name in set(stage.data) & set(keywords):
+            data[name] = keywords.pop(name)
         parameters = with_defaults(stage.function, keywords)
         stage.check(parameters)
         inputs = convert_data(stage.name, data, stage.data, integer=stage.integer)
