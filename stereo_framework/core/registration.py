@@ -117,8 +117,10 @@ def _with_checks(stage: Stage) -> Callable[..., Any]:
             )
             raise TypeError(message)
         data = dict(zip(stage.data, positional, strict=False))
-        for name in set(stage.data) & set(keywords):
-            data[name] = keywords.pop(name)
+        # The order of the data decides which size messages name.
+        for name in stage.data:
+            if name in keywords:
+                data[name] = keywords.pop(name)
         parameters = with_defaults(stage.function, keywords)
         stage.check(parameters)
         inputs = convert_data(stage.name, data, stage.data, integer=stage.integer)
