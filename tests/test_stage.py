@@ -1,4 +1,4 @@
-"""Stages: how functions are registered, bound to parameters, and loaded from plug-ins."""
+"""Registration of stages, steps with parameters, and stages of plug-ins."""
 
 import functools
 import pickle
@@ -20,35 +20,35 @@ from stereo_framework.optimization import winner_take_all
 aggregation = functools.partial(stage, "aggregation", source="a test")
 
 
-# --- registration -----------------------------------------------------------------------------------------------------
+# --- registration ---------------------------------------------------------------------
 
 
-def test_a_stage_is_the_function_with_a_record_and_the_border_in_front(registry):
+def test_a_registered_function_has_a_stage_and_checks_its_data(registry):
     def double(volume, raw, *, factor: Positive = 2.0):
         """Double.
 
         More.
         """
 
-    registered = aggregation(halo=lambda: 0)(double)
-    assert registered.__wrapped__ is double
-    record = of(registered)
-    assert record.public is registered
-    assert record.function is double
-    assert of(double) is record
-    assert find("aggregation", "double") is record
-    assert record in stages()
-    assert record in stages("aggregation")
-    assert record not in stages("refinement")
-    assert (record.name, record.slot, record.source, record.summary) == (
+    public = aggregation(halo=lambda: 0)(double)
+    assert public.__wrapped__ is double
+    new_stage = of(public)
+    assert new_stage.public is public
+    assert new_stage.function is double
+    assert of(double) is new_stage
+    assert find("aggregation", "double") is new_stage
+    assert new_stage in stages()
+    assert new_stage in stages("aggregation")
+    assert new_stage not in stages("refinement")
+    assert (new_stage.name, new_stage.slot, new_stage.source, new_stage.summary) == (
         "double",
         "aggregation",
         "a test",
         "Double.",
     )
-    assert record.data == ("volume", "raw")
-    assert record.parameters["factor"].annotation == Positive
-    assert record.parameters["factor"].default == 2.0
+    assert new_stage.data == ("volume", "raw")
+    assert new_stage.parameters["factor"].annotation == Positive
+    assert new_stage.parameters["factor"].default == 2.0
 
 
 def _no_annotation(volume, *, size=3): ...
@@ -70,7 +70,8 @@ def _keywords(volume, **others): ...
         (
             "agregation",
             _nothing,
-            r"@stage('agregation'): no such slot; allowed slots: aggregation, .*; did you mean 'aggregation'?",
+            r"@stage('agregation'): no such slot; allowed slots: aggregation, .*; "
+            "did you mean 'aggregation'?",
         ),
         (
             "aggregation",
@@ -97,7 +98,8 @@ def _keywords(volume, **others): ...
         (
             "aggregation",
             _from_later,
-            "stages of .* get no data 'disparity'; allowed data: mask, match, partial, raw, reference, search;",
+            "stages of .* get no data 'disparity'; "
+            "allowed data: mask, match, partial, raw, reference, search;",
         ),
         ("aggregation", _status_too_early, "stages of aggregation get no data 'status'"),
         (
@@ -109,14 +111,14 @@ def _keywords(volume, **others): ...
         ("aggregation", _keywords, "**others is neither a data argument nor keyword-only"),
     ],
 )
-def test_unfit_signatures_are_refused(registry, slot, function, message):
+def test_signatures_that_do_not_fit_the_slot_are_refused(registry, slot, function, message):
     pattern = re.escape(message).replace(r"\.\*", ".*")
     with pytest.raises(StereoFrameworkError, match=pattern):
         stage(slot, source="a test")(function)
     assert all(s.function is not function for s in stages())
 
 
-def test_a_taken_name_is_refused_but_the_same_code_may_come_again(registry):
+def test_a_second_stage_of_a_name_is_refused_unless_its_code_is_the_same(registry):
     with pytest.raises(
         StereoFrameworkError,
         match=r"stage of aggregation 'box': already registered by stereo_framework.aggregation.box;",
@@ -158,20 +160,21 @@ def test_unknown_stages_are_refused(slot, name, message):
         find(slot, name)
 
 
-@pytest.mark.parametrize(("thing", "name"), [(len, "len"), (3, "3"), (None, "None"), ({}, "{}")])
-def test_what_is_no_stage_is_refused(thing, name):
+@pytest.mark.parametrize(("value", "name"), [(len, "len"), (3, "3"), (None, "None"), ({}, "{}")])
+def test_objects_that_are_no_stage_are_refused(value, name):
     for call in (of, step):
         with pytest.raises(
             ParameterError,
-            match=rf"{name}: not a stage; give step\(NAME, parameter=value\), or register a function with @stage\(slot, source=...\)",
+            match=rf"{name}: not a stage; give step\(NAME, parameter=value\), "
+            r"or register a function with @stage\(slot, source=...\)",
         ):
-            call(thing)
+            call(value)
 
 
-# --- step -------------------------------------------------------------------------------------------------------------
+# --- steps ----------------------------------------------------------------------------
 
 
-def test_steps_are_equal_when_stage_and_parameters_are():
+def test_steps_with_equal_stages_and_parameters_are_equal():
     assert step(box, size=9) == step(box)
     assert hash(step(box, size=9)) == hash(step(box))
     assert step(absolute_difference, truncation=20) == step(absolute_difference, truncation=20.0)
@@ -182,14 +185,14 @@ def test_steps_are_equal_when_stage_and_parameters_are():
     assert len({step(box), step(box, size=9), step(box, size=7)}) == 2
 
 
-def test_step_pickles():
+def test_a_step_can_be_pickled():
     bound = step(absolute_difference, truncation=20, birchfield_tomasi=True)
     copy = pickle.loads(pickle.dumps(bound))
     assert copy == bound
     assert copy.parameters == bound.parameters
 
 
-# --- plug-ins ---------------------------------------------------------------------------------------------------------
+# --- plug-ins -------------------------------------------------------------------------
 
 PLUGIN = """
 from stereo_framework.stages import stage
@@ -200,21 +203,22 @@ def from_a_plugin(volume, *, strength: float = 1.0):
 """
 
 
-def test_plugin_from_a_file(registry, tmp_path, monkeypatch):
+def test_a_plugin_file_is_loaded_once_for_all_spellings_of_its_path(
+    registry, tmp_path, monkeypatch
+):
     path = tmp_path / "sub" / "my stage.py"
     path.parent.mkdir()
     path.write_text(PLUGIN)
     assert load_plugin("sub/my stage.py", tmp_path) == str(path)
     function = find("aggregation", "from_a_plugin").function
     assert step(function).parameters == {"strength": 1.0}
-    # However it is spelt, one file is loaded once.
     monkeypatch.chdir(path.parent)
     for spelling in (str(path), "my stage.py", "../sub/my stage.py"):
         assert load_plugin(spelling) == str(path)
         assert find("aggregation", "from_a_plugin").function is function
 
 
-def test_plugin_from_a_module(registry, tmp_path, monkeypatch):
+def test_a_plugin_may_be_a_module(registry, tmp_path, monkeypatch):
     (tmp_path / "plugin_of_a_test.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
     try:
@@ -249,7 +253,7 @@ def test_plugin_from_a_module(registry, tmp_path, monkeypatch):
         ),
     ],
 )
-def test_broken_plugin_files_are_told_in_one_line_and_can_be_mended(
+def test_errors_of_broken_plugins_have_one_line_and_a_mended_file_is_loaded(
     registry, tmp_path, text, message
 ):
     (tmp_path / "broken.py").write_text(text)
@@ -261,7 +265,7 @@ def test_broken_plugin_files_are_told_in_one_line_and_can_be_mended(
     assert find("aggregation", "from_a_plugin")
 
 
-def test_two_plugins_cannot_share_a_name(registry, tmp_path):
+def test_two_plugins_cannot_have_stages_of_one_name(registry, tmp_path):
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(PLUGIN)
     load_plugin("one.py", tmp_path)
