@@ -149,7 +149,7 @@ def cache_on_disk(
     Parameters
     ----------
     compiled : numba dispatcher
-        Kernel, as returned by `numba.njit`.
+        Kernel, as returned by the decorator of numba.
     function : callable
         Python function of the kernel.
     digest : callable
