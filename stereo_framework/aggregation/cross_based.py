@@ -221,7 +221,10 @@ def _to_the_border(rows: int, columns: int) -> Arms:
 
 
 def _along_levels(arms: Arms, n: int, view: Geometry) -> Arms:
-    """The arms at all positions of the match image, `n` to a pixel, in lines; between two pixels the shorter one of theirs."""
+    """Return the arms at all positions of the match image, arranged in lines.
+
+    A pixel has `n` positions. Between two pixels, the shorter arm counts.
+    """
     fine = np.empty((*arms.shape[:2], view.samples), np.uint8)
     for i in range(n):
         fine[..., i::n] = arms if i == 0 else np.minimum(arms[..., :-1], arms[..., 1:])

@@ -207,10 +207,11 @@ class _Check:
         try:
             return fit_value(annotation, value, name)
         except Misfit as misfit:
-            expected = expected_kind(misfit.annotation)
             # `self.expected` describes whole arguments, but not items such as names[1].
+            description = ""
             if misfit.place == name:
-                expected = self.expected.get(name, "") or expected
+                description = self.expected.get(name, "")
+            expected = description or expected_kind(misfit.annotation)
             message = f"{self.label}: {misfit.place} is {misfit.event}; expected {expected}"
         raise ArgumentError(message)
 

@@ -2,7 +2,8 @@
 
 The file ``former_names.yaml`` maps former names to new names. For example, the entry
 ``module_names: {stereo_framework: {Search: SearchRange}}`` renames ``Search``. In this
-entry, ``module_names`` is the section and ``stereo_framework`` is the place.
+entry, ``module_names`` is the section and ``stereo_framework`` is the place. The
+section ``moved_names`` maps the former module of an object to its present module.
 
 Use `report_attributes` for renamed attributes of a class. Use
 `report_attributes_of_module` for renamed objects of a module. Both functions set

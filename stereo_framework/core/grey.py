@@ -47,10 +47,10 @@ def grey_values(image: Image, conversion: GreyConversion) -> Image:
         mean: Image = image.mean(axis=2, dtype=np.float32)
         return mean
     if image.dtype == np.uint8:
-        red, green, blue = np.moveaxis(image.astype(np.int32), 2, 0)
+        red, green, blue = np.moveaxis(image, 2, 0)
         # The sum of integers has no rounding error. Colours of the same luma get
         # exactly the same grey level.
-        thousandths = 299 * red + 587 * green + 114 * blue
+        thousandths = np.int32(299) * red + np.int32(587) * green + np.int32(114) * blue
         if conversion == "rounded_luma":
             rounded: Image = ((thousandths + 500) // 1000).astype(np.uint8)
             return rounded

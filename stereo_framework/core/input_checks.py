@@ -21,7 +21,7 @@ from stereo_framework.core.pair import Pair, intensity_fault
 from stereo_framework.core.parameters import check_kind, in_short
 from stereo_framework.core.scene import SearchRange, intensities, intensity_scale_warning, read_only
 from stereo_framework.core.search import are_ends
-from stereo_framework.core.view import VOLUMES, DisparityMap, View, kernel_array
+from stereo_framework.core.view import VOLUMES, DisparityMap, View, kernel_array, map_arrays
 from stereo_framework.core.volume import INTEGERS, CostVolume, SearchMask, Smoothness, status_of
 
 # --- kinds of arrays ------------------------------------------------------------------
@@ -515,7 +515,9 @@ def _with_float_costs(data: dict[str, Any]) -> dict[str, Any]:
     for name, volume in _volumes(data).items():
         converted[name] = replace(volume, costs=read_only(volume.floats().costs))
     if data.get("other") is not None:
-        converted["other"] = data["other"].floats(VOLUMES)
+        other = data["other"].floats(VOLUMES)
+        # New arrays are writeable, and a kernel would be compiled again for them.
+        converted["other"] = map_arrays(other, lambda _, array: kernel_array(array))
     return converted
 
 

@@ -43,7 +43,7 @@ TABLE = 2**28
 """Maximum size of a file with evaluation scores, in bytes."""
 
 NODES = 20_000
-"""Maximum number of values in a YAML text that contains aliases.
+"""Maximum number of values that the aliases of a YAML text repeat.
 
 An alias (``*name``) repeats another part of the text. Repeated values are counted
 again.

@@ -235,7 +235,7 @@ def _check_values(
     Returns
     -------
     values : dict of str to object
-        Values of all parameters without a fault, by name.
+        Values of all parameters without a fault, by name. A default value is copied.
     faults : dict of str to str
         Error messages by the name of the parameter.
     """
@@ -251,9 +251,10 @@ def _check_values(
             except ValueError as error:
                 faults[name] = str(error)
             continue
-        values[name] = copy.deepcopy(parameter.default)
         if parameter.default is parameter.empty:
             faults[name] = "is missing"
+        else:
+            values[name] = copy.deepcopy(parameter.default)
     for name in assigned:
         if name not in known_parameters:
             faults[name] = _no_parameter(function, name)

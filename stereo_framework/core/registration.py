@@ -68,7 +68,7 @@ def stage(
         )
 
     def register(function: F) -> F:
-        bare_stage = _stage_of_function(slot, function, source=source, halo=halo, **options)
+        bare_stage = _create_stage(slot, function, source=source, halo=halo, **options)
         public = _with_checks(bare_stage)
         new_stage = replace(bare_stage, public=public)
         _STAGES[slot].add(new_stage.name, new_stage, function.__module__)
@@ -79,8 +79,8 @@ def stage(
     return register
 
 
-def _stage_of_function(slot: str, function: Callable[..., Any], **options: Any) -> Stage:
-    """Return a stage without checks of direct calls.
+def _create_stage(slot: str, function: Callable[..., Any], **options: Any) -> Stage:
+    """Create a stage whose public function is the function of its author.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
 
 
 def _fault_of_factors(slot: str, parameters: Collection[str]) -> str:
-    """Refuse the parameter names ``weight`` and ``saturation`` for a matching cost."""
+    """Describe a parameter of a matching cost with a reserved name; empty if none."""
     if not SLOTS[slot].added:
         return ""
     for name in ("weight", "saturation"):
@@ -252,7 +252,9 @@ def _fault_of_resume(
 
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:
-    """Return the stages of one slot or of all slots, sorted by slot and name.
+    """Return the stages of one slot, or of all slots in the order of a pipeline.
+
+    The stages of a slot are sorted by name.
 
     The result includes the stages of installed plug-ins.
 
@@ -276,11 +278,12 @@ def find(slot: str, name: str) -> Stage:
     ParameterError
         The slot or the stage does not exist. The message lists the allowed names.
     """
+    # The function `stages` loads all plug-ins, which is slow. Therefore the search
+    # begins with the stages that are loaded already.
     stages_of_slot: Mapping[str, Stage] = _STAGES.get(slot, {})
     if name in stages_of_slot:
         return stages_of_slot[name]
 
-    # The function `stages` loads all plug-ins, which is slow.
     if name not in [registered.name for registered in stages(slot)]:
         other_slots = [other for other in SLOTS if name in _STAGES[other]]
         hint = f"; {name!r} is a stage of {other_slots[0]}" if other_slots else ""

@@ -478,8 +478,10 @@ class Scene:
             True at the evaluated pixels. Pixels outside the previous mask are never
             evaluated.
         """
-        restricted = self._with_evaluated(lambda: mask)
+        # Loading the present mask loads the reference image, which the copy then
+        # shares.
         current_mask = self.evaluated
+        restricted = self._with_evaluated(lambda: mask)
         if current_mask is None:
             return restricted
         # The method `mask` also checks the size and the type of the new mask.
@@ -497,8 +499,8 @@ class Scene:
     ) -> Scene:
         """Return a copy of the scene that matches two other frames of the sequence.
 
-        The copy keeps the ground truth of all frame pairs. Masks are removed if a frame
-        changes.
+        The copy keeps the border, and the ground truth of all frame pairs. Masks are
+        removed unless both indices stay the same.
 
         Parameters
         ----------

@@ -152,7 +152,7 @@ class SearchRange:
 
     @property
     def disparities(self) -> NDArray[np.float32]:
-        """Return all disparities of the range in pixels, float32 ``(levels,)``."""
+        """Return all disparities in pixels, ascending, float32 ``(levels,)``."""
         return (self.minimum + self.step * np.arange(self.levels)).astype(np.float32)
 
     @checked()

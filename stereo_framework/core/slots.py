@@ -21,7 +21,8 @@ class Slot:
         True if a method may have several stages in the slot. The stages run one after
         another.
     added : bool
-        True if the cost volumes of several stages in the slot are added up.
+        True if the slot takes one stage or a list of stages. The cost volumes of a list
+        are added up.
     optional : bool
         True if the slot may be empty. This field is always true if `many` is true.
     """

@@ -1,8 +1,9 @@
 """The images, cost volumes and disparity map that a step passes to the next step.
 
 Each step of a method receives a `View` and returns a new `View`. The disparity map is
-None before the optimization. The data arguments of a stage are properties of the view.
-For example, the argument ``volume`` is `View.volume`.
+None before the optimization. Most data arguments of stages are properties of the view.
+For example, the argument ``volume`` is `View.volume`. Matching costs and matchers get
+the two images of `View.corrected` as ``reference`` and ``match``.
 """
 
 from __future__ import annotations
@@ -87,8 +88,7 @@ class Volumes:
         True if another view contains the same current volume. A shared volume must not
         be changed.
     is_restored : bool
-        True if excluded cells and cells outside the image were reset after the last
-        aggregation.
+        True if `View.with_restored_cells` was called after the last aggregation.
     """
 
     current: CostVolume | None = None
@@ -208,7 +208,7 @@ class View:
         prepared: PreparedImages | None = None,
         auxiliary: Mapping[str, tuple[DisparityMap, ...]] | None = None,
     ) -> View:
-        """Create the view of the reference image before the first stage.
+        """Create the view of a reference image without volumes and disparity map.
 
         Parameters
         ----------
@@ -222,7 +222,10 @@ class View:
         return View(pair=pair, prepared=prepared, auxiliary=auxiliary or {})
 
     def exchanged(self) -> View:
-        """Create the view of the match image before the first stage."""
+        """Create the view of the match image without volumes and disparity map.
+
+        The images stay preprocessed, and the auxiliary disparity maps are exchanged.
+        """
         auxiliary = {name: maps[::-1] for name, maps in self.auxiliary.items()}
         return View.of(
             self.require_pair().exchanged(), self.require_images().exchanged(), auxiliary
@@ -294,6 +297,13 @@ class View:
     def smoothness(self) -> Smoothness | None:
         """The smoothness term of the method, or None."""
         return self.volumes.smoothness
+
+    @property
+    def labeling(self) -> Labeling | None:
+        """Return the labeling of the optimizer; None without a labeling."""
+        if self.disparity_map is None:
+            return None
+        return self.disparity_map.labeling
 
     @property
     def disparity(self) -> Disparity:
@@ -479,8 +489,8 @@ def map_arrays(value: T, change: Callable[[str, NDArray], NDArray]) -> T:
     Parameters
     ----------
     value : object
-        Object with arrays, such as a view, a mapping or a tuple. Objects without arrays
-        are returned unchanged.
+        Object with arrays, such as a view, a mapping or a tuple. Mappings are copied,
+        so that a stage cannot change the mapping of a view.
     change : callable
         Function that takes a path and an array, and returns the new array. An example
         of a path is ``.volumes.current.costs``. An array at several paths is changed
@@ -527,7 +537,7 @@ def is_table(path: str) -> bool:
     return path.endswith(".rho")
 
 
-_WITH_ARRAYS = (
+_CLASSES_WITH_ARRAYS = (
     View,
     PreparedImages,
     Volumes,
@@ -543,7 +553,7 @@ def _map_parts(path: str, value: Any, change: Callable[[str, NDArray], NDArray])
     """Apply `change` to all arrays in a part of an object."""
     if isinstance(value, np.ndarray):
         return change(path, value)
-    if isinstance(value, _WITH_ARRAYS):
+    if isinstance(value, _CLASSES_WITH_ARRAYS):
         changes = {}
         for name, part in vars(value).items():
             new_part = _map_parts(f"{path}.{name}", part, change)

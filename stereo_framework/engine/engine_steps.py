@@ -70,9 +70,10 @@ def cost_sum(costs: Iterable[Step | Callable[..., Any]]) -> Step:
     # If one matching cost needs all rows of the image (halo None), the sum needs them
     # too.
     halo = None if None in halos else lambda: max(filter(None, halos), default=0)
-    names = (name for cost_step in cost_steps for name in cost_step.stage.data)
-    data_names = tuple(dict.fromkeys(names))
-    stage = _engine_stage("matching_cost", total, halo=halo, data=data_names)
+    data_names: dict[str, None] = {}
+    for cost_step in cost_steps:
+        data_names |= dict.fromkeys(cost_step.stage.data)
+    stage = _engine_stage("matching_cost", total, halo=halo, data=tuple(data_names))
     return Step(stage, inner=cost_steps)
 
 

@@ -52,7 +52,7 @@ def estimate_of(
     if view.estimate is not None:
         return _estimate_of_scheme(view.estimate, seconds, reported_warnings, intensity_warning)
 
-    labeling = None if view.disparity_map is None else view.disparity_map.labeling
+    labeling = view.labeling
     levels = None if labeling is None else labeling.levels
     disparity = np.ascontiguousarray(view.disparity, np.float32)
     doubts = warnings(levels, disparity, view.search, intensity_warning)

@@ -37,6 +37,7 @@ from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
+from stereo_framework.core.step import Step
 from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
 from stereo_framework.core.view import DisparityMap, View, Volumes, kernel_array
 from stereo_framework.core.volume import (
@@ -69,8 +70,8 @@ def view_after(stage: Stage, result: Any, view: View) -> View:
     if stage.slot == "matching_cost":
         return _after_matching_cost(result, view)
     if stage.slot == "aggregation":
-        # The volume that an aggregation returns is a new array, because its input
-        # volume is read-only. Therefore no other view shares the returned volume.
+        # An aggregation gets a read-only volume. If it returns this volume, the array
+        # stays read-only, and is copied before anything is written into it.
         return replace(view, volumes=replace(volumes, current=result, is_shared=False))
     if stage.slot == "smoothness":
         return replace(view, volumes=replace(volumes, smoothness=result))
@@ -488,9 +489,7 @@ def _fault_of_costs(stage: Stage, costs: NDArray) -> str:
     return "not finite; expected finite costs"
 
 
-def check_direction(
-    stage: Stage, call: Callable[[Mapping[str, Any]], CostVolume], image: NDArray
-) -> None:
+def check_direction(step: Step, image: NDArray) -> None:
     """Raise an error if a plug-in's matching cost ignores the search direction.
 
     If a matching cost ignores `SearchRange.direction`, the disparity map of the right
@@ -502,10 +501,8 @@ def check_direction(
 
     Parameters
     ----------
-    stage : Stage
-    call : callable
-        Function that takes the data arguments of the stage as a mapping, and returns
-        the cost volume of the stage.
+    step : Step
+        The matching cost with its parameters.
     image : ndarray
         Image that defines the type and the number of channels of the random texture.
 
@@ -515,14 +512,14 @@ def check_direction(
         The lowest costs are at disparity 2 in the left image, but not in the right
         image.
     """
-    if stage.is_built_in:
+    if step.stage.is_built_in:
         return
     shape = (24, 48, 3)[: image.ndim]
     texture = np.random.default_rng(1).integers(0, 256, shape).astype(image.dtype)
     left = np.ascontiguousarray(texture[:, :40])
     right = np.ascontiguousarray(texture[:, 2:42])
-    left_share = _share_at_two_pixels(stage, call, left, right, direction=1)
-    right_share = _share_at_two_pixels(stage, call, right, left, direction=-1)
+    left_share = _share_of_correct_pixels(step, left, right, direction=1)
+    right_share = _share_of_correct_pixels(step, right, left, direction=-1)
     if left_share is None or right_share is None:
         return
     # The search range has six levels, so a sixth of the pixels has the lowest cost at
@@ -534,22 +531,21 @@ def check_direction(
             f"disparity 2, but only {right_share:.0%} of the pixels of the right image; "
             "the pixel x matches the pixel x - search.direction * disparity"
         )
-        raise wrong_return(stage, message)
+        raise wrong_return(step.stage, message)
 
 
-def _share_at_two_pixels(
-    stage: Stage,
-    call: Callable[[Mapping[str, Any]], CostVolume],
-    reference: NDArray,
-    match: NDArray,
-    *,
-    direction: int,
+def _share_of_correct_pixels(
+    step: Step, reference: NDArray, match: NDArray, *, direction: int
 ) -> float | None:
     """Return the share of pixels with the lowest cost at disparity 2, or None."""
     search = SearchRange(0, 5, direction=direction)
-    data = dict.fromkeys(stage.data) | {"reference": reference, "match": match, "search": search}
+    data = dict.fromkeys(step.stage.data) | {
+        "reference": reference,
+        "match": match,
+        "search": search,
+    }
     try:
-        levels = call(data).costs[6:-6, 12:-12].argmin(axis=2)
+        levels = step(data).costs[6:-6, 12:-12].argmin(axis=2)
     except Exception:
         # The call may fail because the images are too small for the matching cost, or
         # because it needs data that are None in this test.

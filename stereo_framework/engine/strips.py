@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.view import DisparityMap, View, arrays_by_path, is_table, map_arrays
+from stereo_framework.core.view import View, arrays_by_path, is_table, map_arrays
 from stereo_framework.core.volume import Labeling
 
 
@@ -58,24 +58,23 @@ class Strips:
 
         parts = map_arrays((strip.volumes, strip.disparity_map), join)
         self._volumes, self._disparity_map = parts
-        labeling = _labeling(strip.disparity_map)
-        if labeling is not None:
-            self._labelings.append(labeling)
+        if strip.labeling is not None:
+            self._labelings.append(strip.labeling)
 
     def view(self) -> View:
         """Return the view of the whole image, after all strips were added."""
         if self._whole_view is not None:
             return self._whole_view
-        disparity_map = self._disparity_map
-        labeling = _labeling(disparity_map)
+        whole_view = replace(self._before, volumes=self._volumes, disparity_map=self._disparity_map)
+        labeling = whole_view.labeling
         # Only the optimizer creates a labeling. If there was a labeling before, the
         # optimizer is not among the steps that ran on strips, and the labeling is
         # unchanged.
-        is_new_labeling = _labeling(self._before.disparity_map) is None
-        if disparity_map is not None and labeling is not None and is_new_labeling:
-            labeling = _with_figures_of_strips(labeling, self._labelings)
-            disparity_map = replace(disparity_map, labeling=labeling)
-        return replace(self._before, volumes=self._volumes, disparity_map=disparity_map)
+        if labeling is None or self._before.labeling is not None:
+            return whole_view
+        labeling = _with_figures_of_strips(labeling, self._labelings)
+        disparity_map = replace(whole_view.require_map(), labeling=labeling)
+        return replace(whole_view, disparity_map=disparity_map)
 
     def _joined(self, path: str, rows: NDArray, start: int) -> NDArray:
         """Copy rows of a strip into the array at the same path of the whole image."""
@@ -94,10 +93,6 @@ class Strips:
                 whole[:start] = before[:start]
         whole[place] = rows
         return whole
-
-
-def _labeling(disparity_map: DisparityMap | None) -> Labeling | None:
-    return None if disparity_map is None else disparity_map.labeling
 
 
 def _have_same_memory(first: NDArray, second: NDArray) -> bool:

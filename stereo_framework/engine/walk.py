@@ -262,7 +262,7 @@ class Walk:
             data["other"] = other = _ready(step, other, step.other_reads).keeping(step.other_reads)
         if stage.slot == "matching_cost" and view.search.direction < 0:
             for part in step.inner or (step,):
-                check_direction(part.stage, part, view.reference)
+                check_direction(part, view.reference)
         if view.partial and stage.resume:
             done = self.shorter[state[0]][-1].parameters[stage.resume]
             step = step.having(**{stage.resume: step.parameters[stage.resume] - done})

@@ -286,7 +286,8 @@ def write_opencv_calibration(
 ) -> None:
     """Write the calibration of a rectified pair as OpenCV's matrix Q in a YAML file.
 
-    The function ``cv2.FileStorage`` can read the file.
+    The function `read_opencv_calibration` and the class ``cv2.FileStorage`` can read
+    the file.
 
     Parameters
     ----------

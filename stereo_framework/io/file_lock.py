@@ -66,7 +66,8 @@ def locked(path: PathLike) -> Iterator[None]:
 def has_locks(path: PathLike) -> bool:
     """Return whether the file system supports the file locks of SQLite.
 
-    The result is also True if the check fails, for example without read permission.
+    If the file cannot be opened, or if another process has locked the file, the result
+    is True, too.
 
     Parameters
     ----------

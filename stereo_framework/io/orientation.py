@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.io.files import PathLike
+from stereo_framework.io.image_containers import JPEG, PNG
 
 UPRIGHT = 1
 """EXIF orientation of an upright image."""
 
 _ORIENTATION_TAG = 0x0112
 
-_PNG = b"\x89PNG\r\n\x1a\n"
-_JPEG = b"\xff\xd8"
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -41,10 +40,10 @@ def orientation_of(path: PathLike) -> int:
             beginning = file.read(16)
             if beginning.startswith(_TIFF):
                 return _tiff_orientation(path)
-            if beginning.startswith(_PNG):
+            if beginning.startswith(PNG):
                 return _exif_orientation(_exif_of_png(beginning + file.read()))
             is_webp = beginning.startswith(b"RIFF") and beginning[8:12] == b"WEBP"
-            if beginning.startswith(_JPEG) or is_webp:
+            if beginning.startswith(JPEG) or is_webp:
                 return _jpeg_or_webp_orientation(beginning + file.read())
     except (OSError, ValueError):
         pass
@@ -107,7 +106,7 @@ def _exif_orientation(block: bytes) -> int:
 
 def _exif_of_png(data: bytes) -> bytes:
     """Return the content of the eXIf chunk of a PNG file, or empty bytes."""
-    position = len(_PNG)
+    position = len(PNG)
     while position + 12 <= len(data):
         size, kind = struct.unpack_from(">I4s", data, position)
         if kind == b"eXIf":

@@ -88,6 +88,7 @@ def write_bytes(path: PathLike, data: bytes) -> None:
     partial_file = None
     try:
         if root is None and _is_special_file(path):
+            # Renaming a temporary file would replace the pipe or device.
             Path(path).write_bytes(data)
             return
         check_replaceable(path, data)

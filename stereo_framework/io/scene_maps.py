@@ -77,8 +77,13 @@ def _begins_with_word(text: str, word: str) -> bool:
     --------
     >>> _begins_with_word("venus_left", "venus"), _begins_with_word("venus2", "venus")
     (True, False)
+    >>> _begins_with_word("venus", "venus")
+    True
     """
-    return text.startswith(word) and not text[len(word)].isalnum()
+    if not text.startswith(word):
+        return False
+    next_character = text[len(word) : len(word) + 1]
+    return not next_character.isalnum()
 
 
 def map_of(location: str, scene: str) -> Path:
@@ -92,8 +97,10 @@ def map_of(location: str, scene: str) -> Path:
         - A pattern contains ``{scene}``. For the scene ``middlebury2001/tsukuba``,
           ``{scene}`` is replaced by ``middlebury2001/tsukuba``, ``tsukuba`` or
           ``middlebury2001-tsukuba``. The first existing file is returned.
-        - A folder contains the disparity maps of several scenes. The name of the file
-          or of its folder must contain the name of the scene.
+        - A folder contains the disparity maps of several scenes. A file fits if its
+        name
+          begins with the name of the scene, such as ``tsukuba_left.pfm``, or if one of
+          its folders has exactly this name.
         - A file is returned for every scene.
     scene : str
         Name of the scene, such as ``middlebury2001/tsukuba``.

@@ -1,11 +1,11 @@
 """Read YAML files, and keep the line and column of each value for error messages.
 
-Scalars follow YAML 1.2. Only decimal numbers, ``true``, ``false`` and ``null`` are
-special, and ``010`` is ten. Scalars such as ``no``, ``1:30``, ``2002-05-01`` and
-``0x10`` are texts. A repeated key is an error.
+Scalars follow YAML 1.2. Only decimal numbers, ``.inf``, ``.nan``, ``true``, ``false``,
+``null``, ``~`` and the empty text are special, and ``010`` is ten. Scalars such as
+``no``, ``1:30``, ``2002-05-01`` and ``0x10`` are texts. A repeated key is an error.
 
-Lists and mappings have at most 100 levels. Aliases repeat at most 20,000 values. These
-limits prevent a malicious file from filling the memory.
+Lists and mappings have at most `limits.NESTING` levels. Aliases repeat at most
+`limits.NODES` values. These limits prevent a malicious file from filling the memory.
 """
 
 import re

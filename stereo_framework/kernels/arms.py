@@ -38,7 +38,7 @@ def measure_arms(image: NDArray, max_arm: int, tau: float, far_arm: int, tau_far
         Colour threshold, in grey levels. Each pixel of an arm differs by less than
         `tau` from the centre pixel and from the previous pixel.
     far_arm : int
-        Arm length from which `tau_far` applies, in pixels.
+        Arm length beyond which `tau_far` applies, in pixels.
     tau_far : float
         Stricter colour threshold, in grey levels. Pixels beyond `far_arm` differ by
         less than `tau_far` from the centre pixel.

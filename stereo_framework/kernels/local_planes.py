@@ -103,8 +103,8 @@ def fit_local_planes(
 
     The weight is 0 if `e` exceeds `gate`. All planes start with slope 0. For the first
     radius, an additional first fit uses a gate that is 0.2 pixels wider. Large windows
-    are sampled: for a radius of 8 pixels, the fit uses every second row and column, and
-    for 12 pixels every third.
+    are sampled: the fit uses every ``max(1, radius // 4)``-th row and column, for
+    example every second for a radius of 8 pixels.
 
     Parameters
     ----------

@@ -20,7 +20,8 @@ IterationCallback = Callable[[int, int, str], None]
 """Function that a loop calls at each iteration to report its progress.
 
 The call is ``callback(done, count, unit)``, for example ``callback(3, 8, "sweep")``
-after 3 of 8 sweeps.
+after 3 of 8 sweeps. The last call has ``done`` equal to ``count``, even if the loop
+ends early.
 """
 
 _STEP_LISTENER = contextvars.ContextVar[Callable[[str], None]](
@@ -35,7 +36,8 @@ _ITERATION_LISTENER = contextvars.ContextVar[Callable[[int, int, int, str], None
 def temporarily_set(variable: contextvars.ContextVar[Any], value: Any) -> Iterator[Any]:
     """Set a context variable for the duration of a ``with`` block, and yield the value.
 
-    At the end of the block, the previous value is restored.
+    The value is set in the present thread only. At the end of the block, the previous
+    value is restored.
     """
     token = variable.set(value)
     try:

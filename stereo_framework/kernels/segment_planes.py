@@ -193,12 +193,13 @@ def _fit_planes(
             x2 = estimates[1, k] - estimates[1, i]
             d2 = estimates[2, k] - estimates[2, i]
             area = y1 * x2 - y2 * x1
-            # Three pixels on a line define no plane.
+            # Three pixels on a line, or a pixel that is drawn twice, define no plane.
             if area == 0:
                 continue
             trial_down = (d1 * x2 - d2 * x1) / area
             trial_right = (y1 * d2 - y2 * d1) / area
-            # A plane with a slope of 1 or more is invisible to one camera.
+            # If the disparity changes by 1 pixel or more per column, one camera cannot
+            # see the plane.
             if abs(trial_right) >= 1:
                 continue
             trial_level = (

@@ -184,8 +184,9 @@ def _sort_with_order(
     order = (keys & index_mask).view(np.int64)
     ascending = numbers[order]
     if (ascending[1:] < ascending[:-1]).any():
-        leading_bits = keys >> np.uint64(index_bits)
-        equals_next = leading_bits[1:] == leading_bits[:-1]
+        # The keys are not needed any more, so their leading bits take their place.
+        keys >>= np.uint64(index_bits)
+        equals_next = keys[1:] == keys[:-1]
         has_equal = np.append(equals_next, False) | np.append(False, equals_next)
         places = np.flatnonzero(has_equal)
         order[places] = order[places][np.argsort(ascending[places], kind="stable")]

@@ -27,7 +27,7 @@ LIMIT_HINT = (
 _MIN_WORK_PER_THREAD = 400_000
 """Minimum number of array elements that a thread reads or writes.
 
-For smaller tasks, starting a thread takes longer than the computation.
+For smaller tasks, passing rows to a thread of the pool takes longer than it saves.
 """
 
 _BLAS_VARIABLE = "OPENBLAS_NUM_THREADS"
@@ -40,7 +40,8 @@ def use_one_blas_thread() -> None:
 
     Call this function before importing NumPy. If the user has set the number of
     OpenBLAS threads, the function has no effect. One thread is enough for the small
-    matrices of this package. If a thread cannot start, OpenBLAS may hang.
+    matrices of this package. If a thread cannot start, OpenBLAS may hang or
+    end the program.
     """
     if _BLAS_VARIABLE not in os.environ:
         os.environ |= {_BLAS_VARIABLE: "1", _BLAS_MARKER: "1"}
@@ -161,7 +162,7 @@ def over_rows(kernel: Callable[[int, int], object], rows: int, work: int) -> Non
         Number of rows.
     work : int
         Total number of array elements that the kernel reads or writes. Small tasks run
-        in the calling thread.
+        in the calling thread. The setting `threads` limits the number of threads.
     """
     parts = max(1, min(thread_count(), rows, work // _MIN_WORK_PER_THREAD))
     if parts == 1:

@@ -1,12 +1,13 @@
 """Sums and variances of the intensities in square windows around pixels.
 
 Correlation-based stages use these sums. Intensities are rounded to multiples of 1/4096
-grey level. Float64 sums of intensities are then exact for windows up to 64 pixels wide.
-Therefore results do not depend on the division of the image into strips of rows. The
-variance of a window of constant intensity is exactly 0.
+grey level. Float64 sums of intensities, and of products of two intensities, are then
+exact for windows up to 64 pixels wide. Therefore results do not depend on the division
+of the image into strips of rows. The variance of a window of constant intensity is
+exactly 0.
 
-A window of 4 pixels extends 1 pixel to the left and upwards, and 2 pixels to the right
-and downwards. Outside the image, border pixels are repeated.
+A window of w pixels extends ``(w - 1) // 2`` pixels to the left and upwards, and ``w //
+2`` pixels to the right and downwards. Outside the image, border pixels are repeated.
 """
 
 import cv2

@@ -82,7 +82,7 @@ def mutual_information(
     Examples
     --------
     >>> import numpy as np
-    >>> from stereo_framework.core.view import DisparityMap
+    >>> from stereo_framework.stages import DisparityMap
     >>> left = np.tile(np.array([10, 80, 160, 240], np.uint8), (6, 3))
     >>> inverse = 255 - left
     >>> initial = DisparityMap(np.zeros(left.shape, np.float32), np.zeros(left.shape, np.uint8), SearchRange(0, 1))

@@ -80,7 +80,7 @@ _LATER = (
 _SIGMA = 0.5
 _HOLES = _Segments(37.5, 15, 1.0)
 _FEWEST, _SHARE, _TRIALS = 20, 0.5, 60
-"""Segments by whose planes holes of a map are filled, and what `compute_plane_disparities` is told."""
+"""Segments by whose planes holes of a map are filled, and parameters of `compute_plane_disparities`."""
 _ALIKE = (np.float32(0.1), np.float32(0.02))
 """Planes are the same whose values (pixels) and slopes differ by less than this."""
 _EDGE, _AT_EDGE, _BOUND = 15.0, 0.05, 4.0
@@ -128,7 +128,7 @@ def plane_paths(
     other : View
         The match frame's view, with its volume.
     mask : SearchMask, optional
-        Which cells take part; the volumes hold what it closes as closed.
+        Excluded cells. The volumes contain `CostVolume.excluded_cost` in these cells.
     auxiliary : mapping of str to DisparityMap, optional
         For `initial`: the initial map is one of them, and one of `other`'s is its map.
     initial : str, optional

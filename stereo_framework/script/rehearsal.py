@@ -135,7 +135,7 @@ def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 def _direction_fault(function: Callable[..., Any], step: Step) -> str:
     """Return the fault of the costs of the target image; empty if there is none."""
     try:
-        check_direction(step.stage, step, np.zeros((1, 1, 3), np.uint8))
+        check_direction(step, np.zeros((1, 1, 3), np.uint8))
     except StereoFrameworkError as error:
         return str(error)
     return ""
