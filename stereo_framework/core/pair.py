@@ -64,10 +64,9 @@ class Pair:
 
     Parameters
     ----------
-    reference, match : ndarray, uint8, uint16 or float, (rows, columns) or (rows,
-    columns, 3)
-        Images of the same size, with intensities from 0 to 255. Intensities of uint16
-        images are divided by 257.
+    reference, match : ndarray, uint8, uint16 or float
+        Images of the same shape, (rows, columns) or (rows, columns, 3), with
+        intensities from 0 to 255. Intensities of uint16 images are divided by 257.
     search : SearchRange or (float, float)
         Search range, or its smallest and largest disparity, in pixels.
     mask : SearchMask, optional
