@@ -22,7 +22,7 @@ from rich.table import Table
 
 from stereo_framework import StereoFrameworkError, load, load_scene, threads
 from stereo_framework.core.pair import Pair
-from stereo_framework.engine.memory import fitted
+from stereo_framework.engine.tiling import fitted
 
 SIZES = ("450x375x64", "1400x1100x192", "2900x1900x280", "6000x4000x400")
 METHODS = ("ssd", "sgm", "sgbm, 5 paths", "sgbm, 8 paths", "pandora", "copy")

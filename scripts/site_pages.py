@@ -178,7 +178,7 @@ def _slug(heading: str) -> str:
 def _made_of(name: str, docs: Path) -> str:
     pipeline = load(name).settings[0].pipeline
     rows = []
-    for place, bound in pipeline.own_stages():
+    for place, bound in pipeline.addressed_steps():
         texts = parameter_descriptions(bound.stage.function)
         written = (
             f"{bound.stage.name}.md"

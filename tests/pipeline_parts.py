@@ -5,7 +5,7 @@ import pytest
 
 from stereo_framework import Scene, SearchRange
 from stereo_framework.core.scene import Frame
-from stereo_framework.engine import walk
+from stereo_framework.engine import strips
 
 local = {"source": "a test", "halo": lambda: 0}
 not_local = {"source": "a test"}
@@ -34,7 +34,7 @@ def ramp(shift, search):
 
 def in_strips(height, method, scene, **arguments):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "STRIP_ROWS", height)
+        patch.setattr(strips, "STRIP_ROWS", height)
         return method(scene, **arguments)
 
 

@@ -85,7 +85,7 @@ def test_the_world_holds_all_that_stages_may_name(worlds):
     named = {
         name
         for slot in SLOTS.values()
-        for name in (*slot.data, *(name for first in slot.first for name in first))
+        for name in (*slot.may_name, *(name for first in slot.must_name for name in first))
     }
     assert named <= worlds["grey uint8"].keys()
 

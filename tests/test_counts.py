@@ -241,7 +241,7 @@ def parameters_of(script: str, method: str) -> dict[str, object]:
 
 def parameters_of_setting(setting: object) -> dict[str, object]:
     parameters = {}
-    for _, step in setting.pipeline.own_stages():
+    for _, step in setting.pipeline.addressed_steps():
         for name, value in step.parameters.items():
             parameters[f"{step.stage.name}.{name}"] = value
     return parameters

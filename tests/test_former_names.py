@@ -295,7 +295,7 @@ def command_value_names(place):
 
 
 def data_argument_names(place):
-    return user_metrics._FRAME if place == "metric" else SLOTS["refinement"].data
+    return user_metrics._FRAME if place == "metric" else SLOTS["refinement"].may_name
 
 
 def module_name_names(place):

@@ -15,7 +15,7 @@ from stereo_framework.aggregation import diffusion
 from stereo_framework.cli import _progress as progress
 from stereo_framework.cli._progress import COMPILING, Progress
 from stereo_framework.core.scene import Scene
-from stereo_framework.engine import walk
+from stereo_framework.engine import strips
 from stereo_framework.kernels.progress import counted, reporting_iterations_to, reporting_steps_to
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import (
@@ -150,7 +150,7 @@ def test_stages_that_take_long_tell_of_their_rounds(parts, what, count):
 
 
 def test_strips_are_told(monkeypatch):
-    monkeypatch.setattr(walk, "STRIP_ROWS", 10)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 10)
     heard = []
     with reporting_iterations_to(lambda thread, *told: heard.append(told)):
         Pipeline([absolute_difference, winner_take_all])(SCENE)

@@ -191,11 +191,11 @@ def slot_row(name: str) -> list[str]:
         + ["one, or a list that is added"] * slot.added
         + ["optional"] * slot.optional
     )
-    first = "; or ".join(", ".join(names) for names in slot.first)
+    first = "; or ".join(", ".join(names) for names in slot.must_name)
     return [
         f"{name} ({', '.join(kinds)})" if kinds else name,
         first,
-        ", ".join(sorted(slot.data)) or "-",
+        ", ".join(sorted(slot.may_name)) or "-",
         slot.returns,
     ]
 

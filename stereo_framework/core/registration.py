@@ -158,7 +158,7 @@ def _public_result(
         True if the caller passed an array instead of a `CostVolume`. The result is then
         an array, too.
     """
-    if slot == "matching_cost":
+    if SLOTS[slot].makes_raw_volume:
         return as_volume(result, inputs["search"])
     if isinstance(result, Labeling):
         return replace(result, search=inputs["volume"].search)
@@ -206,13 +206,13 @@ def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
 
 def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
     """Describe a data argument that is not allowed in a slot."""
-    beginnings = SLOTS[slot].first
+    beginnings = SLOTS[slot].must_name
     first = next((begin for begin in beginnings if names[: len(begin)] == begin), None)
     if first is None:
         texts = " or ".join(f"({', '.join(begin)})" for begin in beginnings)
         return f"takes ({', '.join(names)}); stages of {slot} start with {texts}"
 
-    allowed = SLOTS[slot].data
+    allowed = SLOTS[slot].may_name
     if first == ("image",):
         # A stage for single images cannot get the auxiliary disparity maps of the pair.
         allowed = allowed - {"auxiliary"}

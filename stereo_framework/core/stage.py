@@ -13,6 +13,7 @@ from stereo_framework.core.docstrings import summary
 from stereo_framework.core.errors import ParameterError, describe_exception
 from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import parameters_of, unit
+from stereo_framework.core.slots import SLOTS, Slot
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ class Stage:
     executes: Callable[..., str] | None = None
     check_parameters: Callable[..., str | None] | None = None
     whole_steps: str = ""
+
+    @property
+    def rules(self) -> Slot:
+        """Rules of the slot of the stage."""
+        return SLOTS[self.slot]
 
     @property
     def is_built_in(self) -> bool:

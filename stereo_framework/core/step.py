@@ -30,7 +30,6 @@ from stereo_framework.core.parameters import (
     with_defaults,
 )
 from stereo_framework.core.scene import read_only
-from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
 from stereo_framework.core.view import VOLUMES, kernel_array, map_arrays
 from stereo_framework.core.volume import CostVolume, as_volume
@@ -86,19 +85,15 @@ class Step:
     parameters : mapping of str to object
         Values of all parameters of the stage, by name. Matching costs in a sum also
         have a ``weight`` and a ``saturation``.
-    inner : tuple
-        Steps or methods inside the step, such as the matching costs of a sum or the
-        method of a scheme. Empty for most steps.
     """
 
     stage: Stage
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    inner: tuple[Any, ...] = ()
 
     @functools.cached_property
     def _key(self) -> str:
         # The key is a text, because 1 and True are equal in Python.
-        return f"{self.stage.slot}.{self.stage.name}{dict(self.parameters)!r}{self.inner!r}"
+        return f"{self.name}{dict(self.parameters)!r}"
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -126,39 +121,42 @@ class Step:
     def name(self) -> str:
         """Name of the step: the names of its slot and its stage.
 
-        Steps that a pipeline inserts have a single name, such as
-        ``restore_outside_cost``.
-
         Examples
         --------
         >>> step("median").name
         'refinement.median'
         """
-        stage = self.stage
-        is_inserted_by_pipeline = stage.name == stage.slot
-        if is_inserted_by_pipeline:
-            return stage.name
-        return f"{stage.slot}.{stage.name}"
+        return f"{self.stage.slot}.{self.stage.name}"
 
     @property
-    def added(self) -> bool:
+    def short_name(self) -> str:
+        """Name of the stage, which is shown while the step runs."""
+        return self.stage.name
+
+    @property
+    def is_summand(self) -> bool:
         """True if the step is a matching cost in a sum."""
-        return "weight" in self.parameters and SLOTS[self.stage.slot].added
+        return "weight" in self.parameters and self.stage.rules.added
+
+    # --- rules for the order of steps and for their memory ----------------------------
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations of a step that can be continued; otherwise 0."""
+        return 0 if self.stage.resume is None else self.parameters[self.stage.resume]
 
     @functools.cached_property
-    def line(self) -> tuple[Any, int]:
-        """A copy of the step without its number of iterations, and this number.
+    def without_iterations(self) -> Step:
+        """A copy of the step without its number of iterations.
 
-        If the copies of two steps are equal, only their iterations differ. A step
-        that cannot be continued has 0 iterations.
+        If the copies of two steps are equal, only their iterations differ.
         """
-        count_name = self.stage.resume
-        if count_name is None:
-            return self, 0
+        if self.stage.resume is None:
+            return self
         other_parameters = {
-            name: value for name, value in self.parameters.items() if name != count_name
+            name: value for name, value in self.parameters.items() if name != self.stage.resume
         }
-        return Step(self.stage, other_parameters), self.parameters[count_name]
+        return Step(self.stage, other_parameters)
 
     @functools.cached_property
     def reads(self) -> frozenset[str]:
@@ -168,27 +166,41 @@ class Step:
         """
         return (VOLUMES | {"auxiliary"}) & {*self.stage.data}
 
+    @property
+    def reads_other(self) -> bool:
+        """True if the step reads the view of the other image."""
+        return "other" in self.stage.data
+
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
         """Names of the required cost volumes of the other image."""
-        if "other" not in self.stage.data:
+        if not self.reads_other:
             return frozenset()
-        if self.stage.slot == "optimization":
+        if self.stage.rules.makes_disparity:
+            # An optimizer for both images needs both cost volumes.
             return self.stage.other_needs | {"volume"}
         return self.stage.other_needs
 
     @property
+    def makes(self) -> frozenset[str]:
+        """Names of the data that the step creates for later steps."""
+        return self.stage.rules.makes
+
+    @property
     def touches_volume(self) -> bool:
         """True if the step creates or reads a cost volume."""
-        reads_volume = bool(VOLUMES & (self.reads | self.other_reads))
-        return self.stage.slot == "matching_cost" or reads_volume
+        return bool(VOLUMES & (self.makes | self.reads | self.other_reads))
+
+    @property
+    def is_for_both_images(self) -> bool:
+        """True if the step runs once for both images of a pair."""
+        return self.stage.rules.is_for_both_images
 
     @functools.cached_property
     def halo(self) -> int | None:
         """Number of neighbouring rows that affect a row; None for all rows."""
         halo_of_stage = self.stage.halo
-        sees_whole_images = self.stage.slot in ("preprocessing", "matcher")
-        if halo_of_stage is None or "other" in self.stage.data or sees_whole_images:
+        if halo_of_stage is None or self.reads_other or self.stage.rules.needs_whole_images:
             return None
         with _attribute_errors(self.stage):
             halo = halo_of_stage(**_named_parameters(halo_of_stage, self.parameters))
@@ -240,7 +252,7 @@ class Step:
         with _attribute_errors(self.stage):
             self.stage.check(parameters)
             result = self.stage.function(**arguments, **parameters)
-            if self.stage.slot != "matching_cost":
+            if not self.stage.rules.makes_raw_volume:
                 return result
             volume = as_volume(result, arguments["search"])
             if volume is not result or self.stage.is_built_in:
@@ -275,7 +287,7 @@ def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
         return stage.having(**parameters) if parameters else stage
     registered = registration.by_name(stage) if isinstance(stage, str) else registration.of(stage)
     factors = {}
-    if SLOTS[registered.slot].added and parameters.keys() & set(FACTORS):
+    if registered.rules.added and parameters.keys() & set(FACTORS):
         factors = {name: parameters.pop(name) for name in FACTORS if name in parameters}
         for name, fault in parameter_faults(weighted, factors).items():
             raise ParameterError(f"{registered.slot}.{registered.name}.{name}: {fault}")

@@ -1,4 +1,4 @@
-"""Pipeline: a stereo method, its steps in order; one scene in, one Estimate out."""
+"""A stereo method as a sequence of steps, which matches a scene."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,69 +16,46 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, n
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.former_names import new_name_hint, parameter_hint, report_attributes
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.registration import stages
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
-from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
-from stereo_framework.core.step import Step, step
-from stereo_framework.core.view import VOLUMES
-from stereo_framework.engine.engine_steps import AUXILIARY, RESTORE, cost_sum
-from stereo_framework.engine.memory import free_memory, peak_memory, refusal
-from stereo_framework.engine.walk import walked
-
-
-class UnsupportedStep(NamedTuple):
-    """A step of a search range that a stage does not support.
-
-    Parameters
-    ----------
-    address, name : str
-        Address and name of the stage.
-    reason : str
-        Reason why the stage supports whole steps only, a phrase that continues its name.
-    step : float
-        Step at which the stage would run, in pixels.
-    scheme : str
-        Address of the scheme that determines the step; empty if the search range does.
-    """
-
-    address: str
-    name: str
-    reason: str
-    step: float
-    scheme: str
-
-    def message(self) -> str:
-        """Return the fault and the remedy, without the parameter that determines the step."""
-        return (
-            f"{self.step:g} pixel is not a whole step, and {self.name} ({self.address}) {self.reason}; "
-            "use a step of 1, and refine the disparities afterwards"
-        )
-
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.step import Step
+from stereo_framework.core.step import step as create_step
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.method_checks import pipeline_faults, steps_below_a_pixel
+from stereo_framework.engine.planned_steps import PlannedStep, plan_with_addresses
+from stereo_framework.engine.runner import run_pipeline
+from stereo_framework.engine.tiling import refusal
+from stereo_framework.kernels.free_memory import free_memory
 
 STAGES = "a list of stages: names, functions, or step(NAME, parameter=value)"
 """Description of the steps of a pipeline, for messages."""
 
-_ORDER = {slot: number for number, slot in enumerate(SLOTS)}
+_SLOT_NUMBERS = {slot: number for number, slot in enumerate(SLOTS)}
 
 
 @report_attributes
 @dataclass(init=False, repr=False, unsafe_hash=True)
 class Pipeline:
-    """A stereo method: steps, sorted by the slots of their stages; within a slot they keep their order.
+    """A stereo method: a sequence of steps, and auxiliary methods.
+
+    The steps are sorted by their slots. Steps of the same slot keep their order. Two or
+    more matching costs are added up.
 
     Parameters
     ----------
-    steps : iterable of Step, or a single one
-        A registered stage function, or its name, stands for itself with its defaults. Several matching costs are added. A list among them stands for
-        its items.
+    steps : Step or iterable of Step
+        A registered stage function, or its name, stands for a step with default
+        parameters. A list in this list stands for its items.
     auxiliary : mapping of str to Pipeline
-        Auxiliary methods by name, matched on the same pair, whose maps go to the stages that name ``auxiliary``.
+        Auxiliary methods by name. They match the same pair. Stages that name
+        ``auxiliary`` get their disparity maps.
 
     Raises
     ------
     ParameterError
-        A stage is missing, one too many, names what a matcher or a scheme does not give, or needs a smoothness term that is not there.
+        A stage is missing, or a slot has too many stages. A stage needs data that the
+        other stages do not make, or a smoothness term that the method does not have.
 
     Examples
     --------
@@ -97,60 +74,29 @@ class Pipeline:
         steps: Step | str | Callable[..., Any] | Iterable[Any],
         auxiliary: Mapping[str, Pipeline] | None = None,
     ):
-        found = sorted(_steps(steps), key=lambda one: _ORDER[one.stage.slot])
-        if sum(one.stage.slot == "matching_cost" for one in found) > 1:
-            found = [
-                one if one.added or one.stage.slot != "matching_cost" else one.having(weight=1)
-                for one in found
-            ]
-        self.steps, self.auxiliary = tuple(found), tuple((auxiliary or {}).items())
-        if faults := [f"{address}: {message}" for address, message in self._faults()]:
+        sorted_steps = sorted(_steps_of(steps), key=lambda step: _SLOT_NUMBERS[step.stage.slot])
+        self.steps = tuple(_with_weights(sorted_steps))
+        self.auxiliary = tuple((auxiliary or {}).items())
+        faults = [f"{address}: {message}" for address, message in pipeline_faults(self)]
+        if faults:
             raise ParameterError("\n".join(faults))
 
-    def _faults(self) -> Iterator[tuple[str, str]]:
-        """(address, message) of what does not go together."""
-        of_slot = {slot: [one.stage.name for one in self.in_slot(slot)] for slot in SLOTS}
-        matcher, scheme, term = (
-            next(iter(of_slot[slot]), None) for slot in ("matcher", "scheme", "smoothness")
-        )
-        for slot, names in of_slot.items():
-            if len(names) > 1 and not (SLOTS[slot].many or SLOTS[slot].added):
-                yield slot, f"one stage stands here; these are {len(names)}: {', '.join(names)}"
-            if slot in VOLUME_SLOTS and names and matcher:
-                yield slot, f"the matcher {matcher} stands instead of it; remove one of both"
-            if slot in VOLUME_SLOTS and not (names or matcher or SLOTS[slot].optional):
-                allowed = nearest("", [stage.name for stage in stages(slot)], kind="stages")
-                yield slot, f"missing; a method needs one, or a matcher; {allowed}"
-        for address, one in self.stages():
-            stage, name = one.stage, one.stage.name
-            if scheme and "scene" in stage.data:
-                yield address, f"{name} needs the scene, and {scheme} makes pairs without one"
-            if address.startswith("auxiliary."):  # has been asked for the rest
-                continue
-            volumes = sorted(VOLUMES & {*stage.data, *stage.other_needs})
-            if matcher and volumes and stage.slot in ("confidence", "refinement"):
-                yield (
-                    address,
-                    f"{name} needs the {volumes[0]}, and the matcher {matcher} makes none",
-                )
-            if "auxiliary" in stage.data and not self.auxiliary and not stage.defaults("auxiliary"):
-                yield address, f"{name} needs auxiliary methods, and the method names none"
-            if wrong := stage.misfit({"smoothness": term}):
-                yield address, f"{name}: {wrong}"
-
     def having(self, **changes: Any) -> Pipeline:
-        """The same with other values of some parameters, or other stages in some slots.
+        """Return a copy with new values of parameters, or new stages in some slots.
 
         Parameters
         ----------
         **changes
-            Values by address, ``**{"aggregation.box.size": 9}``, or by the name of a parameter alone where a single stage has it: ``p1=10``. A slot
-            stands for all its stages: ``refinement=["median"]``, ``smoothness=None``; ``auxiliary`` for all auxiliary methods.
+            Values by address, such as ``**{"aggregation.box.size": 9}``. The name of a
+            parameter alone, such as ``p1=10``, is enough if only one stage has this
+            parameter. The name of a slot gives it new stages:
+            ``refinement=["median"]``, ``smoothness=None``. ``auxiliary`` replaces all
+            auxiliary methods.
 
         Raises
         ------
         ParameterError
-            No stage or more than one has such a parameter.
+            No stage has such a parameter, or more than one stage has it.
 
         Examples
         --------
@@ -158,50 +104,76 @@ class Pipeline:
         >>> Pipeline(["absolute_difference", "box", "winner_take_all"]).having(size=5, truncation=20)
         Pipeline(absolute_difference(truncation=20) > box(size=5) > winner_take_all)
         """
-        slots = {name: changes.pop(name) for name in (*SLOTS, "auxiliary") if name in changes}
-        auxiliary = slots.pop("auxiliary", dict(self.auxiliary))
+        stages_of_slots = {slot: changes.pop(slot) for slot in SLOTS if slot in changes}
+        auxiliary = changes.pop("auxiliary", dict(self.auxiliary))
         if not isinstance(auxiliary, Mapping | None):
-            message = f"Pipeline.having: auxiliary is {describe_value(auxiliary)}; expected a mapping of names to Pipelines"
-            raise ParameterError(message)
-        others = dict(auxiliary or {})
-        own = dict(self.own_stages())
-        for name, value in changes.items():
-            address, parameter = self._place(name)
-            if address in own:
-                own[address] = own[address].having(**{parameter: value})
-            else:
-                _, other, inner = address.split(".", 2)
-                others[other] = others[other].having(**{f"{inner}.{parameter}": value})
-        kept = [one for one in own.values() if one.stage.slot not in slots]
-        for slot, value in slots.items():
-            for one in _steps(value):
-                if one.stage.slot != slot:
-                    raise ParameterError(f"{slot}: {one.stage.name} is a stage of {one.stage.slot}")
-                kept.append(one)
-        return Pipeline(kept, others)
-
-    def _place(self, name: str) -> tuple[str, str]:
-        """Address and name of a parameter: given as both, or by its name alone."""
-        address, _, parameter = name.rpartition(".")
-        having, allowed = [], set[str]()
-        for where, one in self.stages():
-            allowed.update(f"{where}.{p}" if address else p for p in one.parameters)
-            if parameter in one.parameters and address in (
-                "",
-                where,
-                one.stage.slot,
-                one.stage.name,
-                one.name,
-            ):
-                having.append(where)
-        if len(having) == 1:
-            return having[0], parameter
-        if having:
-            raise ParameterError(
-                f"{name}: {' and '.join(having)} have it; say which, as in **{{'{having[0]}.{parameter}': ...}}"
+            message = (
+                f"Pipeline.having: auxiliary is {describe_value(auxiliary)}; "
+                "expected a mapping of names to Pipelines"
             )
-        remedy = self._new_name_hint(name) or nearest(name, allowed)
-        raise ParameterError(f"{name}: no stage has it; {remedy}")
+            raise ParameterError(message)
+
+        methods = dict(auxiliary or {})
+        steps = dict(self.addressed_steps())
+        for name, value in changes.items():
+            address, parameter = self._address_of_parameter(name)
+            if address in steps:
+                steps[address] = steps[address].having(**{parameter: value})
+            else:
+                _, method_name, inner_address = address.split(".", 2)
+                method = methods[method_name]
+                methods[method_name] = method.having(**{f"{inner_address}.{parameter}": value})
+
+        new_steps = [step for step in steps.values() if step.stage.slot not in stages_of_slots]
+        for slot, stages in stages_of_slots.items():
+            new_steps += _steps_of_slot(slot, stages)
+        return Pipeline(new_steps, methods)
+
+    def _address_of_parameter(self, name: str) -> tuple[str, str]:
+        """Find the stage that has a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter, or its address, which may be shortened to the slot or
+            the stage.
+
+        Returns
+        -------
+        address : str
+            Address of the stage.
+        parameter : str
+            Name of the parameter.
+
+        Raises
+        ------
+        ParameterError
+            No stage has such a parameter, or more than one stage has it.
+        """
+        typed_address, _, parameter = name.rpartition(".")
+        addresses = []
+        for address, step in self.stages():
+            stage = step.stage
+            accepted = ("", address, stage.slot, stage.name, step.name)
+            if parameter in step.parameters and typed_address in accepted:
+                addresses.append(address)
+        if len(addresses) == 1:
+            return addresses[0], parameter
+        if addresses:
+            raise ParameterError(
+                f"{name}: {' and '.join(addresses)} have this parameter; "
+                f"name the stage, as in **{{'{addresses[0]}.{parameter}': ...}}"
+            )
+        remedy = self._new_name_hint(name) or nearest(name, self._names_of_parameters(name))
+        raise ParameterError(f"{name}: no stage has this parameter; {remedy}")
+
+    def _names_of_parameters(self, name: str) -> set[str]:
+        """Return all names that `having` accepts; with addresses if `name` has one."""
+        names = set()
+        for address, step in self.stages():
+            for parameter in step.parameters:
+                names.add(f"{address}.{parameter}" if "." in name else parameter)
+        return names
 
     def _new_name_hint(self, name: str) -> str:
         """Return the clause that gives the new name of a former name in `having`."""
@@ -219,81 +191,66 @@ class Pipeline:
         auxiliary = f", {dict(self.auxiliary)!r}" if self.auxiliary else ""
         return f"Pipeline({steps}{auxiliary})"
 
-    def own_stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
-        """(address, step) by slot, without those of the auxiliary methods."""
-        names = [one.name for one in self.steps]
-        found, slot, number = [], "", 0
-        for one in self.steps:
-            slot, number = one.stage.slot, number + 1 if one.stage.slot == slot else 0
-            own = one.stage.name if names.count(one.name) == 1 else number
-            found.append(
-                (f"{home}{slot}.{own}" if SLOTS[slot].many or one.added else f"{home}{slot}", one)
-            )
-        return tuple(found)
+    # --- the steps --------------------------------------------------------------------
 
-    @checked()
-    def stages(self, home: str = "") -> tuple[tuple[str, Step], ...]:
-        """(address, step) by slot; addresses as in scripts, ``aggregation.box``, by index where a name repeats.
-
-        Those of auxiliary methods come first, under ``auxiliary.NAME.``.
-        """
-        others = [
-            item
-            for name, method in self.auxiliary
-            for item in method.stages(f"{home}auxiliary.{name}.")
-        ]
-        return (*others, *self.own_stages(home))
-
-    @checked()
-    def in_slot(self, slot: str) -> tuple[Step, ...]:
-        """The steps of a slot."""
-        return tuple(one for one in self.steps if one.stage.slot == slot)
-
-    @property
-    def name(self) -> str:
-        """The stage that decides: the optimizer or the matcher."""
-        return next(
-            one.stage.name for one in self.steps if one.stage.slot in ("matcher", "optimization")
-        )
-
-    def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
-        """Files from outside that decide what stages do, by address, as of `Step.files`."""
-        return {address: one.files(scene) for address, one in self.stages() if one.stage.files}
-
-    def unsupported_steps(
-        self, step: float | None, home: str = "", scheme: str = ""
-    ) -> Iterator[UnsupportedStep]:
-        """Yield the stages that need whole steps, but get a step below a pixel.
-
-        The auxiliary methods are included. A scheme with a parameter ``step`` makes pairs
-        that have this step.
+    def addressed_steps(self, prefix: str = "") -> tuple[tuple[str, Step], ...]:
+        """Return (address, step) of all steps, without those of auxiliary methods.
 
         Parameters
         ----------
-        step : float or None
-            Step of the search range in pixels; None if the scene determines it.
-        home : str
-            Prefix of the addresses.
-        scheme : str
-            Address of the scheme that determines the step; empty if the search range does.
+        prefix : str
+            Beginning of all addresses, such as ``auxiliary.robust.``.
         """
-        for address, stage_step in self.own_stages(home):
-            scheme_step = stage_step.parameters.get("step")
-            if stage_step.stage.slot == "scheme" and scheme_step is not None:
-                step = scheme_step
-                scheme = address
+        names = [step.name for step in self.steps]
+        addressed_steps = []
+        slot, number = "", 0
+        for step in self.steps:
+            is_next_of_slot = step.stage.slot == slot
+            number = number + 1 if is_next_of_slot else 0
+            slot = step.stage.slot
+            address = f"{prefix}{slot}"
+            if SLOTS[slot].many or step.is_summand:
+                # A stage that occurs twice in a slot is addressed by its number.
+                last_part = step.stage.name if names.count(step.name) == 1 else number
+                address = f"{address}.{last_part}"
+            addressed_steps.append((address, step))
+        return tuple(addressed_steps)
 
+    @checked()
+    def stages(self, prefix: str = "") -> tuple[tuple[str, Step], ...]:
+        """Return (address, step) of all steps, first those of the auxiliary methods.
+
+        The addresses are those of scripts, such as ``aggregation.box``. If a stage
+        occurs twice in a slot, its number takes the place of its name. Addresses in
+        auxiliary methods begin with ``auxiliary.NAME.``.
+
+        Parameters
+        ----------
+        prefix : str
+            Beginning of all addresses.
+        """
+        stages: list[tuple[str, Step]] = []
         for name, method in self.auxiliary:
-            yield from method.unsupported_steps(step, f"{home}auxiliary.{name}.", scheme)
-        if step is None or step >= 1:
-            return
-        for address, stage_step in self.own_stages(home):
-            if reason := stage_step.stage.whole_steps:
-                yield UnsupportedStep(address, stage_step.stage.name, reason, step, scheme)
+            stages += method.stages(f"{prefix}auxiliary.{name}.")
+        return (*stages, *self.addressed_steps(prefix))
+
+    @checked()
+    def in_slot(self, slot: str) -> tuple[Step, ...]:
+        """Return the steps of a slot."""
+        return tuple(step for step in self.steps if step.stage.slot == slot)
+
+    @property
+    def name(self) -> str:
+        """Name of the stage that computes the disparity map: the optimizer or matcher."""
+        return next(step.stage.name for step in self.steps if step.stage.rules.makes_disparity)
+
+    def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
+        """Return the external files of all stages by address; see `Step.files`."""
+        return {address: step.files(scene) for address, step in self.stages() if step.stage.files}
 
     @checked()
     def check_step(self, step: float) -> None:
-        """Refuse a step of the search range that a stage does not support.
+        """Raise an error if a stage does not support the step of a search range.
 
         Parameters
         ----------
@@ -303,36 +260,19 @@ class Pipeline:
         Raises
         ------
         ParameterError
-            A stage needs whole steps, and its step is below a pixel. The message names the
-            parameter that determines the step, and the stage.
+            A stage needs whole steps, and its step is below a pixel. The message names
+            the parameter that determines the step, and the stage.
         """
-        for unsupported in self.unsupported_steps(step):
+        for unsupported in steps_below_a_pixel(self, step):
             source = unsupported.scheme or "search"
             raise ParameterError(f"{source}.step: {unsupported.message()}")
 
-    # --- running --------------------------------------------------------------------------------------------------------
+    # --- running ----------------------------------------------------------------------
 
     @functools.cached_property
-    def plan(self) -> tuple[Step, ...]:
-        """What runs, in this order: costs that are added, auxiliary methods, and all that a scheme stands around are one step each."""
-        return tuple(one for _, one in self.addressed_plan())
-
-    def addressed_plan(self) -> list[tuple[str, Step]]:
-        """(address, step) of what runs."""
-        # Not kept: a sweep may have very many pipelines.
-        if schemes := self.in_slot("scheme"):
-            under = self.having(scheme=schemes[1:])
-            return [(schemes[0].name, replace(schemes[0], inner=(under,)))]
-        found = [("auxiliary", Step(AUXILIARY, inner=self.auxiliary))] if self.auxiliary else []
-        costs = [one for one in self.steps if one.added]
-        for address, one in self.own_stages():
-            if found and found[-1][1].stage.slot == "aggregation" != one.stage.slot:
-                found.append(("restore_outside_cost", RESTORE))
-            if not one.added:
-                found.append((address, one))
-            elif one is costs[0]:
-                found.append((one.stage.slot, cost_sum(costs)))
-        return found
+    def plan(self) -> tuple[PlannedStep, ...]:
+        """The steps that run, in running order."""
+        return tuple(planned_step for _, planned_step in plan_with_addresses(self))
 
     @checked(
         scene="a Scene or a Pair, such as Pair(left, right, SearchRange(0, 63))",
@@ -345,15 +285,17 @@ class Pipeline:
         *,
         keep_volume: bool = False,
     ) -> Estimate:
-        """Match the scene's frame pair, or a pair.
+        """Match the two images of a scene, or a pair.
 
         Parameters
         ----------
         scene : Scene or Pair
         search : SearchRange, optional
-            Instead of the scene's own; its direction is taken from the scene.
+            Default: the search range of the scene. The direction is taken from the
+            scene.
         keep_volume : bool
-            Keep the optimizer's volume in the result. It then exists whole.
+            Keep the cost volume of the optimizer in the result. The whole volume is
+            then in memory.
 
         Returns
         -------
@@ -362,50 +304,73 @@ class Pipeline:
         Raises
         ------
         DataError
-            The scene has no search range, its images differ in size or are missing.
+            The scene has no search range, or its images differ in size or are missing.
         ParameterError
-            Neither a scene nor a pair.
+            The argument is neither a scene nor a pair.
         StereoFrameworkError
-            A stage refuses its input, or the volume would not fit into memory.
+            A stage refuses its input, or the cost volumes do not fit into memory.
 
         Warns
         -----
         ResultWarning
             The warnings of the estimate.
         """
-        found = self.estimate(scene, search, keep_volume=keep_volume)
-        # A method that a stage calls tells nobody but the stage.
-        if stored_results() is None:
-            warn(found.warnings)
-        return found
+        estimate = self.estimate(scene, search, keep_volume=keep_volume)
+        is_called_by_stage = stored_results() is not None
+        # If a stage calls a method, only the stage gets the warnings of the method.
+        if not is_called_by_stage:
+            warn(estimate.warnings)
+        return estimate
 
     def estimate(
         self, scene: Scene | Pair, search: SearchRange | None = None, **options: Any
     ) -> Estimate:
         """Return the estimate of a call without issuing its warnings.
 
-        Some callers report the warnings of the estimate themselves. The options are those of
-        `Walk`.
+        Some callers report the warnings of the estimate themselves. The options are
+        those of `PipelineRunner`.
         """
-        pair = (
-            Pair.of(scene, search)
-            if isinstance(scene, Scene)
-            else replace(scene, search=search or scene.search)
-        )
+        if isinstance(scene, Scene):
+            pair = Pair.of(scene, search)
+        else:
+            pair = replace(scene, search=search or scene.search)
         self.check_step(pair.search.step)
-        need, free = (
-            peak_memory(
-                [self], pair.shape, pair.search, keep_volume=options.get("keep_volume", False)
-            ),
-            free_memory(),
-        )
-        if need > free:
-            raise StereoFrameworkError(refusal(self, pair.shape, pair.search, need, free, "free"))
-        match: Estimate = walked(self, pair, **options)
-        return match
+
+        keep_volume = options.get("keep_volume", False)
+        needed = peak_memory([self], pair.shape, pair.search, keep_volume=keep_volume)
+        free = free_memory()
+        if needed > free:
+            message = refusal(self, pair.shape, pair.search, needed, free, "free")
+            raise StereoFrameworkError(message)
+        estimate: Estimate = run_pipeline(self, pair, **options)
+        return estimate
 
 
-def _steps(stages: Any) -> Iterator[Step]:
+def _with_weights(steps: list[Step]) -> Iterator[Step]:
+    """Yield the steps, and give each of several matching costs a weight."""
+    counts = {slot: sum(step.stage.slot == slot for step in steps) for slot in SLOTS}
+    for step in steps:
+        is_one_of_several = step.stage.rules.added and counts[step.stage.slot] > 1
+        yield step.having(weight=1) if is_one_of_several and not step.is_summand else step
+
+
+def _steps_of_slot(slot: str, stages: Any) -> list[Step]:
+    """Return the steps of a stage or a list of stages, which must belong to a slot.
+
+    Raises
+    ------
+    ParameterError
+        An item is no stage, or a stage of another slot.
+    """
+    steps = list(_steps_of(stages))
+    for new_step in steps:
+        stage = new_step.stage
+        if stage.slot != slot:
+            raise ParameterError(f"{slot}: {stage.name} is a stage of {stage.slot}")
+    return steps
+
+
+def _steps_of(stages: Any) -> Iterator[Step]:
     """Yield the steps of a stage or of a list; lists may contain lists, and None is empty.
 
     Raises
@@ -416,10 +381,10 @@ def _steps(stages: Any) -> Iterator[Step]:
     if stages is None:
         return
     if isinstance(stages, Step | str) or callable(stages):
-        yield step(stages)
+        yield create_step(stages)
         return
     if isinstance(stages, Mapping | bytes | np.ndarray) or not isinstance(stages, Iterable):
         message = f"Pipeline: a step is {describe_value(stages)}; expected {STAGES}"
         raise ParameterError(message)
     for stage in stages:
-        yield from _steps(stage)
+        yield from _steps_of(stage)

@@ -35,12 +35,13 @@ from stereo_framework.core.input_checks import (
 )
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.slots import ResultKind
 from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import Step
 from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
 from stereo_framework.core.view import DisparityMap, View, Volumes, kernel_array
 from stereo_framework.core.volume import (
+    ConfidenceMap,
     CostVolume,
     Labeling,
     Smoothness,
@@ -62,31 +63,21 @@ def view_after(stage: Stage, result: Any, view: View) -> View:
     result = _with_short_levels(stage, result)
     check_returned(stage, result, view.reference.shape, view.search)
     result = with_plain_companions(stage, result)
-    volumes = view.volumes
-    if stage.slot == "preprocessing":
-        reference, match = map(kernel_array, result)
-        prepared = replace(view.require_images(), corrected=(reference, match))
-        return replace(view, prepared=prepared)
-    if stage.slot == "matching_cost":
-        return _after_matching_cost(result, view)
-    if stage.slot == "aggregation":
-        # An aggregation gets a read-only volume. If it returns this volume, the array
-        # stays read-only, and is copied before anything is written into it.
-        return replace(view, volumes=replace(volumes, current=result, is_shared=False))
-    if stage.slot == "smoothness":
-        return replace(view, volumes=replace(volumes, smoothness=result))
-    if stage.slot == "optimization":
-        return _after_optimization(result, view)
-    if stage.slot == "confidence":
-        disparity_map = view.require_map()
-        confidence = {**disparity_map.confidence, stage.name: result}
-        return replace(view, disparity_map=replace(disparity_map, confidence=confidence))
-    if stage.slot == "scheme":
-        return replace(view, estimate=result)
-    return _after_map_stage(stage, result, view)
+    return _VIEW_CHANGES[stage.slot](stage, result, view)
 
 
-def _after_matching_cost(volume: CostVolume, view: View) -> View:
+def _after_preprocessing(stage: Stage, images: Any, view: View) -> View:
+    """Return a view with the images of a stage that corrects the pair as a whole."""
+    reference, match = map(kernel_array, images)
+    prepared = replace(view.require_images(), corrected=(reference, match))
+    return replace(view, prepared=prepared)
+
+
+def _after_matching_cost(stage: Stage, volume: CostVolume, view: View) -> View:
+    return view_with_raw_volume(view, volume)
+
+
+def view_with_raw_volume(view: View, volume: CostVolume) -> View:
     """Return a view in which a new matching cost replaces all earlier cost volumes.
 
     Excluded cells get the outside cost, because an aggregation computes averages that
@@ -98,6 +89,30 @@ def _after_matching_cost(volume: CostVolume, view: View) -> View:
         view.mask.exclude(volume, volume.outside_cost)
     volumes = Volumes(current=volume, raw=volume, smoothness=view.smoothness)
     return replace(view, volumes=volumes)
+
+
+def _after_aggregation(stage: Stage, volume: CostVolume, view: View) -> View:
+    """Return a view with an aggregated cost volume. The raw volume stays."""
+    # An aggregation gets a read-only volume. If it returns this volume, the array stays
+    # read-only, and is copied before anything is written into it.
+    return replace(view, volumes=replace(view.volumes, current=volume, is_shared=False))
+
+
+def _after_smoothness(stage: Stage, smoothness: Smoothness, view: View) -> View:
+    """Return a view with the smoothness term of the method."""
+    return replace(view, volumes=replace(view.volumes, smoothness=smoothness))
+
+
+def _after_confidence(stage: Stage, confidence_map: ConfidenceMap, view: View) -> View:
+    """Return a view with one more confidence map."""
+    disparity_map = view.require_map()
+    confidence = {**disparity_map.confidence, stage.name: confidence_map}
+    return replace(view, disparity_map=replace(disparity_map, confidence=confidence))
+
+
+def _after_scheme(stage: Stage, estimate: Estimate, view: View) -> View:
+    """Return a view with the complete result of a method."""
+    return replace(view, estimate=estimate)
 
 
 def _after_map_stage(stage: Stage, result: Any, view: View) -> View:
@@ -134,7 +149,7 @@ def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]
 
 def _with_short_levels(stage: Stage, result: Any) -> Any:
     """Convert the levels of an optimizer to int16 if they fit into int16."""
-    if stage.slot != "optimization":
+    if ResultKind.LEVELS not in stage.rules.results:
         return result
     levels = result.levels if isinstance(result, Labeling) else result
     is_wide = isinstance(levels, np.ndarray) and levels.dtype in (np.int32, np.int64)
@@ -144,11 +159,12 @@ def _with_short_levels(stage: Stage, result: Any) -> Any:
     return replace(result, levels=short_levels) if isinstance(result, Labeling) else short_levels
 
 
-def _after_optimization(result: Any, view: View) -> View:
+def _after_optimization(stage: Stage, result: Any, view: View) -> View:
     """Return a view that contains the disparity map of an optimizer.
 
     Parameters
     ----------
+    stage : Stage
     result : Labeling or ndarray
         Result of the optimizer: a labeling, an int16 array of levels, or a float32
         disparity map.
@@ -228,7 +244,7 @@ def check_returned(
     arrays = _returned_arrays(stage, result)
     if arrays is None:
         size = f"of {image_shape[:2]} pixels and {search.levels} levels"
-        message = f"{in_short(result)}; expected {SLOTS[stage.slot].returns}, {size}"
+        message = f"{in_short(result)}; expected {stage.rules.returns}, {size}"
         raise wrong_return(stage, message)
     for name, array, kind in arrays:
         if array_fault := _fault_of_array(stage, array, kind, image_shape, search.levels):
@@ -388,72 +404,150 @@ class ReturnedArray(NamedTuple):
 
 
 def _returned_arrays(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the arrays in a result; None if the slot does not allow its class."""
-    match stage.slot, result:
-        case "confidence", _:
-            return [ReturnedArray("confidence", result, MAP)]
-        case "preprocessing", _ if stage.data[0] == "image":
-            return [ReturnedArray("image", result, IMAGE)]
-        case "preprocessing", tuple((reference, match)):
-            return [ReturnedArray("image", image, IMAGE) for image in (reference, match)]
-        case "matching_cost" | "aggregation", CostVolume():
-            return [ReturnedArray("costs", result.costs, COSTS)]
-        case "smoothness", Smoothness():
-            return [
-                ReturnedArray("right", result.right, MAP),
-                ReturnedArray("down", result.down, MAP),
-                ReturnedArray("rho", result.rho, PENALTIES),
-            ]
-        case "optimization", Labeling(volume=CostVolume() | None) if "other" not in stage.data:
-            return _arrays_of_labeling(result)
-        case "optimization", np.ndarray() if result.dtype == np.int16 and "other" not in stage.data:
-            return [ReturnedArray("levels", result, LEVELS)]
-        case "scheme", Estimate():
-            return _arrays_of_estimate(result)
-    return _arrays_of_maps(stage, result)
+    """Return the arrays in a result; None if the slot does not allow its kind."""
+    for kind in stage.rules.results:
+        arrays = _ARRAYS_OF_KINDS[kind](stage, result)
+        if arrays is not None:
+            return arrays
+    return None
 
 
-def _arrays_of_labeling(labeling: Labeling) -> list[ReturnedArray]:
-    """Return the arrays in a labeling and in its cost volume."""
-    arrays = [
-        ReturnedArray("levels", labeling.levels, LEVELS),
-        ReturnedArray("costs", labeling.costs, MAP),
+def _arrays_of_image(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return the image; None if the stage gets both images of a pair."""
+    if "image" not in stage.data:
+        return None
+    return [ReturnedArray("image", result, IMAGE)]
+
+
+def _arrays_of_both_images(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return both images; None for another result, or if the stage gets one image."""
+    if "image" in stage.data or not isinstance(result, tuple) or len(result) != 2:
+        return None
+    return [ReturnedArray("image", image, IMAGE) for image in result]
+
+
+def _arrays_of_volume(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return the costs of a cost volume; None if the result is no cost volume."""
+    if not isinstance(result, CostVolume):
+        return None
+    return [ReturnedArray("costs", result.costs, COSTS)]
+
+
+def _arrays_of_smoothness(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return the weights and penalties; None if the result is no smoothness term."""
+    if not isinstance(result, Smoothness):
+        return None
+    return [
+        ReturnedArray("right", result.right, MAP),
+        ReturnedArray("down", result.down, MAP),
+        ReturnedArray("rho", result.rho, PENALTIES),
     ]
-    if labeling.volume is not None:
-        arrays.append(ReturnedArray("volume.costs", labeling.volume.costs, COSTS))
+
+
+def _arrays_of_labeling(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return the arrays in a labeling and in its cost volume.
+
+    An optimizer for both images must return disparity maps, so the result is then None.
+    """
+    if not isinstance(result, Labeling) or "other" in stage.data:
+        return None
+    arrays = [
+        ReturnedArray("levels", result.levels, LEVELS),
+        ReturnedArray("costs", result.costs, MAP),
+    ]
+    if isinstance(result.volume, CostVolume):
+        arrays.append(ReturnedArray("volume.costs", result.volume.costs, COSTS))
+    elif result.volume is not None:
+        return None
     return arrays
 
 
-def _arrays_of_estimate(estimate: Estimate) -> list[ReturnedArray]:
-    """Return all arrays in the estimate of a scheme."""
-    arrays = [
-        ReturnedArray("disparity", estimate.disparity, DISPARITY),
-        ReturnedArray("status", estimate.status, STATUS),
+def _arrays_of_levels(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return the levels; None if the result is no array of levels.
+
+    An optimizer for both images must return disparity maps, so the result is then None.
+    """
+    is_levels = isinstance(result, np.ndarray) and result.dtype == np.int16
+    if not is_levels or "other" in stage.data:
+        return None
+    return [ReturnedArray("levels", result, LEVELS)]
+
+
+def _arrays_of_disparity(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return the disparity map; None if the result is no array."""
+    return _arrays_of_maps(result, ("disparity", DISPARITY))
+
+
+def _arrays_of_disparity_and_status(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return both maps; None if the result is no tuple of two maps."""
+    return _arrays_of_maps(result, ("disparity", DISPARITY), ("status", STATUS))
+
+
+def _arrays_of_three_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return disparity, status and confidence; None if the result is no such tuple."""
+    return _arrays_of_maps(
+        result, ("disparity", DISPARITY), ("status", STATUS), ("confidence", MAP)
+    )
+
+
+def _arrays_of_maps(result: Any, *maps: tuple[str, ArrayKind]) -> list[ReturnedArray] | None:
+    """Return the maps in a result; None if it contains another number of maps.
+
+    Parameters
+    ----------
+    result : object
+        One map, or a tuple of maps.
+    *maps : (str, ArrayKind)
+        Name and kind of each expected map.
+    """
+    arrays = result if isinstance(result, tuple) else (result,)
+    if len(arrays) != len(maps) or not isinstance(arrays[0], np.ndarray):
+        return None
+    return [
+        ReturnedArray(name, array, kind) for (name, kind), array in zip(maps, arrays, strict=True)
     ]
-    if estimate.levels is not None:
-        arrays.append(ReturnedArray("levels", estimate.levels, LEVELS))
+
+
+def _arrays_of_confidence(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return the confidence map, which may be any object if the stage has a mistake."""
+    return [ReturnedArray("confidence", result, MAP)]
+
+
+def _arrays_of_estimate(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+    """Return all arrays in an estimate; None if the result is no estimate."""
+    if not isinstance(result, Estimate):
+        return None
+    arrays = [
+        ReturnedArray("disparity", result.disparity, DISPARITY),
+        ReturnedArray("status", result.status, STATUS),
+    ]
+    if result.levels is not None:
+        arrays.append(ReturnedArray("levels", result.levels, LEVELS))
     # If the confidence maps are not a mapping, `with_plain_companions` raises an error
     # later.
-    if isinstance(estimate.confidence, Mapping):
-        for name, values in estimate.confidence.items():
+    if isinstance(result.confidence, Mapping):
+        for name, values in result.confidence.items():
             arrays.append(ReturnedArray(f"confidence {name}", values, MAP))
     return arrays
 
 
-_MAP_COUNTS = {"matcher": 3, "refinement": 2, "optimization": 1}
-"""Maximum number of maps that a stage returns, of disparity, status and confidence."""
+_ARRAYS_OF_KINDS: Mapping[ResultKind, Callable[[Stage, Any], list[ReturnedArray] | None]] = {
+    ResultKind.IMAGE: _arrays_of_image,
+    ResultKind.BOTH_IMAGES: _arrays_of_both_images,
+    ResultKind.COST_VOLUME: _arrays_of_volume,
+    ResultKind.SMOOTHNESS: _arrays_of_smoothness,
+    ResultKind.LABELING: _arrays_of_labeling,
+    ResultKind.LEVELS: _arrays_of_levels,
+    ResultKind.DISPARITY: _arrays_of_disparity,
+    ResultKind.DISPARITY_AND_STATUS: _arrays_of_disparity_and_status,
+    ResultKind.DISPARITY_STATUS_AND_CONFIDENCE: _arrays_of_three_maps,
+    ResultKind.CONFIDENCE: _arrays_of_confidence,
+    ResultKind.ESTIMATE: _arrays_of_estimate,
+}
+"""Function that returns the arrays in a result of each kind.
 
-
-def _arrays_of_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the maps in a result; None if their number is not allowed in the slot."""
-    maps = result if isinstance(result, tuple) else (result,)
-    allowed_count = _MAP_COUNTS.get(stage.slot, 0)
-    if not 1 <= len(maps) <= allowed_count or not isinstance(maps[0], np.ndarray):
-        return None
-    forms = (("disparity", DISPARITY), ("status", STATUS), ("confidence", MAP))
-    return [
-        ReturnedArray(name, array, kind) for (name, kind), array in zip(forms, maps, strict=False)
-    ]
+It takes the stage and the result, and returns None if the result is of another kind.
+"""
 
 
 def _fault_of_array(
@@ -487,6 +581,20 @@ def _fault_of_costs(stage: Stage, costs: NDArray) -> str:
     if stage.is_built_in or costs.dtype != np.float32 or np.isfinite(costs).all():
         return ""
     return "not finite; expected finite costs"
+
+
+_VIEW_CHANGES: Mapping[str, Callable[[Stage, Any, View], View]] = {
+    "preprocessing": _after_preprocessing,
+    "matcher": _after_map_stage,
+    "matching_cost": _after_matching_cost,
+    "aggregation": _after_aggregation,
+    "smoothness": _after_smoothness,
+    "optimization": _after_optimization,
+    "confidence": _after_confidence,
+    "refinement": _after_map_stage,
+    "scheme": _after_scheme,
+}
+"""Function that returns the view after a stage, by slot."""
 
 
 def check_direction(step: Step, image: NDArray) -> None:

@@ -1,8 +1,9 @@
-"""Assembly of the view of a whole image from the views of strips of its rows."""
+"""Strips of rows: their height, and the whole image that is assembled from them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,49 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.view import View, arrays_by_path, is_table, map_arrays
 from stereo_framework.core.volume import Labeling
+from stereo_framework.engine.planned_steps import PlannedStep
+
+STRIP_ROWS = 128
+"""Maximum number of rows of a strip, without its halo."""
+
+_STRIP_BYTES = 64 * 2**20
+"""Maximum size in bytes of the cost volume of a strip with `STRIP_ROWS` rows.
+
+If the cost volume would be larger, strips have half as many rows. Smaller strips take
+less memory, but more rows are computed twice, because the halos of neighbouring strips
+overlap.
+"""
+
+
+def strip_rows(steps: Sequence[PlannedStep], rows: int, columns: int, levels: int) -> int:
+    """Return the number of rows of each strip, without halo rows.
+
+    Parameters
+    ----------
+    steps : sequence of PlannedStep
+        The steps that run together on each strip.
+    rows, columns : int
+        Size of the image in pixels.
+    levels : int
+        Number of levels of the search range.
+
+    Returns
+    -------
+    int
+        Number of rows of a strip; `rows` if the steps run on the whole image.
+    """
+    if len(steps) == 1:
+        [step] = steps
+        # A matching cost without further steps gains nothing from strips, because no
+        # step reads the costs while they are in the processor's cache. The strips would
+        # also have to be copied into the whole volume.
+        is_matching_cost = "raw" in step.makes
+        if step.halo is None or is_matching_cost or not step.touches_volume:
+            return rows
+    bytes_of_strip = 4 * STRIP_ROWS * columns * levels
+    if bytes_of_strip > _STRIP_BYTES:
+        return max(1, STRIP_ROWS // 2)
+    return STRIP_ROWS
 
 
 class Strips:

@@ -22,7 +22,7 @@ from stereo_framework.core.step import Step, blame
 from stereo_framework.core.view import DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status
 from stereo_framework.engine.returns import check_returned
-from stereo_framework.engine.walk import _data, _ready
+from stereo_framework.engine.runner import data_of_stage, with_converted_volumes
 
 _STRIP = 8
 """Rows of the strip."""
@@ -143,8 +143,8 @@ def _result_arrays(step: Step, view: View) -> dict[str, NDArray]:
 
     Only arrays with a row for each row of the image are returned.
     """
-    ready = _ready(step, view, step.reads)
-    result = step(_data(step, ready))
+    ready = with_converted_volumes(step, view, step.reads)
+    result = step(data_of_stage(step.stage, ready))
     check_returned(step.stage, result, ready.reference.shape, ready.search)
     if isinstance(result, CostVolume):
         return {"the volume": result.costs}

@@ -559,7 +559,7 @@ def _having(method: Method, name: str) -> Iterator[str]:
                 if name in step.parameters:
                     yield (
                         f"{slot}.{step.stage.name}.{name}"
-                        if SLOTS[slot].many or step.added
+                        if SLOTS[slot].many or step.is_summand
                         else f"{slot}.{name}"
                     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.slots import SLOTS, exclusions, slots_that_cannot_accompany
 from stereo_framework.io.locations import Location, Node
 from stereo_framework.script.reading import entry
 from stereo_framework.script.specs import names, split
@@ -100,18 +100,23 @@ def removed(node: Node, home: str) -> set[str]:
     )
     if "maps" in stages:
         found |= {*SLOTS, "auxiliary"}
-    if clash(stages):
+    if has_conflict(stages):
         return found
-    if "matcher" in stages:
-        found |= {*VOLUME_SLOTS, "maps"}
-    if not stages.isdisjoint(VOLUME_SLOTS):
-        found |= {"matcher", "maps"}
+    for slot in stages & SLOTS.keys():
+        found |= slots_that_cannot_accompany(slot)
+        # The key maps is a short form of a matcher, so it cannot accompany what a
+        # matcher cannot accompany. It does not accompany a written matcher either.
+        if slot == "matcher" or "matcher" in slots_that_cannot_accompany(slot):
+            found.add("maps")
     return found
 
 
-def clash(stages: Collection[str]) -> bool:
-    """Whether a matcher stands beside what it stands instead of: a fault, so that nothing further is checked against either."""
-    return "matcher" in stages and not set(VOLUME_SLOTS).isdisjoint(stages)
+def has_conflict(filled_slots: Collection[str]) -> bool:
+    """Return whether a slot with stages excludes another slot with stages.
+
+    This is a fault of the script, so the two slots are not checked further.
+    """
+    return any(True for _ in exclusions(filled_slots))
 
 
 def lacks(node: Node, address: str) -> bool:

@@ -11,8 +11,9 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import as_yaml
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.slots import SLOTS, exclusions
 from stereo_framework.core.step import Step, step
+from stereo_framework.engine.method_checks import steps_below_a_pixel
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.io.locations import Location, Node, join
 from stereo_framework.script.effects import (
@@ -25,7 +26,7 @@ from stereo_framework.script.effects import (
     unread_reason,
 )
 from stereo_framework.script.halo_check import halo_fault
-from stereo_framework.script.merging import axes, clash, filled, lacks, merge, tree, without_axes
+from stereo_framework.script.merging import axes, filled, lacks, merge, tree, without_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
 from stereo_framework.script.rehearsal import direction_faults, name_faults
@@ -99,10 +100,10 @@ class Method:
             self.slots |= {
                 home + word: part.entries[word] for word in SLOTS if word in part.entries
             }
-            if clash(filled(whole, home)):
-                self.slots |= dict.fromkeys(
-                    [home + word for word in ("matcher", *VOLUME_SLOTS)], FAULTY
-                )
+            # Neither of two slots that exclude each other is checked further.
+            for excluding, _ in exclusions(filled(whole, home)):
+                for slot in (excluding, *SLOTS[excluding].excludes):
+                    self.slots[home + slot] = FAULTY
         if "maps" in whole.entries:
             self.slots["matcher"] = model.maps(whole.entries["maps"])
         self.search, self.seed = model.search(whole.at("search")), model.seed(whole.at("seed")) or 0
@@ -415,7 +416,7 @@ class Method:
             return
         step = nodes["step"].value if "step" in nodes else None
 
-        for unsupported in pipeline.unsupported_steps(step):
+        for unsupported in steps_below_a_pixel(pipeline, step):
             if unsupported.scheme:
                 slot = split(unsupported.scheme).slot
                 self._fault(
@@ -592,7 +593,7 @@ def _same_run(name: str, value: Node, model: Model) -> str:
     if split(name).is_slot:
         return repr(
             [
-                (one.added, one.stage.name, one.parameters)
+                (one.is_summand, one.stage.name, one.parameters)
                 for one in model.slot(split(name).word, value) or ()
             ]
         )

@@ -1,18 +1,21 @@
 """What a script's mappings say: known keys, stages, parameters, axes; all that is wrong is told with its location."""
 
+import itertools
+import operator
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from stereo_framework.core import registration
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.parameters import as_yaml
-from stereo_framework.core.slots import SLOTS, VOLUME_SLOTS
+from stereo_framework.core.slots import SLOTS, exclusions
 from stereo_framework.core.step import Step, step
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
 from stereo_framework.io.locations import Faults, Location, Node
-from stereo_framework.script.merging import clash, filled, tree
+from stereo_framework.script.merging import filled, tree
 from stereo_framework.script.reading import (
     AUXILIARY_KEYS,
     FAULTY,
@@ -116,13 +119,23 @@ class Model:
             said = ", ".join(f"{key}{node.key(key).in_brackets()}" for key in others)
             self.fault(node.key("maps"), f"maps stand instead of {said}; keep one or the other")
         for home, _ in tree(node) if allowed != AUXILIARY_KEYS else ():
-            if clash(there := filled(node, home)):
-                said = ", ".join(
-                    f"{slot}{there[slot].in_brackets()}" for slot in VOLUME_SLOTS if slot in there
-                )
-                self.fault(
-                    there["matcher"], f"a matcher stands instead of {said}; keep one or the other"
-                )
+            self._check_exclusions(filled(node, home))
+
+    def _check_exclusions(self, filled_slots: Mapping[str, Location]) -> None:
+        """Report each slot with stages that excludes other slots with stages.
+
+        Parameters
+        ----------
+        filled_slots : mapping of str to Location
+            Locations of the stages, by slot.
+        """
+        pairs = exclusions(filled_slots)
+        for excluding, group in itertools.groupby(pairs, key=operator.itemgetter(0)):
+            excluded_slots = ", ".join(
+                f"{excluded}{filled_slots[excluded].in_brackets()}" for _, excluded in group
+            )
+            message = f"a {excluding} replaces {excluded_slots}; keep one or the other"
+            self.fault(filled_slots[excluding], message)
 
     # One method for each key -----------------------------------------------------------------------------------------
 

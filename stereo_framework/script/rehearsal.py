@@ -106,7 +106,7 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     """
     auxiliary = {name: _unread_map(method) for name, method in pipeline.auxiliary}
     measures: list[str] = []
-    for address, step in pipeline.own_stages():
+    for address, step in pipeline.addressed_steps():
         if step.stage.slot == "matcher" and _may_give_confidence(step):
             measures.append("matcher")
         if message := _name_fault(step, measures, auxiliary):
@@ -123,7 +123,7 @@ def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     """
     if not any("other" in step.stage.data for step in pipeline.steps):
         return
-    for address, step in pipeline.own_stages():
+    for address, step in pipeline.addressed_steps():
         is_cost = step.stage.slot == "matching_cost" and not step.stage.is_built_in
         if is_cost and (message := _direction_fault(step.stage.function, step)):
             yield address, message

@@ -7,7 +7,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.step import blame
 from stereo_framework.datasets import load_scene
-from stereo_framework.engine.walk import Walk
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.script.load import Script
 
 ROWS, COLUMNS, LEVELS = 48, 64, 16
@@ -30,7 +30,7 @@ def run_on_small_pair(script: Script) -> list[str]:
     left, right = (image[:ROWS, :COLUMNS] for image in (scene.reference, scene.match))
     pair = Pair(left, right, SearchRange(0, LEVELS - 1), scene=scene)
     failed: dict[str, list[int]] = {}
-    for index, found in Walk([run.pipeline for run in script.settings], pair):
+    for index, found in PipelineRunner([run.pipeline for run in script.settings], pair):
         if isinstance(found, Exception):
             failed.setdefault(blame(found), []).append(index)
     lines = []

@@ -167,13 +167,13 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     if not steps:
         return f"addresses nothing: there is no {slot} stage"
     names, index = [step.stage.name for step in steps], 0
-    if SLOTS[steps[0].stage.slot].many or steps[0].added:
+    if SLOTS[steps[0].stage.slot].many or steps[0].is_summand:
         name, _, parameter = rest.partition(".")
         # A parameter that a single one of them has needs no stage's name.
         having = [
             i
             for i, step in enumerate(steps)
-            if name in parameter_names(step.stage, added=step.added) and not parameter
+            if name in parameter_names(step.stage, added=step.is_summand) and not parameter
         ]
         if re.fullmatch("[0-9]{1,9}", name):
             index, rest = int(name), parameter
@@ -199,14 +199,14 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     else:
         rest = rest.removeprefix(f"{names[0]}.")
     step = steps[index]
-    known = parameter_names(step.stage, added=step.added)
+    known = parameter_names(step.stage, added=step.is_summand)
     if rest in known:
         return index, rest
     if rest == "use":
         return f"'use' is no parameter; give the stages at {slot} itself"
     if not rest:
         return f"addresses the whole stage {step.stage.name}; {nearest('', known, kind='parameters of it')}"
-    return no_parameter(step.stage, rest, added=step.added)
+    return no_parameter(step.stage, rest, added=step.is_summand)
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
@@ -309,7 +309,13 @@ def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
 def written(slot: str, steps: Sequence[Step]) -> Any:
     """Stages of a slot as a script writes them, with all their parameters."""
     found = [{"use": one.stage.name, **one.parameters} for one in steps]
-    return found if SLOTS[slot].many or (steps and steps[0].added) else found[0] if found else None
+    return (
+        found
+        if SLOTS[slot].many or (steps and steps[0].is_summand)
+        else found[0]
+        if found
+        else None
+    )
 
 
 def show(steps: Sequence[Step]) -> str:
@@ -318,6 +324,6 @@ def show(steps: Sequence[Step]) -> str:
     Costs that are added are joined by a plus: ``census(weight=2) + rank``; a list of a single one is shown as ``[census]``.
     """
     shown = [str(one) for one in steps]
-    if steps and steps[0].added:
+    if steps and steps[0].is_summand:
         return " + ".join(shown) if len(shown) > 1 else f"[{shown[0]}]"
     return " > ".join(shown) or "none"

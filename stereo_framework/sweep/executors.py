@@ -33,7 +33,9 @@ from stereo_framework.core.errors import (
     warn,
 )
 from stereo_framework.core.step import blame
-from stereo_framework.engine.memory import free_memory, peak_memory, refusal
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tiling import refusal
+from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.kernels.progress import announce_step
 from stereo_framework.kernels.threads import LIMIT_HINT, ThreadPool, thread_count
 from stereo_framework.sweep.result import Result

@@ -12,7 +12,7 @@ from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.scene import Disparity, Scene
 from stereo_framework.core.step import blame
-from stereo_framework.engine.walk import Walk
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import Remedies, find_reading_errors
@@ -49,7 +49,7 @@ def run_tasks(unit: Unit, *, keep: bool) -> Iterator[Done]:
         Leave the maps in the results.
     """
     pipelines = [task.setting.pipeline for task in unit]
-    for i, match in Walk(pipelines, unit[0].scene, unit[0].search):
+    for i, match in PipelineRunner(pipelines, unit[0].scene, unit[0].search):
         yield unit[i], _results_or_error(unit[i], _of_match, match, keep)
 
 

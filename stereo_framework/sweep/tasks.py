@@ -13,10 +13,10 @@ import numpy as np
 
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
 from stereo_framework.core.scene import Scene, SearchRange
-from stereo_framework.core.step import Step
-from stereo_framework.engine.engine_steps import AUXILIARY, sort_key
-from stereo_framework.engine.memory import of_large_pair
 from stereo_framework.engine.pipeline import Pipeline
+from stereo_framework.engine.planned_steps import AuxiliaryMatching, PlannedStep
+from stereo_framework.engine.plans import sort_key
+from stereo_framework.engine.tiling import of_large_pair
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.script import Script, Setting
@@ -41,9 +41,6 @@ _LARGEST = 100
 
 _TOGETHER = 4
 """A unit is this many times as large as others before settings with a common beginning are parted, which is then computed twice."""
-
-_LAST_SHARED = ("scheme", "optimization", "matcher")
-"""What stands last in a beginning that is worth sharing: what makes the map, a scheme around all else first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,15 +265,14 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
     groups: dict[tuple[int, SearchRange], list[Task]] = {}
     for task in tasks:
         groups.setdefault((id(task.scene), task.search), []).append(task)
-    numbers: dict[Step, int] = {}
+    numbers: dict[PlannedStep, int] = {}
     left = len(tasks)
     for group in groups.values():
         unit: Unit = []
         before: list[int] | None = None
         for task in sorted(group, key=lambda task: _order(task, numbers)):
-            slots = ["", *(step.stage.slot for step in task.setting.pipeline.steps)]
-            last = next(slots.index(slot) for slot in _LAST_SHARED if slot in slots)
-            beginning = [number for number, _ in _order(task, numbers)[: last + 1]]
+            length = _length_of_beginning(task.setting.pipeline)
+            beginning = [number for number, _ in _order(task, numbers)[:length]]
             size = _LARGEST
             if workers > 1:
                 size = min(
@@ -292,7 +288,23 @@ def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
         left -= len(unit)
 
 
-def _order(task: Task, numbers: dict[Step, int]) -> list[tuple[int, int]]:
+def _order(task: Task, numbers: dict[PlannedStep, int]) -> list[tuple[int, int]]:
     """The `sort_key` of the auxiliary methods and of all steps."""
     pipeline = task.setting.pipeline
-    return sort_key([Step(AUXILIARY, inner=pipeline.auxiliary), *pipeline.steps], numbers)
+    return sort_key((AuxiliaryMatching(pipeline.auxiliary), *pipeline.steps), numbers)
+
+
+def _length_of_beginning(pipeline: Pipeline) -> int:
+    """Return how many entries of `_order` precede the steps that work on disparity maps.
+
+    Two settings that agree in these entries should be in the same unit, because they share
+    the computation of the disparity map. A scheme computes the map of a setting if there is
+    one; otherwise, the optimizer or the matcher computes it.
+    """
+    # The auxiliary methods are the first entry.
+    numbered_steps = list(enumerate(pipeline.steps, start=1))
+    for product in ("estimate", "disparity"):
+        for number, step in numbered_steps:
+            if product in step.makes:
+                return number + 1
+    raise AssertionError("a pipeline has an optimizer or a matcher")

@@ -18,7 +18,7 @@ from stereo_framework.core.parameters import Positive
 from stereo_framework.core.scene import Calibration, Disparity, Image, Mask, Scene, SearchRange
 from stereo_framework.core.search import SearchArgument, are_ends
 from stereo_framework.datasets import pair_scene
-from stereo_framework.engine.memory import fitted
+from stereo_framework.engine.tiling import fitted
 from stereo_framework.io import PathLike, StereoCalibration, read_stereo_calibration
 from stereo_framework.script import Setting, load
 from stereo_framework.user_pair.calibrations import calibration_of_pair

@@ -16,7 +16,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.pair import Pair
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.walk import walked
+from stereo_framework.engine.runner import run_pipeline
 from stereo_framework.io import check_file, resolve_inside, write_bytes
 from stereo_framework.sweep.identity import content_digest, files_digest
 
@@ -36,7 +36,7 @@ def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) ->
     folder : Path
         ``parts/CODE`` in an output folder, one for each version of the code. Where it cannot be written, nothing is kept.
     **options
-        Those of `walked`.
+        Those of `run_pipeline`.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) ->
         # Nobody knows any more what it took.
         report_call(CallReport())
         return match
-    match = walked(method, pair, **options)
+    match = run_pipeline(method, pair, **options)
     with contextlib.suppress(OSError, DataError):
         _write(path, match)
     return match

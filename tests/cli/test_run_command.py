@@ -165,7 +165,7 @@ def test_another_protocol_matches_nothing_again(cli, script, small_scenes, tmp_p
 
     first, alone = run("taxonomy2002", "--out", out), run("kostliva2007")
     with monkeypatch.context() as patch:
-        patch.setattr("stereo_framework.sweep.task_results.Walk", None)
+        patch.setattr("stereo_framework.sweep.task_results.PipelineRunner", None)
         second = run("kostliva2007", "--out", out)
         listed = json.loads(cli("results", out, "--all", "--json").stdout)
     assert second["statistics"] == alone["statistics"]

@@ -14,7 +14,7 @@ from stereo_framework import SearchRange, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.view import DisparityMap
 from stereo_framework.core.volume import Status
-from stereo_framework.engine.engine_steps import cost_sum
+from stereo_framework.engine.planned_steps import CostSum
 from stereo_framework.matching_cost import (
     absolute_difference,
     ad_census,
@@ -142,7 +142,7 @@ def test_ad_census_is_the_sum_of_saturated_costs():
     search = SearchRange(0, 9)
     # Three channels are added there and averaged here.
     parts = step(absolute_difference, saturation=30.0), step(census, saturation=30.0)
-    expected = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
+    expected = CostSum(tuple(parts))({"reference": images[0], "match": images[1], "search": search})
     volume = ad_census(*images, search)
     # A few units in the last place of costs up to 2.
     np.testing.assert_allclose(

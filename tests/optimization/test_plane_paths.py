@@ -12,7 +12,7 @@ from stereo_framework import Pipeline, SearchRange, load, load_scene, step
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import DisparityMap, View, Volumes, kernel_array
 from stereo_framework.core.volume import CostVolume, SearchMask, Status
-from stereo_framework.engine.walk import Walk
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference, ad_census
 from stereo_framework.optimization import plane_paths, semi_global
 from stereo_framework.optimization._plane_candidates import (
@@ -228,7 +228,7 @@ def test_the_exchanged_pair_has_the_same_maps(small_scenes):
 
 
 def solved_by_engine(method, pair):
-    [(_, outcome)] = Walk([method], pair, both=True)
+    [(_, outcome)] = PipelineRunner([method], pair, both=True)
     return [match.disparity for match in outcome]
 
 

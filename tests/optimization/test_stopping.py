@@ -8,7 +8,7 @@ from stereo_framework import CostVolume, Energy, Pipeline, SearchRange, Smoothne
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.engine.walk import Walk
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.optimization import (
     belief_propagation,
     graph_cut,
@@ -176,7 +176,7 @@ def method_of(name, **limits):
 def test_each_view_of_a_pair_stops_by_its_own_energy(name, mask):
     pair = pair_of(mask)
     method = method_of(name, iterations=LIMIT, min_decrease=0.001)
-    [(_, estimates)] = Walk([method], pair, both=True)
+    [(_, estimates)] = PipelineRunner([method], pair, both=True)
     for estimate, one in zip(estimates, (pair, pair.exchanged()), strict=True):
         iterations = len(method.estimate(one).trace)
         assert iterations < LIMIT

@@ -7,7 +7,7 @@ from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask, Status
-from stereo_framework.engine.walk import Walk
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check, parabola
@@ -143,12 +143,12 @@ def test_a_factor_of_1_is_the_pair_itself():
 
 
 def test_the_small_pair_is_matched_once_for_both_views(monkeypatch):
-    solved, plain = [], Walk.__init__
+    solved, plain = [], PipelineRunner.__init__
 
     def told(self, methods, pair, **others):
         solved.append(pair.shape)
         plain(self, methods, pair, **others)
 
-    monkeypatch.setattr(Walk, "__init__", told)
-    list(Walk([PLAIN.having(scheme=[coarse])], pair(), both=True))
+    monkeypatch.setattr(PipelineRunner, "__init__", told)
+    list(PipelineRunner([PLAIN.having(scheme=[coarse])], pair(), both=True))
     assert solved == [(7, 10), (4, 5)]

@@ -13,7 +13,8 @@ from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import of
 from stereo_framework.core.volume import SearchMask, Status
-from stereo_framework.engine.memory import of_large_pair, peak_memory
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tiling import of_large_pair
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
@@ -461,7 +462,7 @@ def test_what_does_not_fit_is_told_which_tiles_would():
 def test_a_large_pair_runs_in_tiles_whatever_memory_there_is(monkeypatch):
     """And its row, its identity and the script that it keeps say so."""
     whole = run("sgm", scenes="synthetic/planes")
-    monkeypatch.setattr("stereo_framework.engine.memory._LARGE", 2**20)
+    monkeypatch.setattr("stereo_framework.engine.tiling._LARGE_CELLS", 2**20)
     with pytest.warns(
         ResultWarning,
         match=r"planes: 320x240 pixels and 32 levels are matched in tiles of 1024 pixels",

@@ -16,7 +16,7 @@ from sweep_parts import WINDOW, assert_equal, dots, numbers, stored
 import stereo_framework
 from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, ResultWarning
 from stereo_framework.core.registration import stage
-from stereo_framework.engine import walk
+from stereo_framework.engine import strips
 from stereo_framework.kernels.progress import reporting_iterations_to
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
@@ -322,7 +322,7 @@ VOLUME = 4 * 24 * 32 * 8
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
-    monkeypatch.setattr(walk, "STRIP_ROWS", 4)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     expected = stereo_framework.run(MIXED, scenes=dots(), workers=1)
     assert all(r.error is None for r in expected)
     # Strips fit; a graph cut with its three volumes does not.
@@ -348,7 +348,7 @@ def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
 
 
 def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
-    monkeypatch.setattr(walk, "STRIP_ROWS", 4)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     calls = []
 
     @stage("matching_cost", source="a test", halo=lambda: 0)

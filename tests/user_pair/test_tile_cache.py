@@ -30,11 +30,11 @@ def pair(seed=3, mask=None):
 @pytest.fixture
 def calls(monkeypatch):
     """The pairs that are matched, and not read."""
-    found, walked = [], tile_cache.walked
+    found, run_pipeline = [], tile_cache.run_pipeline
     monkeypatch.setattr(
         tile_cache,
-        "walked",
-        lambda method, pair, **options: found.append(pair) or walked(method, pair, **options),
+        "run_pipeline",
+        lambda method, pair, **options: found.append(pair) or run_pipeline(method, pair, **options),
     )
     return found
 

@@ -1,0 +1,689 @@
+"""Run several pipelines on one pair, and compute the steps that they share only once.
+
+The runner follows one equation::
+
+    view(k, side) = step_k(view(k - 1, side), other=view(k - 1, other side))
+
+A pair has two sides, one for each image. The view of a side after k steps contains all
+results for this side. The view of the other side is computed only if the stage of the
+next step reads it. The runner keeps a view if a later pipeline begins with the same
+steps, or if a stage of the other side reads the view. The module
+`stereo_framework.engine.plans` defines the terms plan, beginning, state and checkpoint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import math
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from stereo_framework.core.call_context import (
+    CallReport,
+    Stopped,
+    collecting_reports,
+    is_stopped,
+    storing_results,
+)
+from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.estimate import Estimate
+from stereo_framework.core.pair import Pair
+from stereo_framework.core.parameters import in_short
+from stereo_framework.core.scene import Scene, SearchRange, intensity_scale_warning
+from stereo_framework.core.stage import Stage
+from stereo_framework.core.step import Step
+from stereo_framework.core.view import (
+    BothSides,
+    DisparityMap,
+    PreparedImages,
+    View,
+    kernel_array,
+)
+from stereo_framework.engine.estimates import estimate_of
+from stereo_framework.engine.planned_steps import (
+    AuxiliaryMatching,
+    CostSum,
+    OutsideCostReset,
+    PlannedStep,
+    SchemeCall,
+    plan_with_addresses,
+)
+from stereo_framework.engine.plans import (
+    MATCH,
+    REFERENCE,
+    Beginning,
+    Plans,
+    State,
+    steps_for_both_images,
+)
+from stereo_framework.engine.returns import (
+    check_direction,
+    check_returned,
+    plain_report,
+    view_after,
+    view_with_raw_volume,
+    wrong_return,
+)
+from stereo_framework.engine.strips import Strips, strip_rows
+from stereo_framework.kernels.compiling import working_time
+from stereo_framework.kernels.progress import announce_step, counted
+
+if TYPE_CHECKING:
+    from stereo_framework.engine.pipeline import Pipeline
+
+Outcome = Estimate | tuple[Estimate, Estimate] | Exception
+"""Estimate of a pipeline, estimates of both sides, or the exception that was raised."""
+
+
+class PipelineRunner:
+    """Runs pipelines on a pair. Iterate over the runner to get the results.
+
+    Iteration yields ``(index, outcome)``. The index is the position of the pipeline in
+    `pipelines`. The outcome is an `Estimate`, or the exception that the pipeline
+    raised. The runner sorts the pipelines, so that pipelines with the same first steps
+    run one after another.
+
+    If several pipelines share a step, each of their estimates contains the full run
+    time of this step. The sum of these run times is then longer than the elapsed time.
+
+    Parameters
+    ----------
+    pipelines : sequence of Pipeline
+    problem : Scene or Pair
+        The pair to match, or the scene of the pair.
+    search : SearchRange, optional
+        Default: the search range of the scene.
+    both : bool
+        If True, match both sides. Each outcome is then a tuple of two estimates. The
+        first estimate belongs to the reference image.
+    keep_volume : bool
+        If True, keep the cost volume of each optimizer in its estimate.
+    solve : callable, optional
+        Function ``solve(method, pair)`` that matches a pair created by a scheme.
+        Default: `run_pipeline`.
+    cache : dict, optional
+        Cache of the maps of auxiliary methods and of intermediate results of single
+        images (see `per_image`). Default: a new cache. Pass the cache of another runner
+        to share its entries.
+
+    Examples
+    --------
+    Two methods share their matching cost, which is computed once. Each estimate
+    contains the run time of the matching cost.
+
+    >>> from stereo_framework import Pipeline, load_scene
+    >>> scene = load_scene("synthetic/planes")
+    >>> methods = [
+    ...     Pipeline(["absolute_difference", "winner_take_all"]),
+    ...     Pipeline(["absolute_difference", "box", "winner_take_all"]),
+    ... ]
+    >>> estimates = dict(PipelineRunner(methods, scene))
+    >>> list(estimates[0].seconds)
+    ['matching_cost', 'optimization']
+    >>> list(estimates[1].seconds)
+    ['matching_cost', 'aggregation.box', 'restore_outside_cost', 'optimization']
+    >>> estimates[0].seconds["matching_cost"] == estimates[1].seconds["matching_cost"]
+    True
+
+    With ``both``, the runner returns the disparity maps of both images.
+
+    >>> [(_, (left, right))] = PipelineRunner(methods[:1], scene, both=True)
+    >>> left.search.direction, right.search.direction
+    (1, -1)
+
+    The second method needs only rows near a pixel, so its steps run on strips of 128
+    rows. The image has 240 rows, so there are two strips.
+
+    >>> from stereo_framework.engine.strips import strip_rows
+    >>> strip_rows(methods[1].plan, 240, 320, scene.search.levels)
+    128
+
+    A scheme makes pairs, and the runner matches each pair with the rest of the method.
+
+    >>> tiled = methods[0].having(scheme=["tiles"])
+    >>> tiled.plan[0].method
+    Pipeline(absolute_difference > winner_take_all)
+    >>> [(_, estimate)] = PipelineRunner([tiled], scene)
+    >>> bool((estimate.disparity == estimates[0].disparity).all())
+    True
+    """
+
+    def __init__(
+        self,
+        pipelines: Sequence[Pipeline],
+        problem: Scene | Pair,
+        search: SearchRange | None = None,
+        *,
+        both: bool = False,
+        keep_volume: bool = False,
+        solve: Callable[..., Estimate] | None = None,
+        cache: dict[Hashable, Any] | None = None,
+    ):
+        self.pipelines = pipelines
+        self.sides = (REFERENCE, MATCH) if both else (REFERENCE,)
+        self.solve = solve or run_pipeline
+        self.cache: dict[Hashable, Any] = {} if cache is None else cache
+        plans = [pipeline.plan for pipeline in pipelines]
+        self.plans = Plans(plans, self.sides, keep_volume=keep_volume)
+        self.views: dict[State, View | Exception] = {}
+        # For each state: the run time of its last step in seconds, and the report of
+        # the stage.
+        self.seconds: dict[State, float] = {}
+        self.reports: dict[State, CallReport] = {}
+        self.estimates_of_schemes: dict[Hashable, Estimate] = {}
+
+        start = State((), REFERENCE)
+        try:
+            pair = problem if isinstance(problem, Pair) else Pair.of(problem, search)
+            self.views[start] = View.of(pair)
+            self.intensity_warning = intensity_scale_warning(pair.reference)
+            self.announced_scene = f"{pair.scene.name}: " if pair.scene else ""
+        except Exception as error:
+            # If the scene cannot be loaded, every pipeline fails with this error. The
+            # constructor does not raise, so that the caller gets one outcome for each
+            # pipeline.
+            self.views[start] = error
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        order = self.plans.order
+        for index, next_index in itertools.zip_longest(order, order[1:]):
+            outcome = self._outcome(self.pipelines[index])
+            next_plan = None if next_index is None else self.pipelines[next_index].plan
+            self._release_views(next_plan)
+            yield index, outcome
+
+    def _outcome(self, pipeline: Pipeline) -> Outcome:
+        """Return the estimate of a pipeline, or both estimates, or the exception."""
+        estimates = []
+        errors = []
+        for side in self.sides:
+            view = self._view(State(pipeline.plan, side))
+            if isinstance(view, View):
+                estimates.append(self._estimate_of(pipeline, view))
+            else:
+                errors.append(view)
+        if errors:
+            return errors[0]
+        if len(estimates) == 1:
+            return estimates[0]
+        reference_estimate, match_estimate = estimates
+        return reference_estimate, match_estimate
+
+    def _release_views(self, next_plan: Beginning | None) -> None:
+        """Release all views that the next plan does not need."""
+        # After the last plan, no view is needed.
+        needed = set() if next_plan is None else self.plans.beginnings_of(next_plan)
+        self.views = {state: view for state, view in self.views.items() if state.steps in needed}
+
+    # --- states -----------------------------------------------------------------------
+
+    def _view(self, state: State) -> View | Exception:
+        """Return the view of a state, computed from the last view that was kept.
+
+        If a stage raises an exception, the exception is kept in place of the view. All
+        pipelines that begin with the same steps then fail with the same error.
+        """
+        count, view = self._last_kept_view(state)
+        while count < len(state.steps) and isinstance(view, View):
+            group = self._next_group(state, count)
+            count += len(group)
+            try:
+                view = self._run_group(group, *self._views_before(group[0], view))
+            except Exception as error:
+                # The stage of a plug-in may raise any exception.
+                view = error
+
+            if isinstance(view, Exception):
+                self.views[group[-1]] = view
+            elif group[-1].steps in self.plans.checkpoints:
+                view = replace(view, volumes=replace(view.volumes, is_shared=True))
+                self.views[group[-1]] = view
+        return view
+
+    def _last_kept_view(self, state: State) -> tuple[int, View | Exception]:
+        """Find the last view that was kept on the way to a state.
+
+        Returns
+        -------
+        count : int
+            Number of steps after which the view was kept.
+        view : View or Exception
+            The view, or the exception that was raised in place of the view.
+        """
+        for count in range(len(state.steps), -1, -1):
+            earlier = State(state.steps[:count], state.side)
+            if earlier in self.views:
+                return count, self.views[earlier]
+
+        # No view of the match side is kept yet. After the steps that run once for both
+        # images, the match side is the reference side with its two images exchanged.
+        common_steps = steps_for_both_images(state.steps)
+        view = self._view(State(common_steps, REFERENCE))
+        if isinstance(view, View):
+            view = view.exchanged()
+        return len(common_steps), view
+
+    def _next_group(self, state: State, count: int) -> list[State]:
+        """Return the states after `count` steps that are computed as one group.
+
+        A group is a single step, or several local steps that run together on strips of
+        rows. A step is local if it has a halo, which may be 0 rows. The views between
+        two steps of a group never exist as a whole.
+
+        A group ends
+
+        - before a step that is not local;
+        - before a step with halo rows if the group contains an optimizer, because the
+          optimizer would then optimize overlapping strips and not the whole image;
+        - after the last step that reads or writes a cost volume, because only cost
+          volumes are large;
+        - after a checkpoint, because the whole view is kept there.
+        """
+        end_of_group = count + 1
+        contains_optimizer = False
+        for end, step in enumerate(state.steps[count:], count + 1):
+            if step.halo is None or (step.halo and contains_optimizer):
+                break
+            if "disparity" in step.makes:
+                contains_optimizer = True
+            if step.touches_volume:
+                end_of_group = end
+            if state.steps[:end] in self.plans.checkpoints:
+                break
+        lengths = range(count + 1, end_of_group + 1)
+        return [State(state.steps[:length], state.side) for length in lengths]
+
+    def _views_before(self, state: State, view: View) -> tuple[View, View | None]:
+        """Return the views of both sides that the last step of a state reads.
+
+        Parameters
+        ----------
+        state : State
+            The state to compute.
+        view : View
+            The view of the same side before the last step.
+
+        Returns
+        -------
+        view : View
+            The given view. If a run with fewer iterations exists, the view contains the
+            partial result of this run.
+        other : View or None
+            The view of the other side; None if the stage does not read the other side.
+        """
+        shorter_run = self.plans.shorter_runs.get(state.steps)
+        if shorter_run is not None:
+            shorter_state = State(shorter_run, state.side)
+            shorter_view = self.views.get(shorter_state)
+            # If the shorter run failed, the longer run starts without a partial result,
+            # because the longer run may succeed.
+            if isinstance(shorter_view, View):
+                view = replace(view, volumes=replace(view.volumes, partial=shorter_view.volume))
+                self.seconds[state] = self.seconds.get(shorter_state, 0.0)
+
+        if not state.last_step.reads_other:
+            return view, None
+
+        other = self._view(state.before_last_step.on_other_side)
+        if isinstance(other, Exception):
+            raise other
+        return view, other
+
+    def _run_group(self, group: Sequence[State], view: View, other: View | None) -> View:
+        """Run the steps of a group on the whole view or strip by strip.
+
+        Parameters
+        ----------
+        group : sequence of State
+            The states to compute. The group runs the last step of each state.
+        view : View
+            The view before the first step.
+        other : View or None
+            The view of the other side, if the first step reads it.
+        """
+        steps = [state.last_step for state in group]
+        rows = view.shape[0]
+        height = strip_rows(steps, *view.shape, view.search.levels)
+        count = math.ceil(rows / height)
+
+        strips = Strips(view)
+        for number in counted(count, "strip") if count > 1 else range(1):
+            start = number * height
+            stop = min(start + height, rows)
+            strips.add(self._run_strip(group, view, other, start, stop), start)
+        return strips.view()
+
+    def _run_strip(
+        self, group: Sequence[State], view: View, other: View | None, start: int, stop: int
+    ) -> View:
+        """Run the steps of a group on the rows `start` to `stop` - 1 of a view.
+
+        At first, the strip has additional rows above and below, for the halos of all
+        steps. After each step, the rows that only this step needed are removed.
+        """
+        rows = view.shape[0]
+        halo = sum(state.last_step.halo or 0 for state in group)
+        top, bottom = max(0, start - halo), min(rows, stop + halo)
+        strip = view.rows(top, bottom)
+        for state in group:
+            with self._timed(state):
+                strip = self._run_step(state, strip, other)
+            strip = strip.keeping(self.plans.needs[state])
+
+            halo -= state.last_step.halo or 0
+            new_top, new_bottom = max(0, start - halo), min(rows, stop + halo)
+            strip = strip.rows(new_top - top, new_bottom - top)
+            top = new_top
+        return strip
+
+    @contextlib.contextmanager
+    def _timed(self, state: State) -> Iterator[None]:
+        """Announce the last step of a state, and record its run time and its report.
+
+        Raises
+        ------
+        Stopped
+            The caller has cancelled the computation.
+        StereoFrameworkError
+            The stage runs out of memory.
+        """
+        step = state.last_step
+        if is_stopped():
+            raise Stopped
+        announce_step(f"{self.announced_scene}{step.short_name}")
+        start = working_time()
+        try:
+            with storing_results(self.cache), collecting_reports() as reports:
+                yield
+            if reports:
+                self.reports[state] = plain_report(_reporting_stage(step), reports[-1])
+        except MemoryError as error:
+            message = f"{step.name}: out of memory ({error})"
+            raise StereoFrameworkError(message) from error
+        finally:
+            # The time is added to earlier times, because the step may run on several
+            # strips and may continue a run with fewer iterations.
+            self.seconds[state] = self.seconds.get(state, 0.0) + working_time() - start
+
+    # --- running one step -------------------------------------------------------------
+
+    def _run_step(self, state: State, view: View, other: View | None) -> View:
+        """Run the last step of a state, and return the view after it."""
+        match state.last_step:
+            case OutsideCostReset():
+                return view.with_restored_cells(outside_image=True)
+            case CostSum() as cost_sum:
+                return _add_costs(cost_sum, view)
+            case AuxiliaryMatching() as matching:
+                return self._match_auxiliary_methods(matching, state, view)
+            case SchemeCall() as scheme_call:
+                return self._call_scheme(scheme_call, state, view)
+            case Step() as step if step.stage.data[0] == "image":
+                return _preprocess_each_image(step, view)
+        return self._call_stage(state, view, other)
+
+    def _call_stage(self, state: State, view: View, other: View | None) -> View:
+        """Call a stage with the data in its signature, and return the view after it."""
+        step = cast(Step, state.last_step)
+        stage = step.stage
+        view = with_converted_volumes(step, view, step.reads)
+        data = data_of_stage(stage, view)
+        if other is not None:
+            other = with_converted_volumes(step, other, step.other_reads)
+            other = other.keeping(step.other_reads)
+            data["other"] = other
+        if stage.rules.makes_raw_volume and view.search.direction < 0:
+            check_direction(step, view.reference)
+        if view.partial is not None and stage.resume is not None:
+            done = self.plans.shorter_runs[state.steps][-1].iterations
+            step = step.having(**{stage.resume: step.iterations - done})
+
+        result = step(data)
+        if isinstance(result, BothSides) and stage.rules.returns_both_sides:
+            # A matcher does not read the other side. The view of the other side before
+            # the matcher contains only the images.
+            other_before = other or view.exchanged()
+            self._keep_other_view(state, view_after(stage, result.match, other_before))
+            return view_after(stage, result.reference, view)
+        if other is not None and stage.rules.returns_both_sides:
+            expected = "expected BothSides of both disparity maps, since it names other"
+            raise wrong_return(stage, f"{in_short(result)}; {expected}")
+        return view_after(stage, result, view)
+
+    def _keep_other_view(self, state: State, other_view: View) -> None:
+        """Keep the view of the other side, which the same call of a stage produced."""
+        other_state = state.on_other_side
+        needs = self.plans.needs.get(other_state, frozenset())
+        self.views[other_state] = other_view.keeping(needs)
+
+    def _match_auxiliary_methods(
+        self, matching: AuxiliaryMatching, state: State, view: View
+    ) -> View:
+        """Add the disparity maps of the auxiliary methods to a view."""
+        pair = view.prepared_pair()
+        both_sides = "both" in self.plans.needs[state]
+        image_addresses = (pair.reference.ctypes.data, pair.match.ctypes.data)
+        pair_key = (image_addresses, pair.shape, pair.search, id(pair.mask), both_sides)
+
+        methods = dict(matching.methods)
+        # A method may have run already as an auxiliary method of another auxiliary
+        # method, which shares the cache.
+        missing = [method for method in methods.values() if (method, pair_key) not in self.cache]
+        runner = PipelineRunner(missing, pair, both=both_sides, cache=self.cache)
+        for index, outcome in runner:
+            if isinstance(outcome, Exception):
+                raise outcome
+            estimates = outcome if both_sides else (outcome,)
+            maps = tuple(map(_disparity_map_of, estimates))
+            # The cache contains the pair too, because the key contains the addresses of
+            # its images. If the images were released, other images could get the same
+            # addresses.
+            self.cache[missing[index], pair_key] = pair, maps
+
+        maps_by_name = {}
+        for name, method in methods.items():
+            _, maps_by_name[name] = self.cache[method, pair_key]
+        return replace(view, auxiliary=maps_by_name)
+
+    def _call_scheme(self, scheme_call: SchemeCall, state: State, view: View) -> View:
+        """Call a scheme, and return the view after it.
+
+        A scheme creates pairs and matches each pair with its method.
+        """
+        stage, method = scheme_call.step.stage, scheme_call.method
+        solve = functools.partial(self.solve, method)
+        # A scheme that estimates its memory divides the pair into parts. The parts of
+        # the exchanged pair lie at other positions, so both sides cannot be matched
+        # together.
+        divides_pair = stage.memory is not None
+        needs_both_sides = state.on_other_side in self.plans.needs
+        if needs_both_sides and not divides_pair and _is_symmetric(method):
+            solve = functools.partial(self._solve_both_sides, method)
+        pair = replace(view.prepared_pair(), scene=None)
+        estimate = scheme_call.step({"solve": solve, "pair": pair})
+        return view_after(stage, estimate, view)
+
+    def _solve_both_sides(self, method: Pipeline, pair: Pair) -> Estimate:
+        """Return the estimate of a pair, and store that of the exchanged pair.
+
+        A scheme runs once for each side. On the second side, it creates the same pairs
+        with exchanged images. This method then returns the stored estimate.
+        """
+        if pair.mask is not None:
+            # The key below does not contain the mask.
+            estimate: Estimate = run_pipeline(method, pair)
+            return estimate
+        key = _content_key(method, pair)
+        if key not in self.estimates_of_schemes:
+            estimate, other_estimate = run_pipeline(method, pair, both=True)
+            self.estimates_of_schemes[key] = estimate
+            self.estimates_of_schemes[_content_key(method, pair.exchanged())] = other_estimate
+        return self.estimates_of_schemes[key]
+
+    # --- estimates --------------------------------------------------------------------
+
+    def _estimate_of(self, pipeline: Pipeline, view: View) -> Estimate:
+        """Return the estimate of a pipeline, which contains its last view."""
+        states = list(reversed(self.plans.needs_of(pipeline.plan)))
+        reports = [self.reports[state] for state in states if state in self.reports]
+        addresses = [address for address, _ in plan_with_addresses(pipeline)]
+
+        seconds: dict[str, float] = {}
+        for state in states:
+            seconds_of_step = self._seconds_of(state)
+            if seconds_of_step is not None:
+                address = addresses[len(state.steps) - 1]
+                seconds[address] = seconds.get(address, 0.0) + seconds_of_step
+        return estimate_of(view, seconds, reports, self.intensity_warning)
+
+    def _seconds_of(self, state: State) -> float | None:
+        """Return the run time of the last step of a state; None if it is unknown.
+
+        If the stage reports its run time, the reported time is returned instead of the
+        measured time.
+        """
+        report = self.reports.get(state)
+        # A report with a warning contains no run time.
+        if report is not None and not report.warning:
+            return report.seconds
+        return self.seconds.get(state)
+
+
+def run_pipeline(method: Pipeline, pair: Scene | Pair, **options: Any) -> Any:
+    """Run a single pipeline on a pair.
+
+    Parameters
+    ----------
+    method : Pipeline
+    pair : Scene or Pair
+    **options
+        Keyword arguments of `PipelineRunner`.
+
+    Returns
+    -------
+    Estimate or tuple of Estimate
+        The estimate; with ``both=True`` the estimates of both sides.
+
+    Raises
+    ------
+    Exception
+        If a stage raises an exception, this function raises it again.
+    """
+    [(_, outcome)] = PipelineRunner([method], pair, **options)
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> View:
+    """Return a view with its cost volumes in the form that a step expects.
+
+    An optimizer must not choose excluded cells, so these cells are marked before. Costs
+    are converted to float32 if the stage does not accept integers.
+
+    Parameters
+    ----------
+    step : Step
+    view : View
+    names : collection of str
+        Names of the cost volumes that the step reads.
+    """
+    if step.stage.rules.makes_disparity and "volume" in names and not view.volumes.is_restored:
+        view = view.with_restored_cells(outside_image=False)
+    return view if step.stage.integer else view.floats(names)
+
+
+def data_of_stage(stage: Stage, view: View) -> dict[str, Any]:
+    """Return the data that a stage names in its signature, except the other view."""
+    data = _data(view, set(stage.data) - {"image", "other"})
+    rules = stage.rules
+    # An optimizer for both images compares the images again.
+    optimizes_both_images = rules.returns_both_sides and "other" in stage.data
+    if rules.images == "corrected" or optimizes_both_images:
+        data["reference"], data["match"] = view.corrected
+    return data
+
+
+def _data(view: View, names: Collection[str]) -> dict[str, Any]:
+    """Return the data of a view with the given names."""
+    data = {name: getattr(view, name) for name in names if name != "auxiliary"}
+    if "auxiliary" in names:
+        # Each auxiliary method has a map of this side, and perhaps of the other side.
+        data["auxiliary"] = {name: maps[0] for name, maps in view.auxiliary.items()}
+    return data
+
+
+def _add_costs(cost_sum: CostSum, view: View) -> View:
+    """Compute the sum of several matching costs, and return the view after it."""
+    if view.search.direction < 0:
+        for cost in cost_sum.costs:
+            check_direction(cost, view.reference)
+    data = _data(view, cost_sum.data_names)
+    data["reference"], data["match"] = view.corrected
+    return view_with_raw_volume(view, cost_sum(data))
+
+
+def _preprocess_each_image(step: Step, view: View) -> View:
+    """Apply a stage that takes a single image to all images of a view.
+
+    A view has two images and the corrected forms of these images. An image and its
+    corrected form may be the same array. The stage is called only once for such an
+    array, so that the two results are the same array again.
+    """
+    images = (view.reference, view.match, *view.corrected)
+    distinct_images = {id(image): image for image in images}
+    processed = {}
+    for key, image in distinct_images.items():
+        result = step({**data_of_stage(step.stage, view), "image": image})
+        check_returned(step.stage, result, view.reference.shape, view.search)
+        processed[key] = kernel_array(result)
+    reference, match, *corrected = [processed[id(image)] for image in images]
+    prepared = PreparedImages(reference, match, corrected=(corrected[0], corrected[1]))
+    view = replace(view, prepared=prepared)
+    # The constructor of a pair refuses intensities that no stage can match.
+    view.prepared_pair()
+    return view
+
+
+def _reporting_stage(step: PlannedStep) -> Stage:
+    """Return the stage that a step calls, and whose report is recorded.
+
+    Only the last report of a step is recorded. In a sum, the last matching cost is
+    called last.
+    """
+    match step:
+        case SchemeCall():
+            return step.step.stage
+        case CostSum():
+            return step.costs[-1].stage
+    return cast(Step, step).stage
+
+
+def _disparity_map_of(estimate: Estimate) -> DisparityMap:
+    """Return the disparity map of an auxiliary method in the form that stages read."""
+    return DisparityMap(estimate.disparity, estimate.status, estimate.search, estimate.confidence)
+
+
+def _content_key(method: Pipeline, pair: Pair) -> Hashable:
+    """Return a key that is equal for pairs with the same images and search range."""
+    return method, pair.search, pair.shape, pair.reference.tobytes(), pair.match.tobytes()
+
+
+def _is_symmetric(method: Pipeline) -> bool:
+    """Return whether a method treats both sides of a pair in the same way.
+
+    If so, the match side of a pair equals the reference side of the exchanged pair. A
+    method is not symmetric if it has auxiliary methods, a matcher, a scheme, or a
+    preprocessing stage that takes both images.
+    """
+    for step in method.plan:
+        if isinstance(step, AuxiliaryMatching | SchemeCall):
+            return False
+        if isinstance(step, Step) and step.stage.rules.needs_whole_images:
+            takes_single_image = step.stage.data[0] == "image"
+            if not takes_single_image:
+                return False
+    return True
