@@ -302,17 +302,17 @@ class TwinView:
 
     @property
     def mask(self):
-        """The mask for the image of this view, or None."""
+        """The mask for the image of this view."""
         return self.pair.mask
 
     @property
     def scene(self):
-        """The scene of the pair, or None."""
+        """The scene of the pair."""
         return self.pair.scene
 
     @property
     def is_allowed(self):
-        """The cells that are not excluded, bool (rows, columns, levels)."""
+        """The allowed cells of the cost volume, bool with its shape."""
         return allowed_cells(self.pair)
 
     @property
@@ -340,7 +340,7 @@ def view_after(method, pair, count, side):
 
 
 def view_before_steps(method, pair, side):
-    """Return view(0, side): the images of the pair and the maps of auxiliary methods."""
+    """Return view(0, side), with the images and the maps of auxiliary methods."""
     pair_of_side = pair_from_side(pair, side)
     auxiliary = {}
     for name, auxiliary_method in method.auxiliary:
@@ -436,7 +436,7 @@ def restore_outside_cost(view):
 
 
 def mark_excluded_cells(view):
-    """Write a large cost into excluded cells, and 0 into all cells of invalid pixels."""
+    """Mark excluded cells by a large cost, and the cells of invalid pixels by 0."""
     is_valid = view.is_allowed.any(axis=2, keepdims=True)
     marks = np.where(is_valid, 1e6, 0)
     costs = np.where(view.is_allowed, view.volume.costs, marks)
@@ -625,7 +625,7 @@ def test_estimates_of_random_pipelines_agree_with_the_naive_twin(stages, seed, m
 
 
 def assert_estimate_agrees(estimate, expected, pipeline):
-    """Compare the maps and the energy of an estimate with those of the twin."""
+    """Compare the maps and the energy of an estimate with the view of the twin."""
     for name in ("disparity", "status", "levels"):
         computed_map = getattr(estimate, name)
         expected_map = getattr(expected, name)
