@@ -205,8 +205,8 @@ def test_at_most_one_volume_of_each_step_is_in_memory(registry):
     grid = itertools.product([5.0, 20.0], [1, 2, 3], [1, 2], [0, 1])
     for truncation, first_factor, second_factor, seed in grid:
         cost = step(difference, truncation=truncation)
-        first, second = step(scale, factor=first_factor), step(scale, factor=second_factor)
-        pipelines.append(Pipeline([cost, first, second, step(optimize, seed=seed)]))
+        aggregations = [step(scale, factor=first_factor), step(scale, factor=second_factor)]
+        pipelines.append(Pipeline([cost, *aggregations, step(optimize, seed=seed)]))
 
     # One volume is from the matching cost, and two volumes are from the aggregations.
     run_together(pipelines, textured())
