@@ -1,14 +1,15 @@
-"""Pipelines that share their beginnings: what they give, what is computed how often, what is kept in memory."""
+"""Pipelines that run together and share the results of their common first steps."""
 
-import dataclasses
 import itertools
 import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 from pipeline_parts import assert_same_match, in_strips, local, not_local, textured
 
-from stereo_framework import Labeling, Pipeline, SearchRange, step
+from stereo_framework import Estimate, Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
@@ -20,261 +21,319 @@ from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import fill_occlusions, parabola
 
 
-def outcomes(pipelines, scene, **options):
-    found = dict(Walk(pipelines, scene, scene.search, **options))
-    assert sorted(found) == list(range(len(pipelines)))
-    return [found[i] for i in range(len(pipelines))]
+def run_together(pipelines, scene):
+    """Run pipelines together, and return the estimate or the error of each."""
+    outcomes = dict(Walk(pipelines, scene, scene.search))
+    assert sorted(outcomes) == list(range(len(pipelines)))
+    return [outcomes[index] for index in range(len(pipelines))]
 
 
-def assert_same(match, expected):
-    assert_same_match(match, expected)
-    assert (match.objective, match.lower_bound) == (expected.objective, expected.lower_bound)
-    assert list(match.seconds) == list(expected.seconds)
+def assert_same_estimate(estimate, expected):
+    """Compare all values of two estimates except the run times."""
+    assert_same_match(estimate, expected)
+    assert estimate.objective == expected.objective
+    assert estimate.lower_bound == expected.lower_bound
+    assert list(estimate.seconds) == list(expected.seconds)
+
+
+@dataclass
+class Calls:
+    """A record of the calls of recorded stages."""
+
+    stages: list[str] = field(default_factory=list)
+    """Name of the stage, for each call."""
+    cost_rows: list[int] = field(default_factory=list)
+    """Number of image rows, for each call of the matching cost."""
+    iterations: list[tuple[int, bool]] = field(default_factory=list)
+    """Iterations and whether they continue a result, for each call of the iteration."""
+
+
+@dataclass
+class RecordedStages:
+    """Stages that record their calls."""
+
+    calls: Calls
+    difference: Callable
+    scale: Callable
+    iterate: Callable
+    optimize: Callable
 
 
 @pytest.fixture
-def counted(registry):
-    """Stages that note their parameters and the rows that they see."""
-    calls = []
+def recorded(registry):
+    """Register stages that record their calls."""
+    calls = Calls()
 
     @stage("matching_cost", **local)
-    def cost(reference, match, search, *, truncation: float = 20.0):
-        calls.append(("cost", truncation, len(reference)))
+    def difference(reference, match, search, *, truncation: float = 20.0):
+        calls.stages.append("difference")
+        calls.cost_rows.append(len(reference))
         return absolute_difference(reference, match, search, truncation=truncation)
 
-    @stage("aggregation", source="a test")
-    def whole(volume, *, factor: int = 1):
-        calls.append(("whole", factor, len(volume.costs)))
-        return dataclasses.replace(volume, costs=volume.costs * factor)
+    @stage("aggregation", **not_local)
+    def scale(volume, *, factor: int = 1):
+        calls.stages.append("scale")
+        return replace(volume, costs=volume.costs * factor)
 
-    @stage("aggregation", source="a test", resume="steps")
-    def counting(volume, partial=None, *, steps: int = 1):
-        calls.append(("counting", steps, partial is not None))
-        return dataclasses.replace(
-            volume, costs=(volume if partial is None else partial).costs + np.float32(steps)
-        )
+    @stage("aggregation", resume="iterations", **not_local)
+    def iterate(volume, partial=None, *, iterations: int = 1):
+        calls.iterations.append((iterations, partial is not None))
+        start = volume if partial is None else partial
+        return replace(volume, costs=start.costs + np.float32(iterations))
 
-    @stage("optimization", source="a test")
-    def decide(volume, *, seed: int = 0):
-        calls.append(("decide", seed, len(volume.costs)))
+    @stage("optimization", **not_local)
+    def optimize(volume, *, seed: int = 0):
+        calls.stages.append("optimize")
         return winner_take_all(volume)
 
-    @stage("refinement", **local)
-    def shift(disparity, *, by: float = 1.0):
-        return disparity + np.float32(by)
+    return RecordedStages(calls, difference, scale, iterate, optimize)
 
-    @stage("refinement", source="a test")
-    def break_at(disparity, *, value: int = 0):
-        if value == 2:
-            raise ValueError("two is too many")
-        if value == 3:
+
+def test_pipelines_compute_their_common_first_steps_once(recorded, registry):
+    @stage("refinement", **local)
+    def shift(disparity, *, distance: float = 1.0):
+        return disparity + np.float32(distance)
+
+    pipelines = []
+    grid = itertools.product([5.0, 20.0], [1, 2], [0, 1], [0.5, 1.0, 2.0])
+    for truncation, factor, seed, distance in grid:
+        cost = step(recorded.difference, truncation=truncation)
+        aggregation = step(recorded.scale, factor=factor)
+        optimizer = step(recorded.optimize, seed=seed)
+        pipelines.append(Pipeline([cost, aggregation, optimizer, step(shift, distance=distance)]))
+
+    estimates = run_together(pipelines, textured())
+    assert recorded.calls.stages.count("difference") == 2
+    assert recorded.calls.stages.count("scale") == 2 * 2
+    assert recorded.calls.stages.count("optimize") == 2 * 2 * 2
+    # Each estimate contains the full run time of the steps that it shares.
+    cost_seconds = {estimate.seconds["matching_cost"] for estimate in estimates}
+    assert len(cost_seconds) == 2
+    # The first three pipelines differ only in their refinement.
+    optimizer_seconds = {estimate.seconds["optimization"] for estimate in estimates[:3]}
+    assert len(optimizer_seconds) == 1
+
+
+def test_more_iterations_continue_the_result_of_fewer_iterations(recorded):
+    numbers_of_iterations = (7, 1, 3)
+    pipelines = []
+    for number in numbers_of_iterations:
+        aggregation = step(recorded.iterate, iterations=number)
+        pipelines.append(Pipeline([recorded.difference, aggregation, recorded.optimize]))
+
+    estimates = run_together(pipelines, textured())
+    # The pipelines run in the order 1, 3, 7, and each continues the result before it.
+    assert recorded.calls.iterations == [(1, False), (3 - 1, True), (7 - 3, True)]
+    seconds = {}
+    for number, estimate in zip(numbers_of_iterations, estimates, strict=True):
+        seconds[number] = estimate.seconds["aggregation.iterate"]
+    assert seconds[1] < seconds[3] < seconds[7]
+    for estimate, pipeline in zip(estimates, pipelines, strict=True):
+        assert_same_estimate(estimate, pipeline(textured()))
+
+
+def test_a_cost_volume_exists_whole_only_if_pipelines_share_it(recorded, monkeypatch):
+    strip_rows = 2
+    monkeypatch.setattr(walk, "STRIP_ROWS", strip_rows)
+    cost, calls = recorded.difference, recorded.calls
+
+    def largest_number_of_rows(pipelines):
+        calls.cost_rows.clear()
+        run_together(pipelines, textured(rows=9))
+        return max(calls.cost_rows)
+
+    different_costs = []
+    for truncation in (5.0, 20.0):
+        truncated_cost = step(cost, truncation=truncation)
+        different_costs.append(
+            Pipeline([truncated_cost, step(box, size=3), winner_take_all, parabola])
+        )
+    # A window of 3 x 3 pixels needs one more row on both sides of a strip.
+    assert largest_number_of_rows(different_costs) == strip_rows + 2
+
+    different_windows = [Pipeline([cost, step(box, size=n), winner_take_all]) for n in (3, 5)]
+    assert largest_number_of_rows(different_windows) == 9
+
+    # The last result that these pipelines share is a disparity map, not a cost volume.
+    different_refinements = [
+        Pipeline([cost, winner_take_all, refinement]) for refinement in ([], [fill_occlusions])
+    ]
+    assert largest_number_of_rows(different_refinements) == strip_rows
+
+
+class LivingVolumes:
+    """A counter of the cost volumes that exist at the same time."""
+
+    def __init__(self):
+        self.clear()
+
+    def clear(self):
+        """Forget all volumes."""
+        self._arrays = []
+        self.largest_number = 0
+
+    def count(self):
+        """Count the volumes that are in memory."""
+        number = sum(array() is not None for array in self._arrays)
+        self.largest_number = max(self.largest_number, number)
+
+    def add(self, volume):
+        """Record a volume, count the volumes, and return the recorded volume."""
+        self._arrays.append(weakref.ref(volume.costs))
+        self.count()
+        return volume
+
+
+def test_at_most_one_volume_of_each_step_is_in_memory(registry):
+    volumes = LivingVolumes()
+
+    @stage("matching_cost", **not_local)
+    def difference(reference, match, search, *, truncation: float = 20.0):
+        volume = absolute_difference(reference, match, search, truncation=truncation)
+        return volumes.add(volume)
+
+    @stage("aggregation", **not_local)
+    def scale(volume, *, factor: int = 1):
+        return volumes.add(replace(volume, costs=volume.costs * factor))
+
+    @stage("optimization", **not_local)
+    def optimize(volume, *, seed: int = 0):
+        volumes.count()
+        return winner_take_all(volume)
+
+    pipelines = []
+    grid = itertools.product([5.0, 20.0], [1, 2, 3], [1, 2], [0, 1])
+    for truncation, first_factor, second_factor, seed in grid:
+        cost = step(difference, truncation=truncation)
+        aggregations = [step(scale, factor=first_factor), step(scale, factor=second_factor)]
+        pipelines.append(Pipeline([cost, *aggregations, step(optimize, seed=seed)]))
+
+    # One volume is from the matching cost, and two volumes are from the aggregations.
+    run_together(pipelines, textured())
+    assert volumes.largest_number == 3
+
+    # A single pipeline releases the input of an aggregation after the aggregation.
+    volumes.clear()
+    run_together(pipelines[:1], textured())
+    assert volumes.largest_number == 2
+
+
+def test_an_error_of_a_stage_stops_only_the_pipelines_with_this_stage(recorded):
+    @stage("refinement", **not_local)
+    def fail(disparity, *, error: str = "no error"):
+        if error == "ValueError":
+            raise ValueError("a wrong value")
+        if error == "MemoryError":
             raise MemoryError("1 TiB")
         return disparity
 
-    return calls, cost, whole, counting, decide, shift, break_at
+    pipelines = []
+    for error in ("no error", "ValueError", "MemoryError"):
+        for rule in ("left", "background"):
+            refinements = [step(fail, error=error), step(fill_occlusions, rule=rule)]
+            pipelines.append(Pipeline([recorded.difference, recorded.optimize, refinements]))
 
-
-def test_each_beginning_is_computed_once(counted):
-    calls, cost, whole, _, decide, shift, _ = counted
-    grid = itertools.product([5, 20], [1, 2], [0, 1], [0.5, 1.0, 2.0])
-    some = [
-        Pipeline(
-            [
-                step(cost, truncation=float(t)),
-                step(whole, factor=f),
-                step(decide, seed=s),
-                step(shift, by=b),
-            ]
-        )
-        for t, f, s, b in grid
+    outcomes = run_together(pipelines, textured())
+    assert [type(outcome) for outcome in outcomes] == [
+        *[Estimate, Estimate],
+        *[ValueError, ValueError],
+        *[StereoFrameworkError, StereoFrameworkError],
     ]
-    found = outcomes(some, textured())
-    assert [name for name, *_ in calls].count("cost") == 2
-    assert [name for name, *_ in calls].count("whole") == 4
-    assert [name for name, *_ in calls].count("decide") == 8
-    # Each of them tells the time of what it shares as if it had been alone.
-    assert {match.seconds["optimization"] for match in found[:3]} == {
-        found[0].seconds["optimization"]
-    }
-    assert len({match.seconds["matching_cost"] for match in found}) == 2
+    assert str(outcomes[4]) == "refinement.fail: out of memory (1 TiB)"
+    with pytest.raises(StereoFrameworkError, match=r"^refinement.fail: out of memory \(1 TiB\)$"):
+        pipelines[4](textured())
 
 
-def test_the_longer_continues_the_shorter(counted):
-    calls, cost, _, counting, decide, *_ = counted
-    some = [Pipeline([cost, step(counting, steps=n), decide]) for n in (7, 1, 3)]
-    found = outcomes(some, textured())
-    assert [call[1:] for call in calls if call[0] == "counting"] == [
-        (1, False),
-        (2, True),
-        (4, True),
-    ]
-    times = [match.seconds["aggregation.counting"] for match in found]
-    assert times[1] < times[2] < times[0]
-    for match, steps in zip(found, (7, 1, 3), strict=True):
-        assert_same(match, Pipeline([cost, step(counting, steps=steps), decide])(textured()))
-
-
-def test_where_nothing_is_shared_no_volume_exists(counted, monkeypatch):
-    calls, cost, *_ = counted
-    monkeypatch.setattr(walk, "STRIP_ROWS", 2)
-    some = [
-        Pipeline([step(cost, truncation=float(t)), step(box, size=3), winner_take_all, r])
-        for t in (5, 20)
-        for r in (parabola,)
-    ]
-    outcomes(some, textured())
-    assert max(rows for _, _, rows in calls) == 2 + 2
-    # One cost with two windows is shared, and thus held.
-    shared = [Pipeline([cost, step(box, size=n), winner_take_all]) for n in (3, 5)]
-    calls.clear()
-    outcomes(shared, textured())
-    assert max(rows for _, _, rows in calls) == 9
-    # Two refinements that do not need it are not.
-    refined = [Pipeline([cost, winner_take_all, r]) for r in ([], [step(fill_occlusions)])]
-    calls.clear()
-    outcomes(refined, textured())
-    assert max(rows for _, _, rows in calls) == 2
-
-
-def test_one_volume_a_depth(registry):
-    alive, most = [], [0]
-
-    def remember(volume):
-        alive.append(weakref.ref(volume.costs))
-        most[0] = max(most[0], sum(ref() is not None for ref in alive))
-        return volume
-
-    @stage("matching_cost", source="a test")
-    def cost(reference, match, search, *, truncation: float = 20.0):
-        return remember(absolute_difference(reference, match, search, truncation=truncation))
-
-    @stage("aggregation", source="a test")
-    def scale(volume, *, factor: int = 1):
-        return remember(dataclasses.replace(volume, costs=volume.costs * factor))
-
-    @stage("optimization", source="a test")
-    def decide(volume, *, seed: int = 0):
-        most[0] = max(most[0], sum(ref() is not None for ref in alive))
-        return winner_take_all(volume)
-
-    some = [
-        Pipeline(
-            [
-                step(cost, truncation=t),
-                step(scale, factor=f),
-                step(scale, factor=g),
-                step(decide, seed=s),
-            ]
-        )
-        for t in (5.0, 20.0)
-        for f in (1, 2, 3)
-        for g in (1, 2)
-        for s in (0, 1)
-    ]
-    outcomes(some, textured())
-    assert most[0] == 3
-    # Without branchings each volume goes when the next is there.
-    most[0] = 0
-    alive.clear()
-    outcomes(some[:1], textured())
-    assert most[0] == 2
-
-
-def test_what_fails_stops_what_depends_on_it_alone(counted):
-    _, cost, _, _, decide, _, break_at = counted
-    some = [
-        Pipeline([cost, decide, step(break_at, value=v), step(fill_occlusions, rule=r)])
-        for v in (1, 2, 3)
-        for r in ("left", "background")
-    ]
-    found = outcomes(some, textured())
-    assert [type(o).__name__ for o in found] == ["Estimate"] * 2 + ["ValueError"] * 2 + [
-        "StereoFrameworkError"
-    ] * 2
-    assert str(found[4]) == "refinement.break_at: out of memory (1 TiB)"
-    with pytest.raises(
-        StereoFrameworkError, match=r"^refinement.break_at: out of memory \(1 TiB\)$"
-    ):
-        some[4](textured())
-
-
-def test_the_rest_is_computed_anew_where_the_shorter_failed(registry):
-    @stage("aggregation", source="a test", resume="steps")
-    def fails_at_one(volume, partial=None, *, steps: int = 1):
-        if steps == 1:
+def test_all_iterations_are_computed_if_fewer_iterations_failed(registry):
+    @stage("aggregation", resume="iterations", **not_local)
+    def fail_at_one_iteration(volume, partial=None, *, iterations: int = 1):
+        if iterations == 1:
             raise ValueError("one is too few")
         assert partial is None
-        return dataclasses.replace(volume, costs=volume.costs + np.float32(steps))
+        return replace(volume, costs=volume.costs + np.float32(iterations))
 
-    some = [
-        Pipeline([absolute_difference, step(fails_at_one, steps=n), winner_take_all])
+    one_iteration, three_iterations = [
+        Pipeline([absolute_difference, step(fail_at_one_iteration, iterations=n), winner_take_all])
         for n in (1, 3)
     ]
-    failed, match = outcomes(some, textured())
-    assert str(failed) == "one is too few"
-    assert_same(match, some[1](textured()))
+    error, estimate = run_together([one_iteration, three_iterations], textured())
+    assert str(error) == "one is too few"
+    assert_same_estimate(estimate, three_iterations(textured()))
 
 
-@pytest.mark.parametrize(("strip_bytes", "rows"), [(2**30, 2 + 4), (100, 1 + 4)])
-def test_volumes_of_local_chains_never_exist_whole(registry, monkeypatch, strip_bytes, rows):
-    heights = []
+@pytest.mark.parametrize(("largest_bytes", "strip_rows"), [(2**30, 2), (100, 1)])
+def test_local_steps_run_on_strips_with_the_rows_that_later_windows_need(
+    registry, monkeypatch, largest_bytes, strip_rows
+):
+    numbers_of_rows = []
 
     @stage("aggregation", **local)
-    def spy(volume):
-        heights.append(volume.costs.shape[0])
-        return dataclasses.replace(volume, costs=volume.costs.copy())
+    def record_rows(volume):
+        numbers_of_rows.append(len(volume.costs))
+        return replace(volume, costs=volume.costs.copy())
 
-    # Slabs that would be too large are halved.
-    monkeypatch.setattr(walk, "_STRIP_BYTES", strip_bytes)
-    method = Pipeline([absolute_difference, spy, step(box, size=5), winner_take_all])
-    in_strips(2, method, textured(rows=12))
-    assert max(heights) == rows
-    heights.clear()
-    in_strips(100, method, textured(rows=12))
-    assert heights[-1] == 12
+    # If the volume of a strip is larger than this limit, the strips are halved.
+    monkeypatch.setattr(walk, "_STRIP_BYTES", largest_bytes)
+    pipeline = Pipeline([absolute_difference, record_rows, step(box, size=5), winner_take_all])
+    in_strips(2, pipeline, textured(rows=12))
+    # A window of 5 x 5 pixels needs two more rows on both sides of a strip.
+    assert max(numbers_of_rows) == strip_rows + 2 * 2
+
+    # One strip is enough if it may have more rows than the image.
+    in_strips(100, pipeline, textured(rows=12))
+    assert numbers_of_rows[-1] == 12
 
 
-def test_global_optimizers_report_what_they_know(registry):
+def test_an_estimate_contains_the_trace_and_the_bound_of_a_global_optimizer(registry):
     @stage("optimization", **not_local)
-    def guess(volume):
+    def optimize_whole_image(volume):
         assert volume.costs.shape[0] == 9
-        zeros = np.zeros(volume.costs.shape[:2], np.int16)
+        levels = np.zeros(volume.costs.shape[:2], np.int16)
         return Labeling(
-            zeros, volume.costs[..., 0], trace=((0.5, 9.0),), lower_bound=-1.0, objective=7.0
+            levels, volume.costs[..., 0], trace=((0.5, 9.0),), lower_bound=-1.0, objective=7.0
         )
 
-    result = in_strips(2, Pipeline([absolute_difference, guess]), textured())
-    assert (result.trace, result.lower_bound, result.objective) == (((0.5, 9.0),), -1.0, 7.0)
-    assert (result.levels == 0).all()
-    plain = Pipeline([absolute_difference, winner_take_all])(textured())
-    assert (plain.trace, plain.lower_bound, plain.objective) == ((), None, None)
+    estimate = in_strips(2, Pipeline([absolute_difference, optimize_whole_image]), textured(rows=9))
+    assert estimate.trace == ((0.5, 9.0),)
+    assert estimate.lower_bound == -1.0
+    assert estimate.objective == 7.0
+    assert (estimate.levels == 0).all()
+
+    local_estimate = Pipeline([absolute_difference, winner_take_all])(textured())
+    assert local_estimate.trace == ()
+    assert local_estimate.lower_bound is None
+    assert local_estimate.objective is None
 
 
-def test_costs_alone_are_made_at_once(registry, monkeypatch):
-    heights = []
+def test_a_matching_cost_before_a_global_optimizer_is_computed_without_strips(
+    registry, monkeypatch
+):
+    numbers_of_rows = []
 
     @stage("matching_cost", **local)
-    def noted(reference, match, search):
-        heights.append(len(reference))
+    def record_rows(reference, match, search):
+        numbers_of_rows.append(len(reference))
         return absolute_difference(reference, match, search)
 
     @stage("optimization", **not_local)
-    def decide(volume):
+    def optimize_whole_image(volume):
         return winner_take_all(volume)
 
-    rows, columns, levels = 3 * walk.STRIP_ROWS, 4, 4
-    pair = Pair(
-        *[np.zeros((rows, columns), np.uint8) for _ in range(2)], SearchRange(0, levels - 1)
-    )
-    a_row = 4 * columns * levels
-    for room, last, expected in (
-        (rows * a_row, decide, [rows]),
-        (0, decide, [rows]),
-        (rows * a_row, winner_take_all, 3 * [walk.STRIP_ROWS]),
-        # Slabs of large images are halved.
-        (0, winner_take_all, 6 * [walk.STRIP_ROWS // 2]),
-    ):
-        heights.clear()
-        monkeypatch.setattr(walk, "_STRIP_BYTES", room)
-        Pipeline([noted, last])(pair)
-        assert heights == expected
+    strip_rows = walk.STRIP_ROWS
+    rows, columns, levels = 3 * strip_rows, 4, 4
+    images = [np.zeros((rows, columns), np.uint8) for _ in range(2)]
+    pair = Pair(*images, SearchRange(0, levels - 1))
+    volume_bytes = 4 * rows * columns * levels
+
+    def rows_of_calls(optimizer, largest_bytes):
+        numbers_of_rows.clear()
+        monkeypatch.setattr(walk, "_STRIP_BYTES", largest_bytes)
+        Pipeline([record_rows, optimizer])(pair)
+        return numbers_of_rows
+
+    assert rows_of_calls(optimize_whole_image, volume_bytes) == [rows]
+    assert rows_of_calls(optimize_whole_image, 0) == [rows]
+    # A local optimizer runs on strips together with the matching cost.
+    assert rows_of_calls(winner_take_all, volume_bytes) == 3 * [strip_rows]
+    # If the volume of a strip is larger than the limit, the strips are halved.
+    assert rows_of_calls(winner_take_all, 0) == 6 * [strip_rows // 2]
