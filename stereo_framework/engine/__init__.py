@@ -1,1 +1,1 @@
-"""How the stages of a method run: step after step on both sides of a pair, in strips of rows, shared among settings, within memory."""
+"""Pipelines: the stages of a method, run on a pair of images within limited memory."""

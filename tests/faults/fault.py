@@ -13,9 +13,9 @@ An entry describes a mistake in one place of a file, and the tests that must fin
 ``file``
     The file with the mistake, relative to the root of the repository.
 ``function``
-    In a Python file: the qualified name of the function (``Walk._run``, ``_send.run``)
-    with its decorators, or of the class for code directly in its body. Without this key
-    the code is at module level.
+    In a Python file: the qualified name of the function (``PipelineRunner._view``,
+    ``_send.run``) with its decorators, or of the class for code directly in its body.
+    Without this key the code is at module level.
 ``key``
     In a YAML file: the path to a value, such as ``[rows, Cooperative, 8]``. A mapping
     in the path selects the only item of a list with these values, such as
