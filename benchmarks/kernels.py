@@ -14,11 +14,11 @@ import cv2
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from stereo_framework.engine.strips import STRIP_ROWS
 
 from stereo_framework import CostVolume, SearchRange, threads
 from stereo_framework.aggregation import box, cross_based, guided_filter, min_filter
 from stereo_framework.aggregation.cross_based import arms_of
+from stereo_framework.engine.strips import STRIP_ROWS
 from stereo_framework.matching_cost import (
     absolute_difference,
     ad_census,

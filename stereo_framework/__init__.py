@@ -7,6 +7,8 @@ A method is a chain of stages (`Pipeline`), a scene comes from `load_scene`, `ev
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from stereo_framework.core.slots import SLOTS
+
 __version__ = "1.0.0"
 
 _NAMES = {
@@ -86,19 +88,7 @@ __all__ = [
     "threads",
 ]
 
-_ROOMS = (
-    *(
-        "preprocessing",
-        "matcher",
-        "matching_cost",
-        "aggregation",
-        "smoothness",
-        "optimization",
-        "confidence",
-        "refinement",
-    ),
-    *("scheme", "evaluation", "datasets", "io"),
-)
+_ROOMS = (*SLOTS, "evaluation", "datasets", "io")
 """Packages whose functions are called as ``stereo_framework.matching_cost.census``; they too load on first use."""
 
 if TYPE_CHECKING:

@@ -218,7 +218,7 @@ def argument_errors(place, former, new):
         chain = sf.Pipeline(["absolute_difference", "winner_take_all"])
         with pytest.raises(ParameterError) as error:
             chain.having(**{former: None})
-        yield str(error.value), f"{former}: no stage has it; {clause(new)}"
+        yield str(error.value), f"{former}: no stage has this parameter; {clause(new)}"
         return
     with pytest.raises(TypeError) as error:
         function_at(place)(**{former: None})
@@ -386,7 +386,9 @@ def test_a_plot_over_a_former_parameter_gives_the_new_name(chain_script):
 @pytest.mark.parametrize("name", ["length", "cross_based.length", "aggregation.cross_based.length"])
 def test_a_pipeline_with_a_former_parameter_gives_the_new_name(name):
     chain = sf.Pipeline(["absolute_difference", "cross_based", "winner_take_all"])
-    with pytest.raises(ParameterError, match=rf"^{name}: no stage has it; it is called 'max_arm'"):
+    with pytest.raises(
+        ParameterError, match=rf"^{name}: no stage has this parameter; it is called 'max_arm'"
+    ):
         chain.having(**{name: 5})
 
 

@@ -22,7 +22,7 @@ from stereo_framework.core.input_checks import convert_data
 from stereo_framework.core.parameters import with_defaults
 from stereo_framework.core.plugins import installed_plugins
 from stereo_framework.core.registry import Registry
-from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.slots import SLOTS, ResultKind
 from stereo_framework.core.stage import Stage
 from stereo_framework.core.view import VOLUMES
 from stereo_framework.core.volume import CostVolume, Labeling, as_volume
@@ -249,6 +249,21 @@ def _fault_of_resume(
         "a stage that can be continued names the data 'partial' and "
         "declares @stage(..., resume=PARAMETER)"
     )
+
+
+def names_of_confidence_maps() -> list[str]:
+    """Return the names that confidence maps may have.
+
+    The confidence map of a matcher has the name of the slot. Other confidence maps have
+    the names of the stages that compute them.
+    """
+    names = []
+    for slot, rules in SLOTS.items():
+        if ResultKind.DISPARITY_STATUS_AND_CONFIDENCE in rules.results:
+            names.append(slot)
+        if ResultKind.CONFIDENCE in rules.results:
+            names += [stage.name for stage in stages(slot)]
+    return names
 
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:

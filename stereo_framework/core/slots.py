@@ -116,37 +116,7 @@ _IMAGES_TO_COMPARE = ("reference", "match", "search")
 _DATA_OF_COSTS = frozenset({*_IMAGES_TO_COMPARE, "raw", "mask"})
 _DATA_OF_DISPARITIES = _DATA_OF_COSTS | {"volume", "status", "other", "confidence"}
 
-SLOTS: Mapping[str, Slot] = {
-    "preprocessing": Slot(
-        must_name=(("image",), ("reference", "match")),
-        may_name=frozenset({"search", "auxiliary"}),
-        results=(ResultKind.IMAGE, ResultKind.BOTH_IMAGES),
-        returns="the image; of the pair both images",
-        images="corrected",
-        is_for_both_images=True,
-        needs_whole_images=True,
-        many=True,
-        optional=True,
-    ),
-    "matcher": Slot(
-        must_name=(_IMAGES_TO_COMPARE,),
-        may_name=frozenset({"mask", "scene", "auxiliary"}),
-        results=(
-            ResultKind.DISPARITY,
-            ResultKind.DISPARITY_AND_STATUS,
-            ResultKind.DISPARITY_STATUS_AND_CONFIDENCE,
-        ),
-        returns=(
-            "disparity, (disparity, status) or (disparity, status, confidence); "
-            "BothSides of two such results"
-        ),
-        returns_both_sides=True,
-        makes=frozenset({"disparity"}),
-        images="corrected",
-        excludes=("matching_cost", "aggregation", "smoothness", "optimization"),
-        needs_whole_images=True,
-        optional=True,
-    ),
+_SLOTS_WITH_COSTS: Mapping[str, Slot] = {
     "matching_cost": Slot(
         must_name=(_IMAGES_TO_COMPARE,),
         may_name=frozenset({"mask", "auxiliary"}),
@@ -186,6 +156,41 @@ SLOTS: Mapping[str, Slot] = {
         returns_both_sides=True,
         makes=frozenset({"disparity"}),
     ),
+}
+"""Slots that compute the first disparity map from cost volumes, without a matcher."""
+
+SLOTS: Mapping[str, Slot] = {
+    "preprocessing": Slot(
+        must_name=(("image",), ("reference", "match")),
+        may_name=frozenset({"search", "auxiliary"}),
+        results=(ResultKind.IMAGE, ResultKind.BOTH_IMAGES),
+        returns="the image; of the pair both images",
+        images="corrected",
+        is_for_both_images=True,
+        needs_whole_images=True,
+        many=True,
+        optional=True,
+    ),
+    "matcher": Slot(
+        must_name=(_IMAGES_TO_COMPARE,),
+        may_name=frozenset({"mask", "scene", "auxiliary"}),
+        results=(
+            ResultKind.DISPARITY,
+            ResultKind.DISPARITY_AND_STATUS,
+            ResultKind.DISPARITY_STATUS_AND_CONFIDENCE,
+        ),
+        returns=(
+            "disparity, (disparity, status) or (disparity, status, confidence); "
+            "BothSides of two such results"
+        ),
+        returns_both_sides=True,
+        makes=frozenset({"disparity"}),
+        images="corrected",
+        excludes=tuple(_SLOTS_WITH_COSTS),
+        needs_whole_images=True,
+        optional=True,
+    ),
+    **_SLOTS_WITH_COSTS,
     "confidence": Slot(
         must_name=(("disparity",),),
         may_name=_DATA_OF_DISPARITIES,

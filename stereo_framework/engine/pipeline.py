@@ -162,7 +162,7 @@ class Pipeline:
         if addresses:
             raise ParameterError(
                 f"{name}: {' and '.join(addresses)} have this parameter; "
-                f"name the stage, as in **{{'{addresses[0]}.{parameter}': ...}}"
+                f"name one of them, as in **{{'{addresses[0]}.{parameter}': ...}}"
             )
         remedy = self._new_name_hint(name) or nearest(name, self._names_of_parameters(name))
         raise ParameterError(f"{name}: no stage has this parameter; {remedy}")

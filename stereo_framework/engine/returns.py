@@ -44,6 +44,7 @@ from stereo_framework.core.volume import (
     ConfidenceMap,
     CostVolume,
     Labeling,
+    Levels,
     Smoothness,
     Status,
     fill_levels,
@@ -61,20 +62,28 @@ def view_after(stage: Stage, result: Any, view: View) -> View:
         `check_returned` lists the possible reasons.
     """
     result = _with_short_levels(stage, result)
-    check_returned(stage, result, view.reference.shape, view.search)
+    kind = check_returned(stage, result, view.reference.shape, view.search)
     result = with_plain_companions(stage, result)
-    return _VIEW_CHANGES[stage.slot](stage, result, view)
+    return _VIEWS_AFTER[kind](stage, result, view)
 
 
-def _after_preprocessing(stage: Stage, images: Any, view: View) -> View:
+# --- the view after a result of each kind ---------------------------------------------
+
+
+def _after_both_images(stage: Stage, images: Any, view: View) -> View:
     """Return a view with the images of a stage that corrects the pair as a whole."""
     reference, match = map(kernel_array, images)
     prepared = replace(view.require_images(), corrected=(reference, match))
     return replace(view, prepared=prepared)
 
 
-def _after_matching_cost(stage: Stage, volume: CostVolume, view: View) -> View:
-    return view_with_raw_volume(view, volume)
+def _after_volume(stage: Stage, volume: CostVolume, view: View) -> View:
+    """Return a view with the cost volume of a matching cost or an aggregation."""
+    if stage.rules.makes_raw_volume:
+        return view_with_raw_volume(view, volume)
+    # An aggregation gets a read-only volume. If it returns this volume, the array stays
+    # read-only, and is copied before anything is written into it.
+    return replace(view, volumes=replace(view.volumes, current=volume, is_shared=False))
 
 
 def view_with_raw_volume(view: View, volume: CostVolume) -> View:
@@ -89,13 +98,6 @@ def view_with_raw_volume(view: View, volume: CostVolume) -> View:
         view.mask.exclude(volume, volume.outside_cost)
     volumes = Volumes(current=volume, raw=volume, smoothness=view.smoothness)
     return replace(view, volumes=volumes)
-
-
-def _after_aggregation(stage: Stage, volume: CostVolume, view: View) -> View:
-    """Return a view with an aggregated cost volume. The raw volume stays."""
-    # An aggregation gets a read-only volume. If it returns this volume, the array stays
-    # read-only, and is copied before anything is written into it.
-    return replace(view, volumes=replace(view.volumes, current=volume, is_shared=False))
 
 
 def _after_smoothness(stage: Stage, smoothness: Smoothness, view: View) -> View:
@@ -115,21 +117,28 @@ def _after_scheme(stage: Stage, estimate: Estimate, view: View) -> View:
     return replace(view, estimate=estimate)
 
 
-def _after_map_stage(stage: Stage, result: Any, view: View) -> View:
-    """Return a view that contains the disparity map of a matcher or a refinement."""
-    disparity, status, confidence = result, None, None
-    if isinstance(result, tuple):
-        disparity, status, confidence = (*result, None, None)[:3]
+def _after_disparity(stage: Stage, disparity: NDArray, view: View) -> View:
+    """Return a view with a disparity map whose status map is derived from it."""
     before = view.disparity_map
-    if status is None:
-        status = status_of(disparity) if before is None else _status_after(before, disparity)
-    if before is None:
+    if before is not None:
+        return _after_maps(stage, (disparity, _status_after(before, disparity)), view)
+    is_optimizer = ResultKind.LABELING in stage.rules.results
+    if view.mask is not None and is_optimizer:
+        is_excluded = view.mask.excluded(view.search.levels_of(disparity), view.search)
+        disparity = np.where(is_excluded, np.float32(np.nan), disparity)
+    return _after_maps(stage, (disparity, status_of(disparity)), view)
+
+
+def _after_maps(stage: Stage, maps: tuple[NDArray, ...], view: View) -> View:
+    """Return a view with a disparity map, a status map and perhaps a confidence map."""
+    disparity, status, *confidence_maps = maps
+    if view.disparity_map is None:
         disparity_map = DisparityMap(disparity, status, view.search)
     else:
-        disparity_map = replace(before, disparity=disparity, status=status)
-    if confidence is not None:
-        maps = {**disparity_map.confidence, stage.slot: confidence}
-        disparity_map = replace(disparity_map, confidence=maps)
+        disparity_map = replace(view.disparity_map, disparity=disparity, status=status)
+    for confidence_map in confidence_maps:
+        confidence = {**disparity_map.confidence, stage.slot: confidence_map}
+        disparity_map = replace(disparity_map, confidence=confidence)
     return view.with_map(disparity_map)
 
 
@@ -159,32 +168,19 @@ def _with_short_levels(stage: Stage, result: Any) -> Any:
     return replace(result, levels=short_levels) if isinstance(result, Labeling) else short_levels
 
 
-def _after_optimization(stage: Stage, result: Any, view: View) -> View:
-    """Return a view that contains the disparity map of an optimizer.
+def _after_levels(stage: Stage, levels: Levels, view: View) -> View:
+    """Return a view with the disparity map of the levels of an optimizer."""
+    costs = view.volume.chosen(levels).astype(np.float32)
+    return _after_labeling(stage, Labeling(levels, costs), view)
 
-    Parameters
-    ----------
-    stage : Stage
-    result : Labeling or ndarray
-        Result of the optimizer: a labeling, an int16 array of levels, or a float32
-        disparity map.
-    view : View
-        View of the image before the optimizer.
-    """
-    search = view.search
-    if isinstance(result, np.ndarray) and result.dtype == np.int16:
-        result = Labeling(result, view.volume.chosen(result).astype(np.float32))
-    if isinstance(result, np.ndarray):
-        disparity = result
-        if view.mask is not None:
-            is_excluded = view.mask.excluded(search.levels_of(disparity), search)
-            disparity = np.where(is_excluded, np.float32(np.nan), disparity)
-        return view.with_map(DisparityMap(disparity, status_of(disparity), search))
 
-    labeling = _with_allowed_levels(result, view)
-    volumes = replace(view.volumes, current=result.volume or view.volume)
-    disparity = search.disparity_of(labeling.levels)
-    disparity_map = DisparityMap(disparity, status_of(disparity), search, labeling=labeling)
+def _after_labeling(stage: Stage, labeling: Labeling, view: View) -> View:
+    """Return a view with the disparity map of a labeling."""
+    volumes = replace(view.volumes, current=labeling.volume or view.volume)
+    labeling = _with_allowed_levels(labeling, view)
+    disparity = view.search.disparity_of(labeling.levels)
+    status = status_of(disparity)
+    disparity_map = DisparityMap(disparity, status, view.search, labeling=labeling)
     return replace(view, volumes=volumes).with_map(disparity_map)
 
 
@@ -212,6 +208,28 @@ def _with_allowed_levels(labeling: Labeling, view: View) -> Labeling:
     return replace(labeling, levels=levels, costs=costs, volume=None)
 
 
+_VIEWS_AFTER: Mapping[ResultKind, Callable[[Stage, Any, View], View]] = {
+    ResultKind.BOTH_IMAGES: _after_both_images,
+    ResultKind.COST_VOLUME: _after_volume,
+    ResultKind.SMOOTHNESS: _after_smoothness,
+    ResultKind.LABELING: _after_labeling,
+    ResultKind.LEVELS: _after_levels,
+    ResultKind.DISPARITY: _after_disparity,
+    ResultKind.DISPARITY_AND_STATUS: _after_maps,
+    ResultKind.DISPARITY_STATUS_AND_CONFIDENCE: _after_maps,
+    ResultKind.CONFIDENCE: _after_confidence,
+    ResultKind.ESTIMATE: _after_scheme,
+}
+"""Function that returns the view after a result of each kind.
+
+The function takes the stage, the result and the view before the stage. A stage for
+single images is missing, because the runner calls it for each image of a view.
+"""
+
+
+# --- checks ---------------------------------------------------------------------------
+
+
 def wrong_return(stage: Stage, description: str) -> StereoFrameworkError:
     """Create the error that a stage returned a wrong result, with file and line."""
     location = source_location(stage.function)
@@ -222,8 +240,10 @@ def wrong_return(stage: Stage, description: str) -> StereoFrameworkError:
 
 def check_returned(
     stage: Stage, result: Any, image_shape: tuple[int, ...], search: SearchRange
-) -> None:
+) -> ResultKind:
     """Raise an error if a stage returned a result that its slot does not allow.
+
+    Otherwise, return the kind of the result.
 
     Parameters
     ----------
@@ -241,13 +261,13 @@ def check_returned(
         The result has a wrong class, or an array in it has a wrong shape, type or
         value. The message names the file and the line of the stage.
     """
-    arrays = _returned_arrays(stage, result)
-    if arrays is None:
+    kind, arrays = _kind_and_arrays(stage, result)
+    if kind is None:
         size = f"of {image_shape[:2]} pixels and {search.levels} levels"
         message = f"{in_short(result)}; expected {stage.rules.returns}, {size}"
         raise wrong_return(stage, message)
-    for name, array, kind in arrays:
-        if array_fault := _fault_of_array(stage, array, kind, image_shape, search.levels):
+    for name, array, array_kind in arrays:
+        if array_fault := _fault_of_array(stage, array, array_kind, image_shape, search.levels):
             raise wrong_return(stage, f"{name}: {array_fault}")
 
     # The result may be a cost volume, or a labeling that contains a cost volume.
@@ -256,6 +276,7 @@ def check_returned(
             _check_search_range(stage, part, search)
         if isinstance(part, CostVolume):
             _check_outside_cost(stage, part)
+    return kind
 
 
 def _check_search_range(stage: Stage, part: CostVolume | Estimate, search: SearchRange) -> None:
@@ -403,13 +424,13 @@ class ReturnedArray(NamedTuple):
     kind: ArrayKind
 
 
-def _returned_arrays(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the arrays in a result; None if the slot does not allow its kind."""
+def _kind_and_arrays(stage: Stage, result: Any) -> tuple[ResultKind | None, list[ReturnedArray]]:
+    """Return the kind of a result, or None if it is not allowed, and its arrays."""
     for kind in stage.rules.results:
         arrays = _ARRAYS_OF_KINDS[kind](stage, result)
         if arrays is not None:
-            return arrays
-    return None
+            return kind, arrays
+    return None, []
 
 
 def _arrays_of_image(stage: Stage, result: Any) -> list[ReturnedArray] | None:
@@ -475,10 +496,12 @@ def _arrays_of_levels(stage: Stage, result: Any) -> list[ReturnedArray] | None:
 
 def _arrays_of_disparity(stage: Stage, result: Any) -> list[ReturnedArray] | None:
     """Return the disparity map; None if the result is no array."""
-    return _arrays_of_maps(result, ("disparity", DISPARITY))
+    if not isinstance(result, np.ndarray):
+        return None
+    return [ReturnedArray("disparity", result, DISPARITY)]
 
 
-def _arrays_of_disparity_and_status(stage: Stage, result: Any) -> list[ReturnedArray] | None:
+def _arrays_of_two_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:
     """Return both maps; None if the result is no tuple of two maps."""
     return _arrays_of_maps(result, ("disparity", DISPARITY), ("status", STATUS))
 
@@ -491,20 +514,20 @@ def _arrays_of_three_maps(stage: Stage, result: Any) -> list[ReturnedArray] | No
 
 
 def _arrays_of_maps(result: Any, *maps: tuple[str, ArrayKind]) -> list[ReturnedArray] | None:
-    """Return the maps in a result; None if it contains another number of maps.
+    """Return the maps in a tuple; None if it contains another number of maps.
 
     Parameters
     ----------
     result : object
-        One map, or a tuple of maps.
+        Result of the stage.
     *maps : (str, ArrayKind)
         Name and kind of each expected map.
     """
-    arrays = result if isinstance(result, tuple) else (result,)
-    if len(arrays) != len(maps) or not isinstance(arrays[0], np.ndarray):
+    is_tuple = isinstance(result, tuple) and len(result) == len(maps)
+    if not is_tuple or not isinstance(result[0], np.ndarray):
         return None
     return [
-        ReturnedArray(name, array, kind) for (name, kind), array in zip(maps, arrays, strict=True)
+        ReturnedArray(name, array, kind) for (name, kind), array in zip(maps, result, strict=True)
     ]
 
 
@@ -539,14 +562,15 @@ _ARRAYS_OF_KINDS: Mapping[ResultKind, Callable[[Stage, Any], list[ReturnedArray]
     ResultKind.LABELING: _arrays_of_labeling,
     ResultKind.LEVELS: _arrays_of_levels,
     ResultKind.DISPARITY: _arrays_of_disparity,
-    ResultKind.DISPARITY_AND_STATUS: _arrays_of_disparity_and_status,
+    ResultKind.DISPARITY_AND_STATUS: _arrays_of_two_maps,
     ResultKind.DISPARITY_STATUS_AND_CONFIDENCE: _arrays_of_three_maps,
     ResultKind.CONFIDENCE: _arrays_of_confidence,
     ResultKind.ESTIMATE: _arrays_of_estimate,
 }
 """Function that returns the arrays in a result of each kind.
 
-It takes the stage and the result, and returns None if the result is of another kind.
+The function takes the stage and the result, and returns None if the result is of
+another kind.
 """
 
 
@@ -581,20 +605,6 @@ def _fault_of_costs(stage: Stage, costs: NDArray) -> str:
     if stage.is_built_in or costs.dtype != np.float32 or np.isfinite(costs).all():
         return ""
     return "not finite; expected finite costs"
-
-
-_VIEW_CHANGES: Mapping[str, Callable[[Stage, Any, View], View]] = {
-    "preprocessing": _after_preprocessing,
-    "matcher": _after_map_stage,
-    "matching_cost": _after_matching_cost,
-    "aggregation": _after_aggregation,
-    "smoothness": _after_smoothness,
-    "optimization": _after_optimization,
-    "confidence": _after_confidence,
-    "refinement": _after_map_stage,
-    "scheme": _after_scheme,
-}
-"""Function that returns the view after a stage, by slot."""
 
 
 def check_direction(step: Step, image: NDArray) -> None:

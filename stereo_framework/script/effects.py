@@ -46,26 +46,29 @@ def _equal_to(parameter: str, mode: str) -> Switch:
     return Switch(parameter, lambda value: value == mode, f"{parameter} is {mode}")
 
 
-SWITCHES: Mapping[tuple[str, str, str], Switch] = {
-    ("matcher", "opencv_bm", "pre_filter_size"): _equal_to("pre_filter_type", "normalized"),
-    ("matching_cost", "ad_census", "initial"): _not_null("residual"),
-    ("smoothness", "linear", "gradient_penalty"): _not_null("gradient_threshold"),
-    ("smoothness", "potts", "gradient_penalty"): _not_null("gradient_threshold"),
-    ("smoothness", "truncated_linear", "gradient_penalty"): _not_null("gradient_threshold"),
-    ("smoothness", "truncated_quadratic", "gradient_penalty"): _not_null("gradient_threshold"),
-    ("optimization", "graph_cut", "seed"): _equal_to("order", "random"),
-    ("optimization", "graph_cut_occlusion", "seed"): _equal_to("order", "random"),
-    ("optimization", "graph_cut_occlusion", "gradient_penalty"): _not_null("gradient_threshold"),
-    ("optimization", "semi_global", "edge_threshold"): _equal_to("penalties", "edges"),
-    ("refinement", "confidence_filter", "fraction"): Switch(
+SWITCHES: Mapping[str, Switch] = {
+    "matcher.opencv_bm.pre_filter_size": _equal_to("pre_filter_type", "normalized"),
+    "matching_cost.ad_census.initial": _not_null("residual"),
+    "smoothness.linear.gradient_penalty": _not_null("gradient_threshold"),
+    "smoothness.potts.gradient_penalty": _not_null("gradient_threshold"),
+    "smoothness.truncated_linear.gradient_penalty": _not_null("gradient_threshold"),
+    "smoothness.truncated_quadratic.gradient_penalty": _not_null("gradient_threshold"),
+    "optimization.graph_cut.seed": _equal_to("order", "random"),
+    "optimization.graph_cut_occlusion.seed": _equal_to("order", "random"),
+    "optimization.graph_cut_occlusion.gradient_penalty": _not_null("gradient_threshold"),
+    "optimization.semi_global.edge_threshold": _equal_to("penalties", "edges"),
+    "refinement.confidence_filter.fraction": Switch(
         "min_confidence", lambda value: value is None, "min_confidence is null"
     ),
 }
-"""Switches of built-in stages, by slot, stage and the parameter that is not always read."""
+"""Switches of built-in stages, by the address of the parameter that is not always read.
 
-_SWITCHES_OF_AUXILIARY_MAPS: Mapping[tuple[str, str], Switch] = {
-    ("matching_cost", "ad_census"): _not_null("residual"),
-    ("optimization", "plane_paths"): _not_null("initial"),
+An address consists of slot, stage and parameter.
+"""
+
+_SWITCHES_OF_AUXILIARY_MAPS: Mapping[str, Switch] = {
+    "matching_cost.ad_census": _not_null("residual"),
+    "optimization.plane_paths": _not_null("initial"),
 }
 """Switches of the stages that name ``auxiliary`` but do not always read it."""
 
@@ -133,7 +136,7 @@ class IdleAxis:
 def unread_reason(step: Step, parameter: str) -> str:
     """Return why a stage does not read a parameter; empty if it reads the parameter."""
     stage = step.stage
-    switch = SWITCHES.get((stage.slot, stage.name, parameter)) if stage.is_built_in else None
+    switch = SWITCHES.get(f"{step.name}.{parameter}") if stage.is_built_in else None
     if switch is None or switch.parameter not in step.parameters:
         return ""
     if switch.is_on(step.parameters[switch.parameter]):
@@ -155,7 +158,7 @@ def reads_auxiliary_maps(step: Step) -> bool:
     """Return whether a stage reads the maps of auxiliary methods."""
     if "auxiliary" not in step.stage.data:
         return False
-    switch = _SWITCHES_OF_AUXILIARY_MAPS.get((step.stage.slot, step.stage.name))
+    switch = _SWITCHES_OF_AUXILIARY_MAPS.get(step.name)
     if switch is None or not step.stage.is_built_in:
         return True
     return switch.is_on(step.parameters[switch.parameter])
@@ -230,4 +233,8 @@ def may_be_idle(address: Address) -> bool:
     if address.word == "search":
         return address.rest == "truth_margin"
     parameter = address.rest.rpartition(".")[2]
-    return any(slot == address.word and switched == parameter for slot, _, switched in SWITCHES)
+    for switched_address in SWITCHES:
+        slot, _, switched_parameter = switched_address.split(".")
+        if (slot, switched_parameter) == (address.word, parameter):
+            return True
+    return False

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stereo_framework.core.errors import short, source_location, warn
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.registration import stages
+from stereo_framework.core.registration import names_of_confidence_maps
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.step import Step, blame
 from stereo_framework.core.view import DisparityMap, View, Volumes
@@ -210,15 +210,12 @@ def _random_view(halo: int, *, contrast: int, levels: int, dtype: Any) -> View:
     down[-1] = 0
     rho = np.arange(levels, dtype=np.float32)
 
-    confidence = {name: generator.random(shape).astype(np.float32) for name in _confidence_names()}
+    confidence = {
+        name: generator.random(shape).astype(np.float32) for name in names_of_confidence_maps()
+    }
     smoothness = Smoothness(right, down, rho)
     return replace(
         View.of(pair),
         volumes=Volumes(current=volume, raw=volume, smoothness=smoothness, is_shared=True),
         disparity_map=DisparityMap(disparity, status, pair.search, confidence),
     )
-
-
-def _confidence_names() -> list[str]:
-    """Return the names that confidence maps may have."""
-    return ["matcher", *(stage.name for stage in stages("confidence"))]

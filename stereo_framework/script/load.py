@@ -422,9 +422,10 @@ def _method(method: Method, search: dict[str, float]) -> dict[str, Any]:
     """A method as `resolved` writes it; `search` is the whole script's, which stands at its top."""
     own = {key: node.value for key, node in method.search.items() if search.get(key) != node.value}
     slots = method.mapping()
-    if slots.keys() == {"matcher"} and slots["matcher"]["use"] == "maps":
+    matcher = slots.get("matcher", {})
+    if len(slots) == 1 and matcher.get("use") == "maps":
         # Axes of the top that are none of its own stay so.
-        slots = {"maps": {name: value for name, value in slots["matcher"].items() if name != "use"}}
+        slots = {"maps": {name: value for name, value in matcher.items() if name != "use"}}
     swept = [(axis, method) for name, axis in method.axes.items() if name in method.own]
     return {"seed": method.seed, **slots, **_sweep(swept), **({"search": own} if own else {})}
 
@@ -523,7 +524,10 @@ def set_parameters(
                 hint = _new_name_hint(meant, local) or nearest(local, KEYS, kind="keys")
                 neither = f"neither a key nor a parameter of any stage; {hint}"
                 model.fault(
-                    node.location, f"{' and '.join(full)} have it; say which" if full else neither
+                    node.location,
+                    f"{' and '.join(full)} have this parameter; name one of them"
+                    if full
+                    else neither,
                 )
                 continue
             local = full[0]

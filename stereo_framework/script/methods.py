@@ -548,7 +548,9 @@ class Method:
         for line in str(error).splitlines():
             address, _, message = line.partition(": ")
             for slot, _, name, location in placed:
-                if slot in (f"{home}matcher", f"{home}scheme"):
+                rules = SLOTS[slot.removeprefix(home)]
+                # Such stages are named in messages about other stages.
+                if rules.excludes or rules.withholds:
                     message = message.replace(
                         f"{name} makes", f"{name}{location.in_brackets()} makes"
                     )

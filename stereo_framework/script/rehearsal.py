@@ -16,6 +16,7 @@ import numpy as np
 
 from stereo_framework.core.auxiliary_maps import auxiliary_map
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.slots import ResultKind
 from stereo_framework.core.step import Step, blame
 from stereo_framework.core.view import DisparityMap
 from stereo_framework.engine.pipeline import Pipeline
@@ -107,11 +108,11 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     auxiliary = {name: _unread_map(method) for name, method in pipeline.auxiliary}
     measures: list[str] = []
     for address, step in pipeline.addressed_steps():
-        if step.stage.slot == "matcher" and _may_give_confidence(step):
-            measures.append("matcher")
+        if _may_give_confidence(step):
+            measures.append(step.stage.slot)
         if message := _name_fault(step, measures, auxiliary):
             yield address, message
-        if step.stage.slot == "confidence":
+        if "confidence" in step.makes:
             measures.append(step.stage.name)
 
 
@@ -124,8 +125,9 @@ def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     if not any("other" in step.stage.data for step in pipeline.steps):
         return
     for address, step in pipeline.addressed_steps():
-        is_cost = step.stage.slot == "matching_cost" and not step.stage.is_built_in
-        if is_cost and (message := _direction_fault(step.stage.function, step)):
+        stage = step.stage
+        is_cost_of_plugin = stage.rules.makes_raw_volume and not stage.is_built_in
+        if is_cost_of_plugin and (message := _direction_fault(stage.function, step)):
             yield address, message
 
 
@@ -141,21 +143,23 @@ def _direction_fault(function: Callable[..., Any], step: Step) -> str:
     return ""
 
 
-def _may_give_confidence(matcher: Step) -> bool:
-    """Return whether a matcher may return a confidence map.
+def _may_give_confidence(step: Step) -> bool:
+    """Return whether a step is a matcher that may return a confidence map.
 
-    The annotation of a plug-in may be missing, so every plug-in may return such a map.
+    The confidence map has the name of the slot. The annotation of a plug-in may be
+    missing, so every matcher of a plug-in may return such a map.
     """
-    returns = inspect.signature(matcher.stage.function).return_annotation
-    return not (matcher.stage.is_built_in and returns == "Disparity")
+    stage = step.stage
+    if ResultKind.DISPARITY_STATUS_AND_CONFIDENCE not in stage.rules.results:
+        return False
+    returns = inspect.signature(stage.function).return_annotation
+    return not (stage.is_built_in and returns == "Disparity")
 
 
 def _unread_map(method: Pipeline) -> DisparityMap:
     """Return the map of an auxiliary method with objects that stand for its arrays."""
-    measures = [step.stage.name for step in method.in_slot("confidence")]
-    measures += [
-        step.stage.slot for step in method.in_slot("matcher") if _may_give_confidence(step)
-    ]
+    measures = [step.stage.name for step in method.steps if "confidence" in step.makes]
+    measures += [step.stage.slot for step in method.steps if _may_give_confidence(step)]
     # The objects take the place of arrays; a stage that reads one ends its rehearsal.
     confidence: Any = {name: _Unread() for name in measures}
     unread: Any = _Unread()

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from stereo_framework.core.errors import close_names, nearest
 from stereo_framework.core.former_names import new_or_nearest, parameter_hint
 from stereo_framework.core.parameters import Checked, Words, as_yaml
-from stereo_framework.core.registration import stages
+from stereo_framework.core.registration import names_of_confidence_maps, stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
@@ -126,7 +126,7 @@ def statistic_fault(name: str) -> str | None:
     place = name[len(stem) + 1 :]
     places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
     if metric.about == "confidence":
-        places = (*(stage.name for stage in stages("confidence")), "matcher")
+        places = names_of_confidence_maps()
     allowed = [f"{stem}_{one}" for one in places] or [stem]
     own_mask = metric.about == "region" and place and not close_names(place, places)
     return (

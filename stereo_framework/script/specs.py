@@ -187,7 +187,7 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         elif name in names:
             index, rest = names.index(name), parameter
         elif len(having) > 1:
-            return f"{' and '.join(f'{slot}.{names[i]}.{name}' for i in having)} have it; say which"
+            return f"{' and '.join(f'{slot}.{names[i]}.{name}' for i in having)} have this parameter; name one of them"
         elif having:
             index = having[0]
         else:

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, textured
+from stereo_framework.engine.engine_steps import cost_sum
 
 from stereo_framework import CostVolume, Pipeline, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.registration import stage
-from stereo_framework.engine.engine_steps import cost_sum
 from stereo_framework.matching_cost import (
     absolute_difference,
     normalized_cross_correlation,

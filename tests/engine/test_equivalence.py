@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stereo_framework.engine.walk import Walk
 
 from stereo_framework import SearchRange, load_scene, step
 from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import walk
-from stereo_framework.engine.walk import Walk
 from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from pipeline_parts import assert_same_match, in_strips, local, make_scene, not_local
+from stereo_framework.engine.engine_steps import cost_sum
 
 from stereo_framework import CostVolume, Labeling, Pipeline, SearchRange, StereoFrameworkError, step
 from stereo_framework.aggregation import binomial, box, min_filter
@@ -12,7 +13,6 @@ from stereo_framework.core.call_context import CallReport, report_call
 from stereo_framework.core.parameters import PositiveInt
 from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import Status
-from stereo_framework.engine.engine_steps import cost_sum
 from stereo_framework.matching_cost import absolute_difference, census, normalized_cross_correlation
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
@@ -11,7 +12,6 @@ from stereo_framework.core.call_context import per_image, storing_results
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from pipeline_parts import not_local, textured
+from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Pipeline, step
 from stereo_framework.aggregation import box
@@ -13,7 +14,6 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides, DisparityMap
 from stereo_framework.core.volume import SearchMask, Status
-from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import fill_occlusions, left_right_check, median

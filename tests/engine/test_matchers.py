@@ -54,7 +54,7 @@ def test_what_does_not_go_together(registry):
     with pytest.raises(ParameterError) as caught:
         Pipeline([one_view, absolute_difference, needs_costs, parabola])
     assert str(caught.value).splitlines() == [
-        "matching_cost: the matcher one_view stands instead of it; remove one of both",
-        "confidence.needs_costs: needs_costs needs the volume, and the matcher one_view makes none",
-        "refinement.parabola: parabola needs the volume, and the matcher one_view makes none",
+        "matching_cost: the matcher one_view replaces this slot; remove one of both",
+        "confidence.needs_costs: needs_costs needs the volume, but the matcher one_view makes no cost volume",
+        "refinement.parabola: parabola needs the volume, but the matcher one_view makes no cost volume",
     ]

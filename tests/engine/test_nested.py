@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 from pipeline_parts import MIRRORED, local, not_local, textured
+from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.registration import stage
 from stereo_framework.engine.memory import peak_memory
-from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference, squared_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import left_right_check, median
@@ -101,7 +101,7 @@ def test_stages_of_nested_auxiliary_methods_have_addresses(seen):
     assert match.seconds["auxiliary"] > 0
     with pytest.raises(
         ParameterError,
-        match=r"^refinement.merge: merge needs auxiliary methods, and the method names none$",
+        match=r"^refinement.merge: merge needs auxiliary methods, but the method has none$",
     ):
         Pipeline([absolute_difference, winner_take_all, merge])
 
@@ -182,6 +182,6 @@ def test_a_scene_is_refused_under_a_scheme(registry):
 
     with pytest.raises(
         ParameterError,
-        match=r"^matcher: needs_scene needs the scene, and pyramid makes pairs without one$",
+        match=r"^matcher: needs_scene needs the scene, but the scheme pyramid makes pairs without one$",
     ):
         Pipeline([needs_scene, pyramid])

@@ -112,7 +112,7 @@ def test_a_slot_refuses_a_stage_of_another_slot(slot, stages, message):
         (
             "optimization",
             None,
-            "^optimization: missing; a method needs one, or a matcher; allowed stages: ",
+            "^optimization: missing; a method needs a stage here, or a matcher; allowed stages: ",
         ),
         ("aggregation", [len], "^len: not a stage; give step"),
         (

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pipeline_parts import local, not_local
+from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
@@ -25,7 +26,6 @@ from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides, DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, SearchMask, Smoothness, Status
 from stereo_framework.engine import walk
-from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.smoothness import potts
 

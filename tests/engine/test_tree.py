@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 from pipeline_parts import assert_same_match, in_strips, local, not_local, textured
+from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Estimate, Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
@@ -15,7 +16,6 @@ from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.engine import walk
-from stereo_framework.engine.walk import Walk
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import fill_occlusions, parabola

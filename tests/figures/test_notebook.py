@@ -142,10 +142,12 @@ def test_methods_from_scripts():
     assert changed.in_slot("aggregation")[0].parameters["size"] == 5
     assert method.having(truncation=30).in_slot("matching_cost")[0].parameters["truncation"] == 30
     with pytest.raises(
-        ParameterError, match=r"size: aggregation.box and aggregation.min_filter have it; say which"
+        ParameterError,
+        match=r"size: aggregation.box and aggregation.min_filter have this parameter; name one of them",
     ):
         method.having(size=5)
     with pytest.raises(
-        ParameterError, match="truncatoin: no stage has it; .* did you mean 'truncation'"
+        ParameterError,
+        match="truncatoin: no stage has this parameter; .* did you mean 'truncation'",
     ):
         method.having(truncatoin=5)

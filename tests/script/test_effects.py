@@ -14,33 +14,33 @@ GRADIENTS = ({"gradient_threshold": None}, {"gradient_threshold": 200.0}, (1.0, 
 ORDERS = ({"order": "fixed"}, {"order": "random"}, (0, 1))
 
 EXAMPLES = {
-    ("matcher", "opencv_bm", "pre_filter_size"): (
+    "matcher.opencv_bm.pre_filter_size": (
         {"pre_filter_type": "sobel"},
         {"pre_filter_type": "normalized"},
         (5, 21),
     ),
-    ("matching_cost", "ad_census", "initial"): (
+    "matching_cost.ad_census.initial": (
         {"residual": None},
         {"residual": 20.0},
         ("smooth", "rough"),
     ),
-    ("smoothness", "linear", "gradient_penalty"): GRADIENTS,
-    ("smoothness", "potts", "gradient_penalty"): GRADIENTS,
-    ("smoothness", "truncated_linear", "gradient_penalty"): GRADIENTS,
-    ("smoothness", "truncated_quadratic", "gradient_penalty"): GRADIENTS,
-    ("optimization", "graph_cut", "seed"): ORDERS,
-    ("optimization", "graph_cut_occlusion", "seed"): (
+    "smoothness.linear.gradient_penalty": GRADIENTS,
+    "smoothness.potts.gradient_penalty": GRADIENTS,
+    "smoothness.truncated_linear.gradient_penalty": GRADIENTS,
+    "smoothness.truncated_quadratic.gradient_penalty": GRADIENTS,
+    "optimization.graph_cut.seed": ORDERS,
+    "optimization.graph_cut_occlusion.seed": (
         {"order": "fixed", "occlusion_cost": 90.0, "iterations": 1},
         {"order": "random", "occlusion_cost": 90.0, "iterations": 1},
         (0, 1),
     ),
-    ("optimization", "graph_cut_occlusion", "gradient_penalty"): GRADIENTS,
-    ("optimization", "semi_global", "edge_threshold"): (
+    "optimization.graph_cut_occlusion.gradient_penalty": GRADIENTS,
+    "optimization.semi_global.edge_threshold": (
         {"penalties": "gradient"},
         {"penalties": "edges"},
         (1.0, 200.0),
     ),
-    ("refinement", "confidence_filter", "fraction"): (
+    "refinement.confidence_filter.fraction": (
         {"min_confidence": 1.5},
         {"min_confidence": None},
         (0.1, 0.6),

@@ -67,11 +67,11 @@ def test_pipelines_by_hand_refuse_the_same():
     scenic, flat = (step(find("matcher", name).function) for name in ("scenic", "flat"))
     with pytest.raises(
         ParameterError,
-        match=r"^auxiliary\.x\.matcher: scenic needs the scene, and whole makes pairs without one$",
+        match=r"^auxiliary\.x\.matcher: scenic needs the scene, but the scheme whole makes pairs without one$",
     ):
         Pipeline([flat, find("scheme", "whole").function], {"x": Pipeline([scenic])})
     with pytest.raises(
         ParameterError,
-        match=r"^refinement\.across: across needs the volume, and the matcher flat makes none$",
+        match=r"^refinement\.across: across needs the volume, but the matcher flat makes no cost volume$",
     ):
         Pipeline([flat, find("refinement", "across").function])
