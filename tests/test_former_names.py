@@ -386,9 +386,8 @@ def test_a_plot_over_a_former_parameter_gives_the_new_name(chain_script):
 @pytest.mark.parametrize("name", ["length", "cross_based.length", "aggregation.cross_based.length"])
 def test_a_pipeline_with_a_former_parameter_gives_the_new_name(name):
     chain = sf.Pipeline(["absolute_difference", "cross_based", "winner_take_all"])
-    with pytest.raises(
-        ParameterError, match=rf"^{name}: no stage has this parameter; it is called 'max_arm'"
-    ):
+    message = rf"^{name}: no stage has this parameter; it is called 'max_arm'"
+    with pytest.raises(ParameterError, match=message):
         chain.having(**{name: 5})
 
 

@@ -138,7 +138,7 @@ class _Rehearsal(PipelineRunner):
         return bytes_of_strip + self._bytes_of_volume * _count_volumes([view])
 
     def _bytes_of_whole_step(self, state: State) -> int:
-        """Return the bytes that a step on all rows needs, including those of its result."""
+        """Return the bytes that a step on all rows needs for its work and result."""
         match state.last_step:
             case AuxiliaryMatching(methods=methods):
                 pipelines = [method for _, method in methods]

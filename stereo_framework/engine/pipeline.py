@@ -60,7 +60,8 @@ class Pipeline:
     Examples
     --------
     >>> from stereo_framework import Pipeline, load_scene, step
-    >>> method = Pipeline(["absolute_difference", step("box", size=9), "winner_take_all"])
+    >>> box = step("box", size=9)
+    >>> method = Pipeline(["absolute_difference", box, "winner_take_all"])
     >>> method(load_scene("synthetic/planes")).disparity.shape
     (240, 320)
     """
@@ -101,7 +102,8 @@ class Pipeline:
         Examples
         --------
         >>> from stereo_framework import Pipeline
-        >>> Pipeline(["absolute_difference", "box", "winner_take_all"]).having(size=5, truncation=20)
+        >>> method = Pipeline(["absolute_difference", "box", "winner_take_all"])
+        >>> method.having(size=5, truncation=20)
         Pipeline(absolute_difference(truncation=20) > box(size=5) > winner_take_all)
         """
         stages_of_slots = {slot: changes.pop(slot) for slot in SLOTS if slot in changes}
@@ -241,7 +243,7 @@ class Pipeline:
 
     @property
     def name(self) -> str:
-        """Name of the stage that computes the disparity map: the optimizer or matcher."""
+        """Name of the optimizer or of the matcher, which computes the disparity map."""
         return next(step.stage.name for step in self.steps if step.stage.rules.makes_disparity)
 
     def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
@@ -371,7 +373,7 @@ def _steps_of_slot(slot: str, stages: Any) -> list[Step]:
 
 
 def _steps_of(stages: Any) -> Iterator[Step]:
-    """Yield the steps of a stage or of a list; lists may contain lists, and None is empty.
+    """Yield the steps of a stage, or of a list of stages, which may contain lists.
 
     Raises
     ------
