@@ -1,7 +1,7 @@
 """Estimates of built-in methods: equal to the last bit if computed in another way.
 
-Each estimate is compared with the estimate of a single run, in which a method is
-computed without other methods, strips, schemes or a stored cost volume.
+Most tests compare with the estimate of a single run. Such a run computes only one
+method, and its strips have more rows than the images, so that there is only one strip.
 """
 
 import functools
@@ -145,6 +145,7 @@ def test_a_sweep_over_all_methods_has_the_estimates_of_single_runs(pair_name):
 @pytest.mark.parametrize("height", [5, pytest.param(16, marks=pytest.mark.slow)])
 def test_the_height_of_strips_changes_no_estimate(name, height, monkeypatch):
     methods = [built_in_method(name)]
+    # Single runs must come first, because the images are one strip in them.
     expected = {pair_name: single_estimates(methods, pair_name) for pair_name in PAIRS}
     monkeypatch.setattr(walk, "STRIP_ROWS", height)
     for pair_name in PAIRS:
@@ -154,8 +155,8 @@ def test_the_height_of_strips_changes_no_estimate(name, height, monkeypatch):
 def with_other_refinements(method):
     """Return methods that begin as a method but end with other refinements.
 
-    They have a part of its refinements or all of them, and at most two left-right
-    consistency checks.
+    They have none, some or all of its refinements. Some have another left-right
+    consistency check, so that the second check needs the result of the first.
     """
     refinements = method.in_slot("refinement")
     check = "left_right_check"
@@ -207,8 +208,8 @@ def test_iterations_that_continue_those_of_another_method_change_no_estimate(
     for count, first, last in itertools.product((5, 1, 9), ((), "box"), ((), "binomial")):
         aggregation = [first, step(stage, iterations=count), last]
         methods.append(window.having(aggregation=aggregation, refinement=refinement))
-    # This method has the most iterations. It needs both images even if no other method
-    # does, so that the shorter iterations of the target image are computed only for it.
+    # This method has the most iterations. Even if no other method matches the target
+    # image, this method does.
     methods.append(methods[-1].having(refinement="left_right_check"))
 
     expected = {pair_name: single_estimates(methods, pair_name) for pair_name in (PLAIN, RANGES)}

@@ -192,8 +192,10 @@ DISPARITY = np.zeros(SHAPE, np.float32)
 STATUS = np.zeros(SHAPE, np.uint8)
 NAN_MAP = np.full(SHAPE, np.nan, np.float32)
 COST_DATA = ["reference", "match", "search"]
-BACKWARD_SEARCH = textured().pair(1, 0).search
 NOT_FINITE = "values that are not finite; expected finite numbers"
+
+EXCHANGED_SEARCH = textured().pair(1, 0).search
+"""Search range of the pair with exchanged images, in the opposite direction."""
 
 
 def with_infinite_value(array):
@@ -304,9 +306,9 @@ def test_the_outside_cost_fits_into_the_type_of_the_costs(registry, dtype, outsi
 
 def test_an_aggregation_must_not_change_the_search_range(registry):
     def volume_of_exchanged_pair(volume):
-        return replace(volume, search=BACKWARD_SEARCH)
+        return replace(volume, search=EXCHANGED_SEARCH)
 
-    message = f"the search range of the CostVolume is {BACKWARD_SEARCH!r}; expected SearchRange("
+    message = f"the search range of the CostVolume is {EXCHANGED_SEARCH!r}; expected SearchRange("
     assert_refused("aggregation", ["volume"], volume_of_exchanged_pair, message)
 
 
