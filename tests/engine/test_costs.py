@@ -1,4 +1,4 @@
-"""Lists of matching costs: weighted, saturated, added."""
+"""Sums of several matching costs, each of them with a weight and a saturation."""
 
 import numpy as np
 import pytest
@@ -19,15 +19,13 @@ from stereo_framework.matching_cost import (
 from stereo_framework.optimization import winner_take_all
 
 
-def plain(function, images, search, weight, saturation, **parameters):
-    """Compute one entry of a list in float64, with its cost outside the image."""
-    volume = function(*images, search, **parameters)
-    costs, outside_cost = volume.costs.astype(float), float(volume.outside_cost)
+def saturated_and_weighted(volume, weight, saturation):
+    """Compute the costs and the outside cost of a term of the sum in float64."""
+    costs = volume.costs.astype(float)
+    outside_cost = float(volume.outside_cost)
     if saturation is not None:
-        costs, outside_cost = (
-            1 - np.exp(-costs / saturation),
-            1 - np.exp(-outside_cost / saturation),
-        )
+        costs = 1 - np.exp(-costs / saturation)
+        outside_cost = 1 - np.exp(-outside_cost / saturation)
     return weight * costs, weight * outside_cost
 
 
@@ -38,46 +36,59 @@ def plain(function, images, search, weight, saturation, **parameters):
     saturations=st.tuples(st.sampled_from([None, 10.0, 300.0]), st.sampled_from([None, 1000.0])),
 )
 def test_sums_agree_with_numpy(images, search, weights, saturations):
-    parts = [
-        step(absolute_difference, truncation=40.0, weight=weights[0], saturation=saturations[0]),
-        step(squared_difference, weight=weights[1], saturation=saturations[1]),
-    ]
-    total = cost_sum(parts)({"reference": images[0], "match": images[1], "search": search})
-    one = plain(absolute_difference, images, search, weights[0], saturations[0], truncation=40.0)
-    two = plain(squared_difference, images, search, weights[1], saturations[1])
+    reference, match = images
+    absolute_step = step(
+        absolute_difference, truncation=40.0, weight=weights[0], saturation=saturations[0]
+    )
+    squared_step = step(squared_difference, weight=weights[1], saturation=saturations[1])
+    data = {"reference": reference, "match": match, "search": search}
+    total = cost_sum([absolute_step, squared_step])(data)
+
+    absolute_costs, absolute_outside_cost = saturated_and_weighted(
+        absolute_difference(reference, match, search, truncation=40.0), weights[0], saturations[0]
+    )
+    squared_costs, squared_outside_cost = saturated_and_weighted(
+        squared_difference(reference, match, search), weights[1], saturations[1]
+    )
     assert total.costs.dtype == np.float32
-    # Each part is rounded to float32, its exponential and the sum too: five steps of 2**-24.
-    np.testing.assert_allclose(total.costs, one[0] + two[0], rtol=4e-7, atol=4e-7 * max(weights))
-    assert total.outside_cost == pytest.approx(one[1] + two[1])
-    # What is out of view holds the sum's own cost, as everywhere.
-    for costs in total.costs:
-        np.testing.assert_allclose(costs[~total.inside], total.outside_cost, rtol=4e-7)
+    # Each cost, its exponential and the sum are rounded to float32. These are five
+    # errors of up to 2**-24.
+    np.testing.assert_allclose(
+        total.costs, absolute_costs + squared_costs, rtol=4e-7, atol=4e-7 * max(weights)
+    )
+    assert total.outside_cost == pytest.approx(absolute_outside_cost + squared_outside_cost)
+    # In every cost volume, cells outside the target image contain the outside cost.
+    for row_costs in total.costs:
+        np.testing.assert_allclose(row_costs[~total.inside], total.outside_cost, rtol=4e-7)
 
 
-def test_costs_of_others_are_left_as_they_are(registry):
-    kept = np.full((9, 20, 5), 7, np.float32)
-    kept.flags.writeable = False
+def test_a_sum_does_not_change_the_arrays_of_its_costs(registry):
+    stored_costs = np.full((9, 20, 5), 7, np.float32)
+    stored_costs.flags.writeable = False
 
     @stage("matching_cost", **local)
-    def own(reference, match, search):
-        return CostVolume(kept, search, 7.0)
+    def stored_cost(reference, match, search):
+        return CostVolume(stored_costs, search, 7.0)
 
-    method = Pipeline([step(own, weight=2.0, saturation=1.0), absolute_difference, winner_take_all])
+    weighted_cost = step(stored_cost, weight=2.0, saturation=1.0)
+    method = Pipeline([weighted_cost, absolute_difference, winner_take_all])
     assert np.isfinite(method(textured()).disparity).all()
-    assert (kept == 7).all()
+    assert (stored_costs == 7).all()
 
 
-def test_integer_costs_are_added_as_numbers(registry):
+def test_a_sum_of_uint8_costs_does_not_overflow(registry):
     @stage("matching_cost", **local, integer=True)
-    def worst(reference, match, search):
-        return CostVolume(np.full((*reference.shape, search.levels), 255, np.uint8), search, 255.0)
+    def largest_cost(reference, match, search):
+        costs = np.full((*reference.shape, search.levels), 255, np.uint8)
+        return CostVolume(costs, search, 255.0)
 
-    match = Pipeline([worst, worst, winner_take_all])(textured(), keep_volume=True)
-    assert match.volume.costs.dtype == np.float32
-    assert (match.volume.costs == 510).all()
+    method = Pipeline([largest_cost, largest_cost, winner_take_all])
+    volume = method(textured(), keep_volume=True).volume
+    assert volume.costs.dtype == np.float32
+    assert (volume.costs == 510).all()
 
 
-def test_lists_in_strips():
+def test_a_sum_of_costs_has_the_same_disparities_in_strips():
     method = Pipeline(
         [
             step(absolute_difference, weight=0.5, saturation=20.0),
@@ -86,25 +97,24 @@ def test_lists_in_strips():
         ]
     )
     assert method.plan[0].halo == 1
-    whole = method(textured())
+    expected = method(textured()).disparity
     for height in (1, 2, 4):
-        np.testing.assert_array_equal(
-            in_strips(height, method, textured()).disparity, whole.disparity
-        )
+        disparity = in_strips(height, method, textured()).disparity
+        np.testing.assert_array_equal(disparity, expected)
 
 
-def test_one_that_sees_the_whole_makes_all_see_it(registry):
+def test_a_sum_is_not_computed_in_strips_if_one_cost_needs_all_rows(registry):
     @stage("matching_cost", source="a test")
-    def whole(reference, match, search):
+    def cost_of_all_rows(reference, match, search):
         assert reference.shape[0] == 9
         return absolute_difference(reference, match, search)
 
-    method = Pipeline([absolute_difference, whole, winner_take_all])
+    method = Pipeline([absolute_difference, cost_of_all_rows, winner_take_all])
     assert method.plan[0].halo is None
     in_strips(2, method, textured())
 
 
-def test_addresses_and_words():
+def test_each_cost_of_a_sum_has_an_address_and_is_shown_with_its_parameters():
     method = Pipeline(
         [
             absolute_difference,
@@ -112,12 +122,14 @@ def test_addresses_and_words():
             winner_take_all,
         ]
     )
-    assert [address for address, _ in method.stages()] == [
+    addresses = [address for address, _ in method.stages()]
+    assert addresses == [
         "matching_cost.absolute_difference",
         "matching_cost.squared_difference",
         "optimization",
     ]
-    assert dict(method.stages())["matching_cost.squared_difference"].parameters["weight"] == 0.5
+    squared_step = dict(method.stages())["matching_cost.squared_difference"]
+    assert squared_step.parameters["weight"] == 0.5
     assert repr(method) == (
         "Pipeline(absolute_difference > squared_difference(weight=0.5, saturation=100) "
         "> winner_take_all)"
@@ -128,8 +140,7 @@ def test_addresses_and_words():
     ("name", "value"),
     [("weight", 0), ("weight", True), ("weight", float("inf")), ("saturation", -1.0)],
 )
-def test_wrong_factors_are_refused(name, value):
-    with pytest.raises(
-        ParameterError, match=rf"^matching_cost.absolute_difference.{name}: .* is not a number > 0"
-    ):
+def test_a_weight_or_saturation_that_is_no_positive_number_is_refused(name, value):
+    message = rf"^matching_cost.absolute_difference.{name}: .* is not a number > 0"
+    with pytest.raises(ParameterError, match=message):
         step(absolute_difference, **{name: value})

@@ -1,5 +1,6 @@
-"""Estimates of memory, compared with formulas, and the tiles that follow from them."""
+"""Predicted memory of cost volumes, and tiles with which a method fits into memory."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,9 +10,10 @@ from pipeline_parts import local, not_local
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import bayesian_diffusion, box, diffusion, min_filter
 from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides
-from stereo_framework.engine import memory
+from stereo_framework.engine import memory, pipeline
 from stereo_framework.engine.memory import fitted, in_tiles, of_large_pair, peak_memory, refusal
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import graph_cut, winner_take_all
@@ -21,17 +23,26 @@ from stereo_framework.smoothness import potts
 
 SHAPE = (1000, 700)
 SEARCH = SearchRange(0, 63)
-VOLUME = 4 * 1000 * 700 * 64
-"""Bytes of a volume of this shape and range in float32."""
+CELLS = 1000 * 700 * 64
+VOLUME = 4 * CELLS
+"""Bytes of a cost volume of this shape and search range in float32."""
 
-PLAIN = Pipeline([absolute_difference, winner_take_all])
-CUT = Pipeline([absolute_difference, potts, graph_cut])
+LOCAL_METHOD = Pipeline([absolute_difference, winner_take_all])
+"""Method whose steps are all local, so that it runs strip by strip."""
+
+GLOBAL_METHOD = Pipeline([absolute_difference, potts, graph_cut])
+"""Method with a global optimizer, which needs three whole cost volumes."""
+
 TILE_SIZES = (1024, 768, 512, 384, 256, 192, 128)
 
 
-def strips(height, halo, rows=1000):
-    """Return the bytes that local steps hold: three volumes of a strip and its halo on both sides."""
-    return 3 * VOLUME * min(rows, height + 2 * halo) // rows
+def strip_memory(halo):
+    """Return the bytes of three volumes of 128 rows with a halo above and below."""
+    rows = min(SHAPE[0], 128 + 2 * halo)
+    return 3 * VOLUME * rows // SHAPE[0]
+
+
+# --- local steps ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -40,81 +51,87 @@ def strips(height, halo, rows=1000):
         ([step(box, size=1)], 0),
         ([step(box, size=9)], 4),
         ([step(box, size=65)], 32),
-        # An even window reaches further to one side, and the halo has that length.
+        # A window of even size is longer on one side of the pixel. The halo has the
+        # length of this side.
         ([step(box, size=8)], 4),
         # The halos of two steps add up.
         ([step(box, size=65), step(min_filter, size=21)], 42),
         ([step(box, size=9, iterations=3)], 12),
-        # Halos that are higher than the image add none of their rows.
+        # Rows of a halo that lie outside the image need no memory.
         ([step(box, size=901)], 450),
     ],
 )
 def test_strips_of_local_steps_have_their_halo_on_both_sides(aggregation, halo):
-    method = PLAIN.having(aggregation=aggregation)
-    assert peak_memory([method], SHAPE, SEARCH) == strips(128, halo)
+    method = LOCAL_METHOD.having(aggregation=aggregation)
+    assert peak_memory([method], SHAPE, SEARCH) == strip_memory(halo)
 
 
 @pytest.mark.parametrize(
     ("columns", "levels", "height"),
     [
-        # 64 MiB are 2^24 costs: 128 rows of 2^17.
+        # 64 MiB are 2^24 costs, which are 128 rows with 2^17 costs each.
         (1024, 128, 128),
         (1024, 129, 64),
         (1025, 128, 64),
     ],
 )
-def test_strips_above_64_mib_are_halved(columns, levels, height):
+def test_strips_of_more_than_64_mib_are_halved(columns, levels, height):
     search = SearchRange(0, levels - 1)
     volume = 4 * 1000 * columns * levels
-    method = PLAIN.having(aggregation=[step(box, size=9)])
+    method = LOCAL_METHOD.having(aggregation=[step(box, size=9)])
     assert peak_memory([method], (1000, columns), search) == 3 * volume * (height + 8) // 1000
 
 
-def test_images_of_few_rows_are_no_strips():
-    method = PLAIN.having(aggregation=[step(box, size=9)])
-    assert peak_memory([method], (100, 700), SEARCH) == 3 * 4 * 100 * 700 * 64
+def test_an_image_with_fewer_rows_than_a_strip_is_computed_as_a_whole():
+    volume = 4 * 100 * 700 * 64
+    method = LOCAL_METHOD.having(aggregation=[step(box, size=9)])
+    assert peak_memory([method], (100, 700), SEARCH) == 3 * volume
+
+
+def test_a_left_right_check_needs_the_volume_of_only_one_image_at_a_time():
+    method = LOCAL_METHOD.having(refinement=[left_right_check])
+    assert peak_memory([method], SHAPE, SEARCH) == strip_memory(halo=0)
+    method_with_parabola = LOCAL_METHOD.having(refinement=[parabola, left_right_check])
+    assert peak_memory([method_with_parabola], SHAPE, SEARCH) == strip_memory(halo=0)
+
+
+# --- whole cost volumes ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("pipelines", "options", "expected"),
+    ("options", "expected"),
     [
-        # The kept volume exists whole beside the strips.
-        ([PLAIN], {"keep_volume": True}, strips(128, 0) + VOLUME),
-        ([PLAIN], {"both": True}, strips(128, 0)),
-        # The costs, and two volumes of a graph cut; four of an aggregation of the whole.
-        ([CUT], {}, 3 * VOLUME),
-        ([CUT], {"both": True}, 3 * VOLUME),
-        ([PLAIN.having(aggregation=[step(diffusion, iterations=5)])], {}, 5 * VOLUME),
-        ([PLAIN.having(aggregation=[bayesian_diffusion])], {}, 5 * VOLUME),
-        # A common cost and the strips of the wider of two windows.
-        (
-            [PLAIN.having(aggregation=[step(box, size=size)]) for size in (9, 65)],
-            {},
-            VOLUME + strips(128, 32),
-        ),
-        # A sum of costs that two windows share is added to one more volume.
-        (
-            [
-                Pipeline(
-                    [
-                        step(absolute_difference, weight=1),
-                        step(census, weight=1),
-                        step(box, size=size),
-                        winner_take_all,
-                    ]
-                )
-                for size in (3, 5)
-            ],
-            {},
-            2 * VOLUME,
-        ),
+        ({"keep_volume": True}, strip_memory(halo=0) + VOLUME),
+        ({"both": True}, strip_memory(halo=0)),
     ],
 )
-def test_memory_is_that_of_the_volumes_at_the_fullest_moment(pipelines, options, expected):
-    assert peak_memory(pipelines, SHAPE, SEARCH, **options) == expected
+def test_only_a_kept_volume_adds_to_the_memory_of_strips(options, expected):
+    assert peak_memory([LOCAL_METHOD], SHAPE, SEARCH, **options) == expected
 
 
-def test_steps_of_the_user_count_as_the_largest_of_their_slot(registry):
+@pytest.mark.parametrize("both", [False, True])
+def test_a_graph_cut_holds_the_costs_and_two_more_volumes(both):
+    assert peak_memory([GLOBAL_METHOD], SHAPE, SEARCH, both=both) == 3 * VOLUME
+
+
+@pytest.mark.parametrize("aggregation", [step(diffusion, iterations=5), step(bayesian_diffusion)])
+def test_an_aggregation_of_the_whole_image_holds_the_costs_and_four_more_volumes(aggregation):
+    method = LOCAL_METHOD.having(aggregation=[aggregation])
+    assert peak_memory([method], SHAPE, SEARCH) == 5 * VOLUME
+
+
+def test_methods_that_share_a_cost_hold_its_volume_and_the_strips_of_the_largest_window():
+    methods = [LOCAL_METHOD.having(aggregation=[step(box, size=size)]) for size in (9, 65)]
+    assert peak_memory(methods, SHAPE, SEARCH) == VOLUME + strip_memory(halo=32)
+
+
+def test_a_shared_sum_of_costs_holds_the_sum_and_the_cost_that_is_added_to_it():
+    costs = [step(absolute_difference, weight=1), step(census, weight=1)]
+    methods = [Pipeline([*costs, step(box, size=size), winner_take_all]) for size in (3, 5)]
+    assert peak_memory(methods, SHAPE, SEARCH) == 2 * VOLUME
+
+
+def test_a_plug_in_is_predicted_to_need_the_largest_memory_of_its_slot(registry):
     @stage("aggregation", **not_local)
     def my_aggregation(volume):
         return volume
@@ -123,160 +140,183 @@ def test_steps_of_the_user_count_as_the_largest_of_their_slot(registry):
     def my_optimizer(volume):
         return winner_take_all(volume)
 
-    @stage("optimization", **not_local, memory=5)
-    def hungry(volume):
-        return winner_take_all(volume)
-
     @stage("optimization", **not_local, other_needs={"volume"})
-    def of_both_sides(volume, other):
+    def my_optimizer_of_both_images(volume, other):
         return BothSides(winner_take_all(volume), winner_take_all(other.volume))
 
+    # Each method also holds the volume of the matching cost, or of both matching costs.
     for steps, volumes in (
-        ([absolute_difference, my_aggregation, winner_take_all], 1 + 4),
-        ([absolute_difference, my_optimizer], 1 + 2),
-        ([absolute_difference, hungry], 1 + 5),
-        ([absolute_difference, of_both_sides], 2 + 2),
+        ([my_aggregation, winner_take_all], 1 + 4),
+        ([my_optimizer], 1 + 2),
+        ([my_optimizer_of_both_images], 2 + 2),
     ):
-        assert peak_memory([Pipeline(steps)], SHAPE, SEARCH) == volumes * VOLUME
+        method = Pipeline([absolute_difference, *steps])
+        assert peak_memory([method], SHAPE, SEARCH) == volumes * VOLUME
 
 
-def test_a_check_of_both_views_holds_one_volume_at_a_time():
-    method = PLAIN.having(refinement=[left_right_check])
-    assert peak_memory([method], SHAPE, SEARCH) == strips(128, 0)
-    fine = PLAIN.having(refinement=[parabola, left_right_check])
-    assert peak_memory([fine], SHAPE, SEARCH) == strips(128, 0)
+def test_a_plug_in_that_declares_its_memory_is_predicted_to_need_that_memory(registry):
+    @stage("optimization", **not_local, memory=5)
+    def my_optimizer(volume):
+        return winner_take_all(volume)
+
+    method = Pipeline([absolute_difference, my_optimizer])
+    assert peak_memory([method], SHAPE, SEARCH) == (1 + 5) * VOLUME
 
 
-@pytest.mark.parametrize(("tile_size", "overlap"), [(500, 0), (500, 64), (250, 10)])
-def test_memory_under_a_scheme_is_that_of_its_largest_part(tile_size, overlap):
-    method = CUT.having(scheme=step(tiles, tile_size=tile_size, overlap=overlap, reduction=1))
-    rows = tile_size + overlap * (2 if tile_size < 500 else 1)
-    largest_part = tiles_stage_memory(tile_size=tile_size, overlap=overlap)
-    assert largest_part[0] == rows
-    part_volume = 4 * math.prod(largest_part) * 64
-    assert peak_memory([method], SHAPE, SEARCH) == 3 * part_volume
+# --- tiles ----------------------------------------------------------------------------
 
 
-def tiles_stage_memory(**parameters):
-    """Return rows and columns of the largest tile, whose own tests compare it with real ones."""
+def largest_tile(**parameters):
+    """Return the rows and columns of the largest tile, as the stage declares them.
+
+    The tests of the stage compare these numbers with real tiles.
+    """
     stage_step = step(tiles, **parameters, reduction=1)
     return stage_step.stage.memory(SHAPE, SEARCH, **stage_step.parameters)
 
 
-# --- what fits ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("tile_size", "overlap"), [(500, 0), (500, 64), (250, 10)])
+def test_a_method_in_tiles_needs_the_memory_of_its_largest_tile(tile_size, overlap):
+    # In a column of two tiles, each tile overlaps one other tile. In a column of four
+    # tiles, each inner tile overlaps two other tiles.
+    overlap_count = 1 if tile_size == 500 else 2
+    rows, columns = largest_tile(tile_size=tile_size, overlap=overlap)
+    assert rows == tile_size + overlap_count * overlap
+    scheme = step(tiles, tile_size=tile_size, overlap=overlap, reduction=1)
+    volume = 4 * rows * columns * 64
+    assert peak_memory([GLOBAL_METHOD.having(scheme=scheme)], SHAPE, SEARCH) == 3 * volume
 
 
-def tiled(tile_size):
-    """Return the method that is cut into tiles of a size."""
-    return CUT.having(scheme=step(tiles, tile_size=tile_size))
+def global_method_in_tiles(tile_size):
+    """Return the global method under the scheme of tiles of a size."""
+    return GLOBAL_METHOD.having(scheme=step(tiles, tile_size=tile_size))
 
 
-def size_of(method):
-    """Return the size of the tiles of a method; None if it runs whole."""
-    steps = method.in_slot("scheme")
-    return steps[0].parameters["tile_size"] if steps else None
+def tile_size_of(method):
+    """Return the size of the tiles of a method; None if it matches whole images."""
+    schemes = method.in_slot("scheme")
+    return schemes[0].parameters["tile_size"] if schemes else None
 
 
 @pytest.mark.parametrize(
-    ("share", "size"),
+    ("free_share", "tile_size"),
     [(1.1, 512), (1.24, 512), (1.26, None), (0.7, 384)],
 )
-def test_four_fifths_of_the_free_memory_may_be_taken(monkeypatch, share, size):
-    monkeypatch.setattr(memory, "free_memory", lambda: share * 3 * VOLUME)
-    assert size_of(fitted(CUT, SHAPE, SEARCH)) == size
+def test_four_fifths_of_the_free_memory_may_be_taken(monkeypatch, free_share, tile_size):
+    needed_memory = 3 * VOLUME
+    monkeypatch.setattr(memory, "free_memory", lambda: free_share * needed_memory)
+    assert tile_size_of(fitted(GLOBAL_METHOD, SHAPE, SEARCH)) == tile_size
 
 
-def test_a_pair_that_takes_exactly_the_allowed_memory_runs_whole():
-    assert size_of(fitted(CUT, SHAPE, SEARCH, 3 * VOLUME)) is None
-    assert size_of(fitted(CUT, SHAPE, SEARCH, 3 * VOLUME - 1)) == 512
+def test_a_method_that_needs_exactly_the_allowed_memory_matches_whole_images():
+    needed_memory = 3 * VOLUME
+    assert tile_size_of(fitted(GLOBAL_METHOD, SHAPE, SEARCH, needed_memory)) is None
+    assert tile_size_of(fitted(GLOBAL_METHOD, SHAPE, SEARCH, needed_memory - 1)) == 512
 
 
 @pytest.mark.parametrize(
-    ("size", "next_size"), [*zip(TILE_SIZES, (*TILE_SIZES[1:], None), strict=True)]
+    ("tile_size", "next_tile_size"), [*itertools.pairwise((*TILE_SIZES, None))]
 )
-def test_the_largest_tiles_that_fit_are_taken(size, next_size):
-    # Of these images all tiles differ in size.
+def test_the_largest_tiles_that_fit_into_the_memory_are_used(tile_size, next_tile_size):
+    # In images of this size, tiles of all sizes need different amounts of memory.
     shape = (3000, 3000)
-    need = peak_memory([tiled(size)], shape, SEARCH)
-    assert size_of(in_tiles(CUT, shape, SEARCH, need)) == size
-    smaller = in_tiles(CUT, shape, SEARCH, need - 1)
-    if next_size is None:
-        assert smaller is None
+    needed_memory = peak_memory([global_method_in_tiles(tile_size)], shape, SEARCH)
+    assert tile_size_of(in_tiles(GLOBAL_METHOD, shape, SEARCH, needed_memory)) == tile_size
+    method_in_smaller_tiles = in_tiles(GLOBAL_METHOD, shape, SEARCH, needed_memory - 1)
+    if next_tile_size is None:
+        assert method_in_smaller_tiles is None
     else:
-        assert size_of(smaller) == next_size
+        assert tile_size_of(method_in_smaller_tiles) == next_tile_size
 
 
-def test_neither_another_scheme_nor_too_little_memory_allows_tiles():
-    halved = CUT.having(scheme=step("coarse"))
-    assert in_tiles(halved, SHAPE, SEARCH, math.inf) is None
-    assert size_of(in_tiles(tiled(300), SHAPE, SEARCH, math.inf)) == 1024
+def test_a_method_with_another_scheme_is_not_divided_into_tiles():
+    coarse_method = GLOBAL_METHOD.having(scheme=step("coarse"))
+    assert in_tiles(coarse_method, SHAPE, SEARCH, math.inf) is None
+
+
+def test_the_tiles_of_a_method_are_replaced_by_the_largest_tiles_that_fit():
+    method = in_tiles(global_method_in_tiles(300), SHAPE, SEARCH, math.inf)
+    assert tile_size_of(method) == 1024
+
+
+def test_a_method_that_fits_in_no_tiles_is_refused():
     with pytest.raises(StereoFrameworkError, match=r"; use fewer levels or smaller images$"):
-        fitted(CUT, SHAPE, SEARCH, 1000)
+        fitted(GLOBAL_METHOD, SHAPE, SEARCH, 1000)
 
 
-def test_pairs_of_exactly_the_large_number_of_cells_are_cut_into_tiles(monkeypatch):
-    cells = 1000 * 700 * 64
-    monkeypatch.setattr(memory, "_LARGE", cells)
-    assert size_of(fitted(CUT, SHAPE, SEARCH, math.inf)) == 1024
-    assert size_of(of_large_pair(CUT, SHAPE, SEARCH)) == 1024
-    monkeypatch.setattr(memory, "_LARGE", cells + 1)
-    assert fitted(CUT, SHAPE, SEARCH, math.inf) is CUT
-    assert of_large_pair(CUT, SHAPE, SEARCH) is CUT
+# --- large pairs ----------------------------------------------------------------------
 
 
-def test_pairs_from_half_a_thousand_million_cells_are_large():
+def test_a_pair_with_exactly_the_number_of_cells_of_large_pairs_is_divided_into_tiles(monkeypatch):
+    monkeypatch.setattr(memory, "_LARGE", CELLS)
+    assert tile_size_of(fitted(GLOBAL_METHOD, SHAPE, SEARCH, math.inf)) == 1024
+    assert tile_size_of(of_large_pair(GLOBAL_METHOD, SHAPE, SEARCH)) == 1024
+    monkeypatch.setattr(memory, "_LARGE", CELLS + 1)
+    assert fitted(GLOBAL_METHOD, SHAPE, SEARCH, math.inf) is GLOBAL_METHOD
+    assert of_large_pair(GLOBAL_METHOD, SHAPE, SEARCH) is GLOBAL_METHOD
+
+
+def test_a_large_pair_has_at_least_two_to_the_power_of_29_cells():
     assert memory._LARGE == 2**29
-    assert of_large_pair(CUT, (2**12, 2**11), SearchRange(0, 62)) is CUT
-    assert size_of(of_large_pair(CUT, (2**12, 2**11), SearchRange(0, 63))) == 1024
+    shape = (2**12, 2**11)
+    assert of_large_pair(GLOBAL_METHOD, shape, SearchRange(0, 62)) is GLOBAL_METHOD
+    assert tile_size_of(of_large_pair(GLOBAL_METHOD, shape, SearchRange(0, 63))) == 1024
 
 
-def test_only_methods_with_a_whole_volume_and_no_scheme_are_cut_into_tiles(monkeypatch, registry):
+def test_a_method_that_holds_exactly_one_whole_volume_is_divided_into_tiles(monkeypatch, registry):
     monkeypatch.setattr(memory, "_LARGE", 1)
 
-    @stage("optimization", **not_local, memory=0)
-    def frugal(volume):
-        return winner_take_all(volume)
-
     @stage("matching_cost", **local)
-    def small_cost(reference, match, search):
+    def local_cost(reference, match, search):
         return absolute_difference(reference, match, search)
 
-    whole = Pipeline([small_cost, frugal])
-    assert peak_memory([whole], SHAPE, SEARCH) == VOLUME
-    assert size_of(of_large_pair(whole, SHAPE, SEARCH)) == 1024
-    assert of_large_pair(PLAIN, SHAPE, SEARCH) is PLAIN
-    already = tiled(300)
-    assert of_large_pair(already, SHAPE, SEARCH) is already
+    @stage("optimization", **not_local, memory=0)
+    def optimizer_without_volume(volume):
+        return winner_take_all(volume)
+
+    method = Pipeline([local_cost, optimizer_without_volume])
+    assert peak_memory([method], SHAPE, SEARCH) == VOLUME
+    assert tile_size_of(of_large_pair(method, SHAPE, SEARCH)) == 1024
+
+
+def test_a_method_in_strips_or_with_a_scheme_matches_large_pairs_unchanged(monkeypatch):
+    monkeypatch.setattr(memory, "_LARGE", 1)
+    assert of_large_pair(LOCAL_METHOD, SHAPE, SEARCH) is LOCAL_METHOD
+    method_in_tiles = global_method_in_tiles(300)
+    assert of_large_pair(method_in_tiles, SHAPE, SEARCH) is method_in_tiles
+
+
+# --- refused pairs --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("need", "allowed", "needed", "limit"),
+    ("needed_memory", "allowed_memory", "needed_text", "allowed_text"),
     [
         (2**29, 2**29 - 1, "0.5 GiB", "512 MiB"),
         (3 * 2**30, 2**30, "3.0 GiB", "1.0 GiB"),
         (200 * 2**20, 1.5 * 2**20, "200 MiB", "1.5 MiB"),
     ],
 )
-def test_a_refusal_names_both_amounts_and_the_tiles_that_fit(need, allowed, needed, limit):
-    small = (90, 120)
-    message = (
-        f"{CUT.name} needs about {needed} for 120x90 pixels and 8 levels; {limit} are {{}}; "
+def test_a_refusal_names_both_amounts_of_memory_and_the_tiles_that_fit(
+    needed_memory, allowed_memory, needed_text, allowed_text
+):
+    refused_pair = (GLOBAL_METHOD, (90, 120), SearchRange(0, 7))
+    needs = f"{GLOBAL_METHOD.name} needs about {needed_text} for 120x90 pixels and 8 levels"
+    remedy = (
         "use fewer levels or smaller images, or tiles: "
-        "--set 'scheme=[{{use: tiles, tile_size: 1024}}]'"
+        "--set 'scheme=[{use: tiles, tile_size: 1024}]'"
     )
-    search = SearchRange(0, 7)
-    assert refusal(CUT, small, search, need, allowed) == message.format("allowed (--memory)")
-    assert refusal(CUT, small, search, need, allowed, "free") == message.format("free")
+    text = refusal(*refused_pair, needed_memory, allowed_memory)
+    assert text == f"{needs}; {allowed_text} are allowed (--memory); {remedy}"
+    text = refusal(*refused_pair, needed_memory, allowed_memory, "free")
+    assert text == f"{needs}; {allowed_text} are free; {remedy}"
 
 
-def test_a_pair_that_takes_exactly_the_free_memory_is_matched(monkeypatch):
-    from stereo_framework.core.pair import Pair
-    from stereo_framework.engine import pipeline
-
+def test_a_pair_is_refused_if_its_method_needs_more_than_the_free_memory(monkeypatch):
     pair = Pair(*np.zeros((2, 9, 20), np.uint8), SearchRange(0, 3))
-    need = peak_memory([CUT], pair.shape, pair.search)
-    monkeypatch.setattr(pipeline, "free_memory", lambda: need)
-    assert CUT.estimate(pair).disparity.shape == (9, 20)
-    monkeypatch.setattr(pipeline, "free_memory", lambda: need - 1)
+    needed_memory = peak_memory([GLOBAL_METHOD], pair.shape, pair.search)
+    monkeypatch.setattr(pipeline, "free_memory", lambda: needed_memory)
+    assert GLOBAL_METHOD.estimate(pair).disparity.shape == (9, 20)
+    monkeypatch.setattr(pipeline, "free_memory", lambda: needed_memory - 1)
     with pytest.raises(StereoFrameworkError, match=r"are free; use fewer levels"):
-        CUT.estimate(pair)
+        GLOBAL_METHOD.estimate(pair)
