@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, textured
-from stereo_framework.engine.engine_steps import cost_sum
 
 from stereo_framework import CostVolume, Pipeline, step
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.registration import stage
+from stereo_framework.engine.planned_steps import CostSum
 from stereo_framework.matching_cost import (
     absolute_difference,
     normalized_cross_correlation,
@@ -42,7 +42,7 @@ def test_sums_agree_with_numpy(images, search, weights, saturations):
     )
     squared_step = step(squared_difference, weight=weights[1], saturation=saturations[1])
     data = {"reference": reference, "match": match, "search": search}
-    total = cost_sum([absolute_step, squared_step])(data)
+    total = CostSum((absolute_step, squared_step))(data)
 
     absolute_costs, absolute_outside_cost = saturated_and_weighted(
         absolute_difference(reference, match, search, truncation=40.0), weights[0], saturations[0]

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stereo_framework.engine.walk import Walk
 
 from stereo_framework import SearchRange, load_scene, step
 from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.volume import SearchMask
-from stereo_framework.engine import walk
+from stereo_framework.engine import runner, strips
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 
@@ -67,7 +67,7 @@ def pairs():
 
 def estimates_of_one_run(methods, pair_name, **options):
     """Return the estimates of methods that are computed in one run, in their order."""
-    estimates = dict(Walk(methods, pairs()[pair_name], **options))
+    estimates = dict(PipelineRunner(methods, pairs()[pair_name], **options))
     assert sorted(estimates) == list(range(len(methods)))
     return [estimates[i] for i in range(len(methods))]
 
@@ -86,7 +86,7 @@ def single_estimates(methods, pair_name):
 
 def exchanged_estimate(method, pair_name):
     """Return the estimate of a method for a pair with exchanged images."""
-    [(_, estimate)] = Walk([method], pairs()[pair_name].exchanged())
+    [(_, estimate)] = PipelineRunner([method], pairs()[pair_name].exchanged())
     return estimate
 
 
@@ -147,7 +147,7 @@ def test_the_height_of_strips_changes_no_estimate(name, height, monkeypatch):
     methods = [built_in_method(name)]
     # Single runs must come first, because the images are one strip in them.
     expected = {pair_name: single_estimates(methods, pair_name) for pair_name in PAIRS}
-    monkeypatch.setattr(walk, "STRIP_ROWS", height)
+    monkeypatch.setattr(strips, "STRIP_ROWS", height)
     for pair_name in PAIRS:
         assert_all_same(estimates_of_one_run(methods, pair_name), expected[pair_name])
 
@@ -190,7 +190,7 @@ def test_methods_that_share_their_first_steps_have_the_estimates_of_single_runs(
     if not method.in_slot("matcher"):
         methods += with_other_volume_steps(method)
     expected = {pair_name: single_estimates(methods, pair_name) for pair_name in (PLAIN, RANGES)}
-    monkeypatch.setattr(walk, "STRIP_ROWS", 16)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 16)
     assert_all_same(estimates_of_one_run(methods, PLAIN), expected[PLAIN])
     # The order of the methods must not matter.
     assert_all_same(estimates_of_one_run(methods[::-1], RANGES), expected[RANGES][::-1])
@@ -213,7 +213,7 @@ def test_iterations_that_continue_those_of_another_method_change_no_estimate(
     methods.append(methods[-1].having(refinement="left_right_check"))
 
     expected = {pair_name: single_estimates(methods, pair_name) for pair_name in (PLAIN, RANGES)}
-    monkeypatch.setattr(walk, "STRIP_ROWS", 16)
+    monkeypatch.setattr(strips, "STRIP_ROWS", 16)
     for pair_name in (PLAIN, RANGES):
         assert_all_same(estimates_of_one_run(methods, pair_name), expected[pair_name])
 
@@ -286,7 +286,7 @@ def test_a_kept_volume_changes_no_estimate_and_has_its_lowest_costs_at_the_level
 def test_no_cycle_of_references_keeps_a_volume_until_the_next_garbage_collection():
     volumes = []
     volume_counts = []
-    view_after = walk.view_after
+    view_after = runner.view_after
 
     def view_after_with_reference(stage, result, view):
         if stage.slot == "aggregation":
@@ -299,10 +299,10 @@ def test_no_cycle_of_references_keeps_a_volume_until_the_next_garbage_collection
     gc.disable()
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(walk, "STRIP_ROWS", 16)
-            patch.setattr(walk, "view_after", view_after_with_reference)
+            patch.setattr(strips, "STRIP_ROWS", 16)
+            patch.setattr(runner, "view_after", view_after_with_reference)
             with reporting_steps_to(count_volumes):
-                [_] = list(Walk([built_in_method("ssd")], pairs()[MASKS]))
+                [_] = list(PipelineRunner([built_in_method("ssd")], pairs()[MASKS]))
         # There are two aggregations in each of three strips.
         assert len(volumes) == 2 * 3
         assert max(volume_counts) <= 2

@@ -13,8 +13,9 @@ from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides
-from stereo_framework.engine import memory, pipeline
-from stereo_framework.engine.memory import fitted, in_tiles, of_large_pair, peak_memory, refusal
+from stereo_framework.engine import pipeline, tiling
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.tiling import fitted, in_tiles, of_large_pair, refusal
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.refinement import left_right_check, parabola
@@ -204,7 +205,7 @@ def tile_size_of(method):
 )
 def test_four_fifths_of_the_free_memory_may_be_taken(monkeypatch, free_share, tile_size):
     needed_memory = 3 * VOLUME
-    monkeypatch.setattr(memory, "free_memory", lambda: free_share * needed_memory)
+    monkeypatch.setattr(tiling, "free_memory", lambda: free_share * needed_memory)
     assert tile_size_of(fitted(GLOBAL_METHOD, SHAPE, SEARCH)) == tile_size
 
 
@@ -248,23 +249,23 @@ def test_a_method_that_fits_in_no_tiles_is_refused():
 
 
 def test_a_pair_with_exactly_the_number_of_cells_of_large_pairs_is_divided_into_tiles(monkeypatch):
-    monkeypatch.setattr(memory, "_LARGE", CELLS)
+    monkeypatch.setattr(tiling, "_LARGE_CELLS", CELLS)
     assert tile_size_of(fitted(GLOBAL_METHOD, SHAPE, SEARCH, math.inf)) == 1024
     assert tile_size_of(of_large_pair(GLOBAL_METHOD, SHAPE, SEARCH)) == 1024
-    monkeypatch.setattr(memory, "_LARGE", CELLS + 1)
+    monkeypatch.setattr(tiling, "_LARGE_CELLS", CELLS + 1)
     assert fitted(GLOBAL_METHOD, SHAPE, SEARCH, math.inf) is GLOBAL_METHOD
     assert of_large_pair(GLOBAL_METHOD, SHAPE, SEARCH) is GLOBAL_METHOD
 
 
 def test_a_large_pair_has_at_least_two_to_the_power_of_29_cells():
-    assert memory._LARGE == 2**29
+    assert tiling._LARGE_CELLS == 2**29
     shape = (2**12, 2**11)
     assert of_large_pair(GLOBAL_METHOD, shape, SearchRange(0, 62)) is GLOBAL_METHOD
     assert tile_size_of(of_large_pair(GLOBAL_METHOD, shape, SearchRange(0, 63))) == 1024
 
 
 def test_a_method_that_holds_exactly_one_whole_volume_is_divided_into_tiles(monkeypatch, registry):
-    monkeypatch.setattr(memory, "_LARGE", 1)
+    monkeypatch.setattr(tiling, "_LARGE_CELLS", 1)
 
     @stage("matching_cost", **local)
     def local_cost(reference, match, search):
@@ -280,7 +281,7 @@ def test_a_method_that_holds_exactly_one_whole_volume_is_divided_into_tiles(monk
 
 
 def test_a_method_in_strips_or_with_a_scheme_matches_large_pairs_unchanged(monkeypatch):
-    monkeypatch.setattr(memory, "_LARGE", 1)
+    monkeypatch.setattr(tiling, "_LARGE_CELLS", 1)
     assert of_large_pair(LOCAL_METHOD, SHAPE, SEARCH) is LOCAL_METHOD
     method_in_tiles = global_method_in_tiles(300)
     assert of_large_pair(method_in_tiles, SHAPE, SEARCH) is method_in_tiles

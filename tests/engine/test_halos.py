@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from pipeline_parts import assert_same_match, in_strips, local, make_scene, not_local
-from stereo_framework.engine.engine_steps import cost_sum
 
 from stereo_framework import CostVolume, Labeling, Pipeline, SearchRange, StereoFrameworkError, step
 from stereo_framework.aggregation import binomial, box, min_filter
@@ -13,6 +12,7 @@ from stereo_framework.core.call_context import CallReport, report_call
 from stereo_framework.core.parameters import PositiveInt
 from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import Status
+from stereo_framework.engine.planned_steps import CostSum
 from stereo_framework.matching_cost import absolute_difference, census, normalized_cross_correlation
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check
@@ -58,7 +58,7 @@ def test_several_filters_with_halos_agree_in_strips_and_whole(names):
 )
 def test_a_sum_of_costs_has_the_largest_halo(parts, halo):
     weighted = [step(part, weight=1.0) for part in parts]
-    assert cost_sum(weighted).halo == halo
+    assert CostSum(tuple(weighted)).halo == halo
     method = Pipeline([*weighted, winner_take_all])
     assert method.plan[0].halo == halo
     assert_same_match(in_strips(3, method, SCENE), method(SCENE))

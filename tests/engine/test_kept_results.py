@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
@@ -12,6 +11,7 @@ from stereo_framework.core.call_context import per_image, storing_results
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import SearchMask
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check
@@ -68,7 +68,7 @@ def solved_twice(registry):
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_scheme_gets_the_match_of_each_pair_that_it_solves(solved_twice, name):
     scheme, solutions = solved_twice(CHANGES[name])
-    [(_, sides)] = Walk([PLAIN.having(scheme=scheme)], PAIR, both=True)
+    [(_, sides)] = PipelineRunner([PLAIN.having(scheme=scheme)], PAIR, both=True)
     assert not isinstance(sides, Exception), sides
     for match, pair in zip(sides, (PAIR, PAIR.exchanged()), strict=True):
         np.testing.assert_array_equal(match.disparity, PLAIN.estimate(pair).disparity)
@@ -81,7 +81,7 @@ def test_a_scheme_gets_the_match_of_each_pair_that_it_solves(solved_twice, name)
 def test_two_methods_under_one_scheme_get_their_own_matches():
     wide = PLAIN.having(aggregation=[step(box, size=7)])
     methods = [method.having(scheme=step(coarse, reduction=1)) for method in (PLAIN, wide)]
-    for index, sides in Walk(methods, PAIR, both=True):
+    for index, sides in PipelineRunner(methods, PAIR, both=True):
         for match, pair in zip(sides, (PAIR, PAIR.exchanged()), strict=True):
             expected = (PLAIN, wide)[index].estimate(pair)
             np.testing.assert_array_equal(match.disparity, expected.disparity)
@@ -99,7 +99,7 @@ def test_kept_views_of_auxiliary_methods_are_those_of_the_same_pair(registry, na
         method = method.having(refinement=[copy_auxiliary_map, left_right_check])
     memo = {}
     for pair in (PAIR, replace(PAIR, **CHANGES[name]), PAIR):
-        [(_, match)] = Walk([method], pair, kept=memo)
+        [(_, match)] = PipelineRunner([method], pair, cache=memo)
         np.testing.assert_array_equal(match.disparity, method.estimate(pair).disparity)
 
 

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 from pipeline_parts import not_local, textured
-from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Pipeline, step
 from stereo_framework.aggregation import box
@@ -14,6 +13,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides, DisparityMap
 from stereo_framework.core.volume import SearchMask, Status
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import fill_occlusions, left_right_check, median
@@ -41,7 +41,9 @@ def test_each_view_is_matched_once(counted):
         [step(left_right_check, tolerance=t), fill_occlusions, left_right_check]
         for t in (0.0, 1.0, 4.0)
     ]
-    found = dict(Walk([method.having(refinement=some) for some in (*refinements, [median])], PAIR))
+    found = dict(
+        PipelineRunner([method.having(refinement=some) for some in (*refinements, [median])], PAIR)
+    )
     assert sorted(calls) == [-1, 1]
     # The seconds are those of what each needs of both views, as if it had been alone.
     for index, last in ((0, "refinement.2"), (3, "refinement.median")):
@@ -77,11 +79,13 @@ def test_an_optimizer_that_names_other_decides_both_sides_at_once(counted, narro
     method = Pipeline([absolute_difference, counted_box, both_at_once])
     # Alone, and for stages that look across once and twice more: it runs once, and each side's costs are made once.
     found = dict(
-        Walk([method.having(refinement=n * [left_right_check]) for n in range(3)], problem)
+        PipelineRunner(
+            [method.having(refinement=n * [left_right_check]) for n in range(3)], problem
+        )
     )
     assert seen == [(1, -1, True)]
     assert sorted(calls) == [-1, 1]
-    [(_, sides)] = Walk([method], problem, both=True)
+    [(_, sides)] = PipelineRunner([method], problem, both=True)
     assert seen == 2 * [(1, -1, True)]
     for match, one in zip(sides, (problem, problem.exchanged()), strict=True):
         expected = Pipeline([absolute_difference, counted_box, winner_take_all])(one)

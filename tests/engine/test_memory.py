@@ -9,7 +9,8 @@ import pytest
 
 from stereo_framework import Pipeline, SearchRange, step
 from stereo_framework.aggregation import box, diffusion
-from stereo_framework.engine.memory import free_memory, peak_memory
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.smoothness import potts

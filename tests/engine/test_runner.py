@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pipeline_parts import local, not_local
-from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
@@ -25,7 +24,8 @@ from stereo_framework.core.parameters import Positive, PositiveInt
 from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides, DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, SearchMask, Smoothness, Status
-from stereo_framework.engine import walk
+from stereo_framework.engine import strips
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.smoothness import potts
 
@@ -615,8 +615,8 @@ def test_estimates_of_random_pipelines_agree_with_the_naive_twin(stages, seed, m
     pair = draw_pair(rng)
     both = bool(rng.integers(2))
     pipelines = draw_pipelines(rng, stages)
-    monkeypatch.setattr(walk, "STRIP_ROWS", int(rng.integers(1, 6)))
-    for index, outcome in Walk(pipelines, pair, both=both):
+    monkeypatch.setattr(strips, "STRIP_ROWS", int(rng.integers(1, 6)))
+    for index, outcome in PipelineRunner(pipelines, pair, both=both):
         assert not isinstance(outcome, Exception), outcome
         estimates = outcome if both else [outcome]
         for side, estimate in enumerate(estimates):

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 from pipeline_parts import assert_same_match, in_strips, local, not_local, textured
-from stereo_framework.engine.walk import Walk
 
 from stereo_framework import Estimate, Labeling, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
-from stereo_framework.engine import walk
+from stereo_framework.engine import strips
+from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import fill_occlusions, parabola
@@ -23,7 +23,7 @@ from stereo_framework.refinement import fill_occlusions, parabola
 
 def run_together(pipelines, scene):
     """Run pipelines together, and return the estimate or the error of each."""
-    outcomes = dict(Walk(pipelines, scene, scene.search))
+    outcomes = dict(PipelineRunner(pipelines, scene, scene.search))
     assert sorted(outcomes) == list(range(len(pipelines)))
     return [outcomes[index] for index in range(len(pipelines))]
 
@@ -134,7 +134,7 @@ def test_more_iterations_continue_the_result_of_fewer_iterations(recorded):
 
 def test_a_cost_volume_exists_whole_only_if_pipelines_share_it(recorded, monkeypatch):
     strip_rows = 2
-    monkeypatch.setattr(walk, "STRIP_ROWS", strip_rows)
+    monkeypatch.setattr(strips, "STRIP_ROWS", strip_rows)
     cost, calls = recorded.difference, recorded.calls
 
     def largest_number_of_rows(pipelines):
@@ -273,7 +273,7 @@ def test_local_steps_run_on_strips_with_the_rows_that_later_windows_need(
         return replace(volume, costs=volume.costs.copy())
 
     # If the volume of a strip is larger than this limit, the strips are halved.
-    monkeypatch.setattr(walk, "_STRIP_BYTES", largest_bytes)
+    monkeypatch.setattr(strips, "_STRIP_BYTES", largest_bytes)
     pipeline = Pipeline([absolute_difference, record_rows, step(box, size=5), winner_take_all])
     in_strips(2, pipeline, textured(rows=12))
     # A window of 5 x 5 pixels needs two more rows on both sides of a strip.
@@ -319,7 +319,7 @@ def test_a_matching_cost_before_a_global_optimizer_is_computed_without_strips(
     def optimize_whole_image(volume):
         return winner_take_all(volume)
 
-    strip_rows = walk.STRIP_ROWS
+    strip_rows = strips.STRIP_ROWS
     rows, columns, levels = 3 * strip_rows, 4, 4
     images = [np.zeros((rows, columns), np.uint8) for _ in range(2)]
     pair = Pair(*images, SearchRange(0, levels - 1))
@@ -327,7 +327,7 @@ def test_a_matching_cost_before_a_global_optimizer_is_computed_without_strips(
 
     def rows_of_calls(optimizer, largest_bytes):
         numbers_of_rows.clear()
-        monkeypatch.setattr(walk, "_STRIP_BYTES", largest_bytes)
+        monkeypatch.setattr(strips, "_STRIP_BYTES", largest_bytes)
         Pipeline([record_rows, optimizer])(pair)
         return numbers_of_rows
 
