@@ -60,7 +60,7 @@ def _match_in_new_process(mode, rows=1100, columns=1400, levels=192):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_pair_with_a_cost_volume_above_1_gib_needs_less_than_600_mib_in_strips():
     # This run stores the compiled kernels on disk. Compilation needs about 200 MiB.
-    _match_in_new_process("strips", rows=30, columns=40, levels=8)
+    _match_in_new_process("strips", rows=60, columns=60, levels=16)
     strips = _match_in_new_process("strips")
     whole = _match_in_new_process("whole")
     assert strips["levels"] == 192
