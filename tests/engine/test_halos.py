@@ -1,4 +1,4 @@
-"""Two steps and two costs with halos in strips, and the limits of stages' results."""
+"""Halos of steps that run in strips, sums of costs, and checks of returned results."""
 
 import itertools
 
@@ -9,7 +9,6 @@ from pipeline_parts import assert_same_match, in_strips, local, make_scene, not_
 from stereo_framework import CostVolume, Labeling, Pipeline, SearchRange, StereoFrameworkError, step
 from stereo_framework.aggregation import binomial, box, min_filter
 from stereo_framework.core.call_context import CallReport, report_call
-from stereo_framework.core.parameters import PositiveInt
 from stereo_framework.core.registration import stage
 from stereo_framework.core.volume import Status
 from stereo_framework.engine.planned_steps import CostSum
@@ -17,183 +16,245 @@ from stereo_framework.matching_cost import absolute_difference, census, normaliz
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import left_right_check
 
-CHANCE = np.random.default_rng(8)
-SCENE = make_scene(*CHANCE.integers(0, 256, (2, 40, 24), np.uint8), SearchRange(0, 6))
-FILTERS = {
+RANDOM = np.random.default_rng(8)
+LEFT_IMAGE, RIGHT_IMAGE = RANDOM.integers(0, 256, (2, 40, 24), np.uint8)
+SCENE = make_scene(LEFT_IMAGE, RIGHT_IMAGE, SearchRange(0, 6))
+
+# --- aggregations in strips -----------------------------------------------------------
+
+AGGREGATIONS = {
     "box 9": step(box, size=9),
     "minimum 7": step(min_filter, size=7),
     "binomial": step(binomial, iterations=2),
     "box 4": step(box, size=4),
 }
+PAIRS_OF_AGGREGATIONS = list(itertools.permutations(AGGREGATIONS, 2))
+
+
+@pytest.mark.parametrize("names", [*PAIRS_OF_AGGREGATIONS, tuple(AGGREGATIONS)], ids=" > ".join)
+def test_successive_aggregations_give_the_same_estimate_in_strips_and_on_the_whole_image(names):
+    cost = step(census, width=3, height=5)
+    aggregations = [AGGREGATIONS[name] for name in names]
+    method = Pipeline([cost, *aggregations, winner_take_all])
+    expected = method(SCENE)
+    for strip_height in (3, 16):
+        assert_same_match(in_strips(strip_height, method, SCENE), expected)
+
+
+# --- sums of costs --------------------------------------------------------------------
+
+CENSUS_OF_5_ROWS = step(census, width=3, height=5, weight=1.0)
+CENSUS_OF_9_ROWS = step(census, width=3, height=9, weight=1.0)
+CORRELATION_OF_3_ROWS = step(normalized_cross_correlation, size=3, weight=1.0)
+CORRELATION_OF_7_ROWS = step(normalized_cross_correlation, size=7, weight=1.0)
+DIFFERENCE_OF_PIXELS = step(absolute_difference, weight=1.0)
 
 
 @pytest.mark.parametrize(
-    "names", [*itertools.permutations(FILTERS, 2), tuple(FILTERS)], ids=" > ".join
-)
-def test_several_filters_with_halos_agree_in_strips_and_whole(names):
-    aggregation = [FILTERS[name] for name in names]
-    method = Pipeline([step(census, width=3, height=5), *aggregation, winner_take_all])
-    whole = method(SCENE)
-    for height in (3, 16):
-        assert_same_match(in_strips(height, method, SCENE), whole)
-
-
-@pytest.mark.parametrize(
-    ("parts", "halo"),
+    ("costs", "largest_halo"),
     [
-        ([step(census, width=3, height=9), step(normalized_cross_correlation, size=3)], 4),
-        ([step(normalized_cross_correlation, size=3), step(census, width=3, height=9)], 4),
-        ([absolute_difference, step(census, width=3, height=9)], 4),
-        ([step(census, width=3, height=9), absolute_difference], 4),
-        ([absolute_difference, absolute_difference], 0),
-        (
-            [
-                step(census, width=3, height=5),
-                step(census, width=3, height=9),
-                step(normalized_cross_correlation, size=7),
-            ],
-            4,
-        ),
+        ([CENSUS_OF_9_ROWS, CORRELATION_OF_3_ROWS], 4),
+        ([CORRELATION_OF_3_ROWS, CENSUS_OF_9_ROWS], 4),
+        ([DIFFERENCE_OF_PIXELS, CENSUS_OF_9_ROWS], 4),
+        ([CENSUS_OF_9_ROWS, DIFFERENCE_OF_PIXELS], 4),
+        ([DIFFERENCE_OF_PIXELS, DIFFERENCE_OF_PIXELS], 0),
+        ([CENSUS_OF_5_ROWS, CENSUS_OF_9_ROWS, CORRELATION_OF_7_ROWS], 4),
     ],
 )
-def test_a_sum_of_costs_has_the_largest_halo(parts, halo):
-    weighted = [step(part, weight=1.0) for part in parts]
-    assert CostSum(tuple(weighted)).halo == halo
-    method = Pipeline([*weighted, winner_take_all])
-    assert method.plan[0].halo == halo
+def test_a_sum_of_costs_runs_in_strips_with_the_largest_halo_of_its_costs(costs, largest_halo):
+    assert CostSum(tuple(costs)).halo == largest_halo
+    method = Pipeline([*costs, winner_take_all])
+    assert method.plan[0].halo == largest_halo
     assert_same_match(in_strips(3, method, SCENE), method(SCENE))
 
 
+def saturated(cost, saturation):
+    """Return a saturated cost, which is less than 1."""
+    return 1 - np.exp(-cost / saturation)
+
+
 @pytest.mark.parametrize(
-    ("first", "second", "outside_cost"),
+    ("first_factors", "second_factors", "expected_cost"),
     [
         ({"weight": 1.0}, {"weight": 1.0}, 7 + 7),
-        ({"weight": 2.0}, {"weight": 1.0}, 14 + 7),
-        ({"weight": 1.0}, {"weight": 3.0}, 7 + 21),
-        ({"saturation": 7.0}, {"weight": 1.0}, 1 - np.exp(-1) + 7),
-        ({"weight": 1.0}, {"saturation": 14.0}, 7 + 1 - np.exp(-0.5)),
-        ({"weight": 2.0, "saturation": 7.0}, {"weight": 3.0, "saturation": 14.0}, None),
+        ({"weight": 2.0}, {"weight": 1.0}, 2 * 7 + 7),
+        ({"weight": 1.0}, {"weight": 3.0}, 7 + 3 * 7),
+        ({"saturation": 7.0}, {"weight": 1.0}, saturated(7, 7) + 7),
+        ({"weight": 1.0}, {"saturation": 14.0}, 7 + saturated(7, 14)),
+        (
+            {"weight": 2.0, "saturation": 7.0},
+            {"weight": 3.0, "saturation": 14.0},
+            2 * saturated(7, 7) + 3 * saturated(7, 14),
+        ),
     ],
 )
-def test_the_cost_out_of_view_of_a_sum_has_the_weights_and_saturations_of_its_parts(
-    registry, first, second, outside_cost
+def test_weights_and_saturations_of_summed_costs_apply_to_their_outside_costs(
+    registry, first_factors, second_factors, expected_cost
 ):
     @stage("matching_cost", **local)
-    def sevens(reference, match, search):
-        return CostVolume(np.full((*reference.shape, search.levels), 7, np.float32), search, 7.0)
+    def constant_cost(reference, match, search):
+        costs = np.full((*reference.shape, search.levels), 7, np.float32)
+        return CostVolume(costs, search, outside_cost=7.0)
 
-    if outside_cost is None:
-        outside_cost = 2 * (1 - np.exp(-1)) + 3 * (1 - np.exp(-0.5))
-    method = Pipeline([step(sevens, **first), step(sevens, **second), winner_take_all])
+    first_cost = step(constant_cost, **first_factors)
+    second_cost = step(constant_cost, **second_factors)
+    method = Pipeline([first_cost, second_cost, winner_take_all])
     volume = method(SCENE, keep_volume=True).volume
-    assert volume.outside_cost == pytest.approx(outside_cost, rel=1e-12)
-    np.testing.assert_allclose(volume.costs, outside_cost, rtol=1e-6)
+    assert volume.outside_cost == pytest.approx(expected_cost, rel=1e-12)
+    np.testing.assert_allclose(volume.costs, expected_cost, rtol=1e-6)
 
 
-def test_times_of_both_views_of_one_stage_add_up(registry):
+# --- run times ------------------------------------------------------------------------
+
+
+def test_the_run_time_of_a_stage_is_the_sum_of_its_run_times_for_both_images(registry):
     @stage("aggregation", **not_local)
-    def slow(volume, *, seconds: PositiveInt = 1):
-        report_call(CallReport(seconds=float(seconds) if volume.search.direction > 0 else 0.25))
+    def slow(volume):
+        is_left_image = volume.search.direction > 0
+        seconds = 5.0 if is_left_image else 0.25
+        report_call(CallReport(seconds=seconds))
         return volume
 
-    method = Pipeline([absolute_difference, step(slow, seconds=5), winner_take_all])
+    method = Pipeline([absolute_difference, slow, winner_take_all])
     assert method(SCENE).seconds["aggregation.slow"] == 5.0
-    checked = method.having(refinement=[left_right_check])
-    assert checked(SCENE).seconds["aggregation.slow"] == 5.25
+    # A left-right check also needs the disparity map of the right image.
+    checked_method = method.having(refinement=[left_right_check])
+    assert checked_method(SCENE).seconds["aggregation.slow"] == 5.25
 
 
-# --- values at the limits of the results of a stage -----------------------------------
+# --- values in the results of stages --------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "is_allowed"),
-    [(max(Status), True), (max(Status) + 1, False), (255, False), (0, True)],
-)
-def test_a_status_is_at_most_the_last_one(registry, value, is_allowed):
+def method_with_status(status):
+    """Return a method whose refinement gives all pixels the same status."""
+
     @stage("refinement", **not_local)
-    def of_status(disparity):
-        return disparity, np.full(disparity.shape, value, np.uint8)
+    def set_status(disparity):
+        return disparity, np.full(disparity.shape, status, np.uint8)
 
-    method = Pipeline([absolute_difference, winner_take_all, of_status])
-    if is_allowed:
-        assert (method(SCENE).status == value).all()
-    else:
-        with pytest.raises(
-            StereoFrameworkError, match=f"{value}; expected values of Status, 0 to 4"
-        ):
-            method(SCENE)
+    return Pipeline([absolute_difference, winner_take_all, set_status])
 
 
-@pytest.mark.parametrize(
-    ("level", "is_allowed"), [(-2, False), (-1, True), (0, True), (6, True), (7, False)]
-)
-def test_a_level_is_one_of_the_range_or_none(registry, level, is_allowed):
+@pytest.mark.parametrize("status", [0, max(Status)])
+def test_the_smallest_and_the_largest_status_are_accepted(registry, status):
+    assert (method_with_status(status)(SCENE).status == status).all()
+
+
+@pytest.mark.parametrize("status", [max(Status) + 1, 255])
+def test_a_number_above_the_largest_status_is_refused(registry, status):
+    method = method_with_status(status)
+    message = f"{status}; expected values of Status, 0 to 4"
+    with pytest.raises(StereoFrameworkError, match=message):
+        method(SCENE)
+
+
+def method_with_level(level):
+    """Return a method with a level at row 2, column 3, and 0 at all other pixels."""
+
     @stage("optimization", **not_local)
-    def of_level(volume):
+    def choose_level(volume):
         levels = np.zeros(volume.shape, np.int16)
         levels[2, 3] = level
         return Labeling(levels, np.zeros(volume.shape, np.float32))
 
-    method = Pipeline([absolute_difference, of_level])
-    if is_allowed:
-        assert method(SCENE).levels[2, 3] == level
-    else:
-        with pytest.raises(StereoFrameworkError, match=r"levels from -?\d to \d; expected -1 to 6"):
-            method(SCENE)
+    return Pipeline([absolute_difference, choose_level])
 
 
-LARGEST = float(np.finfo(np.float32).max)
+@pytest.mark.parametrize("level", [-1, 0, 6])
+def test_levels_of_the_search_range_and_minus_one_for_no_level_are_accepted(registry, level):
+    assert method_with_level(level)(SCENE).levels[2, 3] == level
 
 
-@pytest.mark.parametrize(
-    ("dtype", "outside_cost", "is_allowed"),
-    [
-        (np.uint8, 255, True),
-        (np.uint8, 256, False),
-        (np.uint16, 65535, True),
-        (np.uint16, 65536, False),
-        (np.float32, LARGEST, True),
-        (np.float32, -LARGEST, True),
-        (np.float32, np.inf, False),
-        (np.float32, np.nan, False),
-        (np.float32, "7", False),
-    ],
-)
-def test_a_cost_out_of_view_is_one_that_the_volume_can_hold(
-    registry, dtype, outside_cost, is_allowed
-):
+@pytest.mark.parametrize("level", [-2, 7])
+def test_levels_outside_the_search_range_are_refused(registry, level):
+    method = method_with_level(level)
+    message = r"levels from -?\d to \d; expected -1 to 6"
+    with pytest.raises(StereoFrameworkError, match=message):
+        method(SCENE)
+
+
+def method_with_outside_cost(dtype, outside_cost):
+    """Return a method whose cost volume has a type of costs and an outside cost."""
+
     @stage("matching_cost", **not_local, integer=True)
-    def of_outside(reference, match, search):
+    def zero_cost(reference, match, search):
         costs = np.zeros((*reference.shape, search.levels), dtype)
         return CostVolume(costs, search, outside_cost)
 
-    method = Pipeline([of_outside, winner_take_all])
-    if is_allowed:
-        assert method(SCENE).disparity.shape == (40, 24)
-    else:
-        with pytest.raises(StereoFrameworkError, match="outside"):
-            method(SCENE)
+    return Pipeline([zero_cost, winner_take_all])
+
+
+LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 
 @pytest.mark.parametrize(
-    ("share", "is_refused"), [(1.0, False), (0.6, False), (0.4, True), (0.1, True)]
+    ("dtype", "outside_cost"),
+    [
+        (np.uint8, 255),
+        (np.uint16, 65535),
+        (np.float32, LARGEST_FLOAT),
+        (np.float32, -LARGEST_FLOAT),
+    ],
 )
-def test_a_cost_that_is_right_from_one_side_for_most_pixels_only_is_refused(
-    registry, share, is_refused
+def test_an_outside_cost_up_to_the_largest_number_of_the_type_of_the_costs_is_accepted(
+    registry, dtype, outside_cost
 ):
-    """From the other side it finds the texture only at a share of the pixels."""
+    method = method_with_outside_cost(dtype, outside_cost)
+    assert method(SCENE).disparity.shape == (40, 24)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "outside_cost"),
+    [
+        (np.uint8, 256),
+        (np.uint16, 65536),
+        (np.float32, np.inf),
+        (np.float32, np.nan),
+        (np.float32, "7"),
+    ],
+)
+def test_an_outside_cost_that_the_type_of_the_costs_cannot_represent_is_refused(
+    registry, dtype, outside_cost
+):
+    method = method_with_outside_cost(dtype, outside_cost)
+    with pytest.raises(StereoFrameworkError, match="outside"):
+        method(SCENE)
+
+
+def method_with_errors_on_the_right(correct_share):
+    """Return a method with a left-right check whose cost is wrong in the right image.
+
+    Parameters
+    ----------
+    correct_share : float
+        Share of the pixels of the right image with correct costs. The other pixels have
+        the costs of their levels in reverse order.
+    """
 
     @stage("matching_cost", **not_local)
     def one_sided(reference, match, search):
         volume = absolute_difference(reference, match, search)
         if search.direction < 0:
-            wrong = np.random.default_rng(1).random(volume.shape) >= share
-            volume.costs[wrong] = volume.costs[wrong][:, ::-1]
+            is_wrong = np.random.default_rng(1).random(volume.shape) >= correct_share
+            volume.costs[is_wrong] = volume.costs[is_wrong][:, ::-1]
         return volume
 
-    method = Pipeline([one_sided, winner_take_all, left_right_check])
-    if is_refused:
-        with pytest.raises(StereoFrameworkError, match="costs that do not obey search.direction"):
-            method(SCENE)
-    else:
-        assert method(SCENE).disparity.shape == (40, 24)
+    return Pipeline([one_sided, winner_take_all, left_right_check])
+
+
+@pytest.mark.parametrize("correct_share", [1.0, 0.6])
+def test_a_cost_that_is_correct_at_most_pixels_of_the_right_image_is_accepted(
+    registry, correct_share
+):
+    method = method_with_errors_on_the_right(correct_share)
+    assert method(SCENE).disparity.shape == (40, 24)
+
+
+@pytest.mark.parametrize("correct_share", [0.4, 0.1])
+def test_a_cost_that_is_correct_at_few_pixels_of_the_right_image_is_refused(
+    registry, correct_share
+):
+    method = method_with_errors_on_the_right(correct_share)
+    message = "costs that do not obey search.direction"
+    with pytest.raises(StereoFrameworkError, match=message):
+        method(SCENE)

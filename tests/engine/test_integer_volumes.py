@@ -1,6 +1,8 @@
-"""Volumes of uint8 and uint16 costs: converted once, where somebody takes none."""
+"""Cost volumes of type uint8 and uint16, converted only for stages that need floats."""
 
 import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,115 +18,143 @@ from stereo_framework.refinement import parabola
 
 
 @pytest.fixture
-def parts(registry, monkeypatch):
-    """An integer cost, aggregation and optimizer, float ones, and a list of what was converted."""
-    converted = []
-    floats = CostVolume.floats
+def converted_types(monkeypatch):
+    """Record the types of the integer costs that are converted to float32."""
+    types = []
+    convert_to_floats = CostVolume.floats
 
-    def noted(volume):
+    def record_type(volume):
         if volume.costs.dtype != np.float32:
-            converted.append(volume.costs.dtype)
-        return floats(volume)
+            types.append(volume.costs.dtype)
+        return convert_to_floats(volume)
 
-    monkeypatch.setattr(CostVolume, "floats", noted)
+    monkeypatch.setattr(CostVolume, "floats", record_type)
+    return types
 
-    def whole_numbers(reference, match, search):
+
+class Stages(NamedTuple):
+    """Stages for integer costs, and stages for the same costs in float32.
+
+    `double_costs` is an aggregation. It accepts integers and floats, and converts uint8
+    to uint16.
+    """
+
+    integer_cost: Callable
+    float_cost: Callable
+    double_costs: Callable
+    integer_optimizer: Callable
+    float_optimizer: Callable
+
+
+@pytest.fixture
+def stages(registry):
+    """Register the stages, whose optimizers also check the type of the costs."""
+
+    def difference_as(dtype, reference, match, search):
         volume = absolute_difference(reference, match, search)
-        return dataclasses.replace(volume, costs=volume.costs.astype(np.uint8))
+        whole_costs = volume.costs.astype(np.uint8)
+        return dataclasses.replace(volume, costs=whole_costs.astype(dtype))
 
     @stage("matching_cost", **local, integer=True)
-    def narrow(reference, match, search):
-        return whole_numbers(reference, match, search)
+    def integer_cost(reference, match, search):
+        return difference_as(np.uint8, reference, match, search)
 
     @stage("matching_cost", **local)
-    def wide(reference, match, search):
-        return floats(whole_numbers(reference, match, search))
+    def float_cost(reference, match, search):
+        return difference_as(np.float32, reference, match, search)
 
     @stage("aggregation", **not_local, integer=True)
-    def twice(volume):
-        costs = volume.costs.astype(np.uint16) if volume.costs.dtype == np.uint8 else volume.costs
+    def double_costs(volume):
+        costs = volume.costs
+        if costs.dtype == np.uint8:
+            costs = costs.astype(np.uint16)
         return CostVolume(costs * costs.dtype.type(2), volume.search, 2 * volume.outside_cost)
 
+    @stage("optimization", **not_local, integer=True)
+    def integer_optimizer(volume):
+        assert volume.costs.dtype != np.float32
+        levels = volume.costs.argmin(axis=2).astype(np.int16)
+        return Labeling(levels, volume.costs.min(axis=2).astype(np.float32))
+
     @stage("optimization", **not_local)
-    def decide(volume):
+    def float_optimizer(volume):
         assert volume.costs.dtype == np.float32
         return winner_take_all(volume)
 
-    @stage("optimization", **not_local, integer=True)
-    def decide_in_integers(volume):
-        assert volume.costs.dtype != np.float32
-        labels = volume.costs.argmin(axis=2).astype(np.int16)
-        return Labeling(
-            labels,
-            np.take_along_axis(volume.costs, labels[..., None].astype(int), 2)[..., 0].astype(
-                np.float32
-            ),
-        )
-
-    return converted, narrow, wide, twice, decide, decide_in_integers
+    return Stages(integer_cost, float_cost, double_costs, integer_optimizer, float_optimizer)
 
 
-@pytest.mark.parametrize("height", [2, 100])
-def test_converted_once_with_the_same_labels(parts, height):
-    converted, narrow, wide, twice, decide, _ = parts
+@pytest.mark.parametrize("strip_height", [2, 100])
+def test_integer_costs_are_converted_once_and_give_the_same_disparity_map_as_float_costs(
+    stages, converted_types, strip_height
+):
     scene = textured()
-    results = {
-        cost: in_strips(height, Pipeline([cost, twice, decide, parabola, parabola]), scene)
-        for cost in (narrow, wide)
-    }
-    assert converted == [np.uint16]
+    # The optimizer and both refinements read the cost volume in float32.
+    later_stages = [stages.double_costs, stages.float_optimizer, parabola, parabola]
+    integer_method = Pipeline([stages.integer_cost, *later_stages])
+    float_method = Pipeline([stages.float_cost, *later_stages])
+
+    estimate = in_strips(strip_height, integer_method, scene)
+    expected = in_strips(strip_height, float_method, scene)
+    assert converted_types == [np.uint16]
     for name in ("levels", "disparity", "status"):
-        np.testing.assert_array_equal(getattr(results[narrow], name), getattr(results[wide], name))
-    assert results[narrow].energy == results[wide].energy
+        np.testing.assert_array_equal(getattr(estimate, name), getattr(expected, name))
+    assert estimate.energy == expected.energy
 
 
-def test_integers_all_the_way(parts):
-    converted, narrow, wide, twice, decide, decide_in_integers = parts
+def test_stages_that_all_accept_integers_get_integer_costs_without_conversion(
+    stages, converted_types
+):
     scene = textured()
-    match = Pipeline([narrow, twice, decide_in_integers])(scene, keep_volume=True)
-    assert converted == []
-    assert match.volume.costs.dtype == np.uint16
-    np.testing.assert_array_equal(match.levels, Pipeline([wide, twice, decide])(scene).levels)
-    # The energy is that of the costs as numbers.
-    assert match.energy == Pipeline([wide, twice, decide])(scene).energy
+    integer_method = Pipeline([stages.integer_cost, stages.double_costs, stages.integer_optimizer])
+    estimate = integer_method(scene, keep_volume=True)
+    assert converted_types == []
+    assert estimate.volume.costs.dtype == np.uint16
+
+    float_method = Pipeline([stages.float_cost, stages.double_costs, stages.float_optimizer])
+    expected = float_method(scene)
+    np.testing.assert_array_equal(estimate.levels, expected.levels)
+    assert estimate.energy == expected.energy
 
 
-def test_closed_cells_of_integers(parts):
-    _, narrow, _, twice, _, decide_in_integers = parts
+def test_excluded_cells_of_integer_costs_get_the_largest_uint16_and_are_never_chosen(stages):
     scene = textured()
     valid = np.ones((9, 20), bool)
     valid[:, 4] = False
-    pair = Pair(
-        scene.reference,
-        scene.match,
-        scene.search,
-        SearchMask(valid=valid, low=np.full((9, 20), 1, np.float32)),
-    )
-    for aggregation in ([], [twice]):
-        match = Pipeline([narrow, aggregation, decide_in_integers])(pair, keep_volume=True)
-        assert match.volume.costs.dtype == np.uint16
-        assert (match.volume.costs[:, 5:, 0] == 65535).all()
-        assert (match.volume.costs[:, 4] == 0).all()
-        assert (match.levels[:, 4] == -1).all()
-        assert (match.levels[:, 5:] >= 1).all()
+    low = np.full((9, 20), 1, np.float32)
+    mask = SearchMask(valid=valid, low=low)
+    pair = Pair(scene.reference, scene.match, scene.search, mask)
+
+    for aggregations in ([], [stages.double_costs]):
+        method = Pipeline([stages.integer_cost, *aggregations, stages.integer_optimizer])
+        estimate = method(pair, keep_volume=True)
+        costs = estimate.volume.costs
+        assert costs.dtype == np.uint16
+        # The lower limit of the disparities excludes only level 0.
+        assert (costs[:, 5:, 0] == 65535).all()
+        assert (estimate.levels[:, 5:] >= 1).all()
+        # Invalid pixels have no level, and their costs are 0.
+        assert (costs[:, 4] == 0).all()
+        assert (estimate.levels[:, 4] == -1).all()
 
 
-def test_the_other_views_costs_are_converted_too(parts):
-    _, narrow, _, twice, _, decide_in_integers = parts
-    seen = []
+def test_costs_of_the_target_image_are_converted_only_for_stages_that_need_floats(stages):
+    target_costs = []
 
     @stage("refinement", **not_local, other_needs={"volume"})
-    def look(disparity, other):
-        seen.append(other.volume.costs)
+    def read_float_costs(disparity, other):
+        target_costs.append(other.volume.costs)
         return disparity
 
     @stage("refinement", **not_local, other_needs={"volume"}, integer=True)
-    def look_at_integers(disparity, other):
-        seen.append(other.volume.costs)
+    def read_integer_costs(disparity, other):
+        target_costs.append(other.volume.costs)
         return disparity
 
-    scene = textured()
-    for refinement in (look, look_at_integers):
-        Pipeline([narrow, twice, decide_in_integers, refinement])(scene)
-    assert [costs.dtype for costs in seen] == [np.float32, np.uint16]
-    np.testing.assert_array_equal(*seen)
+    method = Pipeline([stages.integer_cost, stages.double_costs, stages.integer_optimizer])
+    for refinement in (read_float_costs, read_integer_costs):
+        method.having(refinement=[refinement])(textured())
+    float_costs, integer_costs = target_costs
+    assert float_costs.dtype == np.float32
+    assert integer_costs.dtype == np.uint16
+    np.testing.assert_array_equal(float_costs, integer_costs)

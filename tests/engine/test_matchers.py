@@ -1,4 +1,4 @@
-"""Whole matchers in a method: how often they run, what is doubted, and what does not go with them."""
+"""Matchers, which compute a disparity map without a cost volume."""
 
 import numpy as np
 import pytest
@@ -12,49 +12,63 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.refinement import fill_occlusions, left_right_check, median, parabola
 
 
-@pytest.mark.parametrize("views", [1, 2])
-def test_what_looks_across_makes_it_run_on_the_exchanged_pair_unless_it_gives_both(registry, views):
-    calls = []
+@pytest.mark.parametrize("returns_both_maps", [False, True])
+def test_left_right_checks_run_a_matcher_on_the_exchanged_pair_if_it_returns_only_one_map(
+    registry, returns_both_maps
+):
+    directions = []
 
     @stage("matcher", source="a test")
     def flat(reference, match, search):
-        calls.append(search.direction)
+        directions.append(search.direction)
         disparity = np.full(reference.shape, 2, np.float32)
-        return BothSides(disparity, disparity) if views == 2 else disparity
+        if returns_both_maps:
+            return BothSides(disparity, disparity)
+        return disparity
 
+    method = Pipeline([flat])
+    checked_method = Pipeline([flat, left_right_check, fill_occlusions, left_right_check, median])
     for scene in (textured(), textured().pair(1, 0)):
-        Pipeline([flat])(scene)
-        assert calls == [scene.direction]
-        calls.clear()
-        Pipeline([flat, left_right_check, fill_occlusions, left_right_check, median])(scene)
-        assert calls == [scene.direction, -scene.direction][: 3 - views]
-        calls.clear()
+        method(scene)
+        assert directions == [scene.direction]
+        directions.clear()
+
+        checked_method(scene)
+        if returns_both_maps:
+            assert directions == [scene.direction]
+        else:
+            assert directions == [scene.direction, -scene.direction]
+        directions.clear()
 
 
-def test_warnings_come_from_disparities(registry):
+def test_the_warning_about_the_end_of_the_search_range_needs_no_levels(registry):
     @stage("matcher", source="a test")
-    def at_the_end(reference, match, search):
+    def always_maximum(reference, match, search):
         return np.full(reference.shape, search.maximum, np.float32)
 
-    found = Pipeline([at_the_end])(textured())
-    [warning] = found.warnings
+    estimate = Pipeline([always_maximum])(textured())
+    [warning] = estimate.warnings
     assert warning.startswith("100 % of the pixels chose the upper end of the search range, 4:")
-    assert (found.levels, found.energy, found.objective, found.trace) == (None, None, None, ())
+    assert estimate.levels is None
+    assert estimate.energy is None
+    assert estimate.objective is None
+    assert estimate.trace == ()
 
 
-def test_what_does_not_go_together(registry):
+def test_a_matcher_with_a_matching_cost_or_with_stages_that_read_costs_is_refused(registry):
     @stage("matcher", source="a test")
-    def one_view(reference, match, search):
-        raise AssertionError("never called")
+    def my_matcher(reference, match, search):
+        raise AssertionError("This matcher must not run.")
 
     @stage("confidence", **local)
     def needs_costs(disparity, volume):
         return disparity
 
     with pytest.raises(ParameterError) as caught:
-        Pipeline([one_view, absolute_difference, needs_costs, parabola])
+        Pipeline([my_matcher, absolute_difference, needs_costs, parabola])
     assert str(caught.value).splitlines() == [
-        "matching_cost: the matcher one_view replaces this slot; remove one of both",
-        "confidence.needs_costs: needs_costs needs the volume, but the matcher one_view makes no cost volume",
-        "refinement.parabola: parabola needs the volume, but the matcher one_view makes no cost volume",
+        "matching_cost: the matcher my_matcher replaces this slot; remove one of both",
+        "confidence.needs_costs: "
+        "needs_costs needs the volume, but the matcher my_matcher makes no cost volume",
+        "refinement.parabola: parabola needs the volume, but the matcher my_matcher makes no cost volume",
     ]

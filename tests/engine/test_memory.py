@@ -1,4 +1,4 @@
-"""What memory pipelines take, measured in processes of their own and estimated, and how much is free."""
+"""Memory of pipelines, measured and estimated, and the free memory of a system."""
 
 import json
 import math
@@ -15,72 +15,86 @@ from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import graph_cut, winner_take_all
 from stereo_framework.smoothness import potts
 
-PROGRAM = """
+# --- measured memory ------------------------------------------------------------------
+
+PROGRAM = r"""
 import hashlib, json, re, sys
-import numpy as np
-from stereo_framework import step, Pipeline
+from pathlib import Path
+from stereo_framework import Pipeline, load_scene, step
 from stereo_framework.aggregation import box, min_filter
-from stereo_framework import load_scene
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import parabola
 
+mode = sys.argv[1]
 rows, columns, levels = map(int, sys.argv[2:])
 scene = load_scene(f"synthetic/large-{columns}x{rows}x{levels}")
-method = Pipeline([absolute_difference, step(box, size=9), step(min_filter, size=9), winner_take_all, parabola])
-match = method(scene, keep_volume=sys.argv[1] == "whole")
+aggregations = [step(box, size=9), step(min_filter, size=9)]
+method = Pipeline([absolute_difference, *aggregations, winner_take_all, parabola])
+estimate = method(scene, keep_volume=mode == "whole")
+
+# ru_maxrss would include the memory of the process that started this program.
+status = Path("/proc/self/status").read_text()
+peak_kib = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
 print(json.dumps({
-    "digest": hashlib.sha256(match.disparity.tobytes()).hexdigest(),
-    # Not ru_maxrss, which a process inherits from the one that started it.
-    "peak_mib": int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 1024,
-    "levels": match.search.levels,
+    "digest": hashlib.sha256(estimate.disparity.tobytes()).hexdigest(),
+    "peak_mib": peak_kib / 1024,
+    "levels": estimate.search.levels,
 }))
+"""
+"""Program that matches a scene, and prints its peak memory and a digest of the map.
+
+The first argument is "strips" for a cost volume in strips, or "whole" for a cost volume
+of the whole image. The other arguments are the numbers of rows, columns and levels.
 """
 
 
-def _measure(how, rows=1100, columns=1400, levels=192):
-    command = [sys.executable, "-c", PROGRAM, how, str(rows), str(columns), str(levels)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def _match_in_new_process(mode, rows=1100, columns=1400, levels=192):
+    """Run the program in a new process, and return its output."""
+    command = [sys.executable, "-c", PROGRAM, mode, str(rows), str(columns), str(levels)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 @pytest.mark.slow
-@linux
-def test_a_large_pair_stays_under_600_mib():
-    # Kernels are compiled once and kept on disk; that takes some 200 MiB of its own.
-    _measure("strips", rows=30, columns=40, levels=8)
-    strips, whole = _measure("strips"), _measure("whole")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_pair_with_a_cost_volume_above_1_gib_needs_less_than_600_mib_in_strips():
+    # This run stores the compiled kernels on disk. Compilation needs about 200 MiB.
+    _match_in_new_process("strips", rows=60, columns=60, levels=16)
+    strips = _match_in_new_process("strips")
+    whole = _match_in_new_process("whole")
     assert strips["levels"] == 192
     assert strips["peak_mib"] < 600
-    # The whole volume alone is 1128 MiB, so that the comparison cannot be between two runs in strips.
+    # The cost volume has 1128 MiB. Less memory would mean that this run used strips.
     assert whole["peak_mib"] > 1128
     assert strips["digest"] == whole["digest"]
 
+
+# --- free memory ----------------------------------------------------------------------
 
 MEMINFO = "MemTotal:  8000 kB\nMemFree:  10 kB\nMemAvailable:  4000 kB\n"
 
 
 @pytest.fixture
-def system(tmp_path):
-    def write(files):
+def free_memory_with(tmp_path):
+    """Return a function that computes the free memory of a system with some files."""
+
+    def write_files_and_compute(files):
         for name, text in files.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         return free_memory(tmp_path / "proc", tmp_path / "groups")
 
-    return write
+    return write_files_and_compute
 
 
-def test_of_the_machine(system):
-    assert system({"proc/meminfo": MEMINFO}) == 4000 * 1024
+def test_free_memory_is_the_available_memory_of_the_machine(free_memory_with):
+    assert free_memory_with({"proc/meminfo": MEMINFO}) == 4000 * 1024
 
 
-def test_of_a_group(system):
+def test_free_memory_is_the_rest_of_the_limit_of_an_outer_control_group(free_memory_with):
     files = {
         "proc/meminfo": MEMINFO,
         "proc/self/cgroup": "0::/job/step\n",
@@ -90,11 +104,12 @@ def test_of_a_group(system):
         "groups/job/memory.current": "20000\n",
         "groups/job/memory.stat": "anon 15000\ninactive_file 5000\n",
     }
-    # The limit of the group around counts; file pages can be given up.
-    assert system(files) == 35_000
+    # The system can release inactive file pages, so they count as free.
+    assert free_memory_with(files) == 50_000 - 20_000 + 5_000
 
 
-def test_of_an_old_group_in_a_container(system):
+def test_free_memory_in_a_container_is_limited_by_its_control_group_of_version_1(free_memory_with):
+    # A container shows its own group as the root folder, and not as /docker/abc.
     files = {
         "proc/meminfo": MEMINFO,
         "proc/self/cgroup": "4:memory:/docker/abc\n3:cpu:/docker/abc\n",
@@ -102,27 +117,40 @@ def test_of_an_old_group_in_a_container(system):
         "groups/memory/memory.usage_in_bytes": "40000",
         "groups/memory/memory.stat": "total_inactive_file 4000\n",
     }
-    assert system(files) == 0
-    assert system(files | {"groups/memory/memory.usage_in_bytes": "10000"}) == 24_000
+    assert free_memory_with(files) == 0
+    files["groups/memory/memory.usage_in_bytes"] = "10000"
+    assert free_memory_with(files) == 30_000 - 10_000 + 4_000
 
 
-def test_unknown_is_not_zero(system):
-    assert system({"proc/self/cgroup": "nonsense:::\n"}) == math.inf
+def test_free_memory_is_infinite_if_the_system_does_not_report_it(free_memory_with):
+    assert free_memory_with({"proc/self/cgroup": "nonsense:::\n"}) == math.inf
 
 
-def test_memory_is_estimated():
-    shape, search = (1000, 1000), SearchRange(0, 99)
-    volume = 4 * 1000 * 1000 * 100
-    plain = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
-    assert peak_memory([plain], shape, search) < 0.5 * volume
-    cut = Pipeline([absolute_difference, potts, graph_cut])
-    assert peak_memory([cut], shape, search) == 3 * volume
-    # A cost with two windows: its volume and strips.
-    windows = [plain.having(aggregation=[step(box, size=n)]) for n in (9, 11)]
-    assert 1 * volume < peak_memory(windows, shape, search) < 1.6 * volume
-    # Costs, one result to be continued, the buffers that the hungriest of such stages has.
-    spread = [
-        Pipeline([absolute_difference, step(diffusion, iterations=n), winner_take_all])
-        for n in (5, 9)
-    ]
-    assert peak_memory(spread, shape, search) == 6 * volume
+# --- estimated memory -----------------------------------------------------------------
+
+
+def test_peak_memory_depends_on_the_volumes_that_are_in_memory_at_the_same_time():
+    shape = 1000, 1000
+    search = SearchRange(0, 99)
+    volume_bytes = 4 * 1000 * 1000 * 100
+
+    # Local steps run in strips.
+    local_method = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
+    assert peak_memory([local_method], shape, search) < 0.5 * volume_bytes
+
+    # A graph cut holds two volumes in addition to the costs.
+    global_method = Pipeline([absolute_difference, potts, graph_cut])
+    assert peak_memory([global_method], shape, search) == 3 * volume_bytes
+
+    # Methods with different windows share the costs, and aggregate them in strips.
+    window_methods = [local_method.having(aggregation=[step(box, size=size)]) for size in (9, 11)]
+    window_bytes = peak_memory(window_methods, shape, search)
+    assert 1 * volume_bytes < window_bytes < 1.6 * volume_bytes
+
+    # These methods hold the costs and the result of 5 iterations. The estimate for the
+    # aggregation is four more volumes.
+    diffusion_methods = []
+    for count in (5, 9):
+        aggregation = step(diffusion, iterations=count)
+        diffusion_methods.append(Pipeline([absolute_difference, aggregation, winner_take_all]))
+    assert peak_memory(diffusion_methods, shape, search) == 6 * volume_bytes
