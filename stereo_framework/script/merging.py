@@ -93,22 +93,34 @@ def filled(node: Node, home: str = "") -> dict[str, Location]:
 
 
 def removed(node: Node, home: str) -> set[str]:
-    """What of a home cannot stay below a mapping: a matcher stands instead of what makes and reads volumes, maps instead of all."""
-    stages, own = filled(node, home).keys(), at(node, home)
-    found = (
-        {"auxiliary"} if "auxiliary" in own.entries and own.at("auxiliary").value is None else set()
-    )
-    if "maps" in stages:
-        found |= {*SLOTS, "auxiliary"}
-    if has_conflict(stages):
-        return found
-    for slot in stages & SLOTS.keys():
-        found |= slots_that_cannot_accompany(slot)
-        # The key maps is a short form of a matcher, so it cannot accompany what a
-        # matcher cannot accompany. It does not accompany a written matcher either.
-        if slot == "matcher" or "matcher" in slots_that_cannot_accompany(slot):
-            found.add("maps")
-    return found
+    """Return the keys that a mapping removes from the mappings below it.
+
+    A matcher removes the slots that it replaces, and these slots remove a matcher. The
+    key ``maps`` removes all slots, because the disparity maps are already computed.
+
+    Parameters
+    ----------
+    node : Node
+        Mapping of a script.
+    home : str
+        Prefix of the method whose keys are returned, such as ``auxiliary.robust.``.
+    """
+    filled_slots = filled(node, home).keys()
+    method = at(node, home)
+    removed_keys = set()
+    if "auxiliary" in method.entries and method.at("auxiliary").value is None:
+        removed_keys.add("auxiliary")
+    if "maps" in filled_slots:
+        removed_keys |= {*SLOTS, "auxiliary"}
+    if has_conflict(filled_slots):
+        return removed_keys
+    for slot in filled_slots & SLOTS.keys():
+        excluded_slots = slots_that_cannot_accompany(slot)
+        removed_keys |= excluded_slots
+        # The key ``maps`` is a short form of a matcher.
+        if "matcher" in {slot, *excluded_slots}:
+            removed_keys.add("maps")
+    return removed_keys
 
 
 def has_conflict(filled_slots: Collection[str]) -> bool:
@@ -120,12 +132,17 @@ def has_conflict(filled_slots: Collection[str]) -> bool:
 
 
 def lacks(node: Node, address: str) -> bool:
-    """Whether an address lies in an auxiliary method that is not there, or in a slot that a matcher or maps stand instead of, or the other way round."""
+    """Return whether an address lies in a part that a script's mapping does not have.
+
+    Such a part is an auxiliary method that is not defined, or a slot that a matcher,
+    ``maps`` or another slot replaces.
+    """
     home, slot, _ = split(address)
-    stages = filled(node, home).keys()
-    if "maps" in stages:
-        return slot in SLOTS and slot not in {*stages, "matcher"}
-    return home not in dict(tree(node)) or slot in removed(node, home)
+    filled_slots = filled(node, home).keys()
+    if "maps" in filled_slots:
+        return slot in SLOTS and slot not in {*filled_slots, "matcher"}
+    is_defined = home in dict(tree(node))
+    return not is_defined or slot in removed(node, home)
 
 
 def _way(address: str) -> Iterator[tuple[str, str]]:

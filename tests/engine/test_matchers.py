@@ -70,5 +70,6 @@ def test_a_matcher_with_a_matching_cost_or_with_stages_that_read_costs_is_refuse
         "matching_cost: the matcher my_matcher replaces this slot; remove one of both",
         "confidence.needs_costs: "
         "needs_costs needs the volume, but the matcher my_matcher makes no cost volume",
-        "refinement.parabola: parabola needs the volume, but the matcher my_matcher makes no cost volume",
+        "refinement.parabola: "
+        "parabola needs the volume, but the matcher my_matcher makes no cost volume",
     ]
