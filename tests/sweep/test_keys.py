@@ -265,7 +265,7 @@ def _in_package(path, package):
         ("confidence/learned.yaml", True),
         ("evaluation/presets.yaml", True),
         ("core/search.py", True),
-        ("engine/walk.py", True),
+        ("engine/runner.py", True),
         ("__init__.py", True),
         ("sweep/pseudo_truth.py", True),
         ("sweep/task_results.py", True),
