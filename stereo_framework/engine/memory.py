@@ -1,4 +1,4 @@
-"""Memory that pipelines need for their cost volumes."""
+"""Estimate of the memory that pipelines need for their cost volumes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
 
 _BYTES_OF_CELL = 4
-"""Size of a cell of a float32 cost volume; smaller types are counted like float32."""
+"""Bytes of a cost in a float32 cost volume. Smaller types are counted like float32."""
 
 _VOLUMES_OF_STRIP = 3
-"""Number of cost volumes of a strip, with its halo, that local steps need at a time.
+"""Number of cost volumes of a strip that exist at the same time.
 
-Measured numbers are 1.5 without aggregation, 2.4 with a box, and 3.4 with three passes
-of a binomial filter.
+The strip includes its halo. Measured numbers are 1.5 without aggregation, 2.4 with a
+box, and 3.4 with three passes of a binomial filter.
 """
 
 
@@ -47,7 +47,9 @@ def peak_memory(
     both: bool = False,
     keep_volume: bool = False,
 ) -> int:
-    """Estimate how many bytes of cost volumes a runner of some pipelines needs at most.
+    """Estimate the peak memory of the cost volumes while pipelines run on a pair.
+
+    The result is a number of bytes.
 
     Parameters
     ----------
@@ -59,17 +61,17 @@ def peak_memory(
     """
     rehearsal = _Rehearsal(pipelines, shape, search, both=both, keep_volume=keep_volume)
     for _, outcome in rehearsal:
-        # The halo of a plug-in is a function, which may raise any exception.
+        # A plug-in computes its halo with its own function, which may fail.
         if isinstance(outcome, Exception):
             raise outcome
     return rehearsal.peak
 
 
 class _Rehearsal(PipelineRunner):
-    """A runner that computes nothing, and counts cost volumes.
+    """A runner that counts cost volumes instead of computing them.
 
-    Its pair and its cost volumes are single cells. The attribute `peak` is the largest
-    number of bytes that real cost volumes would take.
+    Its pair has one pixel, and each cost volume has one cell. The attribute `peak` is
+    the peak memory of the real cost volumes in bytes.
     """
 
     def __init__(
@@ -110,7 +112,7 @@ class _Rehearsal(PipelineRunner):
         return view
 
     def _volumes_after(self, step: PlannedStep, volumes: Volumes) -> Volumes:
-        """Return the volumes after a step, of which each new one is a single cell."""
+        """Return the cost volumes after a step. A new cost volume has one cell."""
         new_volume = CostVolume(np.zeros((1, 1, 1), np.float32), self.search, 0.0)
         if "raw" in step.makes:
             return replace(volumes, current=new_volume, raw=new_volume)
@@ -120,7 +122,7 @@ class _Rehearsal(PipelineRunner):
         return volumes
 
     def _bytes_in_strips(self, steps: Sequence[PlannedStep], height: int, view: View) -> int:
-        """Return the bytes that local steps need while they run strip by strip.
+        """Return the memory in bytes that local steps need while they run on strips.
 
         Parameters
         ----------
@@ -128,7 +130,7 @@ class _Rehearsal(PipelineRunner):
         height : int
             Number of rows of a strip.
         view : View
-            View after the steps. Its cost volumes are whole.
+            View after the steps. Its cost volumes are those of the whole image.
         """
         rows = self.shape[0]
         rows_of_strip = min(rows, height + 2 * sum(step.halo or 0 for step in steps))
@@ -138,7 +140,10 @@ class _Rehearsal(PipelineRunner):
         return bytes_of_strip + self._bytes_of_volume * _count_volumes([view])
 
     def _bytes_of_whole_step(self, state: State) -> int:
-        """Return the bytes that a step on all rows needs for its work and result."""
+        """Return the memory in bytes of the cost volumes that a step creates.
+
+        The step runs on all rows of the image.
+        """
         match state.last_step:
             case AuxiliaryMatching(methods=methods):
                 pipelines = [method for _, method in methods]
@@ -152,14 +157,14 @@ class _Rehearsal(PipelineRunner):
             case Step() as step if step.touches_volume:
                 return self._bytes_of_volume * _volumes_of_stage(step)
             case CostSum() | OutsideCostReset():
-                # A sum needs one more cost volume, which is added to it. A reset may
-                # copy the cost volume.
+                # A sum and the matching cost that is added to it exist at the same
+                # time. A reset may copy the cost volume.
                 return 2 * self._bytes_of_volume
         return 0
 
 
 def _volumes_of_stage(step: Step) -> int:
-    """Return the number of cost volumes that a stage needs, including its result."""
+    """Return the number of cost volumes that a stage creates at the same time."""
     is_local_cost = "raw" in step.makes and step.halo is not None
     if is_local_cost:
         return 1

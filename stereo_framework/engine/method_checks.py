@@ -1,4 +1,4 @@
-"""Faults of a method that are known before it matches a pair."""
+"""Checks of a method that need no pair."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
-    """Yield the address and the message of each fault in the combination of stages.
+    """Yield the address and the message of each fault in a combination of stages.
 
-    The stages of an auxiliary method were checked when this method was created. They
-    are checked again only for data that the outer method withholds.
+    An auxiliary method was checked when it was created. Its stages are checked again
+    for data that the outer method withholds.
     """
     names = {slot: [step.stage.name for step in pipeline.in_slot(slot)] for slot in SLOTS}
     yield from _slot_faults(names)
@@ -72,12 +72,12 @@ def _faults_of_withheld_data(step: Step, names: Mapping[str, list[str]]) -> Iter
 def _faults_of_excluded_volumes(step: Step, names: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield a message if a stage names a cost volume that no stage of the method makes.
 
-    A slot that excludes the matching cost replaces it, and makes no cost volume.
+    A matcher excludes the matching cost, and makes no cost volume.
     """
     named_volumes = VOLUMES & {*step.stage.data, *step.stage.other_needs}
     for slot, stage_names in names.items():
         excluded_slots = SLOTS[slot].excludes
-        # The exclusion of the stage itself is reported by `_slot_faults`.
+        # `_slot_faults` reports a stage whose own slot is excluded.
         if not stage_names or step.stage.slot in excluded_slots:
             continue
         excluded_data = {data for excluded in excluded_slots for data in SLOTS[excluded].makes}
@@ -101,17 +101,17 @@ def _faults_of_step(step: Step, pipeline: Pipeline) -> Iterator[str]:
 
 
 class UnsupportedStep(NamedTuple):
-    """A step of a search range that a stage does not support.
+    """A stage that does not support the step of its search range.
 
     Parameters
     ----------
     address, name : str
         Address and name of the stage.
     reason : str
-        Reason why the stage supports only whole steps. The reason is a phrase that
-        follows the name of the stage.
+        Reason why the stage supports only whole steps. In a message, this text follows
+        the name of the stage.
     step : float
-        Step at which the stage would run, in pixels.
+        Step of the search range of the stage, in pixels.
     scheme : str
         Address of the scheme that determines the step; empty if the search range
         determines it.
@@ -134,7 +134,7 @@ class UnsupportedStep(NamedTuple):
 def steps_below_a_pixel(
     pipeline: Pipeline, step: float | None, prefix: str = "", scheme: str = ""
 ) -> Iterator[UnsupportedStep]:
-    """Yield the stages that need whole steps of the search range, but get smaller ones.
+    """Yield the stages that need whole steps, but get a step below a pixel.
 
     The auxiliary methods are included. A scheme with a parameter ``step`` makes pairs
     whose search ranges have this step.

@@ -45,17 +45,17 @@ class Pipeline:
     Parameters
     ----------
     steps : Step or iterable of Step
-        A registered stage function, or its name, stands for a step with default
-        parameters. A list in this list stands for its items.
+        The name of a stage, or its function, means a step with default parameters. A
+        list in this list means its items.
     auxiliary : mapping of str to Pipeline
-        Auxiliary methods by name. They match the same pair. Stages that name
-        ``auxiliary`` get their disparity maps.
+        Auxiliary methods by name. They match the same pair. A stage with the data
+        argument ``auxiliary`` gets their disparity maps.
 
     Raises
     ------
     ParameterError
-        A stage is missing, or a slot has too many stages. A stage needs data that the
-        other stages do not make, or a smoothness term that the method does not have.
+        A stage is missing, or a slot has too many stages. A stage needs data that no
+        other stage makes, or a missing smoothness term.
 
     Examples
     --------
@@ -137,8 +137,8 @@ class Pipeline:
         Parameters
         ----------
         name : str
-            Name of the parameter, or its address, which may be shortened to the slot or
-            the stage.
+            Name of the parameter, such as ``size``, or its address. An address such as
+            ``aggregation.box.size`` may be shortened to ``box.size``.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class Pipeline:
         raise ParameterError(f"{name}: no stage has this parameter; {remedy}")
 
     def _names_of_parameters(self, name: str) -> set[str]:
-        """Return all names that `having` accepts; with addresses if `name` has one."""
+        """Return the allowed names of parameters, with addresses if `name` has one."""
         names = set()
         for address, step in self.stages():
             for parameter in step.parameters:
@@ -319,7 +319,7 @@ class Pipeline:
         """
         estimate = self.estimate(scene, search, keep_volume=keep_volume)
         is_called_by_stage = stored_results() is not None
-        # If a stage calls a method, only the stage gets the warnings of the method.
+        # A stage that calls a method decides itself whether it passes warnings on.
         if not is_called_by_stage:
             warn(estimate.warnings)
         return estimate
@@ -349,7 +349,7 @@ class Pipeline:
 
 
 def _with_weights(steps: list[Step]) -> Iterator[Step]:
-    """Yield the steps, and give each of several matching costs a weight."""
+    """Yield the steps. Two or more matching costs get a weight."""
     counts = {slot: sum(step.stage.slot == slot for step in steps) for slot in SLOTS}
     for step in steps:
         is_one_of_several = step.stage.rules.added and counts[step.stage.slot] > 1
@@ -357,7 +357,7 @@ def _with_weights(steps: list[Step]) -> Iterator[Step]:
 
 
 def _steps_of_slot(slot: str, stages: Any) -> list[Step]:
-    """Return the steps of a stage or a list of stages, which must belong to a slot.
+    """Return the steps of a stage or of a list of stages of one slot.
 
     Raises
     ------

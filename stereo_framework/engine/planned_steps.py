@@ -1,9 +1,11 @@
-"""The steps that run for a pipeline: calls of its stages, and work of the engine.
+"""Planned steps: the steps that run for a pipeline.
 
-Most steps of a plan are the steps of the pipeline. The engine adds a step that matches
-the auxiliary methods, and a step that resets costs after the last aggregation. Several
-matching costs become one step, which adds them up. A scheme becomes a step that
-contains the rest of the method.
+Most planned steps are steps of the pipeline. There are four exceptions:
+
+- Several matching costs become one step, which adds them up.
+- After the last aggregation, a step resets the costs of cells outside the image.
+- The first step of a method with auxiliary methods matches these methods.
+- A scheme becomes a single step, which contains all other steps of the method.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
 
 
 class PlannedStep(Protocol):
-    """The properties of a step by which the engine orders steps and limits memory.
+    """The properties that the engine needs of each step of a plan.
 
-    `Step` has these properties too. Planned steps can be keys of dictionaries.
+    The class `Step` has these properties, too. Planned steps can be keys of
+    dictionaries.
     """
 
     @property
@@ -76,7 +79,7 @@ class PlannedStep(Protocol):
 
 
 class _EngineStep:
-    """The properties of a planned step without a stage; subclasses replace some."""
+    """Default values of the properties of a planned step."""
 
     name = ""
     iterations = 0
@@ -182,7 +185,7 @@ class OutsideCostReset(_EngineStep):
 
     @property
     def halo(self) -> int:
-        """No neighbouring rows, because each cell is reset alone."""
+        """0 rows, because the other cells do not affect the reset of a cell."""
         return 0
 
 

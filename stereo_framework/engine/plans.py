@@ -1,9 +1,9 @@
-"""Plans: find the steps that several pipelines on one pair share, before any step runs.
+"""Plans of several pipelines on one pair, and the steps that these plans share.
 
 A plan is the tuple of the steps that run for a pipeline. A beginning is the tuple of
-the first steps of a plan. A state is a beginning together with a side of the pair: the
-side as it is after these steps. If two plans have the same beginning, they share its
-states, and the runner computes these states only once.
+the first steps of a plan. A state is a beginning together with a side of the pair. It
+stands for this side after these steps. If two plans have the same beginning, they share
+its states, and the runner computes these states only once.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ The runner follows one equation::
     view(k, side) = step_k(view(k - 1, side), other=view(k - 1, other side))
 
 A pair has two sides, one for each image. The view of a side after k steps contains all
-results for this side. The view of the other side is computed only if the stage of the
-next step reads it. The runner keeps a view if a later pipeline begins with the same
-steps, or if a stage of the other side reads the view. The module
+results for this side. The view of the other side is computed only if the next step
+reads it. The runner keeps a view if a later pipeline begins with the same steps. It
+also keeps a view that a step of the other side reads. The module
 `stereo_framework.engine.plans` defines the terms plan, beginning, state and checkpoint.
 """
 
@@ -169,8 +169,8 @@ class PipelineRunner:
         plans = [pipeline.plan for pipeline in pipelines]
         self.plans = Plans(plans, self.sides, keep_volume=keep_volume)
         self.views: dict[State, View | Exception] = {}
-        # For each state: the run time of its last step in seconds, and the report of
-        # the stage.
+        # Run time of the last step of each state in seconds, and the report of its
+        # stage.
         self.seconds: dict[State, float] = {}
         self.reports: dict[State, CallReport] = {}
         self.estimates_of_schemes: dict[Hashable, Estimate] = {}
@@ -224,7 +224,7 @@ class PipelineRunner:
         """Return the view of a state, computed from the last view that was kept.
 
         If a stage raises an exception, the exception is kept in place of the view. All
-        pipelines that begin with the same steps then fail with the same error.
+        pipelines with the same first steps then fail with this exception.
         """
         count, view = self._last_kept_view(state)
         while count < len(state.steps) and isinstance(view, View):
@@ -258,8 +258,9 @@ class PipelineRunner:
             if earlier in self.views:
                 return count, self.views[earlier]
 
-        # No view of the match side is kept yet. After the steps that run once for both
-        # images, the match side is the reference side with its two images exchanged.
+        # No view of the match side is kept yet. Some first steps run once for both
+        # images. After these steps, the match side is the reference side with exchanged
+        # images.
         common_steps = steps_for_both_images(state.steps)
         view = self._view(State(common_steps, REFERENCE))
         if isinstance(view, View):
@@ -276,8 +277,8 @@ class PipelineRunner:
         A group ends
 
         - before a step that is not local;
-        - before a step with halo rows if the group contains an optimizer, because the
-          optimizer would then optimize overlapping strips and not the whole image;
+        - before a step with halo rows if the group contains an optimizer, because
+          overlapping strips would change the objective of the optimizer;
         - after the last step that reads or writes a cost volume, because only cost
           volumes are large;
         - after a checkpoint, because the whole view is kept there.
@@ -361,8 +362,8 @@ class PipelineRunner:
     ) -> View:
         """Run the steps of a group on the rows `start` to `stop` - 1 of a view.
 
-        At first, the strip has additional rows above and below, for the halos of all
-        steps. After each step, the rows that only this step needed are removed.
+        At first, the strip also has the rows of all halos above and below. After each
+        step, the rows of the halo of this step are removed.
         """
         rows = view.shape[0]
         halo = sum(state.last_step.halo or 0 for state in group)
@@ -404,14 +405,14 @@ class PipelineRunner:
             message = f"{step.name}: out of memory ({error})"
             raise StereoFrameworkError(message) from error
         finally:
-            # The time is added to earlier times, because the step may run on several
-            # strips and may continue a run with fewer iterations.
+            # A step may run on several strips, and may continue a run with fewer
+            # iterations. Therefore, the times are added up.
             self.seconds[state] = self.seconds.get(state, 0.0) + working_time() - start
 
     # --- running one step -------------------------------------------------------------
 
     def _run_step(self, state: State, view: View, other: View | None) -> View:
-        """Run the last step of a state, and return the view after it."""
+        """Return the view of a state, computed from the view before its last step."""
         match state.last_step:
             case OutsideCostReset():
                 return view.with_restored_cells(outside_image=True)
@@ -469,8 +470,8 @@ class PipelineRunner:
         pair_key = (image_addresses, pair.shape, pair.search, id(pair.mask), both_sides)
 
         methods = dict(matching.methods)
-        # A method may have run already as an auxiliary method of another auxiliary
-        # method, which shares the cache.
+        # Auxiliary methods share the cache with their own auxiliary methods, so a
+        # method may be in the cache already.
         missing = [method for method in methods.values() if (method, pair_key) not in self.cache]
         runner = PipelineRunner(missing, pair, both=both_sides, cache=self.cache)
         for index, outcome in runner:
@@ -478,9 +479,8 @@ class PipelineRunner:
                 raise outcome
             estimates = outcome if both_sides else (outcome,)
             maps = tuple(map(_disparity_map_of, estimates))
-            # The cache contains the pair too, because the key contains the addresses of
-            # its images. If the images were released, other images could get the same
-            # addresses.
+            # The key contains the memory addresses of the images. The cache keeps the
+            # pair, so that no other images can get these addresses.
             self.cache[missing[index], pair_key] = pair, maps
 
         maps_by_name = {}
@@ -495,9 +495,9 @@ class PipelineRunner:
         """
         stage, method = scheme_call.step.stage, scheme_call.method
         solve = functools.partial(self.solve, method)
-        # A scheme that estimates its memory divides the pair into parts. The parts of
-        # the exchanged pair lie at other positions, so both sides cannot be matched
-        # together.
+        # A scheme that estimates its memory divides the pair into parts. The exchanged
+        # pair has its parts at other positions. Therefore, a part of one side is not a
+        # part of the other side.
         divides_pair = stage.memory is not None
         needs_both_sides = state.on_other_side in self.plans.needs
         if needs_both_sides and not divides_pair and _is_symmetric(method):
@@ -526,7 +526,7 @@ class PipelineRunner:
     # --- estimates --------------------------------------------------------------------
 
     def _estimate_of(self, pipeline: Pipeline, view: View) -> Estimate:
-        """Return the estimate of a pipeline, which contains its last view."""
+        """Create the estimate of a pipeline from its last view."""
         states = list(reversed(self.plans.needs_of(pipeline.plan)))
         reports = [self.reports[state] for state in states if state in self.reports]
         addresses = [address for address, _ in plan_with_addresses(pipeline)]
@@ -649,10 +649,10 @@ def _preprocess_each_image(step: Step, view: View) -> View:
 
 
 def _reporting_stage(step: PlannedStep) -> Stage:
-    """Return the stage that a step calls, and whose report is recorded.
+    """Return the stage whose report is recorded.
 
-    Only the last report of a step is recorded. In a sum, the last matching cost is
-    called last.
+    Only the last report of a step is recorded. The stage of a sum is its last matching
+    cost.
     """
     match step:
         case SchemeCall():

@@ -1,4 +1,4 @@
-"""Strips of rows: their height, and the whole image that is assembled from them."""
+"""Strips of rows: their height, and the assembly of a whole image from strips."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def strip_rows(steps: Sequence[PlannedStep], rows: int, columns: int, levels: in
     """
     if len(steps) == 1:
         [step] = steps
-        # A matching cost without further steps gains nothing from strips, because no
-        # step reads the costs while they are in the processor's cache. The strips would
-        # also have to be copied into the whole volume.
+        # Strips are fast because the next step reads the costs while they are in the
+        # cache of the processor. After a single matching cost, there is no next step,
+        # and the strips would be copied into the whole volume.
         is_matching_cost = "raw" in step.makes
         if step.halo is None or is_matching_cost or not step.touches_volume:
             return rows
@@ -111,9 +111,8 @@ class Strips:
             return self._whole_view
         whole_view = replace(self._before, volumes=self._volumes, disparity_map=self._disparity_map)
         labeling = whole_view.labeling
-        # Only the optimizer creates a labeling. If there was a labeling before, the
-        # optimizer is not among the steps that ran on strips, and the labeling is
-        # unchanged.
+        # Only the optimizer creates a labeling. If there was a labeling before the
+        # steps, they contain no optimizer, and the labeling is unchanged.
         if labeling is None or self._before.labeling is not None:
             return whole_view
         labeling = _with_figures_of_strips(labeling, self._labelings)
@@ -125,13 +124,12 @@ class Strips:
         whole = self._arrays.get(path)
         place = slice(start, start + len(rows))
         if whole is not None and _have_same_memory(rows, whole[place]):
-            # The rows are part of the whole array, because the steps have not changed
-            # them.
+            # The steps have not changed the array.
             return whole
         before = self._arrays_before.get(path)
         if whole is None or whole is before:
             # The rows are copied into a new array, because other views may contain the
-            # array from before the steps.
+            # old array.
             whole = np.empty((self._before.shape[0], *rows.shape[1:]), rows.dtype)
             if before is not None:
                 whole[:start] = before[:start]

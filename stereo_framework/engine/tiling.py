@@ -1,4 +1,4 @@
-"""Methods for large pairs, which match tiles if their cost volumes are too large."""
+"""Division of large pairs into tiles, so that the cost volumes fit into memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
 
 _LARGE_CELLS = 2**29
-"""Number of cells of a cost volume from which tiles are faster than the whole pair.
+"""Number of cells from which a cost volume is large.
 
-The method ``sgm`` takes half the time for a pair of 2900x1900 pixels and 280 levels.
+For large cost volumes, tiles are faster than the whole pair. An example is the method
+``sgm`` for 2900x1900 pixels and 280 levels, which takes half the time with tiles.
 """
 
 _TILE_SIZES = (1024, 768, 512, 384, 256, 192, 128)
@@ -66,7 +67,7 @@ def fitted(
     search: SearchRange,
     allowed: float | None = None,
 ) -> Pipeline:
-    """Return a method that matches the whole pair or, if the pair is large, tiles.
+    """Return the method without changes or, if the pair is large, with tiles.
 
     Parameters
     ----------
@@ -96,10 +97,10 @@ def fitted(
 
 
 def of_large_pair(method: Pipeline, shape: tuple[int, ...], search: SearchRange) -> Pipeline:
-    """Return a method with tiles if it makes a whole cost volume of 2^29 cells or more.
+    """Return the method with tiles if it makes a whole cost volume of a large pair.
 
-    The result is the same on every machine, because it does not depend on the free
-    memory. Other methods are returned unchanged.
+    Otherwise, the method is returned unchanged. The result does not depend on the free
+    memory, so it is the same on every machine.
     """
     cells = math.prod(shape) * search.levels
     if cells < _LARGE_CELLS or method.in_slot("scheme"):
@@ -118,7 +119,7 @@ def refusal(
     allowed: float,
     allowed_by: str = "allowed (--memory)",
 ) -> str:
-    """Return the message that a method needs too much memory, with the remedy.
+    """Return an error message: the method needs too much memory, and the remedy.
 
     Parameters
     ----------
