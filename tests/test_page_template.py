@@ -13,6 +13,7 @@ TEMPLATE_PAGES = {
     "docs/start.md": "tutorial",
     "docs/names.md": "reference",
     "docs/troubleshooting.md": "how-to guide",
+    "docs/architecture.md": "explanation",
 }
 """Kind of each page that follows the template. A page is added when it is rewritten."""
 
