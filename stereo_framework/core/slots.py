@@ -103,12 +103,12 @@ class Slot:
 
     @property
     def makes_disparity(self) -> bool:
-        """True if a stage computes the first disparity map of an image."""
+        """Return whether a stage computes the first disparity map of an image."""
         return "disparity" in self.makes
 
     @property
     def makes_raw_volume(self) -> bool:
-        """True if a stage computes a cost volume from images."""
+        """Return whether a stage computes a cost volume from images."""
         return "raw" in self.makes
 
 

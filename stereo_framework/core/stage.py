@@ -95,7 +95,7 @@ class Stage:
 
     @property
     def rules(self) -> Slot:
-        """Rules of the slot of the stage."""
+        """Return the rules of the slot of the stage."""
         return SLOTS[self.slot]
 
     @property

@@ -135,14 +135,14 @@ class Step:
 
     @property
     def is_summand(self) -> bool:
-        """True if the step is a matching cost in a sum."""
+        """Return whether the step is a matching cost in a sum."""
         return "weight" in self.parameters and self.stage.rules.added
 
     # --- rules for the order of steps and for their memory ----------------------------
 
     @property
     def iterations(self) -> int:
-        """Number of iterations of a step that can be continued; otherwise 0."""
+        """Return the number of iterations, or 0 if the step cannot be continued."""
         return 0 if self.stage.resume is None else self.parameters[self.stage.resume]
 
     @functools.cached_property
@@ -168,7 +168,7 @@ class Step:
 
     @property
     def reads_other(self) -> bool:
-        """True if the step reads the view of the other image."""
+        """Return whether the step reads the view of the other image."""
         return "other" in self.stage.data
 
     @functools.cached_property
@@ -193,7 +193,7 @@ class Step:
 
     @property
     def is_for_both_images(self) -> bool:
-        """True if the step runs once for both images of a pair."""
+        """Return whether the step runs once for both images of a pair."""
         return self.stage.rules.is_for_both_images
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""Computation of a pipeline's result, which is called estimate, from its last view."""
+"""Estimates, which are the results of pipelines."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from stereo_framework.core.volume import Labeling, Levels, Smoothness, Status, f
 _LARGEST_SHARE_AT_END = 0.1
 """Share of pixels with the minimum or maximum disparity that causes a warning.
 
-A warning is given if the share of pixels at one end of the search range is greater than
-this value plus the share 1/levels of a uniform distribution. In a test on thirteen real
-and synthetic pairs, at most 4 % of the pixels had an end of the search range as
-disparity with a window of 9x9 pixels, and at most 8 % without a window. If the search
-range had the wrong sign, 14 % to 57 % of the pixels had such a disparity.
+In a random disparity map, each level has the share 1/levels. Therefore, 1/levels is
+added to this value. The value was tested on thirteen real and synthetic pairs. With a
+correct search range, at most 8 % of the pixels had an end of the search range as
+disparity. With the wrong sign, these were 14 % to 57 % of the pixels.
 """
 
 _PASSED_ON = f"{NOTE}rows are off"
-"""Beginning of the only warnings of image parts that the whole image repeats."""
+"""Beginning of warnings that a scheme passes on from its pairs to the whole pair."""
 
 
 def estimate_of(
@@ -84,7 +83,7 @@ def _estimate_of_scheme(
     reported_warnings: Sequence[str],
     intensity_warning: str,
 ) -> Estimate:
-    """Put the times and warnings of the whole pair into the estimate of a scheme."""
+    """Return the estimate of a scheme with the run times and warnings of the pair."""
     doubts = warnings(estimate.levels, estimate.disparity, estimate.search, intensity_warning)
     passed_on = [line for line in estimate.warnings if line.startswith(_PASSED_ON)]
     confidence = _of_estimates(estimate.confidence, estimate.disparity, estimate.status)
@@ -116,10 +115,11 @@ def _of_estimates(
 def warnings(
     levels: Levels | None, disparity: Disparity, search: SearchRange, intensity_warning: str = ""
 ) -> tuple[str, ...]:
-    """Return warnings that a disparity map may be wrong, without using ground truth.
+    """Return warnings that a disparity map may be wrong.
 
-    There is a warning if no pixel has an estimate, and a warning if many pixels have
-    the minimum or the maximum of the search range as disparity.
+    There is a warning if no pixel has a disparity. There is another warning if many
+    pixels have the minimum or the maximum of the search range as disparity. No ground
+    truth is used.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def warnings(
     disparity : ndarray, float32, (rows, columns)
     search : SearchRange
     intensity_warning : str
-        Result of the function `intensity_scale_warning` for the images. If it is not
+        Warning of the function `intensity_scale_warning` about the images. If it is not
         empty, it becomes the first warning.
     """
     estimates = disparity[~np.isnan(disparity)]

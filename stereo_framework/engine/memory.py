@@ -130,7 +130,7 @@ class _Rehearsal(PipelineRunner):
         height : int
             Number of rows of a strip.
         view : View
-            View after the steps. Its cost volumes are those of the whole image.
+            View of the whole image after the steps.
         """
         rows = self.shape[0]
         rows_of_strip = min(rows, height + 2 * sum(step.halo or 0 for step in steps))

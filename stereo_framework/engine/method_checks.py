@@ -93,7 +93,7 @@ def _faults_of_step(step: Step, pipeline: Pipeline) -> Iterator[str]:
     stage = step.stage
     needs_auxiliary = "auxiliary" in stage.data and not stage.defaults("auxiliary")
     if needs_auxiliary and not pipeline.auxiliary:
-        yield f"{stage.name} needs auxiliary methods, but the method has none"
+        yield f"{stage.name} needs auxiliary methods, but the method has no auxiliary methods"
     smoothness_names = [term.stage.name for term in pipeline.in_slot("smoothness")]
     smoothness = smoothness_names[0] if smoothness_names else None
     if misfit := stage.misfit({"smoothness": smoothness}):

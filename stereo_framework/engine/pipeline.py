@@ -222,9 +222,10 @@ class Pipeline:
     def stages(self, prefix: str = "") -> tuple[tuple[str, Step], ...]:
         """Return (address, step) of all steps, first those of the auxiliary methods.
 
-        The addresses are those of scripts, such as ``aggregation.box``. If a stage
-        occurs twice in a slot, its number takes the place of its name. Addresses in
-        auxiliary methods begin with ``auxiliary.NAME.``.
+        The addresses are those of scripts, such as ``aggregation.box``. A stage
+        that occurs twice in a slot is addressed by its number, such as
+        ``refinement.1``. Addresses in auxiliary methods begin with
+        ``auxiliary.NAME.``.
 
         Parameters
         ----------
@@ -330,7 +331,7 @@ class Pipeline:
         """Return the estimate of a call without issuing its warnings.
 
         Some callers report the warnings of the estimate themselves. The options are
-        those of `PipelineRunner`.
+        arguments of `PipelineRunner`.
         """
         if isinstance(scene, Scene):
             pair = Pair.of(scene, search)

@@ -14,72 +14,24 @@ import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from stereo_framework.core.step import FACTORS, Step, weighted
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.engine.returns import check_returned
+from stereo_framework.engine.return_checks import check_returned
 
 if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
 
 
-class PlannedStep(Protocol):
-    """The properties that the engine needs of each step of a plan.
+class EngineStep:
+    """A planned step that is no step of the pipeline.
 
-    The class `Step` has these properties, too. Planned steps can be keys of
-    dictionaries.
+    It has the same properties as `Step`, where they are described. Subclasses replace
+    the default values below.
     """
-
-    @property
-    def name(self) -> str:
-        """Name of the step in error messages."""
-
-    @property
-    def short_name(self) -> str:
-        """Name of the step that is shown while the step runs."""
-
-    @property
-    def iterations(self) -> int:
-        """Number of iterations of a step that can be continued; otherwise 0."""
-
-    @property
-    def without_iterations(self) -> PlannedStep:
-        """A copy of the step without its number of iterations."""
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Names of the data that the step reads, such as ``volume``."""
-
-    @property
-    def reads_other(self) -> bool:
-        """True if the step reads the view of the other image."""
-
-    @property
-    def other_reads(self) -> frozenset[str]:
-        """Names of the required cost volumes of the other image."""
-
-    @property
-    def makes(self) -> frozenset[str]:
-        """Names of the data that the step creates for later steps."""
-
-    @property
-    def touches_volume(self) -> bool:
-        """True if the step creates or reads a cost volume."""
-
-    @property
-    def halo(self) -> int | None:
-        """Number of neighbouring rows that affect a row; None for all rows."""
-
-    @property
-    def is_for_both_images(self) -> bool:
-        """True if the step runs once for both images of a pair."""
-
-
-class _EngineStep:
-    """Default values of the properties of a planned step."""
 
     name = ""
     iterations = 0
@@ -91,23 +43,27 @@ class _EngineStep:
 
     @property
     def short_name(self) -> str:
+        """Name of the step that is shown while the step runs."""
         return self.name
 
     @property
     def reads(self) -> frozenset[str]:
+        """Names of the data that the step reads."""
         return frozenset()
 
     @property
-    def without_iterations(self) -> PlannedStep:
+    def without_iterations(self) -> Self:
+        """The step itself, because it has no number of iterations."""
         return self
 
     @property
     def halo(self) -> int | None:
+        """Number of neighbouring rows that affect a row; None for all rows."""
         return None
 
 
 @dataclass(frozen=True)
-class CostSum(_EngineStep):
+class CostSum(EngineStep):
     """A step that computes the weighted sum of several matching costs.
 
     Parameters
@@ -168,7 +124,7 @@ def _sum_in_first(first: CostVolume, second: CostVolume) -> CostVolume:
 
 
 @dataclass(frozen=True)
-class OutsideCostReset(_EngineStep):
+class OutsideCostReset(EngineStep):
     """A step that resets the costs of cells whose match lies outside the image.
 
     An aggregation averages these costs with others. The step follows the last
@@ -190,7 +146,7 @@ class OutsideCostReset(_EngineStep):
 
 
 @dataclass(frozen=True)
-class AuxiliaryMatching(_EngineStep):
+class AuxiliaryMatching(EngineStep):
     """A step that computes the disparity maps of all auxiliary methods.
 
     Parameters
@@ -207,7 +163,7 @@ class AuxiliaryMatching(_EngineStep):
 
 
 @dataclass(frozen=True)
-class SchemeCall(_EngineStep):
+class SchemeCall(EngineStep):
     """A call of a scheme, which makes pairs and matches them with its method.
 
     Parameters
@@ -232,6 +188,10 @@ class SchemeCall(_EngineStep):
     def short_name(self) -> str:
         """Name of the stage, such as ``tiles``."""
         return self.step.short_name
+
+
+PlannedStep = Step | CostSum | OutsideCostReset | AuxiliaryMatching | SchemeCall
+"""A step of a plan. Planned steps can be keys of dictionaries."""
 
 
 class AddressedStep(NamedTuple):

@@ -70,16 +70,16 @@ class Plans:
         Indices of the plans in running order. Plans with the same first steps follow
         each other. A plan with more iterations follows the plan with fewer iterations.
     checkpoints : set of tuple of PlannedStep
-        Beginnings after which the runner keeps the view, because another plan, the
-        other side or a run with more iterations starts from this view.
+        Beginnings after which the runner keeps the view. Another plan, the other side
+        or a run with more iterations starts from this view.
     shorter_runs : dict of tuple of PlannedStep to tuple of PlannedStep
-        A beginning whose last step has more iterations than in an earlier plan, mapped
-        to the beginning with fewer iterations. The longer run continues the result of
-        the shorter run.
+        The beginning of a longer run, mapped to the beginning of a shorter run. The two
+        beginnings differ only in the iterations of their last step. The longer run
+        continues the result of the shorter run.
     needs : dict of State to frozenset of str
-        The parts of each state that later steps read. The names are ``volume``,
-        ``raw``, ``auxiliary`` (the maps of the auxiliary methods) and ``both`` (the
-        auxiliary methods must match both sides).
+        Names of the data in each state that later steps read, such as ``volume``,
+        ``raw`` or ``auxiliary``. The name ``both`` means that the auxiliary methods
+        must match both sides.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Plans:
                 self.needs[state] |= needs
 
     def needs_of(self, plan: Beginning) -> dict[State, frozenset[str]]:
-        """Return all states that a plan computes, and the parts that later steps read.
+        """Return all states of a plan, and the names of the data that later steps read.
 
         Parameters
         ----------
@@ -192,21 +192,21 @@ def sort_key(plan: Beginning, step_numbers: dict[PlannedStep, int]) -> list[tupl
 
 
 def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, frozenset[str]]]:
-    """Yield each state from which a state is computed, and the parts it must hold.
+    """Yield each state from which a state is computed, and the data that it needs.
 
     Parameters
     ----------
     state : State
         The state to compute.
     needs : frozenset of str
-        The parts of this state that later steps read.
+        Names of the data in this state that later steps read.
 
     Yields
     ------
     source : State
         A state from which `state` is computed.
     source_needs : frozenset of str
-        The parts that the source must hold.
+        Names of the data that the source must contain.
     """
     same_for_both_sides = not state.steps or state.last_step.is_for_both_images
     if same_for_both_sides and state.side == MATCH:
@@ -219,7 +219,7 @@ def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, froze
         return
 
     step = state.last_step
-    # A step replaces the parts that it makes, so their earlier values are not needed.
+    # A step replaces the data that it makes, so their earlier values are not needed.
     yield state.before_last_step, step.reads | (needs - step.makes)
     if step.reads_other:
         yield state.before_last_step.on_other_side, step.other_reads
@@ -242,7 +242,7 @@ def _checkpoints(plans: Sequence[Beginning]) -> set[Beginning]:
 
 
 def _shorter_runs(plans: Sequence[Beginning]) -> dict[Beginning, Beginning]:
-    """Map each beginning with more iterations to the beginning with fewer iterations.
+    """Map the beginning of each longer run to the beginning of the shorter run.
 
     The plans are in running order.
     """

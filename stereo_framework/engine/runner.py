@@ -19,7 +19,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from stereo_framework.core.call_context import (
     CallReport,
@@ -42,6 +42,7 @@ from stereo_framework.core.view import (
     View,
     kernel_array,
 )
+from stereo_framework.engine.direction_check import check_direction
 from stereo_framework.engine.estimates import estimate_of
 from stereo_framework.engine.planned_steps import (
     AuxiliaryMatching,
@@ -59,14 +60,9 @@ from stereo_framework.engine.plans import (
     State,
     steps_for_both_images,
 )
-from stereo_framework.engine.returns import (
-    check_direction,
-    check_returned,
-    plain_report,
-    view_after,
-    view_with_raw_volume,
-    wrong_return,
-)
+from stereo_framework.engine.return_checks import check_returned, wrong_return
+from stereo_framework.engine.returned_numbers import plain_report
+from stereo_framework.engine.returns import view_after, view_with_raw_volume
 from stereo_framework.engine.strips import Strips, strip_rows
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.progress import announce_step, counted
@@ -370,7 +366,7 @@ class PipelineRunner:
         top, bottom = max(0, start - halo), min(rows, stop + halo)
         strip = view.rows(top, bottom)
         for state in group:
-            with self._timed(state):
+            with self._recorded(state):
                 strip = self._run_step(state, strip, other)
             strip = strip.keeping(self.plans.needs[state])
 
@@ -381,7 +377,7 @@ class PipelineRunner:
         return strip
 
     @contextlib.contextmanager
-    def _timed(self, state: State) -> Iterator[None]:
+    def _recorded(self, state: State) -> Iterator[None]:
         """Announce the last step of a state, and record its run time and its report.
 
         Raises
@@ -424,11 +420,21 @@ class PipelineRunner:
                 return self._call_scheme(scheme_call, state, view)
             case Step() as step if step.stage.data[0] == "image":
                 return _preprocess_each_image(step, view)
-        return self._call_stage(state, view, other)
+            case Step() as step:
+                return self._call_stage(step, state, view, other)
 
-    def _call_stage(self, state: State, view: View, other: View | None) -> View:
-        """Call a stage with the data in its signature, and return the view after it."""
-        step = cast(Step, state.last_step)
+    def _call_stage(self, step: Step, state: State, view: View, other: View | None) -> View:
+        """Call a stage with the data in its signature, and return the view after it.
+
+        Parameters
+        ----------
+        step : Step
+            The last step of the state, whose stage is called.
+        state : State
+            The state to compute.
+        view, other : View
+            The views of both sides before the step.
+        """
         stage = step.stage
         view = with_converted_volumes(step, view, step.reads)
         data = data_of_stage(stage, view)
@@ -649,17 +655,16 @@ def _preprocess_each_image(step: Step, view: View) -> View:
 
 
 def _reporting_stage(step: PlannedStep) -> Stage:
-    """Return the stage whose report is recorded.
-
-    Only the last report of a step is recorded. The stage of a sum is its last matching
-    cost.
-    """
+    """Return the stage whose last report is recorded."""
     match step:
+        case Step():
+            return step.stage
         case SchemeCall():
             return step.step.stage
         case CostSum():
+            # The last matching cost is called last.
             return step.costs[-1].stage
-    return cast(Step, step).stage
+    raise AssertionError(f"the step {step.name} calls no stage, so it has no report")
 
 
 def _disparity_map_of(estimate: Estimate) -> DisparityMap:

@@ -111,8 +111,8 @@ class Strips:
             return self._whole_view
         whole_view = replace(self._before, volumes=self._volumes, disparity_map=self._disparity_map)
         labeling = whole_view.labeling
-        # Only the optimizer creates a labeling. If there was a labeling before the
-        # steps, they contain no optimizer, and the labeling is unchanged.
+        # Only the optimizer creates a labeling. If there was a labeling before, no
+        # optimizer ran on the strips, so the labeling is unchanged.
         if labeling is None or self._before.labeling is not None:
             return whole_view
         labeling = _with_figures_of_strips(labeling, self._labelings)

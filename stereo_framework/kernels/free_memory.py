@@ -6,6 +6,7 @@ A control group is usually a container or a batch job.
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from stereo_framework.kernels.control_groups import (
     CONTROL_GROUPS,
@@ -24,42 +25,62 @@ def free_memory(proc: Path = PROCESSES, groups: Path = CONTROL_GROUPS) -> float:
     proc, groups : Path
         Folders in which Linux shows processes and control groups.
     """
-    limits = [1024 * amount for amount in _amounts(proc / "meminfo", "MemAvailable:")]
+    kibibytes = _numbers(proc / "meminfo", "MemAvailable:")
+    limits = [1024 * number for number in kibibytes]
     for controllers, path in groups_of_process(proc):
         if controllers == "":
-            limits += _free_in_groups(
-                folders_around(groups, path), "memory.max", "memory.current", "inactive_file"
-            )
+            folders = folders_around(groups, path)
+            limits += _free_in_groups(folders, _VERSION_2)
         elif controllers == "memory":
             folders = folders_around(groups / controllers, path)
-            limits += _free_in_groups(
-                folders, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-            )
+            limits += _free_in_groups(folders, _VERSION_1)
     return min(limits, default=math.inf)
 
 
-def _free_in_groups(folders: Iterable[Path], limit: str, used: str, pages: str) -> Iterator[int]:
+class _GroupFiles(NamedTuple):
+    """Names of the files and numbers that describe the memory of a control group.
+
+    Parameters
+    ----------
+    limit, used : str
+        Names of the files with the largest allowed and the used number of bytes.
+    inactive : str
+        Name of the number of bytes in inactive file pages in ``memory.stat``.
+    """
+
+    limit: str
+    used: str
+    inactive: str
+
+
+_VERSION_1 = _GroupFiles("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_VERSION_2 = _GroupFiles("memory.max", "memory.current", "inactive_file")
+
+
+def _free_in_groups(folders: Iterable[Path], files: _GroupFiles) -> Iterator[int]:
     """Yield the bytes that are free in each control group with a limit.
 
     Parameters
     ----------
     folders : iterable of Path
         Folders of the control groups.
-    limit, used : str
-        Names of the files with the limit and with the used bytes.
-    pages : str
-        Name of the number of inactive file pages in ``memory.stat``.
+    files : _GroupFiles
     """
     for folder in folders:
-        texts = [text_of(folder / name).strip() for name in (limit, used)]
-        if all(text.isdecimal() for text in texts):
-            # The system gives up file pages when a program asks for memory.
-            reclaimable = sum(_amounts(folder / "memory.stat", pages))
-            yield max(0, int(texts[0]) - int(texts[1]) + reclaimable)
+        limit = text_of(folder / files.limit).strip()
+        used = text_of(folder / files.used).strip()
+        # A group without a limit has the text "max" instead of a number.
+        if limit.isdecimal() and used.isdecimal():
+            # The system releases inactive file pages if a program allocates memory.
+            reclaimable = sum(_numbers(folder / "memory.stat", files.inactive))
+            yield max(0, int(limit) - int(used) + reclaimable)
 
 
-def _amounts(path: Path, name: str) -> list[int]:
+def _numbers(path: Path, name: str) -> list[int]:
     """Return the numbers after a name in a file with lines of names and numbers."""
-    return [
-        int(line.split()[1]) for line in text_of(path).splitlines() if line.split()[:1] == [name]
-    ]
+    numbers = []
+    for line in text_of(path).splitlines():
+        words = line.split()
+        if words and words[0] == name:
+            numbers.append(int(words[1]))
+    return numbers

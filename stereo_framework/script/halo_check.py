@@ -21,7 +21,7 @@ from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.step import Step, blame
 from stereo_framework.core.view import DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status
-from stereo_framework.engine.returns import check_returned
+from stereo_framework.engine.return_checks import check_returned
 from stereo_framework.engine.runner import data_of_stage, with_converted_volumes
 
 _STRIP = 8

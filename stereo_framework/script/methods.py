@@ -593,12 +593,8 @@ def _each_once(axes: dict[str, Axis], model: Model) -> dict[str, Axis]:
 def _same_run(name: str, value: Node, model: Model) -> str:
     """Equal for values of an axis that make equal runs."""
     if split(name).is_slot:
-        return repr(
-            [
-                (one.is_summand, one.stage.name, one.parameters)
-                for one in model.slot(split(name).word, value) or ()
-            ]
-        )
+        steps = model.slot(split(name).word, value) or ()
+        return repr([(step.is_summand, step.stage.name, step.parameters) for step in steps])
     data = value.data()
     return repr(float(data) if is_number(data) else data)
 

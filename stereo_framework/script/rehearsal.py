@@ -19,8 +19,8 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.slots import ResultKind
 from stereo_framework.core.step import Step, blame
 from stereo_framework.core.view import DisparityMap
+from stereo_framework.engine.direction_check import check_direction
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.returns import check_direction
 from stereo_framework.script.effects import reads_auxiliary_maps
 
 _NAMED_DATA = {"confidence", "auxiliary"}

@@ -148,56 +148,35 @@ def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
 
 
 def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
-    """Which stage and parameter of a slot an address means.
+    """Find the stage and the parameter that an address in a slot means.
 
     Parameters
     ----------
     slot : str
-        Its address.
+        Address of the slot.
     steps : tuple of Step
-        The stages that stand there.
+        Stages in the slot.
     rest : str
-        The address after the slot: ``truncation``; where several stages may stand ``box.size`` or ``0.size``, or ``size`` if one of them has it.
+        Part of the address after the slot, such as ``truncation``. In a slot with
+        several stages, this is ``box.size``, ``0.size``, or ``size`` if only one stage
+        has this parameter.
 
     Returns
     -------
     tuple of int and str, or str
-        Index of the stage and name of the parameter, or what is wrong.
+        Index of the stage and name of the parameter, or a description of the fault.
     """
     if not steps:
         return f"addresses nothing: there is no {slot} stage"
-    names, index = [step.stage.name for step in steps], 0
+    index = 0
     if SLOTS[steps[0].stage.slot].many or steps[0].is_summand:
-        name, _, parameter = rest.partition(".")
-        # A parameter that a single one of them has needs no stage's name.
-        having = [
-            i
-            for i, step in enumerate(steps)
-            if name in parameter_names(step.stage, added=step.is_summand) and not parameter
-        ]
-        if re.fullmatch("[0-9]{1,9}", name):
-            index, rest = int(name), parameter
-        elif names.count(name) > 1:
-            where = " or ".join(
-                f"{slot}.{i}.{parameter}".rstrip(".")
-                for i, other in enumerate(names)
-                if other == name
-            )
-            return f"{name!r} occurs {names.count(name)} times in {slot}; write {where}"
-        elif name in names:
-            index, rest = names.index(name), parameter
-        elif len(having) > 1:
-            return f"{' and '.join(f'{slot}.{names[i]}.{name}' for i in having)} have this parameter; name one of them"
-        elif having:
-            index = having[0]
-        else:
-            hints = (parameter_hint(step.stage.function, name) for step in steps)
-            remedy = next(filter(None, hints), "") or nearest(name, names, kind="stages there")
-            return f"addresses nothing: {slot} has no stage {name!r}; {remedy}"
-        if index >= len(names):
-            return f"addresses nothing: {slot} has {len(names)} stages, the last one is {slot}.{len(names) - 1}"
+        located = _locate_in_list(slot, steps, rest)
+        if isinstance(located, str):
+            return located
+        index, rest = located
     else:
-        rest = rest.removeprefix(f"{names[0]}.")
+        rest = rest.removeprefix(f"{steps[0].stage.name}.")
+
     step = steps[index]
     known = parameter_names(step.stage, added=step.is_summand)
     if rest in known:
@@ -205,8 +184,54 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     if rest == "use":
         return f"'use' is no parameter; give the stages at {slot} itself"
     if not rest:
-        return f"addresses the whole stage {step.stage.name}; {nearest('', known, kind='parameters of it')}"
+        allowed = nearest("", known, kind="parameters of it")
+        return f"addresses the whole stage {step.stage.name}; {allowed}"
     return no_parameter(step.stage, rest, added=step.is_summand)
+
+
+def _locate_in_list(slot: str, steps: tuple[Step, ...], rest: str) -> tuple[int, str] | str:
+    """Find the stage that an address in a list of stages means.
+
+    Parameters
+    ----------
+    slot, steps, rest
+        As in `locate`.
+
+    Returns
+    -------
+    tuple of int and str, or str
+        Index of the stage and the part of the address after the stage, or a description
+        of the fault.
+    """
+    names = [step.stage.name for step in steps]
+    first_part, _, parameter = rest.partition(".")
+    count = names.count(first_part)
+    if re.fullmatch("[0-9]{1,9}", first_part):
+        index = int(first_part)
+        if index >= len(names):
+            last = f"{slot}.{len(names) - 1}"
+            return f"addresses nothing: {slot} has {len(names)} stages, the last one is {last}"
+        return index, parameter
+    if count == 1:
+        return names.index(first_part), parameter
+    if count > 1:
+        indices = [i for i, name in enumerate(names) if name == first_part]
+        addresses = " or ".join(f"{slot}.{i}.{parameter}".rstrip(".") for i in indices)
+        return f"{first_part!r} occurs {count} times in {slot}; write {addresses}"
+
+    # The name of a parameter alone is enough if only one stage has this parameter.
+    indices = []
+    for i, step in enumerate(steps):
+        if first_part in parameter_names(step.stage, added=step.is_summand) and not parameter:
+            indices.append(i)
+    if len(indices) == 1:
+        return indices[0], rest
+    if indices:
+        addresses = " and ".join(f"{slot}.{names[i]}.{first_part}" for i in indices)
+        return f"{addresses} have this parameter; name one of them"
+    hints = (parameter_hint(step.stage.function, first_part) for step in steps)
+    remedy = next(filter(None, hints), "") or nearest(first_part, names, kind="stages there")
+    return f"addresses nothing: {slot} has no stage {first_part!r}; {remedy}"
 
 
 # --- settings --------------------------------------------------------------------------------------------------------

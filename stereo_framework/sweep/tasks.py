@@ -295,13 +295,13 @@ def _order(task: Task, numbers: dict[PlannedStep, int]) -> list[tuple[int, int]]
 
 
 def _length_of_beginning(pipeline: Pipeline) -> int:
-    """Return how many entries of `_order` precede the steps that work on disparity maps.
+    """Return the number of entries of `_order` up to the step with a disparity map.
 
-    Two settings that agree in these entries should be in the same unit, because they share
-    the computation of the disparity map. A scheme computes the map of a setting if there is
-    one; otherwise, the optimizer or the matcher computes it.
+    Two settings that agree in these entries share the computation of the disparity map.
+    Therefore, they should be in the same unit. A scheme computes the disparity map if
+    there is one. Otherwise, the optimizer or the matcher computes it.
     """
-    # The auxiliary methods are the first entry.
+    # The first entry of `_order` stands for the auxiliary methods.
     numbered_steps = list(enumerate(pipeline.steps, start=1))
     for product in ("estimate", "disparity"):
         for number, step in numbered_steps:

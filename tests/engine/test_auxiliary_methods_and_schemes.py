@@ -127,10 +127,8 @@ def test_stages_of_nested_auxiliary_methods_have_addresses(replace_unreliable):
     estimate = method(textured())
     assert estimate.seconds["auxiliary"] > 0
 
-    message = (
-        "refinement.my_refinement: my_refinement needs auxiliary methods, but the method has none"
-    )
-    with pytest.raises(ParameterError, match=f"^{message}$"):
+    message = "my_refinement needs auxiliary methods, but the method has no auxiliary methods"
+    with pytest.raises(ParameterError, match=f"^refinement.my_refinement: {message}$"):
         Pipeline([absolute_difference, winner_take_all, replace_unreliable])
 
 

@@ -1,0 +1,137 @@
+"""Conversion of the numbers and texts that stages return to Python types.
+
+Later code writes these values to tables and files.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.core.call_context import CallReport
+from stereo_framework.core.errors import (
+    StereoFrameworkError,
+    escape_controls,
+    one_line,
+    source_location,
+)
+from stereo_framework.core.estimate import Estimate
+from stereo_framework.core.parameters import in_short
+from stereo_framework.core.stage import Stage
+from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
+from stereo_framework.core.volume import (
+    Labeling,
+)
+from stereo_framework.engine.return_checks import wrong_return
+
+
+def with_plain_companions(stage: Stage, result: Any) -> Any:
+    """Convert the numbers and texts in the result of a stage to Python types.
+
+    Examples are energies, lower bounds, traces and warnings, which later code writes to
+    tables and files. They are checked directly after the stage has returned, so that an
+    error message can name the stage.
+
+    Raises
+    ------
+    StereoFrameworkError
+        A number or a text has a wrong type, or a number is not finite. The message
+        names the file and the line of the stage.
+    """
+    converters: Mapping[str, Callable[[Any], Any]] = {}
+    if isinstance(result, Labeling):
+        converters = _FIELDS_OF_LABELINGS
+    elif isinstance(result, Estimate):
+        converters = _FIELDS_OF_ESTIMATES
+    plain = {}
+    for name, convert in converters.items():
+        try:
+            plain[name] = convert(getattr(result, name))
+        except ValueError as error:
+            raise wrong_return(stage, f"{name}: {error}") from None
+    return replace(result, **plain) if plain else result
+
+
+def plain_report(stage: Stage, report: CallReport) -> CallReport:
+    """Convert the numbers and texts that a stage has reported to Python types.
+
+    Raises
+    ------
+    StereoFrameworkError
+        A number or a text in the report has a wrong type, or a number is not finite.
+    """
+    try:
+        return CallReport(
+            seconds=_finite_or_none(report.seconds),
+            memory=_finite_or_none(report.memory),
+            messages=_text(report.messages),
+            warning=one_line(_text(report.warning)),
+        )
+    except ValueError as error:
+        location = source_location(stage.function)
+        message = f"{location}: {stage.slot} stage {stage.name} reported {error}"
+        raise StereoFrameworkError(message) from None
+
+
+def _finite_or_none(value: Any) -> float | None:
+    return None if value is None else as_finite_number(value)
+
+
+def _bound_or_none(value: Any) -> float | None:
+    """Convert a lower bound to a float, and -inf (no bound is known) to None."""
+    bound = None if value is None else as_lower_bound(value)
+    return None if bound == -math.inf else bound
+
+
+def _text(value: Any) -> str:
+    """Escape control characters in a text, because a terminal would execute them."""
+    if not isinstance(value, str):
+        raise ValueError(f"{in_short(value)}; expected a text")
+    return escape_controls(value)
+
+
+def _warning_lines(value: Any) -> tuple[str, ...]:
+    """Check the warnings of an estimate, and convert each warning to a single line."""
+    if not isinstance(value, tuple | list):
+        raise ValueError(f"{in_short(value)}; expected a tuple of texts")
+    return tuple(one_line(_text(line)) for line in value)
+
+
+def _named_maps(value: Any) -> dict[str, NDArray[np.float32]]:
+    """Check the names of confidence maps, because they become parts of file names."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{in_short(value)}; expected a mapping of names to maps")
+    for name in value:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(
+                f"the name {in_short(name)}; expected up to 60 letters, digits, '_' or '-'"
+            )
+    return dict(value)
+
+
+_NAME = re.compile(r"[\w-]{1,60}")
+
+
+_FIELDS_OF_LABELINGS: Mapping[str, Callable[[Any], Any]] = {
+    "trace": as_trace,
+    "lower_bound": _bound_or_none,
+    "objective": _finite_or_none,
+}
+"""Function that converts each field of a `Labeling` that is not an array."""
+
+
+_FIELDS_OF_ESTIMATES: Mapping[str, Callable[[Any], Any]] = {
+    **_FIELDS_OF_LABELINGS,
+    "energy": _finite_or_none,
+    "memory": _finite_or_none,
+    "messages": _text,
+    "warnings": _warning_lines,
+    "confidence": _named_maps,
+}
+"""Function that converts each field of an `Estimate` that is not an array."""
