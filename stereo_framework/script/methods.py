@@ -458,7 +458,7 @@ class Method:
             return pipeline
         except ParameterError as error:
             self._faulty = True
-            self._tell(home, slots, error)
+            self._report_faults(home, slots, error)
             # Something in its place, as there may be further faults.
             return Pipeline(["absolute_difference", "winner_take_all"])
 
@@ -532,34 +532,48 @@ class Method:
         message = "" if self._tuning else _misfit(one)
         return message or halo_fault(one)
 
-    def _tell(self, home: str, slots: Mapping[str, Node], error: ParameterError) -> None:
-        """Report why the stages at a home cannot stand together; nothing is missing where a stage that has a fault stands."""
-        stand = {slot: self.model.slot(split(slot).word, node) for slot, node in slots.items()}
-        placed = [
-            (slot, i, one.stage.name, item.location)
-            for slot, steps in stand.items()
-            for i, (item, one) in enumerate(zip(slots[slot].items, steps or (), strict=False))
-        ]
-        locations = {
-            address: location
-            for slot, i, name, location in placed
-            for address in (slot, f"{slot}.{name}", f"{slot}.{i}")
+    def _report_faults(self, home: str, slots: Mapping[str, Node], error: ParameterError) -> None:
+        """Report why the stages of a method do not fit together.
+
+        Parameters
+        ----------
+        home : str
+            Prefix of the method, such as ``auxiliary.robust.``.
+        slots : mapping of str to Node
+            Slots of the method that the script fills, by address.
+        error : ParameterError
+            Error of the pipeline, with a line for each fault.
+        """
+        steps_of_slots = {
+            slot: self.model.slot(split(slot).word, node) for slot, node in slots.items()
         }
+        locations: dict[str, Location] = {}
+        # Messages about other stages name the matcher or the scheme.
+        named_stages: list[tuple[str, Location]] = []
+        for slot, steps in steps_of_slots.items():
+            rules = SLOTS[split(slot).word]
+            items = slots[slot].items
+            for i, (item, stage_step) in enumerate(zip(items, steps or (), strict=False)):
+                name = stage_step.stage.name
+                for address in (slot, f"{slot}.{name}", f"{slot}.{i}"):
+                    locations[address] = item.location
+                if rules.excludes or rules.withholds:
+                    named_stages.append((name, item.location))
+
         for line in str(error).splitlines():
             address, _, message = line.partition(": ")
-            for slot, _, name, location in placed:
-                rules = SLOTS[slot.removeprefix(home)]
-                # Such stages are named in messages about other stages.
-                if rules.excludes or rules.withholds:
-                    message = message.replace(
-                        f"{name} makes", f"{name}{location.in_brackets()} makes"
-                    )
-            if (where := locations.get(home + address)) is not None:
-                self._fault(where, f"{message} (method {self.name!r})")
-            elif None not in (stand.get(home + address, ()), stand.get(f"{home}matcher", ())):
-                self._fault(
-                    replace(self.homes[home], path=join(self.homes[home].path, address)), message
-                )
+            for name, location in named_stages:
+                named_with_location = f"{name}{location.in_brackets()} makes"
+                message = message.replace(f"{name} makes", named_with_location)
+            if home + address in locations:
+                self._fault(locations[home + address], f"{message} (method {self.name!r})")
+                continue
+            # A slot is not missing if its stages, or the matcher, have a fault.
+            steps_at_address = steps_of_slots.get(home + address, ())
+            matcher = steps_of_slots.get(f"{home}matcher", ())
+            if steps_at_address is not None and matcher is not None:
+                location = self.homes[home]
+                self._fault(replace(location, path=join(location.path, address)), message)
 
 
 def _misfit(one: Step) -> str:

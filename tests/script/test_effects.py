@@ -79,9 +79,9 @@ def test_every_switch_has_an_example():
     assert EXAMPLES.keys() == SWITCHES.keys()
 
 
-@pytest.mark.parametrize("address", EXAMPLES, ids=".".join)
+@pytest.mark.parametrize("address", EXAMPLES)
 def test_a_parameter_has_an_effect_exactly_if_its_switch_is_on(address):
-    slot, name, parameter = address
+    slot, name, parameter = address.split(".")
     off, on, values = EXAMPLES[address]
     unread, read = (
         [disparity_with(slot, name, {**mode, parameter: value}) for value in values]
