@@ -221,7 +221,7 @@ CALLS = {
         METHOD.having,
         {"optimization": "winner_take_all", "auxiliary": {}, "truncation": 5},
     ),
-    "Pipeline.stages": (METHOD.stages, {"home": ""}),
+    "Pipeline.stages": (METHOD.stages, {"prefix": ""}),
     "Pipeline.in_slot": (METHOD.in_slot, {"slot": "optimization"}),
     "Pipeline.check_step": (METHOD.check_step, {"step": 1}),
     "Step.having": (sf.step("box").having, {"size": 9}),

@@ -367,7 +367,7 @@ def changed(old, new):
     return PAGE.replace(old, new, 1)
 
 
-@pytest.mark.parametrize("file", ["engine/walk.py", "engine/runner/plans.py", "setup.toml"])
+@pytest.mark.parametrize("file", ["engine/walking.py", "engine/runner/plans.py", "setup.toml"])
 def test_a_file_that_does_not_exist_is_reported(file):
     assert complaints_about_files(changed("`pyproject.toml`", f"`{file}`")) == [
         f"{file} does not exist"

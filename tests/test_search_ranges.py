@@ -17,6 +17,7 @@ from stereo_framework.core.package_files import package_folder
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stages
 from stereo_framework.core.scene import Frame, Scene
+from stereo_framework.engine.method_checks import steps_below_a_pixel
 from stereo_framework.io import write_disparity
 from stereo_framework.script import load
 
@@ -366,7 +367,7 @@ def test_every_shipped_method_finds_the_disparities_of_every_valid_range(name, m
             tolerance = 1.0
             disparities = ends_and_middle(coarse_disparities(search, distance=2))
         textured = textured_pair(search, disparities, band)
-        if [*pipeline.unsupported_steps(float(spacing))]:
+        if list(steps_below_a_pixel(pipeline, float(spacing))):
             assert_refused(pipeline, textured.pair)
             continue
         disparity = pipeline.estimate(textured.pair).disparity
