@@ -227,7 +227,9 @@ def argument_errors(place, former, new):
 
 
 def function_at(place):
-    """Return a function or a class whose arguments had other names."""
+    """Return a function, a method or a class whose arguments had other names."""
+    if place == "Pipeline.stages":
+        return sf.Pipeline(["absolute_difference", "winner_take_all"]).stages
     if place in CLASSES:
         return getattr(importlib.import_module(CLASSES[place]), place)
     return getattr(sf, place)
