@@ -19,16 +19,16 @@ _LARGEST_SHARE_AT_END = 0.1
 """Part of the threshold for warnings about disparities at an end of the search range.
 
 A random disparity map with n levels has a share of 1/n of the pixels at each level. For
-a search range with n levels, the warning threshold is this constant plus 1/n. The
-constant was tested on thirteen real and synthetic image pairs. With a correct search
-range, at most 8 % of the disparities were at one end of the range. With a search range
-of the wrong sign, 14 % to 57 % of the disparities were at one end.
+a search range with n levels, the number 1/n is added to the threshold. The threshold
+was tested on thirteen real and synthetic image pairs. With a correct search range, at
+most 8 % of the disparities were at one end of the range. With a search range of the
+wrong sign, 14 % to 57 % of the disparities were at one end.
 """
 
 _PASSED_ON = f"{NOTE}rows are off"
 """Text with which the note about misaligned image rows begins.
 
-Only this note is copied from image parts to the estimate of the whole image.
+The estimate of a whole image repeats only the note about rows from its tiles.
 """
 
 

@@ -91,7 +91,7 @@ class _Rehearsal(PipelineRunner):
         self._bytes_of_volume = _BYTES_OF_CELL * math.prod(shape) * search.levels
 
     def _estimate_of(self, pipeline: Pipeline, view: View) -> Any:
-        """Return the view unchanged, because this runner computes no disparity map."""
+        """Return the view unchanged, because memory estimates need no disparity map."""
         return view
 
     def _run_group(self, group: Sequence[State], view: View, other: View | None) -> View:

@@ -51,7 +51,7 @@ class Pipeline:
         function of a stage stands for a step with default parameters.
     auxiliary : mapping of str to Pipeline
         Auxiliary methods by name, which match the same pair of images. A stage reads
-        the disparity maps of these methods through its argument ``auxiliary``.
+        the disparity maps of auxiliary methods through its argument ``auxiliary``.
 
     Raises
     ------

@@ -134,8 +134,8 @@ def _sum_in_first(first: CostVolume, second: CostVolume) -> CostVolume:
 class OutsideCostReset(EngineStep):
     """A step that resets the costs of matches outside the image.
 
-    Aggregation filters mix the costs of matches inside and outside the image. The
-    outside costs are therefore reset after the last aggregation.
+    Aggregation filters mix the costs of matches inside and outside the image. The costs
+    outside the image are reset after the last aggregation.
     """
 
     name = "restore_outside_cost"
@@ -212,8 +212,8 @@ class AddressedStep(NamedTuple):
     Parameters
     ----------
     address : str
-        Address of the step in the script, such as ``aggregation.box``. An estimate
-        gives the run time of the step under this address.
+        Address of the step in the script, such as ``aggregation.box``. In an estimate,
+        the address is also the key of the run time of the step.
     step : PlannedStep
     """
 

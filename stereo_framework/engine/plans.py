@@ -43,7 +43,7 @@ class State(NamedTuple):
 
     @property
     def before_last_step(self) -> State:
-        """State of the same image before the last step."""
+        """State of the image before the last step."""
         return State(self.steps[:-1], self.side)
 
     @property
@@ -72,8 +72,7 @@ class Plans:
         with fewer iterations runs first.
     checkpoints : set of tuple of PlannedStep
         Sequences of first steps after which the runner keeps the intermediate results.
-        Other pipelines, the other image or runs with more iterations reuse these
-        results.
+        Other pipelines, the other image or longer runs reuse the intermediate results.
     shorter_runs : dict of tuple of PlannedStep to tuple of PlannedStep
         The dictionary maps the steps of a run to the steps of a run with fewer
         iterations. The two runs differ only in the number of iterations of the last
@@ -167,7 +166,7 @@ class Plans:
 
 def steps_for_both_images(plan: Beginning) -> Beginning:
     """Return the first steps of a pipeline that run only once for both images."""
-    # In every pipeline, the steps for both images come first, so counting is enough.
+    # In every pipeline, the steps for both images come before all other steps.
     count = sum(step.is_for_both_images for step in plan)
     return plan[:count]
 
@@ -184,7 +183,7 @@ def sort_key(plan: Beginning, step_numbers: dict[PlannedStep, int]) -> list[tupl
     step_numbers : dict of PlannedStep to int
         Numbers that earlier calls of the function have given to steps. Steps that
         differ only in their number of iterations get the same number. The function adds
-        the new steps of a pipeline to this dictionary. Pipelines that are sorted
+        the new steps of a pipeline to the dictionary. Pipelines that are sorted
         together must share one dictionary.
 
     Returns

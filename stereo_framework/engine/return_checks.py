@@ -174,8 +174,7 @@ def _arrays_of_smoothness(stage: Stage, result: Any) -> list[ReturnedArray] | No
 def _arrays_of_labeling(stage: Stage, result: Any) -> list[ReturnedArray] | None:
     """Return the arrays in a labeling, or None for any other result.
 
-    The result is also None for an optimizer of both images, which must not return a
-    labeling.
+    An optimizer that matches both images must not return a labeling.
     """
     if not isinstance(result, Labeling) or "other" in stage.data:
         return None
@@ -193,8 +192,7 @@ def _arrays_of_labeling(stage: Stage, result: Any) -> list[ReturnedArray] | None
 def _arrays_of_levels(stage: Stage, result: Any) -> list[ReturnedArray] | None:
     """Return the levels of an optimizer, or None if the result is no int16 array.
 
-    The result is also None for an optimizer of both images, which must not return
-    levels.
+    An optimizer that matches both images must not return levels.
     """
     is_levels = isinstance(result, np.ndarray) and result.dtype == np.int16
     if not is_levels or "other" in stage.data:

@@ -128,7 +128,7 @@ def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]
 
 
 def _with_short_levels(stage: Stage, result: Any) -> Any:
-    """Convert the levels of an optimizer to int16 if all levels fit into this type."""
+    """Convert the levels of an optimizer to int16 if int16 can represent all levels."""
     if ResultKind.LEVELS not in stage.rules.results:
         return result
     levels = result.levels if isinstance(result, Labeling) else result

@@ -84,8 +84,8 @@ class PipelineRunner:
     one after another.
 
     If several pipelines share a step, each estimate contains the full run time of the
-    shared step. The run times of all estimates may therefore add up to more than the
-    elapsed time.
+    shared step. The run times of all estimates may add up to more than the elapsed
+    time.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ class PipelineRunner:
     search : SearchRange, optional
         Range of disparities to search. The default is the search range of the scene.
     both : bool
-        If True, compute the disparity maps of both images. The outcome is then a tuple
-        of two estimates, first for the reference image and second for the match image.
+        If True, compute the disparity maps of both images. The outcome for both images
+        is a tuple, with the estimate of the reference image first.
     keep_volume : bool
         If True, each estimate contains the cost volume of the optimizer.
     solve : callable, optional
@@ -259,8 +259,8 @@ class PipelineRunner:
                 return count, self.views[earlier]
 
         # No view of the match image is stored yet. The first steps of a pipeline may
-        # run only once for both images. After these steps, an exchange of the images
-        # gives the view of the match image.
+        # run only once for both images. The view of the match image follows from an
+        # exchange of the two images.
         common_steps = steps_for_both_images(state.steps)
         view = self._view(State(common_steps, REFERENCE))
         if isinstance(view, View):
@@ -268,7 +268,7 @@ class PipelineRunner:
         return len(common_steps), view
 
     def _next_group(self, state: State, count: int) -> list[State]:
-        """Return the states after each of the next steps, which run as one group.
+        """Return the states after each step of the next group of steps.
 
         A group is a single step, or several local steps that run together on strips of
         rows. A step is local if each row of the result depends only on nearby rows.
@@ -309,8 +309,8 @@ class PipelineRunner:
         Returns
         -------
         view : View
-            View of the image before the last step of the state. After a run with fewer
-            iterations, the view also contains the cost volume of this run.
+            View of the image before the last step of the state. If a run with fewer
+            iterations exists, the view also contains its cost volume.
         other : View or None
             View of the other image, or None if the step does not read the other image.
         """
@@ -362,8 +362,8 @@ class PipelineRunner:
     ) -> View:
         """Run a group of steps on the image rows from `start` to `stop` - 1.
 
-        The strip first includes all halo rows, the rows above and below that the steps
-        read. After each step, the halo rows of this step are removed from the strip.
+        At first, the strip includes halo rows, the rows above and below that the steps
+        read. After each step, the halo rows of the step are removed from the strip.
         """
         rows = view.shape[0]
         halo = sum(state.last_step.halo or 0 for state in group)
@@ -506,8 +506,8 @@ class PipelineRunner:
         solve = functools.partial(self.solve, method)
         # A scheme with the option `memory` divides the pair into parts, such as tiles.
         # The tiles of the match image lie at other positions than the tiles of the
-        # reference image. The estimate of a tile can therefore not be reused for the
-        # other image.
+        # reference image. The estimate of a tile cannot be reused for the other image
+        # of the pair.
         divides_pair = stage.memory is not None
         needs_both_sides = state.on_other_side in self.plans.needs
         if needs_both_sides and not divides_pair and _is_symmetric(method):
@@ -520,8 +520,8 @@ class PipelineRunner:
         """Return the estimate of a pair, and store the estimate of the exchanged pair.
 
         A scheme runs once for the reference image and once for the match image. In the
-        second run, the scheme creates the same pairs with exchanged images. The stored
-        estimates are then returned without a second computation.
+        second run, the scheme creates the same pairs with exchanged images. The second
+        run uses the stored estimates instead of a new computation.
         """
         if pair.mask is not None:
             # The cache key contains no mask, so estimates of masked pairs are not
@@ -644,7 +644,7 @@ def _preprocess_each_image(step: Step, view: View) -> View:
 
     A view contains each image twice, before and after a joint correction of both
     images. If both versions of an image are the same array, the stage is called only
-    once. Both versions then also share the array of the result.
+    once.
     """
     images = (view.reference, view.match, *view.corrected)
     distinct_images = {id(image): image for image in images}
