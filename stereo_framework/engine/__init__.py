@@ -1,1 +1,1 @@
-"""Pipelines: the stages of a method, run on a pair of images within limited memory."""
+"""Execution of stereo pipelines on image pairs within limited memory."""

@@ -1,4 +1,4 @@
-"""Check whether the matching cost of a plug-in obeys the search direction."""
+"""Check that the matching cost of a plug-in searches in the given direction."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from stereo_framework.engine.return_checks import wrong_return
 def check_direction(step: Step, image: NDArray) -> None:
     """Raise an error if a plug-in's matching cost ignores the search direction.
 
-    Such a matching cost computes a wrong disparity map for the right image. The check
-    matches a random texture and a copy that is shifted by two pixels. The lowest cost
-    must be at disparity 2, whichever of the two images is the reference image. If
-    already the left image has other disparities, there is no error, because the
-    matching cost may need larger images.
+    A matching cost that ignores the direction computes a wrong disparity map for the
+    right image. The check compares a random texture with a copy that is shifted by two
+    pixels. The lowest costs must be at disparity 2 for the left and for the right
+    image. If the costs of the left image are already wrong, the check raises no error.
+    Some matching costs need larger images than the small test images.
 
     Parameters
     ----------
     step : Step
-        The matching cost with its parameters.
+        Matching cost of the plug-in, with its parameters.
     image : ndarray
-        Image that defines the type and the number of channels of the random texture.
+        The random texture gets the data type and the number of channels of this image.
 
     Raises
     ------
     StereoFrameworkError
-        The lowest costs are at disparity 2 in the left image, but not in the right
-        image.
+        If the costs are correct for the left image, but wrong for the right image.
     """
     if step.stage.is_built_in:
         return
@@ -42,8 +41,7 @@ def check_direction(step: Step, image: NDArray) -> None:
     right_share = _share_of_correct_pixels(step, right, left, direction=-1)
     if left_share is None or right_share is None:
         return
-    # The search range has six levels, so a sixth of the pixels has the lowest cost at
-    # disparity 2 by chance.
+    # Random costs for six disparities would be correct at only one sixth of the pixels.
     if left_share > 0.8 and right_share < 0.5:
         message = (
             "costs that do not obey search.direction: for a texture moved by 2 pixels, "
@@ -57,7 +55,10 @@ def check_direction(step: Step, image: NDArray) -> None:
 def _share_of_correct_pixels(
     step: Step, reference: NDArray, match: NDArray, *, direction: int
 ) -> float | None:
-    """Return the share of pixels with the lowest cost at disparity 2, or None."""
+    """Return the share of pixels whose lowest cost is at disparity 2.
+
+    The result is None if the matching cost raises an exception.
+    """
     search = SearchRange(0, 5, direction=direction)
     data = dict.fromkeys(step.stage.data) | {
         "reference": reference,
@@ -67,7 +68,7 @@ def _share_of_correct_pixels(
     try:
         levels = step(data).costs[6:-6, 12:-12].argmin(axis=2)
     except Exception:
-        # The call may fail because the images are too small for the matching cost, or
-        # because it needs data that are None in this test.
+        # The test images may be too small for the matching cost. A matching cost may
+        # also need data that are missing in this test.
         return None
     return float(np.mean(levels == 2))

@@ -1,4 +1,4 @@
-"""Estimates, which are the results of pipelines."""
+"""Creation of an `Estimate`, the result of a stereo method for a pair of images."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from stereo_framework.core.view import View
 from stereo_framework.core.volume import Labeling, Levels, Smoothness, Status, fill_levels
 
 _LARGEST_SHARE_AT_END = 0.1
-"""Share of pixels with the minimum or maximum disparity that causes a warning.
+"""Part of the threshold for warnings about disparities at an end of the search range.
 
-In a random disparity map, each level has the share 1/levels. Therefore, 1/levels is
-added to this value. The value was tested on thirteen real and synthetic pairs. With a
-correct search range, at most 8 % of the pixels had an end of the search range as
-disparity. With the wrong sign, these were 14 % to 57 % of the pixels.
+A random disparity map with n levels has a share of 1/n of the pixels at each level. For
+a search range with n levels, the number 1/n is added to the threshold. The threshold
+was tested on thirteen real and synthetic image pairs. With a correct search range, at
+most 8 % of the disparities were at one end of the range. With a search range of the
+wrong sign, 14 % to 57 % of the disparities were at one end.
 """
 
 _PASSED_ON = f"{NOTE}rows are off"
-"""Beginning of warnings that a scheme passes on from its pairs to the whole pair."""
+"""Text with which the note about misaligned image rows begins.
+
+The estimate of a whole image repeats only the note about rows from its tiles.
+"""
 
 
 def estimate_of(
@@ -34,18 +38,17 @@ def estimate_of(
     reports: Sequence[CallReport],
     intensity_warning: str,
 ) -> Estimate:
-    """Compute the estimate, which is the result of a pipeline, from its last view.
+    """Create the estimate of a stereo method from the data after its last step.
 
     Parameters
     ----------
     view : View
     seconds : dict of str to float
-        Run time of each stage, by the name of the stage.
+        Run times of the stages in seconds, such as ``{"optimization": 0.2}``.
     reports : sequence of CallReport
-        Reports of the stages, with warnings, messages and memory.
+        Warnings, messages and memory that the stages have reported.
     intensity_warning : str
-        Result of the function `intensity_scale_warning` for the images, which may be
-        empty.
+        Warning about the intensities of the images, or an empty text.
     """
     reported_warnings = [report.warning for report in reports if report.warning]
     if view.estimate is not None:
@@ -68,8 +71,7 @@ def estimate_of(
         trace=() if labeling is None else labeling.trace,
         seconds=seconds,
         warnings=(*doubts, *reported_warnings),
-        # The pipeline has removed the cost volume by now, unless the option
-        # `keep_volume` is on.
+        # Pipelines remove cost volumes unless the option `keep_volume` is on.
         volume=view.volumes.current,
         confidence=_of_estimates(view.confidence, disparity, view.status),
         memory=max(memories, default=None),
@@ -83,7 +85,7 @@ def _estimate_of_scheme(
     reported_warnings: Sequence[str],
     intensity_warning: str,
 ) -> Estimate:
-    """Return the estimate of a scheme with the run times and warnings of the pair."""
+    """Add run times and warnings to the estimate of a scheme, such as tiling."""
     doubts = warnings(estimate.levels, estimate.disparity, estimate.search, intensity_warning)
     passed_on = [line for line in estimate.warnings if line.startswith(_PASSED_ON)]
     confidence = _of_estimates(estimate.confidence, estimate.disparity, estimate.status)
@@ -96,7 +98,7 @@ def _estimate_of_scheme(
 
 
 def _energy(labeling: Labeling, smoothness: Smoothness | None) -> float:
-    """Return the energy of a labeling: its data costs plus its smoothness costs."""
+    """Return the energy of a labeling, the sum of data costs and smoothness costs."""
     energy = float(labeling.costs.sum(dtype=np.float64))
     smoothness_costs = 0.0
     if smoothness is not None:
@@ -107,7 +109,7 @@ def _energy(labeling: Labeling, smoothness: Smoothness | None) -> float:
 def _of_estimates(
     confidence: Mapping[str, NDArray[np.float32]], disparity: Disparity, status: NDArray[np.uint8]
 ) -> dict[str, NDArray[np.float32]]:
-    """Set the confidence of filled and missing pixels to the lowest confidence."""
+    """Give filled pixels and pixels without a disparity the lowest confidence."""
     is_uncertain = np.isnan(disparity) | (status == Status.FILLED)
     return {name: np.where(is_uncertain, map_.min(), map_) for name, map_ in confidence.items()}
 
@@ -115,26 +117,26 @@ def _of_estimates(
 def warnings(
     levels: Levels | None, disparity: Disparity, search: SearchRange, intensity_warning: str = ""
 ) -> tuple[str, ...]:
-    """Return warnings that a disparity map may be wrong.
+    """Return warnings if a disparity map is probably wrong.
 
-    There is a warning if no pixel has a disparity. There is another warning if many
-    pixels have the minimum or the maximum of the search range as disparity. No ground
-    truth is used.
+    A warning is returned if no pixel has a disparity. Another warning is returned if
+    many disparities lie at one end of the search range. The function needs no ground
+    truth.
 
     Parameters
     ----------
     levels : ndarray, int16, (rows, columns), or None
-        Levels that the optimizer chose. If None, the levels are computed from the
-        disparities.
+        Index of the chosen disparity in the search range at each pixel. If None, the
+        indices are computed from the disparity map.
     disparity : ndarray, float32, (rows, columns)
     search : SearchRange
     intensity_warning : str
-        Warning of the function `intensity_scale_warning` about the images. If it is not
-        empty, it becomes the first warning.
+        Warning about the intensities of the images, or an empty text. The warning about
+        intensities comes first in the result.
     """
     estimates = disparity[~np.isnan(disparity)]
     if not estimates.size:
-        return ("the result holds no estimate at all",)
+        return ("the disparity map contains no disparities",)
     if levels is None:
         chosen_levels = np.rint((estimates - search.minimum) / search.step)
     else:

@@ -1,4 +1,4 @@
-"""Estimate of the memory that pipelines need for their cost volumes."""
+"""Estimation of the memory that stereo methods need for their cost volumes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,17 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
 
 _BYTES_OF_CELL = 4
-"""Bytes of a cost in a float32 cost volume. Smaller types are counted like float32."""
+"""Number of bytes of a single cost in a float32 cost volume.
+
+Memory estimates count the costs of smaller data types as float32, too.
+"""
 
 _VOLUMES_OF_STRIP = 3
-"""Number of cost volumes of a strip that exist at the same time.
+"""Number of cost volumes in memory while steps run on a strip of image rows.
 
-The strip includes its halo. Measured numbers are 1.5 without aggregation, 2.4 with a
-box, and 3.4 with three passes of a binomial filter.
+The cost volumes include the halo rows, which lie above and below the strip. The
+measured number of cost volumes is 1.5 without aggregation and 2.4 with a box filter.
+Three passes of a binomial filter need 3.4 cost volumes.
 """
 
 
@@ -47,9 +51,7 @@ def peak_memory(
     both: bool = False,
     keep_volume: bool = False,
 ) -> int:
-    """Estimate the peak memory of the cost volumes while pipelines run on a pair.
-
-    The result is a number of bytes.
+    """Estimate the peak memory of the cost volumes of several pipelines, in bytes.
 
     Parameters
     ----------
@@ -61,17 +63,17 @@ def peak_memory(
     """
     rehearsal = _Rehearsal(pipelines, shape, search, both=both, keep_volume=keep_volume)
     for _, outcome in rehearsal:
-        # A plug-in computes its halo with its own function, which may fail.
+        # A plug-in may raise an error while it computes its number of halo rows.
         if isinstance(outcome, Exception):
             raise outcome
     return rehearsal.peak
 
 
 class _Rehearsal(PipelineRunner):
-    """A runner that counts cost volumes instead of computing them.
+    """Runner that counts the cost volumes of pipelines without computing their costs.
 
-    Its pair has one pixel, and each cost volume has one cell. The attribute `peak` is
-    the peak memory of the real cost volumes in bytes.
+    The runner uses images with a single pixel and cost volumes with a single cell. The
+    attribute `peak` is the estimated peak memory of the real cost volumes, in bytes.
     """
 
     def __init__(
@@ -89,11 +91,11 @@ class _Rehearsal(PipelineRunner):
         self._bytes_of_volume = _BYTES_OF_CELL * math.prod(shape) * search.levels
 
     def _estimate_of(self, pipeline: Pipeline, view: View) -> Any:
-        """Return the view, because a rehearsal has no estimates."""
+        """Return the view unchanged, because memory estimates need no disparity map."""
         return view
 
     def _run_group(self, group: Sequence[State], view: View, other: View | None) -> View:
-        """Update the peak, and return the view after the steps of a group."""
+        """Update the peak memory with the cost volumes of a group of steps."""
         steps = [state.last_step for state in group]
         rows, columns, levels = *self.shape[:2], self.search.levels
         height = strip_rows(steps, rows, columns, levels)
@@ -112,7 +114,7 @@ class _Rehearsal(PipelineRunner):
         return view
 
     def _volumes_after(self, step: PlannedStep, volumes: Volumes) -> Volumes:
-        """Return the cost volumes after a step. A new cost volume has one cell."""
+        """Return the cost volumes after a step, where each new volume has one cell."""
         new_volume = CostVolume(np.zeros((1, 1, 1), np.float32), self.search, 0.0)
         if "raw" in step.makes:
             return replace(volumes, current=new_volume, raw=new_volume)
@@ -122,15 +124,15 @@ class _Rehearsal(PipelineRunner):
         return volumes
 
     def _bytes_in_strips(self, steps: Sequence[PlannedStep], height: int, view: View) -> int:
-        """Return the memory in bytes that local steps need while they run on strips.
+        """Return the memory of all cost volumes, in bytes, while steps run on strips.
 
         Parameters
         ----------
         steps : sequence of PlannedStep
         height : int
-            Number of rows of a strip.
+            Number of rows of each strip, without its halo rows.
         view : View
-            View of the whole image after the steps.
+            Data of the whole image after the steps, including its cost volumes.
         """
         rows = self.shape[0]
         rows_of_strip = min(rows, height + 2 * sum(step.halo or 0 for step in steps))
@@ -140,10 +142,7 @@ class _Rehearsal(PipelineRunner):
         return bytes_of_strip + self._bytes_of_volume * _count_volumes([view])
 
     def _bytes_of_whole_step(self, state: State) -> int:
-        """Return the memory in bytes of the cost volumes that a step creates.
-
-        The step runs on all rows of the image.
-        """
+        """Return the memory of all cost volumes that a step creates, in bytes."""
         match state.last_step:
             case AuxiliaryMatching(methods=methods):
                 pipelines = [method for _, method in methods]
@@ -157,14 +156,14 @@ class _Rehearsal(PipelineRunner):
             case Step() as step if step.touches_volume:
                 return self._bytes_of_volume * _volumes_of_stage(step)
             case CostSum() | OutsideCostReset():
-                # A sum and the matching cost that is added to it exist at the same
-                # time. A reset may copy the cost volume.
+                # Two cost volumes are in memory while matching costs are added up. A
+                # reset of the outside costs may copy the cost volume.
                 return 2 * self._bytes_of_volume
         return 0
 
 
 def _volumes_of_stage(step: Step) -> int:
-    """Return the number of cost volumes that a stage creates at the same time."""
+    """Return the number of cost volumes that a stage adds to the memory."""
     is_local_cost = "raw" in step.makes and step.halo is not None
     if is_local_cost:
         return 1
@@ -173,7 +172,7 @@ def _volumes_of_stage(step: Step) -> int:
 
 
 def _count_volumes(views: Iterable[View]) -> int:
-    """Return the number of different cost volumes in some views."""
+    """Count the cost volumes in several views, each shared cost volume only once."""
     volume_ids: set[int] = set()
     for view in views:
         volume_ids.update(id(volume) for volume in view.volumes.by_name().values())

@@ -1,4 +1,4 @@
-"""Checks of a method that need no pair."""
+"""Checks of the stages of a stereo method that need no images."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
-    """Yield the address and the message of each fault in a combination of stages.
+    """Yield the address and the error message of each invalid combination of stages.
 
-    An auxiliary method was checked when it was created. Its stages are checked again
-    for data that the outer method withholds.
+    Each auxiliary method was already checked when it was created. The stages of
+    auxiliary methods are checked again, because the main method may withhold the scene.
     """
     names = {slot: [step.stage.name for step in pipeline.in_slot(slot)] for slot in SLOTS}
     yield from _slot_faults(names)
@@ -34,12 +34,12 @@ def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 
 
 def _slot_faults(names: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the slot and the message of each slot with missing or too many stages.
+    """Yield the name and the error message of each slot with missing or surplus stages.
 
     Parameters
     ----------
     names : mapping of str to list of str
-        Names of the stages in each slot.
+        Names of the stages by slot, such as ``{"aggregation": ["box"]}``.
     """
     filled_slots = [slot for slot, stage_names in names.items() if stage_names]
     excluding_slots = {excluded: excluding for excluding, excluded in exclusions(filled_slots)}
@@ -48,36 +48,36 @@ def _slot_faults(names: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
         rules = SLOTS[slot]
         if len(stage_names) > 1 and not (rules.many or rules.added):
             count = len(stage_names)
-            yield slot, f"takes one stage, but has {count}: {', '.join(stage_names)}"
+            yield slot, f"the slot takes one stage, not {count}: {', '.join(stage_names)}"
         if slot in excluding_slots:
             excluding = excluding_slots[slot]
             name = names[excluding][0]
-            yield slot, f"the {excluding} {name} replaces this slot; remove one of both"
+            yield slot, f"the {excluding} {name} replaces this stage; remove the stage or {name}"
         if not stage_names and not rules.optional and slot not in replaced_slots:
             allowed = nearest("", [stage.name for stage in stages(slot)], kind="stages")
-            yield slot, f"missing; a method needs a stage here, or a matcher; {allowed}"
+            yield slot, f"the method has no stage in this slot; add a stage or a matcher; {allowed}"
 
 
 def _faults_of_withheld_data(step: Step, names: Mapping[str, list[str]]) -> Iterator[str]:
-    """Yield a message if a stage names data that another stage withholds."""
+    """Yield an error message if a stage reads data that another stage withholds."""
     for slot, stage_names in names.items():
         if stage_names:
             for data_name in sorted(SLOTS[slot].withholds & {*step.stage.data}):
                 yield (
                     f"{step.stage.name} needs the {data_name}, "
-                    f"but the {slot} {stage_names[0]} makes pairs without one"
+                    f"but the {slot} {stage_names[0]} makes pairs without the {data_name}"
                 )
 
 
 def _faults_of_excluded_volumes(step: Step, names: Mapping[str, list[str]]) -> Iterator[str]:
-    """Yield a message if a stage names a cost volume that no stage of the method makes.
+    """Yield an error message if a stage reads a cost volume that no stage creates.
 
-    A matcher excludes the matching cost, and makes no cost volume.
+    A method with a matcher has no matching cost and therefore no cost volume.
     """
     named_volumes = VOLUMES & {*step.stage.data, *step.stage.other_needs}
     for slot, stage_names in names.items():
         excluded_slots = SLOTS[slot].excludes
-        # `_slot_faults` reports a stage whose own slot is excluded.
+        # The function `_slot_faults` reports stages whose slot must be empty.
         if not stage_names or step.stage.slot in excluded_slots:
             continue
         excluded_data = {data for excluded in excluded_slots for data in SLOTS[excluded].makes}
@@ -89,11 +89,11 @@ def _faults_of_excluded_volumes(step: Step, names: Mapping[str, list[str]]) -> I
 
 
 def _faults_of_step(step: Step, pipeline: Pipeline) -> Iterator[str]:
-    """Yield messages about missing auxiliary methods and smoothness terms."""
+    """Yield error messages about missing auxiliary methods and smoothness terms."""
     stage = step.stage
     needs_auxiliary = "auxiliary" in stage.data and not stage.defaults("auxiliary")
     if needs_auxiliary and not pipeline.auxiliary:
-        yield f"{stage.name} needs auxiliary methods, but the method has no auxiliary methods"
+        yield f"{stage.name} needs the disparity maps of auxiliary methods; add an auxiliary method"
     smoothness_names = [term.stage.name for term in pipeline.in_slot("smoothness")]
     smoothness = smoothness_names[0] if smoothness_names else None
     if misfit := stage.misfit({"smoothness": smoothness}):
@@ -101,20 +101,19 @@ def _faults_of_step(step: Step, pipeline: Pipeline) -> Iterator[str]:
 
 
 class UnsupportedStep(NamedTuple):
-    """A stage that does not support the step of its search range.
+    """A stage that needs whole disparities, but gets disparity steps below one pixel.
 
     Parameters
     ----------
     address, name : str
-        Address and name of the stage.
+        Address and name of the stage, such as ``optimization`` and ``stable_matching``.
     reason : str
-        Reason why the stage supports only whole steps. In a message, this text follows
-        the name of the stage.
+        Reason why the stage needs whole disparities, such as "matches pixels one to
+        one". In error messages, the reason follows the name of the stage.
     step : float
-        Step of the search range of the stage, in pixels.
+        Distance between neighbouring disparities of the search range, in pixels.
     scheme : str
-        Address of the scheme that determines the step; empty if the search range
-        determines it.
+        Address of the scheme that sets the step of the search range, or an empty text.
     """
 
     address: str
@@ -124,7 +123,7 @@ class UnsupportedStep(NamedTuple):
     scheme: str
 
     def message(self) -> str:
-        """Return the fault and the remedy, without the name of the parameter."""
+        """Return an error message with the step, the stage and the remedy."""
         return (
             f"{self.step:g} pixel is not a whole step, and {self.name} ({self.address}) "
             f"{self.reason}; use a step of 1, and refine the disparities afterwards"
@@ -134,21 +133,21 @@ class UnsupportedStep(NamedTuple):
 def steps_below_a_pixel(
     pipeline: Pipeline, step: float | None, prefix: str = "", scheme: str = ""
 ) -> Iterator[UnsupportedStep]:
-    """Yield the stages that need whole steps, but get a step below a pixel.
+    """Yield the stages that need whole disparities, but get steps below one pixel.
 
-    The auxiliary methods are included. A scheme with a parameter ``step`` makes pairs
-    whose search ranges have this step.
+    The result includes the stages of auxiliary methods. If a scheme has a parameter
+    ``step``, this parameter replaces the step of the search range.
 
     Parameters
     ----------
     pipeline : Pipeline
     step : float or None
-        Step of the search range in pixels; None if the scene determines it.
+        Distance between neighbouring disparities, in pixels. None if the scene
+        determines the search range.
     prefix : str
-        Beginning of the addresses.
+        Text with which the returned addresses begin, such as ``auxiliary.robust.``.
     scheme : str
-        Address of the scheme that determines the step; empty if the search range
-        determines it.
+        Address of the scheme that sets the step of the search range, or an empty text.
     """
     for address, stage_step in pipeline.addressed_steps(prefix):
         scheme_step = stage_step.parameters.get("step")

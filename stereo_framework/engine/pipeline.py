@@ -1,4 +1,4 @@
-"""A stereo method as a sequence of steps, which matches a scene."""
+"""The class `Pipeline`, a stereo method that matches the two images of a scene."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from stereo_framework.engine.tiling import refusal
 from stereo_framework.kernels.free_memory import free_memory
 
 STAGES = "a list of stages: names, functions, or step(NAME, parameter=value)"
-"""Description of the steps of a pipeline, for messages."""
+"""Description of the argument `steps` of a pipeline, for error messages."""
 
 _SLOT_NUMBERS = {slot: number for number, slot in enumerate(SLOTS)}
 
@@ -37,25 +37,27 @@ _SLOT_NUMBERS = {slot: number for number, slot in enumerate(SLOTS)}
 @report_attributes
 @dataclass(init=False, repr=False, unsafe_hash=True)
 class Pipeline:
-    """A stereo method: a sequence of steps, and auxiliary methods.
+    """A stereo method that consists of steps, such as a matching cost and an optimizer.
 
-    The steps are sorted by their slots. Steps of the same slot keep their order. Two or
-    more matching costs are added up.
+    The pipeline sorts the steps into execution order, such as aggregation before
+    refinement. Steps of the
+    same kind, such as two refinements, keep their given order. If a method has several
+    matching costs, their cost volumes are added up.
 
     Parameters
     ----------
     steps : Step or iterable of Step
-        The name of a stage, or its function, means a step with default parameters. A
-        list in this list means its items.
+        Steps of the method, which may be given as nested lists. The name or the
+        function of a stage stands for a step with default parameters.
     auxiliary : mapping of str to Pipeline
-        Auxiliary methods by name. They match the same pair. A stage with the data
-        argument ``auxiliary`` gets their disparity maps.
+        Auxiliary methods by name, which match the same pair of images. A stage reads
+        the disparity maps of auxiliary methods through its argument ``auxiliary``.
 
     Raises
     ------
     ParameterError
-        A stage is missing, or a slot has too many stages. A stage needs data that no
-        other stage makes, or a missing smoothness term.
+        If a required stage is missing, or if a slot has too many stages. The error is
+        also raised if a stage needs data that the method does not create.
 
     Examples
     --------
@@ -83,21 +85,22 @@ class Pipeline:
             raise ParameterError("\n".join(faults))
 
     def having(self, **changes: Any) -> Pipeline:
-        """Return a copy with new values of parameters, or new stages in some slots.
+        """Return a copy of the method with changed parameters or other stages.
 
         Parameters
         ----------
         **changes
-            Values by address, such as ``**{"aggregation.box.size": 9}``. The name of a
-            parameter alone, such as ``p1=10``, is enough if only one stage has this
-            parameter. The name of a slot gives it new stages:
-            ``refinement=["median"]``, ``smoothness=None``. ``auxiliary`` replaces all
-            auxiliary methods.
+            New parameter values, such as ``**{"aggregation.box.size": 9}``. The short
+            form ``p1=10`` is enough if only one stage has the parameter ``p1``. The
+            name of a slot replaces all stages of the slot, as in
+            ``refinement=["median"]``. The value None removes all stages of a slot, as
+            in ``smoothness=None``. The argument ``auxiliary`` replaces all auxiliary
+            methods.
 
         Raises
         ------
         ParameterError
-            No stage has such a parameter, or more than one stage has it.
+            If no stage has a given parameter, or if several stages have the parameter.
 
         Examples
         --------
@@ -132,25 +135,25 @@ class Pipeline:
         return Pipeline(new_steps, methods)
 
     def _address_of_parameter(self, name: str) -> tuple[str, str]:
-        """Find the stage that has a parameter.
+        """Find the only stage of the method that has a given parameter.
 
         Parameters
         ----------
         name : str
-            Name of the parameter, such as ``size``, or its address. An address such as
-            ``aggregation.box.size`` may be shortened to ``box.size``.
+            Name of the parameter, such as ``size``, or its address, such as
+            ``aggregation.box.size``. The short address ``box.size`` is also allowed.
 
         Returns
         -------
         address : str
-            Address of the stage.
+            Address of the stage, such as ``aggregation.box``.
         parameter : str
-            Name of the parameter.
+            Name of the parameter, such as ``size``.
 
         Raises
         ------
         ParameterError
-            No stage has such a parameter, or more than one stage has it.
+            If no stage has a given parameter, or if several stages have the parameter.
         """
         typed_address, _, parameter = name.rpartition(".")
         addresses = []
@@ -163,14 +166,14 @@ class Pipeline:
             return addresses[0], parameter
         if addresses:
             raise ParameterError(
-                f"{name}: {' and '.join(addresses)} have this parameter; "
-                f"name one of them, as in **{{'{addresses[0]}.{parameter}': ...}}"
+                f"{name}: the stages {' and '.join(addresses)} have this parameter; "
+                f"name one stage, as in **{{'{addresses[0]}.{parameter}': ...}}"
             )
         remedy = self._new_name_hint(name) or nearest(name, self._names_of_parameters(name))
         raise ParameterError(f"{name}: no stage has this parameter; {remedy}")
 
     def _names_of_parameters(self, name: str) -> set[str]:
-        """Return the allowed names of parameters, with addresses if `name` has one."""
+        """Return all parameter names, with stage addresses if `name` has an address."""
         names = set()
         for address, step in self.stages():
             for parameter in step.parameters:
@@ -178,7 +181,7 @@ class Pipeline:
         return names
 
     def _new_name_hint(self, name: str) -> str:
-        """Return the clause that gives the new name of a former name in `having`."""
+        """Return a hint with the current name if `name` is a former parameter name."""
         if hint := new_name_hint("arguments", "Pipeline.having", name):
             return hint
         parameter = name.rpartition(".")[2]
@@ -196,12 +199,12 @@ class Pipeline:
     # --- the steps --------------------------------------------------------------------
 
     def addressed_steps(self, prefix: str = "") -> tuple[tuple[str, Step], ...]:
-        """Return (address, step) of all steps, without those of auxiliary methods.
+        """Return the address and the step of each stage, without auxiliary methods.
 
         Parameters
         ----------
         prefix : str
-            Beginning of all addresses, such as ``auxiliary.robust.``.
+            Text with which all returned addresses begin, such as ``auxiliary.robust.``.
         """
         names = [step.name for step in self.steps]
         addressed_steps = []
@@ -212,7 +215,8 @@ class Pipeline:
             slot = step.stage.slot
             address = f"{prefix}{slot}"
             if SLOTS[slot].many or step.is_summand:
-                # A stage that occurs twice in a slot is addressed by its number.
+                # If a slot contains a stage twice, the address ends with the number of
+                # the step in the slot.
                 last_part = step.stage.name if names.count(step.name) == 1 else number
                 address = f"{address}.{last_part}"
             addressed_steps.append((address, step))
@@ -220,17 +224,17 @@ class Pipeline:
 
     @checked()
     def stages(self, prefix: str = "") -> tuple[tuple[str, Step], ...]:
-        """Return (address, step) of all steps, first those of the auxiliary methods.
+        """Return the address and the step of each stage, auxiliary methods first.
 
-        The addresses are those of scripts, such as ``aggregation.box``. A stage
-        that occurs twice in a slot is addressed by its number, such as
-        ``refinement.1``. Addresses in auxiliary methods begin with
+        Scripts use the same addresses of stages, such as ``aggregation.box``. If a slot
+        contains a stage twice, a number replaces the stage name, as in
+        ``refinement.1``. Addresses of stages in auxiliary methods begin with
         ``auxiliary.NAME.``.
 
         Parameters
         ----------
         prefix : str
-            Beginning of all addresses.
+            Text with which all returned addresses begin, such as ``auxiliary.robust.``.
         """
         stages: list[tuple[str, Step]] = []
         for name, method in self.auxiliary:
@@ -239,32 +243,32 @@ class Pipeline:
 
     @checked()
     def in_slot(self, slot: str) -> tuple[Step, ...]:
-        """Return the steps of a slot."""
+        """Return all steps in a slot, such as ``aggregation``."""
         return tuple(step for step in self.steps if step.stage.slot == slot)
 
     @property
     def name(self) -> str:
-        """Name of the optimizer or of the matcher, which computes the disparity map."""
+        """Name of the optimizer or matcher that computes the disparity map."""
         return next(step.stage.name for step in self.steps if step.stage.rules.makes_disparity)
 
     def files(self, scene: Scene | None = None) -> dict[str, tuple[Path, ...]]:
-        """Return the external files of all stages by address; see `Step.files`."""
+        """Return the external files that each stage reads, by address of the stage."""
         return {address: step.files(scene) for address, step in self.stages() if step.stage.files}
 
     @checked()
     def check_step(self, step: float) -> None:
-        """Raise an error if a stage does not support the step of a search range.
+        """Raise an error if a stage does not support the step of the search range.
 
         Parameters
         ----------
         step : float
-            Distance of neighbouring levels, in pixels.
+            Distance between neighbouring disparities of the search range, in pixels.
 
         Raises
         ------
         ParameterError
-            A stage needs whole steps, and its step is below a pixel. The message names
-            the parameter that determines the step, and the stage.
+            If a stage needs whole disparities, but the step is below one pixel. The
+            error message names the stage, and the parameter that sets the step.
         """
         for unsupported in steps_below_a_pixel(self, step):
             source = unsupported.scheme or "search"
@@ -274,7 +278,7 @@ class Pipeline:
 
     @functools.cached_property
     def plan(self) -> tuple[PlannedStep, ...]:
-        """The steps that run, in running order."""
+        """All steps that run for the method, in the order of execution."""
         return tuple(planned_step for _, planned_step in plan_with_addresses(self))
 
     @checked(
@@ -288,17 +292,17 @@ class Pipeline:
         *,
         keep_volume: bool = False,
     ) -> Estimate:
-        """Match the two images of a scene, or a pair.
+        """Match the two images of a scene or of a pair.
 
         Parameters
         ----------
         scene : Scene or Pair
         search : SearchRange, optional
-            Default: the search range of the scene. The direction is taken from the
-            scene.
+            Range of disparities to search. The default is the search range of the
+            scene. The search direction is always taken from the scene.
         keep_volume : bool
-            Keep the cost volume of the optimizer in the result. The whole volume is
-            then in memory.
+            If True, the estimate contains the cost volume of the optimizer. The option
+            needs memory for the cost volume of the whole image.
 
         Returns
         -------
@@ -307,20 +311,21 @@ class Pipeline:
         Raises
         ------
         DataError
-            The scene has no search range, or its images differ in size or are missing.
+            If the scene has no search range, or if its images are missing or differ in
+            size.
         ParameterError
-            The argument is neither a scene nor a pair.
+            If the argument is neither a scene nor a pair.
         StereoFrameworkError
-            A stage refuses its input, or the cost volumes do not fit into memory.
+            If a stage refuses its input, or if the cost volumes do not fit into memory.
 
         Warns
         -----
         ResultWarning
-            The warnings of the estimate.
+            If the estimate contains warnings, for example about a narrow search range.
         """
         estimate = self.estimate(scene, search, keep_volume=keep_volume)
         is_called_by_stage = stored_results() is not None
-        # A stage that calls a method decides itself whether it passes warnings on.
+        # If a stage calls a method, the stage decides which warnings are issued.
         if not is_called_by_stage:
             warn(estimate.warnings)
         return estimate
@@ -328,10 +333,10 @@ class Pipeline:
     def estimate(
         self, scene: Scene | Pair, search: SearchRange | None = None, **options: Any
     ) -> Estimate:
-        """Return the estimate of a call without issuing its warnings.
+        """Match a scene or a pair without issuing warnings.
 
-        Some callers report the warnings of the estimate themselves. The options are
-        arguments of `PipelineRunner`.
+        The returned estimate contains the warnings, so that the caller can report the
+        warnings. The options are further arguments of the class `PipelineRunner`.
         """
         if isinstance(scene, Scene):
             pair = Pair.of(scene, search)
@@ -350,7 +355,7 @@ class Pipeline:
 
 
 def _with_weights(steps: list[Step]) -> Iterator[Step]:
-    """Yield the steps. Two or more matching costs get a weight."""
+    """Yield all steps, with a weight of 1 for each of several matching costs."""
     counts = {slot: sum(step.stage.slot == slot for step in steps) for slot in SLOTS}
     for step in steps:
         is_one_of_several = step.stage.rules.added and counts[step.stage.slot] > 1
@@ -358,12 +363,12 @@ def _with_weights(steps: list[Step]) -> Iterator[Step]:
 
 
 def _steps_of_slot(slot: str, stages: Any) -> list[Step]:
-    """Return the steps of a stage or of a list of stages of one slot.
+    """Convert a stage or a list of stages of one slot to a list of steps.
 
     Raises
     ------
     ParameterError
-        An item is no stage, or a stage of another slot.
+        If an item is no stage, or if the stage belongs to another slot.
     """
     steps = list(_steps_of(stages))
     for new_step in steps:
@@ -374,12 +379,12 @@ def _steps_of_slot(slot: str, stages: Any) -> list[Step]:
 
 
 def _steps_of(stages: Any) -> Iterator[Step]:
-    """Yield the steps of a stage, or of a list of stages, which may contain lists.
+    """Convert a stage or a list of stages, which may be nested, to steps.
 
     Raises
     ------
     ParameterError
-        An item is no stage.
+        If an item of the list is not a stage.
     """
     if stages is None:
         return

@@ -1,11 +1,12 @@
-"""Planned steps: the steps that run for a pipeline.
+"""Planned steps, which the engine runs to execute a stereo method.
 
-Most planned steps are steps of the pipeline. There are four exceptions:
+Most planned steps are steps of the stereo method itself. The engine adds or replaces
+steps of the method in four cases:
 
-- Several matching costs become one step, which adds them up.
-- After the last aggregation, a step resets the costs of cells outside the image.
-- The first step of a method with auxiliary methods matches these methods.
-- A scheme becomes a single step, which contains all other steps of the method.
+- Several matching costs become one step, which adds up their cost volumes.
+- After the last aggregation, a step resets the costs of matches outside the image.
+- If a method has auxiliary methods, the first step runs the auxiliary methods.
+- A scheme, such as tiling, becomes one step that runs all other steps of the method.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class EngineStep:
-    """A planned step that is no step of the pipeline.
+    """A step that the engine adds to the steps of a stereo method.
 
-    It has the same properties as `Step`, where they are described. Subclasses replace
-    the default values below.
+    The class `Step` describes the properties of all steps. Subclasses replace the
+    default values of the properties.
     """
 
     name = ""
@@ -43,22 +44,25 @@ class EngineStep:
 
     @property
     def short_name(self) -> str:
-        """Name of the step that is shown while the step runs."""
+        """Name that the progress display shows while the step runs."""
         return self.name
 
     @property
     def reads(self) -> frozenset[str]:
-        """Names of the data that the step reads."""
+        """Names of the data that the step reads, such as ``volume``."""
         return frozenset()
 
     @property
     def without_iterations(self) -> Self:
-        """The step itself, because it has no number of iterations."""
+        """The unchanged step, because steps of the engine have no iterations."""
         return self
 
     @property
     def halo(self) -> int | None:
-        """Number of neighbouring rows that affect a row; None for all rows."""
+        """Number of neighbouring image rows that affect the result of an image row.
+
+        The number is None if all rows of the image affect each row.
+        """
         return None
 
 
@@ -80,37 +84,40 @@ class CostSum(EngineStep):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Names of the data that at least one matching cost reads."""
+        """Names of the data that the matching costs read, such as ``reference``."""
         return frozenset().union(*(cost.reads for cost in self.costs))
 
     @property
     def data_names(self) -> frozenset[str]:
-        """Names of the data arguments of all matching costs."""
+        """Names of the data arguments of all matching costs, such as ``search``."""
         return frozenset().union(*(cost.stage.data for cost in self.costs))
 
     @functools.cached_property
     def halo(self) -> int | None:
-        """The largest halo; None if a matching cost needs all rows of the image."""
+        """Largest number of neighbouring image rows that a matching cost reads.
+
+        The number is None if a matching cost needs all rows of the image.
+        """
         halos = [cost.halo for cost in self.costs]
         known_halos = [halo for halo in halos if halo is not None]
         return max(known_halos) if len(known_halos) == len(halos) else None
 
     def __call__(self, data: Mapping[str, Any]) -> CostVolume:
-        """Return the sum of the costs, float32.
+        """Return the weighted sum of the matching costs as a float32 cost volume.
 
-        At most two cost volumes are in memory at the same time.
+        The computation keeps at most two cost volumes in memory.
 
         Raises
         ------
         StereoFrameworkError
-            A matching cost returned a wrong result.
+            If a matching cost returns a wrong result.
         """
         volumes = (_weighted_cost(cost, data) for cost in self.costs)
         return functools.reduce(_sum_in_first, volumes)
 
 
 def _weighted_cost(cost: Step, data: Mapping[str, Any]) -> CostVolume:
-    """Compute one matching cost, and saturate and weight it."""
+    """Compute the cost volume of a matching cost, with its saturation and weight."""
     volume = cost(data)
     check_returned(cost.stage, volume, data["reference"].shape, data["search"])
     factors = {name: cost.parameters[name] for name in FACTORS if name in cost.parameters}
@@ -118,17 +125,17 @@ def _weighted_cost(cost: Step, data: Mapping[str, Any]) -> CostVolume:
 
 
 def _sum_in_first(first: CostVolume, second: CostVolume) -> CostVolume:
-    """Add the costs of the second cost volume to the array of the first cost volume."""
+    """Add the second cost volume to the first cost volume in place."""
     costs = np.add(first.costs, second.costs, out=first.costs)
     return CostVolume(costs, first.search, first.outside_cost + second.outside_cost)
 
 
 @dataclass(frozen=True)
 class OutsideCostReset(EngineStep):
-    """A step that resets the costs of cells whose match lies outside the image.
+    """A step that resets the costs of matches outside the image.
 
-    An aggregation averages these costs with others. The step follows the last
-    aggregation.
+    Aggregation filters mix the costs of matches inside and outside the image. The costs
+    outside the image are reset after the last aggregation.
     """
 
     name = "restore_outside_cost"
@@ -136,12 +143,12 @@ class OutsideCostReset(EngineStep):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The cost volume whose cells are reset."""
+        """Name of the cost volume in which outside costs are reset."""
         return frozenset({"volume"})
 
     @property
     def halo(self) -> int:
-        """0 rows, because the other cells do not affect the reset of a cell."""
+        """0 rows, because the reset of a cost does not read neighbouring rows."""
         return 0
 
 
@@ -152,7 +159,7 @@ class AuxiliaryMatching(EngineStep):
     Parameters
     ----------
     methods : tuple of (str, Pipeline)
-        Auxiliary methods with their names.
+        Name and pipeline of each auxiliary method.
     """
 
     methods: tuple[tuple[str, Pipeline], ...]
@@ -164,14 +171,16 @@ class AuxiliaryMatching(EngineStep):
 
 @dataclass(frozen=True)
 class SchemeCall(EngineStep):
-    """A call of a scheme, which makes pairs and matches them with its method.
+    """A step that calls a scheme, such as tiling or an image pyramid.
+
+    A scheme creates new image pairs and matches each new pair with the other steps.
 
     Parameters
     ----------
     step : Step
-        The scheme with its parameters.
+        Scheme with its parameters, such as the tile size.
     method : Pipeline
-        All other steps of the pipeline.
+        Pipeline that contains all steps except the scheme.
     """
 
     step: Step
@@ -186,22 +195,25 @@ class SchemeCall(EngineStep):
 
     @property
     def short_name(self) -> str:
-        """Name of the stage, such as ``tiles``."""
+        """Short name of the scheme, such as ``tiles``."""
         return self.step.short_name
 
 
 PlannedStep = Step | CostSum | OutsideCostReset | AuxiliaryMatching | SchemeCall
-"""A step of a plan. Planned steps can be keys of dictionaries."""
+"""Step that the engine runs for a stereo method.
+
+Planned steps are hashable, so dictionaries can use the steps as keys.
+"""
 
 
 class AddressedStep(NamedTuple):
-    """A planned step with its address.
+    """A step that the engine runs, with the address of the step in the script.
 
     Parameters
     ----------
     address : str
-        Address in the script, such as ``aggregation.box``. The run time of the step has
-        this name in an estimate.
+        Address of the step in the script, such as ``aggregation.box``. In an estimate,
+        the address is also the key of the run time of the step.
     step : PlannedStep
     """
 
@@ -210,7 +222,7 @@ class AddressedStep(NamedTuple):
 
 
 def plan_with_addresses(pipeline: Pipeline) -> list[AddressedStep]:
-    """Return the steps that run for a pipeline, with addresses, in running order."""
+    """Return the steps that run for a pipeline, with addresses, in execution order."""
     schemes = pipeline.in_slot("scheme")
     if schemes:
         outer_scheme, *inner_schemes = schemes
@@ -222,7 +234,7 @@ def plan_with_addresses(pipeline: Pipeline) -> list[AddressedStep]:
         matching = AuxiliaryMatching(pipeline.auxiliary)
         plan.append(AddressedStep(AuxiliaryMatching.name, matching))
 
-    # The steps of a pipeline are sorted by slot.
+    # `groupby` needs sorted steps, and a pipeline sorts its steps by slot.
     for slot, group in itertools.groupby(pipeline.addressed_steps(), key=_slot_of):
         steps_of_slot = list(group)
         steps = tuple(step for _, step in steps_of_slot)

@@ -1,9 +1,9 @@
-"""Plans of several pipelines on one pair, and the steps that these plans share.
+"""Plans for running several pipelines on one image pair without repeating steps.
 
-A plan is the tuple of the steps that run for a pipeline. A beginning is the tuple of
-the first steps of a plan. A state is a beginning together with a side of the pair. It
-stands for this side after these steps. If two plans have the same beginning, they share
-its states, and the runner computes these states only once.
+A plan is the tuple of all steps that run for a pipeline. A beginning is the tuple of
+the first steps of a plan. A state stands for one image of the pair after the first
+steps of a pipeline. If two pipelines begin with the same steps, the runner runs the
+shared steps only once.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import NamedTuple
 from stereo_framework.engine.planned_steps import PlannedStep
 
 Beginning = tuple[PlannedStep, ...]
-"""The first steps of a plan, or the whole plan."""
+"""The first steps of a pipeline, or all steps of the pipeline."""
 
 REFERENCE, MATCH = 0, 1
-"""The two sides of a pair. Each side is named after its image."""
+"""Numbers of the two images of a pair: the reference image and the match image."""
 
 
 class State(NamedTuple):
-    """One side of the pair after some steps.
+    """The state of one image of a pair after the first steps of a pipeline.
 
     Parameters
     ----------
     steps : tuple of PlannedStep
-        The steps that have run.
+        Steps that have already run, in the order of execution.
     side : int
         `REFERENCE` or `MATCH`.
     """
@@ -38,53 +38,55 @@ class State(NamedTuple):
 
     @property
     def last_step(self) -> PlannedStep:
-        """The step that produces this state."""
+        """Step that runs last and computes the data of the state."""
         return self.steps[-1]
 
     @property
     def before_last_step(self) -> State:
-        """The state of the same side before the last step."""
+        """State of the image before the last step."""
         return State(self.steps[:-1], self.side)
 
     @property
     def on_other_side(self) -> State:
-        """The state of the other side after the same steps."""
+        """State of the other image of the pair after the same steps."""
         return State(self.steps, 1 - self.side)
 
 
 class Plans:
-    """The plans of several pipelines, and the states that the plans share.
+    """Plans of several pipelines that share the results of their first steps.
 
     Parameters
     ----------
     plans : sequence of tuple of PlannedStep
-        One plan for each pipeline.
+        All steps of each pipeline, in the order of execution.
     sides : sequence of int
-        The sides whose disparity maps are needed.
+        Images of the pair for which disparity maps are needed.
     keep_volume : bool
-        If True, the cost volume at the end of each plan is needed as well.
+        If True, the runner also returns the last cost volume of each pipeline.
 
     Attributes
     ----------
     order : list of int
-        Indices of the plans in running order. Plans with the same first steps follow
-        each other. A plan with more iterations follows the plan with fewer iterations.
+        Indices of the pipelines in the order in which they run. Pipelines with the same
+        first steps run one after another. If only the iterations differ, the pipeline
+        with fewer iterations runs first.
     checkpoints : set of tuple of PlannedStep
-        Beginnings after which the runner keeps the view. Another plan, the other side
-        or a run with more iterations starts from this view.
+        Sequences of first steps after which the runner keeps the intermediate results.
+        Other pipelines, the other image or longer runs reuse the intermediate results.
     shorter_runs : dict of tuple of PlannedStep to tuple of PlannedStep
-        The beginning of a longer run, mapped to the beginning of a shorter run. The two
-        beginnings differ only in the iterations of their last step. The longer run
-        continues the result of the shorter run.
+        The dictionary maps the steps of a run to the steps of a run with fewer
+        iterations. The two runs differ only in the number of iterations of the last
+        step. The run with more iterations continues the result of the run with fewer
+        iterations.
     needs : dict of State to frozenset of str
-        Names of the data in each state that later steps read, such as ``volume``,
-        ``raw`` or ``auxiliary``. The name ``both`` means that the auxiliary methods
-        must match both sides.
+        Names of the data that later steps read from each state, such as ``volume``. The
+        name ``both`` means that auxiliary methods compute the disparity maps of both
+        images.
 
     Examples
     --------
-    Two pipelines share their matching cost. The state after this matching cost is a
-    checkpoint, and the two optimizers read its cost volume.
+    Two pipelines share the census matching cost. The runner keeps the census cost
+    volume, because the optimizers of both pipelines read the volume.
 
     >>> from stereo_framework.engine.pipeline import Pipeline
     >>> simple = Pipeline(["census", "winner_take_all"])
@@ -96,8 +98,7 @@ class Plans:
     >>> sorted(plans.needs[State(after_census, REFERENCE)])
     ['volume']
 
-    A refinement that reads the other side needs the state of this side before the
-    refinement.
+    A left-right consistency check also needs the disparity map of the match image.
 
     >>> checked = Pipeline(["census", "winner_take_all", "left_right_check"])
     >>> plans = Plans([checked.plan], [REFERENCE], keep_volume=False)
@@ -122,25 +123,26 @@ class Plans:
                 self.needs[state] |= needs
 
     def needs_of(self, plan: Beginning) -> dict[State, frozenset[str]]:
-        """Return all states of a plan, and the names of the data that later steps read.
+        """Return all states of a pipeline, and the names of data that are read later.
 
         Parameters
         ----------
         plan : tuple of PlannedStep
-            All steps of a plan.
+            All steps of the pipeline, in the order of execution.
 
         Returns
         -------
-        dict of State to frozenset of str
-            The states, from the last state to the first, with the same values as the
-            attribute `needs`.
+        needs : dict of State to frozenset of str
+            Names of the data that later steps read, such as ``volume``, for each state.
+            The states are sorted from the last step to the first step.
         """
         needs: defaultdict[State, frozenset[str]] = defaultdict(frozenset)
         needs_at_end = frozenset({"volume"}) if self._keep_volume else frozenset()
         for side in self._sides:
             needs[State(plan, side)] = needs_at_end
 
-        # A state is always visited before the states from which it is computed.
+        # The loop runs backwards, because each step determines which earlier results
+        # are needed.
         lengths = range(len(plan), -1, -1)
         for length, side in itertools.product(lengths, (MATCH, REFERENCE)):
             state = State(plan[:length], side)
@@ -151,38 +153,43 @@ class Plans:
         return needs
 
     def beginnings_of(self, plan: Beginning) -> set[Beginning]:
-        """Return all beginnings of a plan, and the shorter runs that they continue."""
+        """Return all step sequences whose results a pipeline can reuse.
+
+        The result contains each sequence of first steps, from no step to all steps. If
+        a pipeline continues a run with fewer iterations, the result also contains the
+        steps of this run.
+        """
         beginnings = {plan[:length] for length in range(len(plan) + 1)}
         longer_runs = beginnings & self.shorter_runs.keys()
         return beginnings | {self.shorter_runs[steps] for steps in longer_runs}
 
 
 def steps_for_both_images(plan: Beginning) -> Beginning:
-    """Return the first steps of a plan, which run once for both images."""
-    # Every plan starts with these steps, so counting them is enough.
+    """Return the first steps of a pipeline that run only once for both images."""
+    # In every pipeline, the steps for both images come before all other steps.
     count = sum(step.is_for_both_images for step in plan)
     return plan[:count]
 
 
 def sort_key(plan: Beginning, step_numbers: dict[PlannedStep, int]) -> list[tuple[int, int]]:
-    """Return a key that sorts plans with the same first steps next to each other.
+    """Return a sort key that places pipelines with the same first steps together.
 
-    If two plans differ only in the number of iterations of a step, the plan with fewer
-    iterations comes first.
+    If only the iterations of a step differ, the pipeline with fewer iterations comes
+    first.
 
     Parameters
     ----------
     plan : tuple of PlannedStep
     step_numbers : dict of PlannedStep to int
-        Number of each step of all plans so far. Steps that differ only in the number of
-        iterations have the same number. This function adds new steps to the dictionary,
-        so plans that are sorted together must share one dictionary.
+        Numbers that earlier calls of the function have given to steps. Steps that
+        differ only in their number of iterations get the same number. The function adds
+        the new steps of a pipeline to the dictionary. Pipelines that are sorted
+        together must share one dictionary.
 
     Returns
     -------
-    list of (int, int)
-        For each step of the plan, its number in `step_numbers` and its number of
-        iterations.
+    key : list of (int, int)
+        For each step, the number from `step_numbers` and the number of iterations.
     """
     key = []
     for step in plan:
@@ -192,44 +199,44 @@ def sort_key(plan: Beginning, step_numbers: dict[PlannedStep, int]) -> list[tupl
 
 
 def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, frozenset[str]]]:
-    """Yield each state from which a state is computed, and the data that it needs.
+    """Yield the earlier states that a state needs, with the names of the needed data.
 
     Parameters
     ----------
     state : State
-        The state to compute.
     needs : frozenset of str
-        Names of the data in this state that later steps read.
+        Names of the data that later steps read from the state, such as ``volume``.
 
     Yields
     ------
     source : State
-        A state from which `state` is computed.
+        Earlier state from which `state` is computed.
     source_needs : frozenset of str
-        Names of the data that the source must contain.
+        Names of the data that the earlier state must contain.
     """
     same_for_both_sides = not state.steps or state.last_step.is_for_both_images
     if same_for_both_sides and state.side == MATCH:
-        # The match side is the reference side with its two images exchanged.
+        # For the match image, the runner exchanges the two images of the pair.
         source_needs = frozenset({"both"}) if "auxiliary" in needs else frozenset()
         yield state.on_other_side, source_needs
         return
     if not state.steps:
-        # The first state of the reference side is the loaded pair.
+        # The loaded pair is the first state, which needs no earlier state.
         return
 
     step = state.last_step
-    # A step replaces the data that it makes, so their earlier values are not needed.
+    # If a step replaces data, such as the cost volume, later steps do not read the old
+    # data.
     yield state.before_last_step, step.reads | (needs - step.makes)
     if step.reads_other:
         yield state.before_last_step.on_other_side, step.other_reads
 
 
 def _checkpoints(plans: Sequence[Beginning]) -> set[Beginning]:
-    """Return the beginnings from which another plan or the other side starts.
+    """Return the step sequences after which the runner keeps intermediate results.
 
-    The plans are in running order. The beginnings from which a run with more iterations
-    starts are not included.
+    The plans must be given in the order of execution. The result does not include runs
+    that are only continued with more iterations.
     """
     checkpoints = {steps_for_both_images(plan) for plan in plans}
     for plan in plans:
@@ -242,9 +249,9 @@ def _checkpoints(plans: Sequence[Beginning]) -> set[Beginning]:
 
 
 def _shorter_runs(plans: Sequence[Beginning]) -> dict[Beginning, Beginning]:
-    """Map the beginning of each longer run to the beginning of the shorter run.
+    """Map each run with more iterations to the shorter run that it continues.
 
-    The plans are in running order.
+    The plans must be given in the order of execution.
     """
     shorter_runs = {}
     for plan, next_plan in itertools.pairwise(plans):
@@ -252,14 +259,15 @@ def _shorter_runs(plans: Sequence[Beginning]) -> dict[Beginning, Beginning]:
         if length == min(len(plan), len(next_plan)):
             continue
         step, next_step = plan[length], next_plan[length]
-        # Two different steps are equal without iterations if only these differ.
+        # The comparison is true if the steps differ only in their numbers of
+        # iterations.
         if step.without_iterations == next_step.without_iterations:
             shorter_runs[next_plan[: length + 1]] = plan[: length + 1]
     return shorter_runs
 
 
 def _common_length(plan: Beginning, next_plan: Beginning) -> int:
-    """Return the number of first steps that two plans share."""
+    """Return how many first steps two pipelines have in common."""
     for length, (step, next_step) in enumerate(zip(plan, next_plan, strict=False)):
         if step != next_step:
             return length

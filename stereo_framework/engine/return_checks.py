@@ -1,6 +1,6 @@
-"""Check whether the result of a stage is allowed.
+"""Checks of the arrays and objects that the stages of a method return.
 
-If the result is wrong, the error message names the file and the line of the stage.
+If a result is wrong, the error message names the file and the line of the stage.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from stereo_framework.core.volume import (
 
 
 def wrong_return(stage: Stage, description: str) -> StereoFrameworkError:
-    """Create the error for a wrong result, with the file and line of the stage."""
+    """Create an error that names the stage, the file and the line of a wrong result."""
     location = source_location(stage.function)
     return StereoFrameworkError(
         f"{location}: {stage.slot} stage {stage.name} returned {description}"
@@ -50,25 +50,22 @@ def wrong_return(stage: Stage, description: str) -> StereoFrameworkError:
 def check_returned(
     stage: Stage, result: Any, image_shape: tuple[int, ...], search: SearchRange
 ) -> ResultKind:
-    """Raise an error if a stage returned a result that its slot does not allow.
-
-    Otherwise, return the kind of the result.
+    """Check the result of a stage, and return its kind, such as a cost volume.
 
     Parameters
     ----------
     stage : Stage
     result : object
-        Result of the stage.
     image_shape : tuple of int
-        Shape of the reference image, which has a third element for colour images.
+        Shape of the reference image, such as (480, 640) or (480, 640, 3).
     search : SearchRange
-        Search range with which the stage was called.
+        Search range that the stage received.
 
     Raises
     ------
     StereoFrameworkError
-        The result has a wrong class, or an array in it has a wrong shape, type or
-        value. The message names the file and the line of the stage.
+        If the result has a wrong class, or if an array has a wrong shape, type or
+        value. The error message names the file and the line of the stage.
     """
     kind, arrays = _kind_and_arrays(stage, result)
     if kind is None:
@@ -89,17 +86,17 @@ def check_returned(
 
 
 def _check_search_range(stage: Stage, part: CostVolume | Estimate, search: SearchRange) -> None:
-    """Raise an error if a result has another search range than the stage received."""
+    """Raise an error if a result has a wrong search range."""
     if part.search != search:
         message = (
-            f"the search range of the {type(part).__name__} is {part.search!r}; "
+            f"{type(part).__name__} with the search range {part.search!r}; "
             f"expected {search!r}, the range that the stage received"
         )
         raise wrong_return(stage, message)
 
 
 def _check_outside_cost(stage: Stage, volume: CostVolume) -> None:
-    """Raise an error if the type of the costs cannot represent the outside cost."""
+    """Raise an error if the outside cost does not fit the data type of the costs."""
     if volume.costs.dtype == np.float32:
         largest = float(np.finfo(np.float32).max)
     else:
@@ -107,20 +104,21 @@ def _check_outside_cost(stage: Stage, volume: CostVolume) -> None:
     is_number = isinstance(volume.outside_cost, int | float | np.floating | np.integer)
     if not is_number or not abs(volume.outside_cost) <= largest:
         message = (
-            f"the outside cost {volume.outside_cost!r}; expected a finite number, up to {largest:g}"
+            f"CostVolume with the outside cost {volume.outside_cost!r}; "
+            f"expected a finite outside cost of at most {largest:g}"
         )
         raise wrong_return(stage, message)
 
 
 class ReturnedArray(NamedTuple):
-    """An array in the result of a stage, with its expected properties.
+    """An array in the result of a stage, with its name and its expected kind.
 
     Parameters
     ----------
     name : str
         Name of the array in error messages, such as ``costs``.
     array : object
-        The array, or any other object if the stage has a mistake.
+        Returned array, or any other object if the stage is faulty.
     kind : ArrayKind
     """
 
@@ -130,7 +128,10 @@ class ReturnedArray(NamedTuple):
 
 
 def _kind_and_arrays(stage: Stage, result: Any) -> tuple[ResultKind | None, list[ReturnedArray]]:
-    """Return the kind of a result, or None if it is not allowed, and its arrays."""
+    """Determine the kind of a result, and list the arrays in the result.
+
+    The kind is None if the stage must not return a result of this type.
+    """
     for kind in stage.rules.results:
         arrays = _ARRAYS_OF_KINDS[kind](stage, result)
         if arrays is not None:
@@ -139,28 +140,28 @@ def _kind_and_arrays(stage: Stage, result: Any) -> tuple[ResultKind | None, list
 
 
 def _arrays_of_image(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the image; None if the stage gets both images of a pair."""
+    """Return the preprocessed image, or None if the stage takes both images."""
     if "image" not in stage.data:
         return None
     return [ReturnedArray("image", result, IMAGE)]
 
 
 def _arrays_of_both_images(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return both images; None for another result, or if the stage gets one image."""
+    """Return both preprocessed images, or None if the result is no pair of images."""
     if "image" in stage.data or not isinstance(result, tuple) or len(result) != 2:
         return None
     return [ReturnedArray("image", image, IMAGE) for image in result]
 
 
 def _arrays_of_volume(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the costs of a cost volume; None if the result is no cost volume."""
+    """Return the costs of a cost volume, or None if the result is no cost volume."""
     if not isinstance(result, CostVolume):
         return None
     return [ReturnedArray("costs", result.costs, COSTS)]
 
 
 def _arrays_of_smoothness(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the weights and penalties; None if the result is no smoothness term."""
+    """Return the arrays of a smoothness term, or None for any other result."""
     if not isinstance(result, Smoothness):
         return None
     return [
@@ -171,9 +172,9 @@ def _arrays_of_smoothness(stage: Stage, result: Any) -> list[ReturnedArray] | No
 
 
 def _arrays_of_labeling(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the arrays in a labeling and in its cost volume.
+    """Return the arrays in a labeling, or None for any other result.
 
-    An optimizer for both images must return disparity maps, so the result is then None.
+    An optimizer that matches both images must not return a labeling.
     """
     if not isinstance(result, Labeling) or "other" in stage.data:
         return None
@@ -189,9 +190,9 @@ def _arrays_of_labeling(stage: Stage, result: Any) -> list[ReturnedArray] | None
 
 
 def _arrays_of_levels(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the levels; None if the result is no array of levels.
+    """Return the levels of an optimizer, or None if the result is no int16 array.
 
-    An optimizer for both images must return disparity maps, so the result is then None.
+    An optimizer that matches both images must not return levels.
     """
     is_levels = isinstance(result, np.ndarray) and result.dtype == np.int16
     if not is_levels or "other" in stage.data:
@@ -200,33 +201,32 @@ def _arrays_of_levels(stage: Stage, result: Any) -> list[ReturnedArray] | None:
 
 
 def _arrays_of_disparity(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the disparity map; None if the result is no array."""
+    """Return the disparity map, or None if the result is no array."""
     if not isinstance(result, np.ndarray):
         return None
     return [ReturnedArray("disparity", result, DISPARITY)]
 
 
 def _arrays_of_two_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return both maps; None if the result is no tuple of two maps."""
+    """Return the disparity map and the status map, or None for any other result."""
     return _arrays_of_maps(result, ("disparity", DISPARITY), ("status", STATUS))
 
 
 def _arrays_of_three_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return disparity, status and confidence; None if the result is no such tuple."""
+    """Return the disparity, status and confidence maps, or None for other results."""
     return _arrays_of_maps(
         result, ("disparity", DISPARITY), ("status", STATUS), ("confidence", MAP)
     )
 
 
 def _arrays_of_maps(result: Any, *maps: tuple[str, ArrayKind]) -> list[ReturnedArray] | None:
-    """Return the maps in a tuple; None if it contains another number of maps.
+    """Return the maps in a tuple, or None if the tuple has a wrong number of maps.
 
     Parameters
     ----------
     result : object
-        Result of the stage.
     *maps : (str, ArrayKind)
-        Name and kind of each expected map.
+        Name and kind of each map in the expected tuple.
     """
     is_tuple = isinstance(result, tuple) and len(result) == len(maps)
     if not is_tuple or not isinstance(result[0], np.ndarray):
@@ -237,12 +237,12 @@ def _arrays_of_maps(result: Any, *maps: tuple[str, ArrayKind]) -> list[ReturnedA
 
 
 def _arrays_of_confidence(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the confidence map, which may be any object if the stage has a mistake."""
+    """Return the result of a confidence measure, which should be a confidence map."""
     return [ReturnedArray("confidence", result, MAP)]
 
 
 def _arrays_of_estimate(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return all arrays in an estimate; None if the result is no estimate."""
+    """Return all arrays in an estimate, or None if the result is no estimate."""
     if not isinstance(result, Estimate):
         return None
     arrays = [
@@ -251,8 +251,8 @@ def _arrays_of_estimate(stage: Stage, result: Any) -> list[ReturnedArray] | None
     ]
     if result.levels is not None:
         arrays.append(ReturnedArray("levels", result.levels, LEVELS))
-    # If the confidence maps are not a mapping, `with_plain_companions` raises an error
-    # later.
+    # If the confidence maps are no mapping, the function `with_plain_companions` raises
+    # an error later.
     if isinstance(result.confidence, Mapping):
         for name, values in result.confidence.items():
             arrays.append(ReturnedArray(f"confidence {name}", values, MAP))
@@ -272,17 +272,17 @@ _ARRAYS_OF_KINDS: Mapping[ResultKind, Callable[[Stage, Any], list[ReturnedArray]
     ResultKind.CONFIDENCE: _arrays_of_confidence,
     ResultKind.ESTIMATE: _arrays_of_estimate,
 }
-"""Function that returns the arrays in a result of each kind.
+"""Functions that list the arrays in a result, with one function per kind of result.
 
-The function takes the stage and the result, and returns None if the result is of
-another kind.
+Each function takes a stage and the result of the stage. A function returns None for a
+result of another kind.
 """
 
 
 def _fault_of_array(
     stage: Stage, array: Any, kind: ArrayKind, image_shape: tuple[int, ...], levels: int
 ) -> str:
-    """Describe why an array that a stage returned is wrong; empty if it is correct."""
+    """Describe the fault of a returned array, or return an empty text."""
     shape: tuple[int, ...] = image_shape[:2]
     if kind is IMAGE:
         shape = image_shape
@@ -293,20 +293,20 @@ def _fault_of_array(
     if form_fault := fault(array, kind, shape):
         return form_fault
     if kind is LEVELS and (array.min() < -1 or array.max() >= levels):
-        return f"levels from {array.min()} to {array.max()}; expected -1 to {levels - 1}"
+        return f"levels from {array.min()} to {array.max()}; expected levels -1 to {levels - 1}"
     if kind is STATUS and array.max(initial=0) > max(Status):
-        return f"{array.max()}; expected values of Status, 0 to {max(Status):d}"
+        return f"the value {array.max()}; expected values of Status, from 0 to {max(Status):d}"
     if kind is COSTS:
         return _fault_of_costs(stage, array)
     return ""
 
 
 def _fault_of_costs(stage: Stage, costs: NDArray) -> str:
-    """Describe why costs are wrong (not in C order or not finite); empty if correct."""
+    """Describe the fault of a returned cost array, or return an empty text."""
     if not costs.flags.c_contiguous:
-        return "not in C order; expected np.ascontiguousarray(costs)"
-    # The costs of built-in stages are not searched for NaN and infinity. The search
-    # takes time, and tests show that these costs are finite.
+        return "the array is not in C order; return np.ascontiguousarray(costs)"
+    # Only the costs of plug-ins are checked for NaN and infinity, because the check
+    # takes time. Tests show that the costs of built-in stages are finite.
     if stage.is_built_in or costs.dtype != np.float32 or np.isfinite(costs).all():
         return ""
-    return "not finite; expected finite costs"
+    return "the array contains NaN or infinite costs; expected finite costs"

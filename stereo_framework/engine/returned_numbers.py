@@ -1,6 +1,6 @@
-"""Conversion of the numbers and texts that stages return to Python types.
+"""Conversion of numbers and texts in the results of stages to Python types.
 
-Later code writes these values to tables and files.
+Later code writes the converted numbers and texts to tables and files.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from stereo_framework.engine.return_checks import wrong_return
 def with_plain_companions(stage: Stage, result: Any) -> Any:
     """Convert the numbers and texts in the result of a stage to Python types.
 
-    Examples are energies, lower bounds, traces and warnings, which later code writes to
-    tables and files. They are checked directly after the stage has returned, so that an
-    error message can name the stage.
+    Examples of converted values are energies, lower bounds, traces and warnings. The
+    values are checked directly after the call, so that an error message can name the
+    stage.
 
     Raises
     ------
     StereoFrameworkError
-        A number or a text has a wrong type, or a number is not finite. The message
-        names the file and the line of the stage.
+        If a number or a text has a wrong type, or if a number is not finite. The error
+        message names the file and the line of the stage.
     """
     converters: Mapping[str, Callable[[Any], Any]] = {}
     if isinstance(result, Labeling):
@@ -64,7 +64,7 @@ def plain_report(stage: Stage, report: CallReport) -> CallReport:
     Raises
     ------
     StereoFrameworkError
-        A number or a text in the report has a wrong type, or a number is not finite.
+        If a reported number or text has a wrong type, or if a number is not finite.
     """
     try:
         return CallReport(
@@ -84,13 +84,13 @@ def _finite_or_none(value: Any) -> float | None:
 
 
 def _bound_or_none(value: Any) -> float | None:
-    """Convert a lower bound to a float, and -inf (no bound is known) to None."""
+    """Convert a lower bound to a float, or to None if the bound is minus infinity."""
     bound = None if value is None else as_lower_bound(value)
     return None if bound == -math.inf else bound
 
 
 def _text(value: Any) -> str:
-    """Escape control characters in a text, because a terminal would execute them."""
+    """Escape control characters in a text, so that a terminal does not execute them."""
     if not isinstance(value, str):
         raise ValueError(f"{in_short(value)}; expected a text")
     return escape_controls(value)
@@ -99,18 +99,18 @@ def _text(value: Any) -> str:
 def _warning_lines(value: Any) -> tuple[str, ...]:
     """Check the warnings of an estimate, and convert each warning to a single line."""
     if not isinstance(value, tuple | list):
-        raise ValueError(f"{in_short(value)}; expected a tuple of texts")
+        raise ValueError(f"{in_short(value)}; expected a tuple with a text for each warning")
     return tuple(one_line(_text(line)) for line in value)
 
 
 def _named_maps(value: Any) -> dict[str, NDArray[np.float32]]:
-    """Check the names of confidence maps, because they become parts of file names."""
+    """Check that the names of confidence maps are allowed in file names."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"{in_short(value)}; expected a mapping of names to maps")
+        raise ValueError(f"{in_short(value)}; expected a mapping of names to confidence maps")
     for name in value:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(
-                f"the name {in_short(name)}; expected up to 60 letters, digits, '_' or '-'"
+                f"the name {in_short(name)}; expected a name of 1 to 60 letters, digits, _ or -"
             )
     return dict(value)
 
@@ -123,7 +123,7 @@ _FIELDS_OF_LABELINGS: Mapping[str, Callable[[Any], Any]] = {
     "lower_bound": _bound_or_none,
     "objective": _finite_or_none,
 }
-"""Function that converts each field of a `Labeling` that is not an array."""
+"""Functions that check and convert the numbers in a `Labeling`, by field name."""
 
 
 _FIELDS_OF_ESTIMATES: Mapping[str, Callable[[Any], Any]] = {
@@ -134,4 +134,4 @@ _FIELDS_OF_ESTIMATES: Mapping[str, Callable[[Any], Any]] = {
     "warnings": _warning_lines,
     "confidence": _named_maps,
 }
-"""Function that converts each field of an `Estimate` that is not an array."""
+"""Functions that check and convert the numbers and texts in an `Estimate`."""

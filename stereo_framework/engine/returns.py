@@ -1,4 +1,4 @@
-"""Change of the view of an image by the result of a stage."""
+"""Update of the data of an image (`View`) with the result of a stage."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ from stereo_framework.engine.returned_numbers import with_plain_companions
 
 
 def view_after(stage: Stage, result: Any, view: View) -> View:
-    """Check the result of a stage, and return a view that contains this result.
+    """Check the result of a stage, and add the result to the view of an image.
 
     Raises
     ------
     StereoFrameworkError
-        A stage of this slot must not return such a result. The docstring of
-        `check_returned` lists the possible reasons.
+        If the result is wrong, for example because an array has a wrong shape.
     """
     result = _with_short_levels(stage, result)
     kind = check_returned(stage, result, view.reference.shape, view.search)
@@ -43,7 +42,7 @@ def view_after(stage: Stage, result: Any, view: View) -> View:
 
 
 def _after_both_images(stage: Stage, images: Any, view: View) -> View:
-    """Return a view with the images of a stage that corrects the pair as a whole."""
+    """Return a view with both images of a pair that a stage has corrected together."""
     reference, match = map(kernel_array, images)
     prepared = replace(view.require_images(), corrected=(reference, match))
     return replace(view, prepared=prepared)
@@ -53,16 +52,16 @@ def _after_volume(stage: Stage, volume: CostVolume, view: View) -> View:
     """Return a view with the cost volume of a matching cost or an aggregation."""
     if stage.rules.makes_raw_volume:
         return view_with_raw_volume(view, volume)
-    # An aggregation may return the read-only volume that it received. The array stays
-    # read-only then, and is copied before anything is written into it.
+    # An aggregation may return its input, a read-only cost volume. Later steps copy a
+    # read-only cost volume before they change any costs.
     return replace(view, volumes=replace(view.volumes, current=volume, is_shared=False))
 
 
 def view_with_raw_volume(view: View, volume: CostVolume) -> View:
-    """Return a view in which a new matching cost replaces all earlier cost volumes.
+    """Return a view in which a new cost volume replaces all earlier cost volumes.
 
-    Excluded cells get the outside cost, because an aggregation averages the costs of
-    all cells.
+    Cells that must not be chosen get the outside cost, because aggregation filters
+    average all cells.
     """
     if view.mask is not None:
         if not volume.costs.flags.writeable:
@@ -73,24 +72,24 @@ def view_with_raw_volume(view: View, volume: CostVolume) -> View:
 
 
 def _after_smoothness(stage: Stage, smoothness: Smoothness, view: View) -> View:
-    """Return a view with the smoothness term of the method."""
+    """Return a view with the smoothness term that a stage has computed."""
     return replace(view, volumes=replace(view.volumes, smoothness=smoothness))
 
 
 def _after_confidence(stage: Stage, confidence_map: ConfidenceMap, view: View) -> View:
-    """Return a view with one more confidence map."""
+    """Return a view with an additional confidence map."""
     disparity_map = view.require_map()
     confidence = {**disparity_map.confidence, stage.name: confidence_map}
     return replace(view, disparity_map=replace(disparity_map, confidence=confidence))
 
 
 def _after_scheme(stage: Stage, estimate: Estimate, view: View) -> View:
-    """Return a view with the complete result of a method."""
+    """Return a view with the complete estimate that a scheme has returned."""
     return replace(view, estimate=estimate)
 
 
 def _after_disparity(stage: Stage, disparity: NDArray, view: View) -> View:
-    """Return a view with a disparity map and with a status map computed from it."""
+    """Return a view with a new disparity map, and compute the status of each pixel."""
     before = view.disparity_map
     if before is not None:
         return _after_maps(stage, (disparity, _status_after(before, disparity)), view)
@@ -102,7 +101,7 @@ def _after_disparity(stage: Stage, disparity: NDArray, view: View) -> View:
 
 
 def _after_maps(stage: Stage, maps: tuple[NDArray, ...], view: View) -> View:
-    """Return a view with a disparity map, a status map and perhaps a confidence map."""
+    """Return a view with a disparity map, a status map and maybe a confidence map."""
     disparity, status, *confidence_maps = maps
     if view.disparity_map is None:
         disparity_map = DisparityMap(disparity, status, view.search)
@@ -115,10 +114,10 @@ def _after_maps(stage: Stage, maps: tuple[NDArray, ...], view: View) -> View:
 
 
 def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]:
-    """Compute the status map for a refinement that returned only disparities.
+    """Compute the status of each pixel after a refinement returned only disparities.
 
-    A pixel that had no disparity and now has one gets the status FILLED. A pixel whose
-    disparity was removed gets the status MISMATCHED.
+    A pixel gets the status FILLED if the refinement has added a disparity. A pixel gets
+    the status MISMATCHED if the refinement has removed the disparity.
     """
     status = before.status.copy()
     had_disparity = ~np.isnan(before.disparity)
@@ -129,7 +128,7 @@ def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]
 
 
 def _with_short_levels(stage: Stage, result: Any) -> Any:
-    """Convert the levels of an optimizer to int16 if they fit into int16."""
+    """Convert the levels of an optimizer to int16 if int16 can represent all levels."""
     if ResultKind.LEVELS not in stage.rules.results:
         return result
     levels = result.levels if isinstance(result, Labeling) else result
@@ -141,13 +140,13 @@ def _with_short_levels(stage: Stage, result: Any) -> Any:
 
 
 def _after_levels(stage: Stage, levels: Levels, view: View) -> View:
-    """Return a view with the disparity map of the levels of an optimizer."""
+    """Return a view with the disparity map for the levels that an optimizer chose."""
     costs = view.volume.chosen(levels).astype(np.float32)
     return _after_labeling(stage, Labeling(levels, costs), view)
 
 
 def _after_labeling(stage: Stage, labeling: Labeling, view: View) -> View:
-    """Return a view with the disparity map of a labeling."""
+    """Return a view with the disparity map that is computed from a labeling."""
     volumes = replace(view.volumes, current=labeling.volume or view.volume)
     labeling = _with_allowed_levels(labeling, view)
     disparity = view.search.disparity_of(labeling.levels)
@@ -159,8 +158,8 @@ def _after_labeling(stage: Stage, labeling: Labeling, view: View) -> View:
 def _with_allowed_levels(labeling: Labeling, view: View) -> Labeling:
     """Remove excluded levels from a labeling, and compute the costs of filled pixels.
 
-    The energy of an estimate also contains the costs of pixels without a level. The
-    cost of such a pixel is the cost of the level with which `fill_levels` fills it.
+    The energy of an estimate includes a cost for each pixel without a level. A pixel
+    without a level gets the cost of the level that `fill_levels` fills in.
     """
     mask, search = view.mask, view.search
     levels = labeling.levels
@@ -173,8 +172,8 @@ def _with_allowed_levels(labeling: Labeling, view: View) -> Labeling:
     if filled_levels is not labeling.levels:
         costs = view.volume.chosen(filled_levels)
         if mask is not None:
-            # Excluded cells contain a large marker instead of a cost, so the outside
-            # cost is used. Invalid pixels have only excluded cells, so their cost is 0.
+            # Excluded cells of a cost volume contain a large marker instead of a cost.
+            # The marker is replaced by the outside cost, or by 0 at invalid pixels.
             costs[mask.excluded(filled_levels, search)] = view.volume.outside_cost
             costs[view.require_pair().invalid] = 0
     return replace(labeling, levels=levels, costs=costs, volume=None)
@@ -192,8 +191,8 @@ _VIEWS_AFTER: Mapping[ResultKind, Callable[[Stage, Any, View], View]] = {
     ResultKind.CONFIDENCE: _after_confidence,
     ResultKind.ESTIMATE: _after_scheme,
 }
-"""Function that returns the view after a result of each kind.
+"""Functions that add a result to a view, with one function per kind of result.
 
-The function takes the stage, the result and the view before the stage. Images are
-missing, because the runner puts single images into the view itself.
+Each function takes the stage, the result and the view before the stage. The table has
+no entry for single images, because the runner itself adds these images.
 """

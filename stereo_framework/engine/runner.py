@@ -1,13 +1,14 @@
-"""Run several pipelines on one pair, and compute the steps that they share only once.
+"""Run several pipelines on one image pair, and run their shared steps only once.
 
-The runner follows one equation::
+The runner computes the data of an image after step k by one equation::
 
     view(k, side) = step_k(view(k - 1, side), other=view(k - 1, other side))
 
-A pair has two sides, one for each image. The view of a side after k steps contains all
-results for this side. The view of the other side is computed only if the next step
-reads it. The runner keeps a view if a later pipeline begins with the same steps. It
-also keeps a view that a step of the other side reads. The module
+The two sides are the reference image and the match image of the pair. A view contains
+all data of one image after k steps, such as a cost volume. The view of the other image
+is only computed if the next step reads this view. The runner stores a view if a later
+pipeline begins with the same steps. The runner also stores a view that a step for the
+other image reads. The module
 `stereo_framework.engine.plans` defines the terms plan, beginning, state and checkpoint.
 """
 
@@ -71,44 +72,45 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
 
 Outcome = Estimate | tuple[Estimate, Estimate] | Exception
-"""Estimate of a pipeline, estimates of both sides, or the exception that was raised."""
+"""Result of a pipeline: one estimate, the estimates of both images, or an exception."""
 
 
 class PipelineRunner:
-    """Runs pipelines on a pair. Iterate over the runner to get the results.
+    """A runner that matches one pair of images with several pipelines.
 
-    Iteration yields ``(index, outcome)``. The index is the position of the pipeline in
-    `pipelines`. The outcome is an `Estimate`, or the exception that the pipeline
-    raised. The runner sorts the pipelines, so that pipelines with the same first steps
-    run one after another.
+    Iteration over the runner yields the index and the outcome of each pipeline. The
+    outcome is an `Estimate`, or the exception that the pipeline raised. The runner
+    changes the order of the pipelines, so that pipelines with the same first steps run
+    one after another.
 
-    If several pipelines share a step, each of their estimates contains the full run
-    time of this step. The sum of these run times is then longer than the elapsed time.
+    If several pipelines share a step, each estimate contains the full run time of the
+    shared step. The run times of all estimates may add up to more than the elapsed
+    time.
 
     Parameters
     ----------
     pipelines : sequence of Pipeline
     problem : Scene or Pair
-        The pair to match, or the scene of the pair.
+        Pair of images to match, or a scene that contains the two images.
     search : SearchRange, optional
-        Default: the search range of the scene.
+        Range of disparities to search. The default is the search range of the scene.
     both : bool
-        If True, match both sides. Each outcome is then a tuple of two estimates. The
-        first estimate belongs to the reference image.
+        If True, compute the disparity maps of both images. The outcome for both images
+        is a tuple, with the estimate of the reference image first.
     keep_volume : bool
-        If True, keep the cost volume of each optimizer in its estimate.
+        If True, each estimate contains the cost volume of the optimizer.
     solve : callable, optional
         Function ``solve(method, pair)`` that matches a pair created by a scheme.
         Default: `run_pipeline`.
     cache : dict, optional
-        Cache of the maps of auxiliary methods and of intermediate results of single
-        images (see `per_image`). Default: a new cache. Pass the cache of another runner
-        to share its entries.
+        Cache for the disparity maps of auxiliary methods and for the results of
+        `per_image`. By default, the runner creates a new cache. Two runners that get
+        the same cache share all stored results.
 
     Examples
     --------
-    Two methods share their matching cost, which is computed once. Each estimate
-    contains the run time of the matching cost.
+    If two methods share a matching cost, the runner computes the cost only once. The
+    estimates of both methods contain the run time of the shared matching cost.
 
     >>> from stereo_framework import Pipeline, load_scene
     >>> scene = load_scene("synthetic/planes")
@@ -124,20 +126,21 @@ class PipelineRunner:
     >>> estimates[0].seconds["matching_cost"] == estimates[1].seconds["matching_cost"]
     True
 
-    With ``both``, the runner returns the disparity maps of both images.
+    With the option ``both``, the runner returns the disparity maps of both images.
 
     >>> [(_, (left, right))] = PipelineRunner(methods[:1], scene, both=True)
     >>> left.search.direction, right.search.direction
     (1, -1)
 
-    The second method needs only rows near a pixel, so its steps run on strips of 128
-    rows. The image has 240 rows, so there are two strips.
+    A method with a box filter reads only nearby rows, so it runs on strips of 128 rows.
+    An image with 240 rows is divided into two strips.
 
     >>> from stereo_framework.engine.strips import strip_rows
     >>> strip_rows(methods[1].plan, 240, 320, scene.search.levels)
     128
 
-    A scheme makes pairs, and the runner matches each pair with the rest of the method.
+    The scheme ``tiles`` divides the image pair into tiles. The runner matches each tile
+    with the other steps of the method.
 
     >>> tiled = methods[0].having(scheme=["tiles"])
     >>> tiled.plan[0].method
@@ -165,8 +168,8 @@ class PipelineRunner:
         plans = [pipeline.plan for pipeline in pipelines]
         self.plans = Plans(plans, self.sides, keep_volume=keep_volume)
         self.views: dict[State, View | Exception] = {}
-        # Run time of the last step of each state in seconds, and the report of its
-        # stage.
+        # The runner records the run time of each step in seconds. The runner also
+        # records warnings and messages that a stage reports.
         self.seconds: dict[State, float] = {}
         self.reports: dict[State, CallReport] = {}
         self.estimates_of_schemes: dict[Hashable, Estimate] = {}
@@ -178,9 +181,9 @@ class PipelineRunner:
             self.intensity_warning = intensity_scale_warning(pair.reference)
             self.announced_scene = f"{pair.scene.name}: " if pair.scene else ""
         except Exception as error:
-            # If the scene cannot be loaded, every pipeline fails with this error. The
-            # constructor does not raise, so that the caller gets one outcome for each
-            # pipeline.
+            # If the scene cannot be loaded, the error becomes the outcome of every
+            # pipeline. The constructor raises no error, so that every pipeline has an
+            # outcome.
             self.views[start] = error
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
@@ -192,7 +195,7 @@ class PipelineRunner:
             yield index, outcome
 
     def _outcome(self, pipeline: Pipeline) -> Outcome:
-        """Return the estimate of a pipeline, or both estimates, or the exception."""
+        """Return the result of a pipeline: one or two estimates, or an exception."""
         estimates = []
         errors = []
         for side in self.sides:
@@ -209,18 +212,19 @@ class PipelineRunner:
         return reference_estimate, match_estimate
 
     def _release_views(self, next_plan: Beginning | None) -> None:
-        """Release all views that the next plan does not need."""
-        # After the last plan, no view is needed.
+        """Release all intermediate results that the next pipeline does not need."""
+        # After the last pipeline, the runner needs no intermediate results.
         needed = set() if next_plan is None else self.plans.beginnings_of(next_plan)
         self.views = {state: view for state, view in self.views.items() if state.steps in needed}
 
     # --- states -----------------------------------------------------------------------
 
     def _view(self, state: State) -> View | Exception:
-        """Return the view of a state, computed from the last view that was kept.
+        """Compute the view of an image after several steps, from the last stored view.
 
-        If a stage raises an exception, the exception is kept in place of the view. All
-        pipelines with the same first steps then fail with this exception.
+        If a stage raises an exception, the runner stores the exception instead of a
+        result. All pipelines that share the failed step then fail with the same
+        exception.
         """
         count, view = self._last_kept_view(state)
         while count < len(state.steps) and isinstance(view, View):
@@ -229,7 +233,7 @@ class PipelineRunner:
             try:
                 view = self._run_group(group, *self._views_before(group[0], view))
             except Exception as error:
-                # The stage of a plug-in may raise any exception.
+                # A stage of a plug-in may raise any type of exception.
                 view = error
 
             if isinstance(view, Exception):
@@ -240,23 +244,23 @@ class PipelineRunner:
         return view
 
     def _last_kept_view(self, state: State) -> tuple[int, View | Exception]:
-        """Find the last view that was kept on the way to a state.
+        """Find the last stored view from which a state can be computed.
 
         Returns
         -------
         count : int
-            Number of steps after which the view was kept.
+            Number of steps that have already run for the stored view.
         view : View or Exception
-            The view, or the exception that was raised in place of the view.
+            Stored view, or the exception that a step has raised.
         """
         for count in range(len(state.steps), -1, -1):
             earlier = State(state.steps[:count], state.side)
             if earlier in self.views:
                 return count, self.views[earlier]
 
-        # No view of the match side is kept yet. Some first steps run once for both
-        # images. After these steps, the match side is the reference side with exchanged
-        # images.
+        # No view of the match image is stored yet. The first steps of a pipeline may
+        # run only once for both images. The view of the match image follows from an
+        # exchange of the two images.
         common_steps = steps_for_both_images(state.steps)
         view = self._view(State(common_steps, REFERENCE))
         if isinstance(view, View):
@@ -264,20 +268,20 @@ class PipelineRunner:
         return len(common_steps), view
 
     def _next_group(self, state: State, count: int) -> list[State]:
-        """Return the states after `count` steps that are computed as one group.
+        """Return the states after each step of the next group of steps.
 
         A group is a single step, or several local steps that run together on strips of
-        rows. A step is local if it has a halo, which may be 0 rows. The views between
-        two steps of a group never exist as a whole.
+        rows. A step is local if each row of the result depends only on nearby rows.
+        Between the steps of a group, only the data of one strip are in memory.
 
-        A group ends
+        Four rules limit the size of a group of steps:
 
-        - before a step that is not local;
-        - before a step with halo rows if the group contains an optimizer, because
-          overlapping strips would change the objective of the optimizer;
-        - after the last step that reads or writes a cost volume, because only cost
-          volumes are large;
-        - after a checkpoint, because the whole view is kept there.
+        - A step that needs the whole image begins a new group.
+        - After an optimizer, a step that reads nearby rows begins a new group.
+          Overlapping strips would change the objective of the optimizer.
+        - A group ends with a step on a cost volume, because all other data are small.
+        - A group ends at a checkpoint, where the runner stores the data of the whole
+          image.
         """
         end_of_group = count + 1
         contains_optimizer = False
@@ -294,29 +298,28 @@ class PipelineRunner:
         return [State(state.steps[:length], state.side) for length in lengths]
 
     def _views_before(self, state: State, view: View) -> tuple[View, View | None]:
-        """Return the views of both sides that the last step of a state reads.
+        """Return the views of both images that the last step of a state reads.
 
         Parameters
         ----------
         state : State
-            The state to compute.
         view : View
-            The view of the same side before the last step.
+            View of the image before the last step of the state.
 
         Returns
         -------
         view : View
-            The given view. If a run with fewer iterations exists, the view contains the
-            partial result of this run.
+            View of the image before the last step of the state. If a run with fewer
+            iterations exists, the view also contains its cost volume.
         other : View or None
-            The view of the other side; None if the stage does not read the other side.
+            View of the other image, or None if the step does not read the other image.
         """
         shorter_run = self.plans.shorter_runs.get(state.steps)
         if shorter_run is not None:
             shorter_state = State(shorter_run, state.side)
             shorter_view = self.views.get(shorter_state)
-            # If the shorter run failed, the longer run starts without a partial result,
-            # because the longer run may succeed.
+            # If a run with fewer iterations has failed, the run with more iterations
+            # starts from the beginning.
             if isinstance(shorter_view, View):
                 view = replace(view, volumes=replace(view.volumes, partial=shorter_view.volume))
                 self.seconds[state] = self.seconds.get(shorter_state, 0.0)
@@ -330,16 +333,17 @@ class PipelineRunner:
         return view, other
 
     def _run_group(self, group: Sequence[State], view: View, other: View | None) -> View:
-        """Run the steps of a group on the whole view or strip by strip.
+        """Run a group of steps on the whole image or on strips of image rows.
 
         Parameters
         ----------
         group : sequence of State
-            The states to compute. The group runs the last step of each state.
+            States of the image after each step of the group.
         view : View
-            The view before the first step.
+            View of the image before the first step of the group.
         other : View or None
-            The view of the other side, if the first step reads it.
+            View of the other image, or None if the first step does not read the other
+            image.
         """
         steps = [state.last_step for state in group]
         rows = view.shape[0]
@@ -356,10 +360,10 @@ class PipelineRunner:
     def _run_strip(
         self, group: Sequence[State], view: View, other: View | None, start: int, stop: int
     ) -> View:
-        """Run the steps of a group on the rows `start` to `stop` - 1 of a view.
+        """Run a group of steps on the image rows from `start` to `stop` - 1.
 
-        At first, the strip also has the rows of all halos above and below. After each
-        step, the rows of the halo of this step are removed.
+        At first, the strip includes halo rows, the rows above and below that the steps
+        read. After each step, the halo rows of the step are removed from the strip.
         """
         rows = view.shape[0]
         halo = sum(state.last_step.halo or 0 for state in group)
@@ -378,14 +382,14 @@ class PipelineRunner:
 
     @contextlib.contextmanager
     def _recorded(self, state: State) -> Iterator[None]:
-        """Announce the last step of a state, and record its run time and its report.
+        """Show the name of the running step, and record its run time and warnings.
 
         Raises
         ------
         Stopped
-            The caller has cancelled the computation.
+            If the caller has cancelled the computation.
         StereoFrameworkError
-            The stage runs out of memory.
+            If the stage runs out of memory.
         """
         step = state.last_step
         if is_stopped():
@@ -401,14 +405,14 @@ class PipelineRunner:
             message = f"{step.name}: out of memory ({error})"
             raise StereoFrameworkError(message) from error
         finally:
-            # A step may run on several strips, and may continue a run with fewer
-            # iterations. Therefore, the times are added up.
+            # The run times are added up, because a step may run on several strips. A
+            # step may also continue an earlier run with fewer iterations.
             self.seconds[state] = self.seconds.get(state, 0.0) + working_time() - start
 
     # --- running one step -------------------------------------------------------------
 
     def _run_step(self, state: State, view: View, other: View | None) -> View:
-        """Return the view of a state, computed from the view before its last step."""
+        """Run one step on the view of an image, and return the new view."""
         match state.last_step:
             case OutsideCostReset():
                 return view.with_restored_cells(outside_image=True)
@@ -424,16 +428,15 @@ class PipelineRunner:
                 return self._call_stage(step, state, view, other)
 
     def _call_stage(self, step: Step, state: State, view: View, other: View | None) -> View:
-        """Call a stage with the data in its signature, and return the view after it.
+        """Call a stage with its input data, and return the view with the result.
 
         Parameters
         ----------
         step : Step
-            The last step of the state, whose stage is called.
+            Stage to call, with the parameters of the stage.
         state : State
-            The state to compute.
         view, other : View
-            The views of both sides before the step.
+            Views of both images before the stage is called.
         """
         stage = step.stage
         view = with_converted_volumes(step, view, step.reads)
@@ -450,8 +453,8 @@ class PipelineRunner:
 
         result = step(data)
         if isinstance(result, BothSides) and stage.rules.returns_both_sides:
-            # A matcher does not read the other side. The view of the other side before
-            # the matcher contains only the images.
+            # For a matcher, the view of the other image contains only the exchanged
+            # images.
             other_before = other or view.exchanged()
             self._keep_other_view(state, view_after(stage, result.match, other_before))
             return view_after(stage, result.reference, view)
@@ -461,7 +464,7 @@ class PipelineRunner:
         return view_after(stage, result, view)
 
     def _keep_other_view(self, state: State, other_view: View) -> None:
-        """Keep the view of the other side, which the same call of a stage produced."""
+        """Store the view of the other image after a stage has matched both images."""
         other_state = state.on_other_side
         needs = self.plans.needs.get(other_state, frozenset())
         self.views[other_state] = other_view.keeping(needs)
@@ -476,8 +479,8 @@ class PipelineRunner:
         pair_key = (image_addresses, pair.shape, pair.search, id(pair.mask), both_sides)
 
         methods = dict(matching.methods)
-        # Auxiliary methods share the cache with their own auxiliary methods, so a
-        # method may be in the cache already.
+        # The cache may already contain the result of a method, because nested auxiliary
+        # methods use the same cache.
         missing = [method for method in methods.values() if (method, pair_key) not in self.cache]
         runner = PipelineRunner(missing, pair, both=both_sides, cache=self.cache)
         for index, outcome in runner:
@@ -485,8 +488,8 @@ class PipelineRunner:
                 raise outcome
             estimates = outcome if both_sides else (outcome,)
             maps = tuple(map(_disparity_map_of, estimates))
-            # The key contains the memory addresses of the images. The cache keeps the
-            # pair, so that no other images can get these addresses.
+            # The cache key contains the memory addresses of the two images. The cache
+            # also stores the pair, so that other images cannot get the same addresses.
             self.cache[missing[index], pair_key] = pair, maps
 
         maps_by_name = {}
@@ -495,15 +498,16 @@ class PipelineRunner:
         return replace(view, auxiliary=maps_by_name)
 
     def _call_scheme(self, scheme_call: SchemeCall, state: State, view: View) -> View:
-        """Call a scheme, and return the view after it.
+        """Call a scheme, such as tiling, and return the view with the estimate.
 
-        A scheme creates pairs and matches each pair with its method.
+        A scheme creates new image pairs and matches each new pair with the other steps.
         """
         stage, method = scheme_call.step.stage, scheme_call.method
         solve = functools.partial(self.solve, method)
-        # A scheme that estimates its memory divides the pair into parts. The exchanged
-        # pair has its parts at other positions. Therefore, a part of one side is not a
-        # part of the other side.
+        # A scheme with the option `memory` divides the pair into parts, such as tiles.
+        # The tiles of the match image lie at other positions than the tiles of the
+        # reference image. The estimate of a tile cannot be reused for the other image
+        # of the pair.
         divides_pair = stage.memory is not None
         needs_both_sides = state.on_other_side in self.plans.needs
         if needs_both_sides and not divides_pair and _is_symmetric(method):
@@ -513,13 +517,15 @@ class PipelineRunner:
         return view_after(stage, estimate, view)
 
     def _solve_both_sides(self, method: Pipeline, pair: Pair) -> Estimate:
-        """Return the estimate of a pair, and store that of the exchanged pair.
+        """Return the estimate of a pair, and store the estimate of the exchanged pair.
 
-        A scheme runs once for each side. On the second side, it creates the same pairs
-        with exchanged images. This method then returns the stored estimate.
+        A scheme runs once for the reference image and once for the match image. In the
+        second run, the scheme creates the same pairs with exchanged images. The second
+        run uses the stored estimates instead of a new computation.
         """
         if pair.mask is not None:
-            # The key below does not contain the mask.
+            # The cache key contains no mask, so estimates of masked pairs are not
+            # stored.
             estimate: Estimate = run_pipeline(method, pair)
             return estimate
         key = _content_key(method, pair)
@@ -532,7 +538,7 @@ class PipelineRunner:
     # --- estimates --------------------------------------------------------------------
 
     def _estimate_of(self, pipeline: Pipeline, view: View) -> Estimate:
-        """Create the estimate of a pipeline from its last view."""
+        """Create the estimate of a pipeline from the data after the last step."""
         states = list(reversed(self.plans.needs_of(pipeline.plan)))
         reports = [self.reports[state] for state in states if state in self.reports]
         addresses = [address for address, _ in plan_with_addresses(pipeline)]
@@ -546,10 +552,9 @@ class PipelineRunner:
         return estimate_of(view, seconds, reports, self.intensity_warning)
 
     def _seconds_of(self, state: State) -> float | None:
-        """Return the run time of the last step of a state; None if it is unknown.
+        """Return the run time of the last step in seconds, or None if unknown.
 
-        If the stage reports its run time, the reported time is returned instead of the
-        measured time.
+        If the stage reports its run time, the reported time replaces the measured time.
         """
         report = self.reports.get(state)
         # A report with a warning contains no run time.
@@ -559,24 +564,25 @@ class PipelineRunner:
 
 
 def run_pipeline(method: Pipeline, pair: Scene | Pair, **options: Any) -> Any:
-    """Run a single pipeline on a pair.
+    """Match a single pair of images with a single pipeline.
 
     Parameters
     ----------
     method : Pipeline
     pair : Scene or Pair
     **options
-        Keyword arguments of `PipelineRunner`.
+        Further keyword arguments of the class `PipelineRunner`, such as ``both``.
 
     Returns
     -------
-    Estimate or tuple of Estimate
-        The estimate; with ``both=True`` the estimates of both sides.
+    outcome : Estimate or tuple of Estimate
+        Estimate of the pipeline. With ``both=True``, the estimates of both images are
+        returned.
 
     Raises
     ------
     Exception
-        If a stage raises an exception, this function raises it again.
+        If a stage raises an exception, the function raises the same exception.
     """
     [(_, outcome)] = PipelineRunner([method], pair, **options)
     if isinstance(outcome, Exception):
@@ -585,17 +591,17 @@ def run_pipeline(method: Pipeline, pair: Scene | Pair, **options: Any) -> Any:
 
 
 def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> View:
-    """Return a view with its cost volumes in the form that a step expects.
+    """Convert the cost volumes of a view to the form that a step expects.
 
-    An optimizer must not choose excluded cells, so these cells are marked before. Costs
-    are converted to float32 if the stage does not accept integers.
+    For an optimizer, the cells that must not be chosen are marked in the cost volume.
+    Integer costs are converted to float32 if the stage does not accept integers.
 
     Parameters
     ----------
     step : Step
     view : View
     names : collection of str
-        Names of the cost volumes that the step reads.
+        Names of the cost volumes that the step reads, such as ``volume``.
     """
     if step.stage.rules.makes_disparity and "volume" in names and not view.volumes.is_restored:
         view = view.with_restored_cells(outside_image=False)
@@ -603,10 +609,10 @@ def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> Vi
 
 
 def data_of_stage(stage: Stage, view: View) -> dict[str, Any]:
-    """Return the data that a stage names in its signature, except the other view."""
+    """Return the input data of a stage, without the data of the other image."""
     data = _data(view, set(stage.data) - {"image", "other"})
     rules = stage.rules
-    # An optimizer for both images compares the images again.
+    # An optimizer for both images also needs the two corrected images.
     optimizes_both_images = rules.returns_both_sides and "other" in stage.data
     if rules.images == "corrected" or optimizes_both_images:
         data["reference"], data["match"] = view.corrected
@@ -614,16 +620,17 @@ def data_of_stage(stage: Stage, view: View) -> dict[str, Any]:
 
 
 def _data(view: View, names: Collection[str]) -> dict[str, Any]:
-    """Return the data of a view with the given names."""
+    """Return the data of a view by name, such as ``volume``."""
     data = {name: getattr(view, name) for name in names if name != "auxiliary"}
     if "auxiliary" in names:
-        # Each auxiliary method has a map of this side, and perhaps of the other side.
+        # The first disparity map of each auxiliary method belongs to the image of the
+        # view.
         data["auxiliary"] = {name: maps[0] for name, maps in view.auxiliary.items()}
     return data
 
 
 def _add_costs(cost_sum: CostSum, view: View) -> View:
-    """Compute the sum of several matching costs, and return the view after it."""
+    """Add the sum of several matching costs to a view, as a cost volume."""
     if view.search.direction < 0:
         for cost in cost_sum.costs:
             check_direction(cost, view.reference)
@@ -633,11 +640,11 @@ def _add_costs(cost_sum: CostSum, view: View) -> View:
 
 
 def _preprocess_each_image(step: Step, view: View) -> View:
-    """Apply a stage that takes a single image to all images of a view.
+    """Apply a preprocessing stage for single images to both images of a pair.
 
-    A view has two images and the corrected forms of these images. An image and its
-    corrected form may be the same array. The stage is called only once for such an
-    array, so that the two results are the same array again.
+    A view contains each image twice, before and after a joint correction of both
+    images. If both versions of an image are the same array, the stage is called only
+    once.
     """
     images = (view.reference, view.match, *view.corrected)
     distinct_images = {id(image): image for image in images}
@@ -649,40 +656,41 @@ def _preprocess_each_image(step: Step, view: View) -> View:
     reference, match, *corrected = [processed[id(image)] for image in images]
     prepared = PreparedImages(reference, match, corrected=(corrected[0], corrected[1]))
     view = replace(view, prepared=prepared)
-    # The constructor of a pair refuses intensities that no stage can match.
+    # The constructor of a pair raises an error if no stage can match the intensities.
     view.prepared_pair()
     return view
 
 
 def _reporting_stage(step: PlannedStep) -> Stage:
-    """Return the stage whose last report is recorded."""
+    """Return the stage of a step whose warnings and messages are recorded."""
     match step:
         case Step():
             return step.stage
         case SchemeCall():
             return step.step.stage
         case CostSum():
-            # The last matching cost is called last.
+            # The recorded warnings come from the last of several matching costs.
             return step.costs[-1].stage
     raise AssertionError(f"the step {step.name} calls no stage, so it has no report")
 
 
 def _disparity_map_of(estimate: Estimate) -> DisparityMap:
-    """Return the disparity map of an auxiliary method in the form that stages read."""
+    """Convert the estimate of an auxiliary method to a `DisparityMap` for stages."""
     return DisparityMap(estimate.disparity, estimate.status, estimate.search, estimate.confidence)
 
 
 def _content_key(method: Pipeline, pair: Pair) -> Hashable:
-    """Return a key that is equal for pairs with the same images and search range."""
+    """Return a cache key that is equal for pairs with equal images and search range."""
     return method, pair.search, pair.shape, pair.reference.tobytes(), pair.match.tobytes()
 
 
 def _is_symmetric(method: Pipeline) -> bool:
-    """Return whether a method treats both sides of a pair in the same way.
+    """Return whether a stereo method treats both images of a pair in the same way.
 
-    If so, the match side of a pair equals the reference side of the exchanged pair. A
-    method is not symmetric if it has auxiliary methods, a matcher, a scheme, or a
-    preprocessing stage that takes both images.
+    If the images of a symmetric method are exchanged, the two disparity maps are
+    exchanged, too. Methods with auxiliary methods, a matcher or a scheme do not count
+    as symmetric. A preprocessing stage that takes both images also makes a method
+    asymmetric.
     """
     for step in method.plan:
         if isinstance(step, AuxiliaryMatching | SchemeCall):

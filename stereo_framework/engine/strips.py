@@ -1,4 +1,4 @@
-"""Strips of rows: their height, and the assembly of a whole image from strips."""
+"""Processing of an image in strips of rows, which saves memory."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from stereo_framework.core.volume import Labeling
 from stereo_framework.engine.planned_steps import PlannedStep
 
 STRIP_ROWS = 128
-"""Maximum number of rows of a strip, without its halo."""
+"""Maximum number of rows of a strip, without the halo rows above and below."""
 
 _STRIP_BYTES = 64 * 2**20
-"""Maximum size in bytes of the cost volume of a strip with `STRIP_ROWS` rows.
+"""Maximum size of the cost volume of a strip of image rows, in bytes.
 
-If the cost volume would be larger, strips have half as many rows. Smaller strips take
-less memory, but more rows are computed twice, because the halos of neighbouring strips
-overlap.
+If the cost volume of a strip would be larger, the strips get half as many rows. Small
+strips need less memory, but the overlaps of neighbouring strips take more time.
 """
 
 
 def strip_rows(steps: Sequence[PlannedStep], rows: int, columns: int, levels: int) -> int:
-    """Return the number of rows of each strip, without halo rows.
+    """Return the number of image rows in each strip, without halo rows.
 
     Parameters
     ----------
     steps : sequence of PlannedStep
-        The steps that run together on each strip.
+        Steps that run one after another on each strip.
     rows, columns : int
-        Size of the image in pixels.
+        Height and width of the image in pixels.
     levels : int
-        Number of levels of the search range.
+        Number of disparities in the search range.
 
     Returns
     -------
-    int
-        Number of rows of a strip; `rows` if the steps run on the whole image.
+    height : int
+        Number of rows of a strip. If the steps do not need strips, the result is the
+        number of rows of the image.
     """
     if len(steps) == 1:
         [step] = steps
-        # Strips are fast because the next step reads the costs while they are in the
-        # cache of the processor. After a single matching cost, there is no next step,
-        # and the strips would be copied into the whole volume.
+        # Strips are fast if the next step finds the costs in the cache of the
+        # processor. A single matching cost runs on the whole image, because no next
+        # step would use the cache.
         is_matching_cost = "raw" in step.makes
         if step.halo is None or is_matching_cost or not step.touches_volume:
             return rows
@@ -57,15 +57,15 @@ def strip_rows(steps: Sequence[PlannedStep], rows: int, columns: int, levels: in
 
 
 class Strips:
-    """The view of a whole image, which is assembled from the views of strips of rows.
+    """A collector that joins strips of image rows to the view of a whole image.
 
-    A pipeline runs steps on one strip of rows after the other to save memory. These
-    steps change only cost volumes and the disparity map.
+    To save memory, a pipeline runs some steps on one strip of rows after another. Steps
+    that run on strips change only cost volumes and disparity maps.
 
     Parameters
     ----------
     before : View
-        View of the whole image before the steps that run on strips.
+        View of the whole image before the first strip is processed.
     """
 
     def __init__(self, before: View):
@@ -76,9 +76,9 @@ class Strips:
         self._whole_view: View | None = None
 
         self._arrays_before = arrays_by_path((before.volumes, before.disparity_map))
-        """Arrays of the whole image before the steps, by path."""
+        """Arrays of the whole image before the first strip is processed."""
         self._arrays = dict(self._arrays_before)
-        """Arrays of the whole image after the steps; rows are added with each strip."""
+        """Arrays of the whole image, into which the rows of each strip are copied."""
 
     def add(self, strip: View, start: int) -> None:
         """Copy the arrays of a strip into the arrays of the whole image.
@@ -86,9 +86,9 @@ class Strips:
         Parameters
         ----------
         strip : View
-            View of the strip after the steps.
+            View of the strip after all steps have run on the strip.
         start : int
-            Row of the whole image with which the strip begins.
+            First row of the strip in the whole image.
         """
         if strip.shape == self._before.shape:
             self._whole_view = strip
@@ -111,8 +111,8 @@ class Strips:
             return self._whole_view
         whole_view = replace(self._before, volumes=self._volumes, disparity_map=self._disparity_map)
         labeling = whole_view.labeling
-        # Only the optimizer creates a labeling. If there was a labeling before, no
-        # optimizer ran on the strips, so the labeling is unchanged.
+        # Only an optimizer creates a labeling. A labeling from an earlier optimizer is
+        # not changed by the steps that run on strips.
         if labeling is None or self._before.labeling is not None:
             return whole_view
         labeling = _with_figures_of_strips(labeling, self._labelings)
@@ -120,16 +120,16 @@ class Strips:
         return replace(whole_view, disparity_map=disparity_map)
 
     def _joined(self, path: str, rows: NDArray, start: int) -> NDArray:
-        """Copy rows of a strip into the array at the same path of the whole image."""
+        """Copy rows of a strip into the corresponding array of the whole image."""
         whole = self._arrays.get(path)
         place = slice(start, start + len(rows))
         if whole is not None and _have_same_memory(rows, whole[place]):
-            # The steps have not changed the array.
+            # The rows of the strip are already part of the whole array.
             return whole
         before = self._arrays_before.get(path)
         if whole is None or whole is before:
-            # The rows are copied into a new array, because other views may contain the
-            # old array.
+            # The rows are copied into a new array, because other views may use the old
+            # array.
             whole = np.empty((self._before.shape[0], *rows.shape[1:]), rows.dtype)
             if before is not None:
                 whole[:start] = before[:start]
@@ -143,11 +143,11 @@ def _have_same_memory(first: NDArray, second: NDArray) -> bool:
 
 
 def _with_figures_of_strips(labeling: Labeling, strips: list[Labeling]) -> Labeling:
-    """Set the objective, the trace and the lower bound of a labeling of a whole image.
+    """Set the objective of a whole image to the sum of the objectives of its strips.
 
-    If the labelings of all strips have an objective, the objective of the whole image
-    is their sum. The trace and the lower bound are removed, because those of a strip
-    are not valid for the whole image.
+    If a strip has no objective, the whole image has no objective either. The trace and
+    the lower bound are removed, because the values of a strip are not valid for the
+    whole image.
     """
     objectives = [strip.objective for strip in strips if strip.objective is not None]
     has_objective = len(objectives) == len(strips)

@@ -1,4 +1,4 @@
-"""Division of large pairs into tiles, so that the cost volumes fit into memory."""
+"""Division of large image pairs into tiles, so that cost volumes fit into memory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
 
 _LARGE_CELLS = 2**29
-"""Number of cells from which a cost volume is large.
+"""Minimum number of cells of a large cost volume.
 
-For large cost volumes, tiles are faster than the whole pair. An example is the method
-``sgm`` for 2900x1900 pixels and 280 levels, which takes half the time with tiles.
+For large cost volumes, matching in tiles is faster than matching the whole images. For
+2900x1900 pixels and 280 levels, tiles halve the run time of the method ``sgm``.
 """
 
 _TILE_SIZES = (1024, 768, 512, 384, 256, 192, 128)
-"""Widths and heights of tiles that are tried, in pixels."""
+"""Possible tile sizes in pixels, from the largest to the smallest."""
 
 _SHARE_OF_FREE_MEMORY = 0.8
 """Share of the free memory that cost volumes may take by default."""
@@ -32,7 +32,7 @@ _SHARE_OF_FREE_MEMORY = 0.8
 def in_tiles(
     method: Pipeline, shape: tuple[int, ...], search: SearchRange, allowed: float
 ) -> Pipeline | None:
-    """Return a method with the largest tiles whose cost volumes fit into memory.
+    """Return the method with the largest tiles whose cost volumes fit into memory.
 
     Parameters
     ----------
@@ -40,12 +40,13 @@ def in_tiles(
     shape : (rows, columns)
     search : SearchRange
     allowed : float
-        Number of bytes that cost volumes may take.
+        Maximum memory of the cost volumes in bytes.
 
     Returns
     -------
-    Pipeline or None
-        None if all tiles need more memory, or if a stage cannot match tiles.
+    tiled_method : Pipeline or None
+        Method with tiles. The result is None if no tiles fit into memory, or if a stage
+        cannot match tiles.
     """
     if any(scheme.stage.name != tiles.__name__ for scheme in method.in_slot("scheme")):
         return None
@@ -54,7 +55,8 @@ def in_tiles(
             tiled_method = method.having(scheme=step(tiles, tile_size=tile_size))
             needed = peak_memory([tiled_method], shape, search)
         except ParameterError:
-            # A stage needs the scene, which tiles do not have.
+            # A stage that needs the scene cannot match tiles, because tiles have no
+            # scene.
             return None
         if needed <= allowed:
             return tiled_method
@@ -67,7 +69,7 @@ def fitted(
     search: SearchRange,
     allowed: float | None = None,
 ) -> Pipeline:
-    """Return the method without changes or, if the pair is large, with tiles.
+    """Add tiles to the method if the pair is large, or return the method unchanged.
 
     Parameters
     ----------
@@ -75,13 +77,13 @@ def fitted(
     shape : (rows, columns)
     search : SearchRange
     allowed : float, optional
-        Number of bytes that cost volumes may take. Default: four fifths of the free
-        memory.
+        Maximum memory of the cost volumes in bytes. The default is four fifths of the
+        free memory.
 
     Raises
     ------
     StereoFrameworkError
-        Neither the whole pair nor any tiles fit into memory.
+        If the method needs too much memory, even with small tiles.
     """
     needed = peak_memory([method], shape, search)
     if allowed is None:
@@ -97,10 +99,10 @@ def fitted(
 
 
 def of_large_pair(method: Pipeline, shape: tuple[int, ...], search: SearchRange) -> Pipeline:
-    """Return the method with tiles if it makes a whole cost volume of a large pair.
+    """Add tiles to a method that would create the whole cost volume of a large pair.
 
-    Otherwise, the method is returned unchanged. The result does not depend on the free
-    memory, so it is the same on every machine.
+    All other methods are returned unchanged. The result does not depend on the free
+    memory of the machine.
     """
     cells = math.prod(shape) * search.levels
     if cells < _LARGE_CELLS or method.in_slot("scheme"):
@@ -119,7 +121,9 @@ def refusal(
     allowed: float,
     allowed_by: str = "allowed (--memory)",
 ) -> str:
-    """Return an error message: the method needs too much memory, and the remedy.
+    """Return the error message for a method that needs too much memory.
+
+    The error message recommends fewer levels, smaller images or tiles.
 
     Parameters
     ----------
@@ -127,9 +131,9 @@ def refusal(
     shape : (rows, columns)
     search : SearchRange
     needed, allowed : float
-        Numbers of bytes.
+        Required memory and available memory, in bytes.
     allowed_by : str
-        Words that follow the allowed amount of memory, such as ``free``.
+        Description of the memory limit in the error message, such as ``free``.
     """
     remedy = "use fewer levels or smaller images"
     tiled_method = in_tiles(method, shape, search, allowed)
@@ -145,7 +149,7 @@ def refusal(
 
 
 def _memory_text(size: float) -> str:
-    """Return a number of bytes in GiB or MiB, such as ``1.5 GiB``."""
+    """Convert a number of bytes to a text in GiB or MiB, such as ``1.5 GiB``."""
     if size >= 2**29:
         return f"{size / 2**30:.1f} GiB"
     return f"{size / 2**20:.3g} MiB"

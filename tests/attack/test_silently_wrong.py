@@ -261,18 +261,18 @@ def test_a_cost_that_ignores_the_direction_is_refused_before_its_second_view(sla
 
 
 WRONG_MATCHES = {
-    "search": ({"search": SearchRange(0, 3)}, "the search range of the Estimate is SearchRange"),
+    "search": ({"search": SearchRange(0, 3)}, "Estimate with the search range SearchRange"),
     "type": ({"disparity": np.zeros((240, 320))}, r"float64 \(240, 320\); expected float32"),
     "infinite": ({"disparity": np.full((240, 320), np.inf, np.float32)}, "not finite"),
     "status type": ({"status": np.zeros((240, 320), int)}, r"status: int64"),
     "status value": (
         {"status": np.full((240, 320), 9, np.uint8)},
-        "status: 9; expected values of Status",
+        "status: the value 9; expected values of Status",
     ),
     "status size": ({"status": np.zeros((2, 2), np.uint8)}, r"status: uint8 \(2, 2\)"),
     "levels": (
         {"levels": np.full((240, 320), 24, np.int16)},
-        "levels: levels from 24 to 24; expected -1 to 23",
+        "levels: levels from 24 to 24; expected levels -1 to 23",
     ),
     "confidence": ({"confidence": {"mine": np.zeros((2, 2), np.float32)}}, "confidence mine"),
 }

@@ -127,7 +127,7 @@ def test_stages_of_nested_auxiliary_methods_have_addresses(replace_unreliable):
     estimate = method(textured())
     assert estimate.seconds["auxiliary"] > 0
 
-    message = "my_refinement needs auxiliary methods, but the method has no auxiliary methods"
+    message = "my_refinement needs the disparity maps of auxiliary methods; add an auxiliary method"
     with pytest.raises(ParameterError, match=f"^refinement.my_refinement: {message}$"):
         Pipeline([absolute_difference, winner_take_all, replace_unreliable])
 
@@ -219,6 +219,8 @@ def test_a_matcher_that_needs_the_scene_is_refused_under_a_scheme(registry):
     def needs_scene(reference, match, search, scene):
         return np.zeros(reference.shape, np.float32)
 
-    message = "matcher: needs_scene needs the scene, but the scheme pyramid makes pairs without one"
+    message = (
+        "matcher: needs_scene needs the scene, but the scheme pyramid makes pairs without the scene"
+    )
     with pytest.raises(ParameterError, match=f"^{message}$"):
         Pipeline([needs_scene, pyramid])

@@ -206,7 +206,7 @@ def test_pixels_without_a_level_do_not_count_in_the_shares_at_the_ends_of_the_ra
 
 def test_the_only_warning_about_a_map_without_estimates_is_that_it_has_none():
     disparity = np.full(SHAPE, np.nan, np.float32)
-    expected = ("the result holds no estimate at all",)
+    expected = ("the disparity map contains no disparities",)
     assert warnings(None, disparity, SearchRange(0, 9), "warning about intensities") == expected
 
 

@@ -143,7 +143,7 @@ def test_the_smallest_and_the_largest_status_are_accepted(registry, status):
 @pytest.mark.parametrize("status", [max(Status) + 1, 255])
 def test_a_number_above_the_largest_status_is_refused(registry, status):
     method = method_with_status(status)
-    message = f"{status}; expected values of Status, 0 to 4"
+    message = f"the value {status}; expected values of Status, from 0 to 4"
     with pytest.raises(StereoFrameworkError, match=message):
         method(SCENE)
 
@@ -168,7 +168,7 @@ def test_levels_of_the_search_range_and_minus_one_for_no_level_are_accepted(regi
 @pytest.mark.parametrize("level", [-2, 7])
 def test_levels_outside_the_search_range_are_refused(registry, level):
     method = method_with_level(level)
-    message = r"levels from -?\d to \d; expected -1 to 6"
+    message = r"levels from -?\d to \d; expected levels -1 to 6"
     with pytest.raises(StereoFrameworkError, match=message):
         method(SCENE)
 

@@ -67,7 +67,7 @@ def test_a_matcher_with_a_matching_cost_or_with_stages_that_read_costs_is_refuse
     with pytest.raises(ParameterError) as caught:
         Pipeline([my_matcher, absolute_difference, needs_costs, parabola])
     assert str(caught.value).splitlines() == [
-        "matching_cost: the matcher my_matcher replaces this slot; remove one of both",
+        "matching_cost: the matcher my_matcher replaces this stage; remove the stage or my_matcher",
         "confidence.needs_costs: "
         "needs_costs needs the volume, but the matcher my_matcher makes no cost volume",
         "refinement.parabola: "

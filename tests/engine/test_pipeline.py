@@ -62,7 +62,7 @@ def test_a_disparity_map_without_estimates_causes_a_warning(registry):
         return np.full_like(disparity, np.nan)
 
     estimate = Pipeline([absolute_difference, winner_take_all, remove_all])(textured())
-    assert estimate.warnings == ("the result holds no estimate at all",)
+    assert estimate.warnings == ("the disparity map contains no disparities",)
 
 
 def test_the_search_range_comes_from_the_caller_or_from_the_scene():
@@ -112,7 +112,7 @@ def test_a_slot_refuses_a_stage_of_another_slot(slot, stages, message):
         (
             "optimization",
             None,
-            "^optimization: missing; a method needs a stage here, or a matcher; allowed stages: ",
+            "^optimization: the method has no stage in this slot; add a stage or a matcher; ",
         ),
         ("aggregation", [len], "^len: not a stage; give step"),
         (

@@ -278,8 +278,11 @@ def test_an_array_is_refused_in_place_of_the_object_of_the_slot(
     [
         (COSTS[:, 1:], "float32 (9, 19, 5); expected float32 or uint8 or"),
         (COSTS.astype(float), "float64 (9, 20, 5); expected float32 or"),
-        (with_infinite_value(COSTS), "not finite; expected finite costs"),
-        (np.asfortranarray(COSTS), "not in C order; expected np.asc"),
+        (
+            with_infinite_value(COSTS),
+            "the array contains NaN or infinite costs; expected finite costs",
+        ),
+        (np.asfortranarray(COSTS), "the array is not in C order; return np.asc"),
     ],
     ids=["without a column", "float64", "infinite", "Fortran order"],
 )
@@ -293,8 +296,16 @@ def test_an_aggregation_must_return_finite_costs_in_an_allowed_form(registry, co
 @pytest.mark.parametrize(
     ("dtype", "outside_cost", "message"),
     [
-        (np.float32, np.inf, "the outside cost inf; expected a finite number, up to 3.4"),
-        (np.uint8, 300, "the outside cost 300; expected a finite number, up to 255"),
+        (
+            np.float32,
+            np.inf,
+            "CostVolume with the outside cost inf; expected a finite outside cost of at most 3.4",
+        ),
+        (
+            np.uint8,
+            300,
+            "CostVolume with the outside cost 300; expected a finite outside cost of at most 255",
+        ),
     ],
 )
 def test_the_outside_cost_fits_into_the_type_of_the_costs(registry, dtype, outside_cost, message):
@@ -308,7 +319,7 @@ def test_an_aggregation_must_not_change_the_search_range(registry):
     def volume_of_exchanged_pair(volume):
         return replace(volume, search=EXCHANGED_SEARCH)
 
-    message = f"the search range of the CostVolume is {EXCHANGED_SEARCH!r}; expected SearchRange("
+    message = f"CostVolume with the search range {EXCHANGED_SEARCH!r}; expected SearchRange("
     assert_refused("aggregation", ["volume"], volume_of_exchanged_pair, message)
 
 
@@ -324,7 +335,7 @@ def test_disparities_in_uint8_are_refused(registry, slot, data_names):
     ("field", "array", "message"),
     [
         ("levels", STATUS, "uint8 (9, 20); expected int16 (9, 20)"),
-        ("levels", np.full(SHAPE, 5, np.int16), "levels from 5 to 5; expected -1 to 4"),
+        ("levels", np.full(SHAPE, 5, np.int16), "levels from 5 to 5; expected levels -1 to 4"),
         ("costs", DISPARITY[1:], "float32 (8, 20); expected float32 (9, 20)"),
     ],
     ids=["levels in uint8", "levels above the search range", "costs without a row"],
@@ -375,7 +386,10 @@ def test_a_confidence_measure_must_return_finite_float32_numbers(registry, resul
         ),
         (with_infinite_value(DISPARITY), f"disparity: {NOT_FINITE}, NaN = no estimate"),
         ((DISPARITY, DISPARITY), "status: float32 (9, 20); expected uint8 (9, 20)"),
-        ((DISPARITY, STATUS + np.uint8(9)), "status: 9; expected values of Status, 0 to 4"),
+        (
+            (DISPARITY, STATUS + np.uint8(9)),
+            "status: the value 9; expected values of Status, from 0 to 4",
+        ),
     ],
     ids=["None", "three maps", "infinite disparity", "status in float32", "unknown status"],
 )

@@ -141,7 +141,9 @@ def test_methods_from_scripts():
     changed = method.having(truncation=None, **{"aggregation.box.size": 5})
     assert changed.in_slot("aggregation")[0].parameters["size"] == 5
     assert method.having(truncation=30).in_slot("matching_cost")[0].parameters["truncation"] == 30
-    message = "aggregation.box and aggregation.min_filter have this parameter; name one of them"
+    message = (
+        "the stages aggregation.box and aggregation.min_filter have this parameter; name one stage"
+    )
     with pytest.raises(ParameterError, match=f"size: {message}"):
         method.having(size=5)
     with pytest.raises(

@@ -70,7 +70,7 @@ def test_places_of_a_mapping_are_its_keys():
         "matching_cost.truncation: 'abc' is not a number > 0 or null",
         "aggregation.box: no such parameter 'sise' of box",
         "script: no such key 'agregation'",
-        "optimization: missing",
+        "optimization: the method has no stage",
         "sweep.grid.matching_cost.truncation[1]: -3 is not",
     ]
     assert len(caught.value.faults) == len(starts)

@@ -65,7 +65,7 @@ def _flow(text):
 
 def test_pipelines_by_hand_refuse_the_same():
     scenic, flat = (step(find("matcher", name).function) for name in ("scenic", "flat"))
-    message = r"scenic needs the scene, but the scheme whole makes pairs without one"
+    message = r"scenic needs the scene, but the scheme whole makes pairs without the scene"
     with pytest.raises(ParameterError, match=rf"^auxiliary\.x\.matcher: {message}$"):
         Pipeline([flat, find("scheme", "whole").function], {"x": Pipeline([scenic])})
     message = r"across needs the volume, but the matcher flat makes no cost volume"
