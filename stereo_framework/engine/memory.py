@@ -70,10 +70,11 @@ def peak_memory(
 
 
 class _Rehearsal(PipelineRunner):
-    """Runner that counts the cost volumes of pipelines without computing their costs.
+    """Simulated run of pipelines that only counts the cost volumes in memory.
 
-    The runner uses images with a single pixel and cost volumes with a single cell. The
-    attribute `peak` is the estimated peak memory of the real cost volumes, in bytes.
+    The simulation uses images with a single pixel and cost volumes with a single cell.
+    The attribute `peak` is the estimated peak memory of the real cost volumes, in
+    bytes.
     """
 
     def __init__(

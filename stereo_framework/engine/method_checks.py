@@ -108,8 +108,8 @@ class UnsupportedStep(NamedTuple):
     address, name : str
         Address and name of the stage, such as ``optimization`` and ``stable_matching``.
     reason : str
-        Reason why the stage needs whole disparities, such as "matches pixels one to
-        one". In error messages, the reason follows the name of the stage.
+        Reason why the stage cannot use disparities with fractions of a pixel. In error
+        messages, the reason follows the name of the stage.
     step : float
         Distance between neighbouring disparities of the search range, in pixels.
     scheme : str

@@ -1,8 +1,8 @@
 """Plans for running several pipelines on one image pair without repeating steps.
 
 A plan is the tuple of all steps that run for a pipeline. A beginning is the tuple of
-the first steps of a plan. A state stands for one image of the pair after the first
-steps of a pipeline. If two pipelines begin with the same steps, the runner runs the
+the first steps of a plan. A state names one image of the pair and the steps that have
+run on this image. If two pipelines begin with the same steps, the runner runs the
 shared steps only once.
 """
 
