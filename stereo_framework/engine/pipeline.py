@@ -199,7 +199,9 @@ class Pipeline:
     # --- the steps --------------------------------------------------------------------
 
     def addressed_steps(self, prefix: str = "") -> tuple[tuple[str, Step], ...]:
-        """Return the address and the step of each stage, without auxiliary methods.
+        """Return the steps of the method, each with its address.
+
+        The steps of auxiliary methods are left out.
 
         Parameters
         ----------

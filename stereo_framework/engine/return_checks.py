@@ -99,13 +99,15 @@ def _check_outside_cost(stage: Stage, volume: CostVolume) -> None:
     """Raise an error if the outside cost does not fit the data type of the costs."""
     if volume.costs.dtype == np.float32:
         largest = float(np.finfo(np.float32).max)
+        smallest = -largest
     else:
         largest = float(np.iinfo(volume.costs.dtype.name).max)
+        smallest = 0.0
     is_number = isinstance(volume.outside_cost, int | float | np.floating | np.integer)
-    if not is_number or not abs(volume.outside_cost) <= largest:
+    if not is_number or not smallest <= volume.outside_cost <= largest:
         message = (
             f"CostVolume with the outside cost {volume.outside_cost!r}; "
-            f"expected a finite outside cost of at most {largest:g}"
+            f"expected a finite outside cost from {smallest:g} to {largest:g}"
         )
         raise wrong_return(stage, message)
 

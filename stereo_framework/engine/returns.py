@@ -35,7 +35,7 @@ def view_after(stage: Stage, result: Any, view: View) -> View:
     StereoFrameworkError
         If the result is wrong, for example because an array has a wrong shape.
     """
-    result = _with_short_levels(stage, result)
+    result = with_short_levels(stage, result)
     kind = check_returned(stage, result, view.reference.shape, view.search)
     result = with_plain_companions(stage, result)
     return _VIEWS_AFTER[kind](stage, result, view)
@@ -84,7 +84,7 @@ def _after_confidence(stage: Stage, confidence_map: ConfidenceMap, view: View) -
 
 
 def _after_scheme(stage: Stage, estimate: Estimate, view: View) -> View:
-    """Return a view with the complete estimate that a scheme has returned."""
+    """Return a view with the estimate of a scheme."""
     return replace(view, estimate=estimate)
 
 
@@ -127,7 +127,7 @@ def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]
     return status
 
 
-def _with_short_levels(stage: Stage, result: Any) -> Any:
+def with_short_levels(stage: Stage, result: Any) -> Any:
     """Convert the levels of an optimizer to int16 if int16 can represent all levels."""
     if ResultKind.LEVELS not in stage.rules.results:
         return result

@@ -612,7 +612,7 @@ def data_of_stage(stage: Stage, view: View) -> dict[str, Any]:
     """Return the input data of a stage, without the data of the other image."""
     data = _data(view, set(stage.data) - {"image", "other"})
     rules = stage.rules
-    # An optimizer for both images also needs the two corrected images.
+    # An optimizer that reads the other image gets the corrected images, too.
     optimizes_both_images = rules.returns_both_sides and "other" in stage.data
     if rules.images == "corrected" or optimizes_both_images:
         data["reference"], data["match"] = view.corrected

@@ -225,7 +225,7 @@ def checked_size(path: PathLike, sides: Sequence[Any]) -> tuple[int, int] | None
         return None
     for side in sides:
         is_number = isinstance(side, int | float) and not isinstance(side, bool)
-        if not is_number or side < 1 or side != int(side):
+        if not is_number or side < 1 or not float(side).is_integer():
             message = (
                 f"{path}: the file states {sides[0]} x {sides[1]} as the size of its images; "
                 "expected whole numbers of pixels"

@@ -355,14 +355,21 @@ def write_image(path: PathLike, array: NDArray, valid: Mask | None = None) -> No
     ------
     DataError
         The file extension is not supported. The array is not an image or contains NaN.
-        The file cannot be written.
+        `valid` is given, but the file is no PNG file or the image has 16 bits. The file
+        cannot be written.
     """
     samples = _samples_to_write(path, np.asarray(array))
-    if valid is not None:
-        _write_with_alpha(path, np.dstack([samples, valid * np.uint8(255)]))
-        return
     suffix = Path(path).suffix.lower()
     _check_format(path, suffix, samples)
+    if valid is not None:
+        if suffix != ".png" or samples.dtype != np.uint8:
+            message = (
+                f"{path}: the pixels without data need an 8-bit image in a .png file; the image "
+                f"has {8 * samples.dtype.itemsize} bits, and the file extension is {suffix!r}"
+            )
+            raise DataError(message)
+        _write_with_alpha(path, np.dstack([samples, valid * np.uint8(255)]))
+        return
     write_bytes(path, _encode(suffix, samples))
 
 

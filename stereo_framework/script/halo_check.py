@@ -22,6 +22,7 @@ from stereo_framework.core.step import Step, blame
 from stereo_framework.core.view import DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status
 from stereo_framework.engine.return_checks import check_returned
+from stereo_framework.engine.returns import with_short_levels
 from stereo_framework.engine.runner import data_of_stage, with_converted_volumes
 
 _STRIP = 8
@@ -144,7 +145,7 @@ def _result_arrays(step: Step, view: View) -> dict[str, NDArray]:
     Only arrays with a row for each row of the image are returned.
     """
     ready = with_converted_volumes(step, view, step.reads)
-    result = step(data_of_stage(step.stage, ready))
+    result = with_short_levels(step.stage, step(data_of_stage(step.stage, ready)))
     check_returned(step.stage, result, ready.reference.shape, ready.search)
     if isinstance(result, CostVolume):
         return {"the volume": result.costs}

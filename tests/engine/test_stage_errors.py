@@ -299,12 +299,17 @@ def test_an_aggregation_must_return_finite_costs_in_an_allowed_form(registry, co
         (
             np.float32,
             np.inf,
-            "CostVolume with the outside cost inf; expected a finite outside cost of at most 3.4",
+            "CostVolume with the outside cost inf; expected a finite outside cost from -3.4",
         ),
         (
             np.uint8,
             300,
-            "CostVolume with the outside cost 300; expected a finite outside cost of at most 255",
+            "CostVolume with the outside cost 300; expected a finite outside cost from 0 to 255",
+        ),
+        (
+            np.uint16,
+            -1,
+            "CostVolume with the outside cost -1; expected a finite outside cost from 0 to 65535",
         ),
     ],
 )

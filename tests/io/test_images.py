@@ -422,3 +422,14 @@ def test_a_damaged_jpeg_is_read_if_the_error_stream_is_closed(tmp_path, grey):
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert process.stdout == "(11, 13)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("a.jpg", np.uint8), ("a.tif", np.uint8), ("a.png", np.uint16)]
+)
+def test_transparent_pixels_need_a_png_file_with_8_bits(tmp_path, name, dtype):
+    image = np.zeros((3, 4), dtype)
+    message = r"the pixels without data need an 8-bit image in a \.png file"
+    with pytest.raises(DataError, match=message):
+        write_image(tmp_path / name, image, valid=np.ones((3, 4), bool))
+    assert not (tmp_path / name).exists()

@@ -1,5 +1,6 @@
 """The check of halos: a plug-in must give the same on strips of rows as on the whole image."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -164,3 +165,13 @@ def test_a_halo_of_a_filter_that_spreads_missing_estimates_is_refused(registry):
         return uniform_filter(disparity, (3, 1))
 
     assert "its halo is 0 rows" in halo_fault(step(mine))
+
+
+def test_a_halo_of_an_optimizer_with_levels_of_64_bits_is_checked(registry):
+    @stage("optimization", source="a test", halo=lambda: 0)
+    def mine(volume):
+        """Choose the lowest cost at each pixel."""
+        return volume.costs.argmin(axis=2)
+
+    with warnings.catch_warnings(action="error"):
+        assert halo_fault(step(mine)) == ""
