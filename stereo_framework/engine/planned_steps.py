@@ -84,7 +84,7 @@ class CostSum(EngineStep):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Names of the data that the matching costs read, such as ``reference``."""
+        """The name ``auxiliary`` if a matching cost reads auxiliary disparity maps."""
         return frozenset().union(*(cost.reads for cost in self.costs))
 
     @property
