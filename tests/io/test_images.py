@@ -424,9 +424,10 @@ def test_a_damaged_jpeg_is_read_if_the_error_stream_is_closed(tmp_path, grey):
     assert process.stdout == "(11, 13)\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"), [("a.jpg", np.uint8), ("a.tif", np.uint8), ("a.png", np.uint16)]
-)
+FILES_WITHOUT_TRANSPARENCY = [("a.jpg", np.uint8), ("a.tif", np.uint8), ("a.png", np.uint16)]
+
+
+@pytest.mark.parametrize(("name", "dtype"), FILES_WITHOUT_TRANSPARENCY)
 def test_transparent_pixels_need_a_png_file_with_8_bits(tmp_path, name, dtype):
     image = np.zeros((3, 4), dtype)
     message = r"the pixels without data need an 8-bit image in a \.png file"

@@ -169,9 +169,9 @@ def test_a_halo_of_a_filter_that_spreads_missing_estimates_is_refused(registry):
 
 def test_a_halo_of_an_optimizer_with_levels_of_64_bits_is_checked(registry):
     @stage("optimization", source="a test", halo=lambda: 0)
-    def mine(volume):
+    def wide_levels(volume):
         """Choose the lowest cost at each pixel."""
         return volume.costs.argmin(axis=2)
 
     with warnings.catch_warnings(action="error"):
-        assert halo_fault(step(mine)) == ""
+        assert halo_fault(step(wide_levels)) == ""
