@@ -927,4 +927,5 @@ def test_semi_global_matching_takes_a_hundredth_of_the_time_of_graph_cuts():
     column = "seconds, photographs"
     ratio = float(cells["semi_global_8"][column]) / float(cells["expansion"][column])
     assert "in a hundredth of the time" in photographs_text()
-    assert f"{ratio:.1g}" == "0.01"
+    # Times on a machine with other work differ by up to a third.
+    assert 0.01 / 1.5 < ratio < 0.01 * 1.5
