@@ -1,7 +1,7 @@
 """Slots: the parts of a stereo method, such as its matching cost, and their rules.
 
-This module imports no other module of the package, so that the command line can read a
-script without loading numba.
+This module imports no other module of the package. The file ``__init__.py`` of the
+package imports it, and must not load numpy or numba.
 """
 
 from __future__ import annotations
@@ -58,18 +58,20 @@ class Slot:
         True if a stage may return `BothSides`, the results for both images of a pair.
         If such a stage names the data argument ``other``, it must return `BothSides`.
     makes : frozenset of str
-        Data that a stage creates for later stages, such as ``volume``. Results of
-        earlier stages with these names are removed.
+        Data that a stage creates for later stages, such as ``volume``. Later stages do
+        not need earlier cost volumes of these names. The name ``disparity`` means the
+        first disparity map, which refinements change.
     images : {"prepared", "corrected"}
-        Images that a stage gets as ``reference`` and ``match``. Corrected images have
-        passed all preprocessing stages, also those that correct the pair as a whole.
-        Prepared images have passed only the stages that change a single image.
+        Images that a stage gets as ``reference`` and ``match``. Prepared images have
+        passed the earlier preprocessing stages for single images. Corrected images have
+        also passed the earlier stages for pairs, which may move pixels.
     excludes : tuple of str
         Slots that must be empty if this slot has a stage.
     withholds : frozenset of str
         Data that other stages cannot get if this slot has a stage.
     is_for_both_images : bool
-        True if a stage runs once for both images of a pair, and not for each image.
+        True if the engine runs the step once for both images of a pair. A preprocessing
+        stage for single images is then called for each image of the pair.
     needs_whole_images : bool
         True if a stage cannot run on strips of rows.
     volumes_in_memory : int
@@ -82,7 +84,7 @@ class Slot:
         True if the slot takes one stage or a list of stages. The cost volumes of a list
         are added up.
     optional : bool
-        True if the slot may be empty.
+        False if a method needs a stage in the slot, unless another stage excludes it.
     """
 
     must_name: tuple[tuple[str, ...], ...]
@@ -105,6 +107,11 @@ class Slot:
     def makes_disparity(self) -> bool:
         """Return whether a stage computes the first disparity map of an image."""
         return "disparity" in self.makes
+
+    @property
+    def chooses_from_costs(self) -> bool:
+        """Return whether a stage chooses disparities from the costs of a volume."""
+        return self.makes_disparity and ("volume",) in self.must_name
 
     @property
     def makes_raw_volume(self) -> bool:
@@ -224,8 +231,8 @@ SLOTS: Mapping[str, Slot] = {
 """All slots by name, in the order of a pipeline."""
 
 
-def exclusions(slots: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield each pair of filled slots of which one excludes the other.
+def exclusions(slots: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each slot that excludes other slots of a method, and these slots.
 
     Parameters
     ----------
@@ -234,18 +241,19 @@ def exclusions(slots: Collection[str]) -> Iterator[tuple[str, str]]:
 
     Yields
     ------
-    excluding, excluded : str
+    excluding : str
+    excluded : list of str
 
     Examples
     --------
     >>> list(exclusions(["matcher", "aggregation", "refinement"]))
-    [('matcher', 'aggregation')]
+    [('matcher', ['aggregation'])]
     """
     for excluding, rules in SLOTS.items():
         if excluding in slots:
-            for excluded in rules.excludes:
-                if excluded in slots:
-                    yield excluding, excluded
+            excluded = [slot for slot in rules.excludes if slot in slots]
+            if excluded:
+                yield excluding, excluded
 
 
 def slots_that_cannot_accompany(slot: str) -> frozenset[str]:

@@ -138,6 +138,14 @@ class Step:
         """Return whether the step is a matching cost in a sum."""
         return "weight" in self.parameters and self.stage.rules.added
 
+    @property
+    def is_in_list(self) -> bool:
+        """Return whether the step belongs to a slot that takes a list of stages.
+
+        The address of such a step ends with the name of the stage.
+        """
+        return self.stage.rules.many or self.is_summand
+
     # --- rules for the order of steps and for their memory ----------------------------
 
     @property
@@ -176,7 +184,7 @@ class Step:
         """Names of the required cost volumes of the other image."""
         if not self.reads_other:
             return frozenset()
-        if self.stage.rules.makes_disparity:
+        if self.stage.rules.chooses_from_costs:
             # An optimizer for both images needs both cost volumes.
             return self.stage.other_needs | {"volume"}
         return self.stage.other_needs

@@ -28,7 +28,7 @@ wrong sign, 14 % to 57 % of the disparities were at one end.
 _PASSED_ON = f"{NOTE}rows are off"
 """Text with which the note about misaligned image rows begins.
 
-The estimate of a whole image repeats only the note about rows from its tiles.
+The estimate of a scheme repeats only this note of the pairs that the scheme makes.
 """
 
 

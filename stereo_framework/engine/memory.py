@@ -101,8 +101,9 @@ class _Rehearsal(PipelineRunner):
         rows, columns, levels = *self.shape[:2], self.search.levels
         height = strip_rows(steps, rows, columns, levels)
 
-        kept_views = [view for view in self.views.values() if isinstance(view, View)]
-        kept_volumes = _count_volumes([*kept_views, view, *([other] if other else [])])
+        # A stored view may be an exception, and `other` may be None.
+        views = [*self.views.values(), view, other]
+        kept_volumes = _count_volumes([each for each in views if isinstance(each, View)])
         for step in steps:
             view = replace(view, volumes=self._volumes_after(step, view.volumes))
         view = view.keeping(self.plans.needs[group[-1]])
@@ -125,7 +126,7 @@ class _Rehearsal(PipelineRunner):
         return volumes
 
     def _bytes_in_strips(self, steps: Sequence[PlannedStep], height: int, view: View) -> int:
-        """Return the memory of all cost volumes, in bytes, while steps run on strips.
+        """Return the memory of the new cost volumes of steps on strips, in bytes.
 
         Parameters
         ----------
@@ -143,7 +144,7 @@ class _Rehearsal(PipelineRunner):
         return bytes_of_strip + self._bytes_of_volume * _count_volumes([view])
 
     def _bytes_of_whole_step(self, state: State) -> int:
-        """Return the memory of all cost volumes that a step creates, in bytes."""
+        """Return the memory of the cost volumes that a step creates, in bytes."""
         match state.last_step:
             case AuxiliaryMatching(methods=methods):
                 pipelines = [method for _, method in methods]
@@ -157,8 +158,8 @@ class _Rehearsal(PipelineRunner):
             case Step() as step if step.touches_volume:
                 return self._bytes_of_volume * _volumes_of_stage(step)
             case CostSum() | OutsideCostReset():
-                # Two cost volumes are in memory while matching costs are added up. A
-                # reset of the outside costs may copy the cost volume.
+                # The sum and the next matching cost are in memory at the same time. A
+                # reset copies at most one cost volume, so its estimate is high.
                 return 2 * self._bytes_of_volume
         return 0
 

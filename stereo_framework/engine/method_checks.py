@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.registration import stages
-from stereo_framework.core.slots import SLOTS, exclusions
+from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import Step
 from stereo_framework.core.view import VOLUMES
 
@@ -18,84 +18,80 @@ if TYPE_CHECKING:
 def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     """Yield the address and the error message of each invalid combination of stages.
 
-    Each auxiliary method was already checked when it was created. The stages of
-    auxiliary methods are checked again, because the main method may withhold the scene.
+    Each auxiliary method was already checked when it was created. Of its stages, only
+    those are reported that need data which the main method withholds.
     """
     names = {slot: [step.stage.name for step in pipeline.in_slot(slot)] for slot in SLOTS}
-    yield from _slot_faults(names)
+    filled_slots = [slot for slot in SLOTS if names[slot]]
+    replacing_slots = {excluded: slot for slot in filled_slots for excluded in SLOTS[slot].excludes}
+    yield from _slot_faults(names, replacing_slots)
+
+    withholding_slots = {data: slot for slot in filled_slots for data in SLOTS[slot].withholds}
     for address, step in pipeline.stages():
-        messages = list(_faults_of_withheld_data(step, names))
+        for data_name in sorted(withholding_slots.keys() & {*step.stage.data}):
+            slot = withholding_slots[data_name]
+            message = (
+                f"{step.stage.name} needs the {data_name}, "
+                f"but the {slot} {names[slot][0]} makes pairs without the {data_name}"
+            )
+            yield address, message
         is_auxiliary = address.startswith("auxiliary.")
         if not is_auxiliary:
-            messages += _faults_of_excluded_volumes(step, names)
-            messages += _faults_of_step(step, pipeline)
-        for message in messages:
-            yield address, message
+            for message in _step_faults(step, pipeline, names, replacing_slots):
+                yield address, message
 
 
-def _slot_faults(names: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
+def _slot_faults(
+    names: Mapping[str, list[str]], replacing_slots: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Yield the name and the error message of each slot with missing or surplus stages.
 
     Parameters
     ----------
     names : mapping of str to list of str
         Names of the stages by slot, such as ``{"aggregation": ["box"]}``.
+    replacing_slots : mapping of str to str
+        Slots that must be empty, each with the slot whose stage replaces it.
     """
-    filled_slots = [slot for slot, stage_names in names.items() if stage_names]
-    excluding_slots = {excluded: excluding for excluding, excluded in exclusions(filled_slots)}
-    replaced_slots = {excluded for slot in filled_slots for excluded in SLOTS[slot].excludes}
     for slot, stage_names in names.items():
         rules = SLOTS[slot]
+        replacing_slot = replacing_slots.get(slot)
         if len(stage_names) > 1 and not (rules.many or rules.added):
             count = len(stage_names)
             yield slot, f"the slot takes one stage, not {count}: {', '.join(stage_names)}"
-        if slot in excluding_slots:
-            excluding = excluding_slots[slot]
-            name = names[excluding][0]
-            yield slot, f"the {excluding} {name} replaces this stage; remove the stage or {name}"
-        if not stage_names and not rules.optional and slot not in replaced_slots:
+        if stage_names and replacing_slot is not None:
+            name = names[replacing_slot][0]
+            message = f"the {replacing_slot} {name} replaces this stage; "
+            yield slot, f"{message}remove the stage or {name}"
+        if not stage_names and not rules.optional and replacing_slot is None:
             allowed = nearest("", [stage.name for stage in stages(slot)], kind="stages")
             yield slot, f"the method has no stage in this slot; add a stage or a matcher; {allowed}"
 
 
-def _faults_of_withheld_data(step: Step, names: Mapping[str, list[str]]) -> Iterator[str]:
-    """Yield an error message if a stage reads data that another stage withholds."""
-    for slot, stage_names in names.items():
-        if stage_names:
-            for data_name in sorted(SLOTS[slot].withholds & {*step.stage.data}):
-                yield (
-                    f"{step.stage.name} needs the {data_name}, "
-                    f"but the {slot} {stage_names[0]} makes pairs without the {data_name}"
-                )
+def _step_faults(
+    step: Step,
+    pipeline: Pipeline,
+    names: Mapping[str, list[str]],
+    replacing_slots: Mapping[str, str],
+) -> Iterator[str]:
+    """Yield an error message for each part of the method that a stage needs.
 
-
-def _faults_of_excluded_volumes(step: Step, names: Mapping[str, list[str]]) -> Iterator[str]:
-    """Yield an error message if a stage reads a cost volume that no stage creates.
-
-    A method with a matcher has no matching cost and therefore no cost volume.
+    The function `_slot_faults` describes the parameters `names` and `replacing_slots`.
     """
-    named_volumes = VOLUMES & {*step.stage.data, *step.stage.other_needs}
-    for slot, stage_names in names.items():
-        excluded_slots = SLOTS[slot].excludes
-        # The function `_slot_faults` reports stages whose slot must be empty.
-        if not stage_names or step.stage.slot in excluded_slots:
-            continue
-        excluded_data = {data for excluded in excluded_slots for data in SLOTS[excluded].makes}
-        for volume in sorted(named_volumes & excluded_data)[:1]:
-            yield (
-                f"{step.stage.name} needs the {volume}, "
-                f"but the {slot} {stage_names[0]} makes no cost volume"
-            )
-
-
-def _faults_of_step(step: Step, pipeline: Pipeline) -> Iterator[str]:
-    """Yield error messages about missing auxiliary methods and smoothness terms."""
     stage = step.stage
+    named_volumes = VOLUMES & {*stage.data, *stage.other_needs}
+    # A matcher replaces the matching cost, so the method has no cost volume. Stages
+    # that the matcher replaces are reported by `_slot_faults`.
+    replacing_slot = replacing_slots.get("matching_cost")
+    if named_volumes and replacing_slot is not None and stage.slot not in replacing_slots:
+        name = names[replacing_slot][0]
+        needed = f"{stage.name} needs the {min(named_volumes)}"
+        yield f"{needed}, but the {replacing_slot} {name} makes no cost volume"
+
     needs_auxiliary = "auxiliary" in stage.data and not stage.defaults("auxiliary")
     if needs_auxiliary and not pipeline.auxiliary:
         yield f"{stage.name} needs the disparity maps of auxiliary methods; add an auxiliary method"
-    smoothness_names = [term.stage.name for term in pipeline.in_slot("smoothness")]
-    smoothness = smoothness_names[0] if smoothness_names else None
+    smoothness = next(iter(names["smoothness"]), None)
     if misfit := stage.misfit({"smoothness": smoothness}):
         yield f"{stage.name}: {misfit}"
 
@@ -157,6 +153,7 @@ def steps_below_a_pixel(
 
     for name, method in pipeline.auxiliary:
         yield from steps_below_a_pixel(method, step, f"{prefix}auxiliary.{name}.", scheme)
+    # A search range has a step of 1/N pixel or of N pixels, so a step from 1 is whole.
     if step is None or step >= 1:
         return
     for address, stage_step in pipeline.addressed_steps(prefix):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,9 +41,8 @@ class Pipeline:
     """A stereo method that consists of steps, such as a matching cost and an optimizer.
 
     The pipeline sorts the steps into execution order, such as aggregation before
-    refinement. Steps of the
-    same kind, such as two refinements, keep their given order. If a method has several
-    matching costs, their cost volumes are added up.
+    refinement. Steps of the same kind, such as two refinements, keep their given order.
+    If a method has several matching costs, their cost volumes are added up.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Pipeline:
             number = number + 1 if is_next_of_slot else 0
             slot = step.stage.slot
             address = f"{prefix}{slot}"
-            if SLOTS[slot].many or step.is_summand:
+            if step.is_in_list:
                 # If a slot contains a stage twice, the address ends with the number of
                 # the step in the slot.
                 last_part = step.stage.name if names.count(step.name) == 1 else number
@@ -301,7 +301,7 @@ class Pipeline:
         scene : Scene or Pair
         search : SearchRange, optional
             Range of disparities to search. The default is the search range of the
-            scene. The search direction is always taken from the scene.
+            scene. If a scene is given, its search direction is used.
         keep_volume : bool
             If True, the estimate contains the cost volume of the optimizer. The option
             needs memory for the cost volume of the whole image.
@@ -358,7 +358,7 @@ class Pipeline:
 
 def _with_weights(steps: list[Step]) -> Iterator[Step]:
     """Yield all steps, with a weight of 1 for each of several matching costs."""
-    counts = {slot: sum(step.stage.slot == slot for step in steps) for slot in SLOTS}
+    counts = Counter(step.stage.slot for step in steps)
     for step in steps:
         is_one_of_several = step.stage.rules.added and counts[step.stage.slot] > 1
         yield step.having(weight=1) if is_one_of_several and not step.is_summand else step

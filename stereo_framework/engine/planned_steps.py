@@ -6,7 +6,8 @@ steps of the method in four cases:
 - Several matching costs become one step, which adds up their cost volumes.
 - After the last aggregation, a step resets the costs of matches outside the image.
 - If a method has auxiliary methods, the first step runs the auxiliary methods.
-- A scheme, such as tiling, becomes one step that runs all other steps of the method.
+- The first scheme, such as tiling, becomes the only step. The rest of the method, with
+  its auxiliary methods and further schemes, runs inside this step.
 """
 
 from __future__ import annotations
@@ -15,32 +16,37 @@ import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.core.step import FACTORS, Step, weighted
+from stereo_framework.core.view import VOLUMES
 from stereo_framework.core.volume import CostVolume
-from stereo_framework.engine.return_checks import check_returned
+from stereo_framework.engine.return_checks import check_returned, outside_cost_fault
+from stereo_framework.engine.returned_numbers import call_stage
 
 if TYPE_CHECKING:
     from stereo_framework.engine.pipeline import Pipeline
 
 
 class EngineStep:
-    """A step that the engine adds to the steps of a stereo method.
+    """A planned step that is not a step of the stereo method.
 
-    The class `Step` describes the properties of all steps. Subclasses replace the
-    default values of the properties.
+    The class `PipelineRunner` does the work of the step. The class `Step` describes the
+    properties of all steps. Subclasses replace the default values of the properties.
     """
 
-    name = ""
     iterations = 0
     reads_other = False
     other_reads: frozenset[str] = frozenset()
-    makes: frozenset[str] = frozenset()
-    touches_volume = False
     is_for_both_images = False
+
+    @property
+    def name(self) -> str:
+        """Name of the step in error messages."""
+        raise NotImplementedError
 
     @property
     def short_name(self) -> str:
@@ -49,12 +55,22 @@ class EngineStep:
 
     @property
     def reads(self) -> frozenset[str]:
-        """Names of the data that the step reads, such as ``volume``."""
+        """Names of the data that the step reads, without the images."""
         return frozenset()
 
     @property
+    def makes(self) -> frozenset[str]:
+        """Names of the data that the step creates for later steps."""
+        return frozenset()
+
+    @property
+    def touches_volume(self) -> bool:
+        """True if the step creates or reads a cost volume."""
+        return bool(VOLUMES & (self.makes | self.reads))
+
+    @property
     def without_iterations(self) -> Self:
-        """The unchanged step, because steps of the engine have no iterations."""
+        """The unchanged step, because the step has no number of iterations."""
         return self
 
     @property
@@ -78,9 +94,10 @@ class CostSum(EngineStep):
 
     costs: tuple[Step, ...]
 
-    name = "matching_cost"
-    makes = frozenset({"volume", "raw"})
-    touches_volume = True
+    @property
+    def name(self) -> str:
+        """Name of the slot of the matching costs."""
+        return self.costs[0].stage.slot
 
     @property
     def reads(self) -> frozenset[str]:
@@ -88,9 +105,9 @@ class CostSum(EngineStep):
         return frozenset().union(*(cost.reads for cost in self.costs))
 
     @property
-    def data_names(self) -> frozenset[str]:
-        """Names of the data arguments of all matching costs, such as ``search``."""
-        return frozenset().union(*(cost.stage.data for cost in self.costs))
+    def makes(self) -> frozenset[str]:
+        """Names of the cost volumes that a matching cost creates."""
+        return self.costs[0].makes
 
     @functools.cached_property
     def halo(self) -> int | None:
@@ -98,27 +115,35 @@ class CostSum(EngineStep):
 
         The number is None if a matching cost needs all rows of the image.
         """
-        halos = [cost.halo for cost in self.costs]
-        known_halos = [halo for halo in halos if halo is not None]
-        return max(known_halos) if len(known_halos) == len(halos) else None
+        largest_halo = 0
+        for cost in self.costs:
+            if cost.halo is None:
+                return None
+            largest_halo = max(largest_halo, cost.halo)
+        return largest_halo
 
     def __call__(self, data: Mapping[str, Any]) -> CostVolume:
         """Return the weighted sum of the matching costs as a float32 cost volume.
 
-        The computation keeps at most two cost volumes in memory.
+        The memory contains the sum and the cost volumes of a single matching cost.
 
         Raises
         ------
         StereoFrameworkError
-            If a matching cost returns a wrong result.
+            If a matching cost returns a wrong result, or if the outside cost of the sum
+            is too large for float32.
         """
         volumes = (_weighted_cost(cost, data) for cost in self.costs)
-        return functools.reduce(_sum_in_first, volumes)
+        total = functools.reduce(_sum_in_first, volumes)
+        if fault := outside_cost_fault(total):
+            event = f"the sum of the matching costs is a {fault}"
+            raise StereoFrameworkError(f"{self.name}: {event}; use smaller weights")
+        return total
 
 
 def _weighted_cost(cost: Step, data: Mapping[str, Any]) -> CostVolume:
     """Compute the cost volume of a matching cost, with its saturation and weight."""
-    volume = cost(data)
+    volume = call_stage(cost, data)
     check_returned(cost.stage, volume, data["reference"].shape, data["search"])
     factors = {name: cost.parameters[name] for name in FACTORS if name in cost.parameters}
     return weighted(volume, **factors)
@@ -138,8 +163,10 @@ class OutsideCostReset(EngineStep):
     outside the image are reset after the last aggregation.
     """
 
-    name = "restore_outside_cost"
-    touches_volume = True
+    @property
+    def name(self) -> str:
+        """Name under which the run time of the step is listed."""
+        return "restore_outside_cost"
 
     @property
     def reads(self) -> frozenset[str]:
@@ -164,9 +191,17 @@ class AuxiliaryMatching(EngineStep):
 
     methods: tuple[tuple[str, Pipeline], ...]
 
-    name = "auxiliary"
-    makes = frozenset({"auxiliary"})
     is_for_both_images = True
+
+    @property
+    def name(self) -> str:
+        """Name under which the run time of all auxiliary methods is listed."""
+        return "auxiliary"
+
+    @property
+    def makes(self) -> frozenset[str]:
+        """Name of the disparity maps of the auxiliary methods."""
+        return frozenset({"auxiliary"})
 
 
 @dataclass(frozen=True)
@@ -186,12 +221,15 @@ class SchemeCall(EngineStep):
     step: Step
     method: Pipeline
 
-    makes = frozenset({"estimate"})
-
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """Name of the scheme, such as ``scheme.tiles``."""
         return self.step.name
+
+    @property
+    def makes(self) -> frozenset[str]:
+        """Name of the complete result of a scheme."""
+        return self.step.makes
 
     @property
     def short_name(self) -> str:
@@ -206,44 +244,36 @@ Planned steps are hashable, so dictionaries can use the steps as keys.
 """
 
 
-class AddressedStep(NamedTuple):
-    """A step that the engine runs, with the address of the step in the script.
+def plan_with_addresses(pipeline: Pipeline) -> list[tuple[str, PlannedStep]]:
+    """Return the address and the step of each planned step, in execution order.
 
-    Parameters
-    ----------
-    address : str
-        Address of the step in the script, such as ``aggregation.box``. In an estimate,
-        the address is also the key of the run time of the step.
-    step : PlannedStep
+    The address is the key of the run time of the step in an estimate. For a step of the
+    method, the address is that of the script, such as ``aggregation.box``. For other
+    planned steps, the address is the name of the step.
     """
-
-    address: str
-    step: PlannedStep
-
-
-def plan_with_addresses(pipeline: Pipeline) -> list[AddressedStep]:
-    """Return the steps that run for a pipeline, with addresses, in execution order."""
     schemes = pipeline.in_slot("scheme")
     if schemes:
         outer_scheme, *inner_schemes = schemes
-        method = pipeline.having(scheme=tuple(inner_schemes))
-        return [AddressedStep(outer_scheme.name, SchemeCall(outer_scheme, method))]
+        scheme_call = SchemeCall(outer_scheme, pipeline.having(scheme=tuple(inner_schemes)))
+        return [(scheme_call.name, scheme_call)]
 
-    plan = []
+    plan: list[tuple[str, PlannedStep]] = []
     if pipeline.auxiliary:
         matching = AuxiliaryMatching(pipeline.auxiliary)
-        plan.append(AddressedStep(AuxiliaryMatching.name, matching))
+        plan.append((matching.name, matching))
 
-    # `groupby` needs sorted steps, and a pipeline sorts its steps by slot.
+    # The steps of a pipeline are sorted by slot, so each slot is one group.
     for slot, group in itertools.groupby(pipeline.addressed_steps(), key=_slot_of):
         steps_of_slot = list(group)
         steps = tuple(step for _, step in steps_of_slot)
         if steps[0].is_summand:
-            plan.append(AddressedStep(CostSum.name, CostSum(steps)))
+            cost_sum = CostSum(steps)
+            plan.append((cost_sum.name, cost_sum))
         else:
-            plan += [AddressedStep(address, step) for address, step in steps_of_slot]
+            plan += steps_of_slot
         if slot == "aggregation":
-            plan.append(AddressedStep(OutsideCostReset.name, OutsideCostReset()))
+            reset = OutsideCostReset()
+            plan.append((reset.name, reset))
     return plan
 
 

@@ -80,8 +80,8 @@ def check_returned(
     for part in (result, getattr(result, "volume", None)):
         if isinstance(part, CostVolume | Estimate):
             _check_search_range(stage, part, search)
-        if isinstance(part, CostVolume):
-            _check_outside_cost(stage, part)
+        if isinstance(part, CostVolume) and (outside_fault := outside_cost_fault(part)):
+            raise wrong_return(stage, outside_fault)
     return kind
 
 
@@ -95,8 +95,11 @@ def _check_search_range(stage: Stage, part: CostVolume | Estimate, search: Searc
         raise wrong_return(stage, message)
 
 
-def _check_outside_cost(stage: Stage, volume: CostVolume) -> None:
-    """Raise an error if the outside cost does not fit the data type of the costs."""
+def outside_cost_fault(volume: CostVolume) -> str:
+    """Describe an outside cost that does not fit the data type of the costs.
+
+    The description is empty if the outside cost fits.
+    """
     if volume.costs.dtype == np.float32:
         largest = float(np.finfo(np.float32).max)
         smallest = -largest
@@ -104,12 +107,12 @@ def _check_outside_cost(stage: Stage, volume: CostVolume) -> None:
         largest = float(np.iinfo(volume.costs.dtype.name).max)
         smallest = 0.0
     is_number = isinstance(volume.outside_cost, int | float | np.floating | np.integer)
-    if not is_number or not smallest <= volume.outside_cost <= largest:
-        message = (
-            f"CostVolume with the outside cost {volume.outside_cost!r}; "
-            f"expected a finite outside cost from {smallest:g} to {largest:g}"
-        )
-        raise wrong_return(stage, message)
+    if is_number and smallest <= volume.outside_cost <= largest:
+        return ""
+    return (
+        f"CostVolume with the outside cost {volume.outside_cost!r}; "
+        f"expected a finite outside cost from {smallest:g} to {largest:g}"
+    )
 
 
 class ReturnedArray(NamedTuple):
@@ -203,10 +206,9 @@ def _arrays_of_levels(stage: Stage, result: Any) -> list[ReturnedArray] | None:
 
 
 def _arrays_of_disparity(stage: Stage, result: Any) -> list[ReturnedArray] | None:
-    """Return the disparity map, or None if the result is no array."""
-    if not isinstance(result, np.ndarray):
-        return None
-    return [ReturnedArray("disparity", result, DISPARITY)]
+    """Return the disparity map, also from a tuple with a single map; otherwise None."""
+    maps = result if isinstance(result, tuple) else (result,)
+    return _arrays_of_maps(maps, ("disparity", DISPARITY))
 
 
 def _arrays_of_two_maps(stage: Stage, result: Any) -> list[ReturnedArray] | None:

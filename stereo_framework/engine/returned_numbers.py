@@ -1,4 +1,4 @@
-"""Conversion of numbers and texts in the results of stages to Python types.
+"""Conversion of numbers and texts that stages return or report to Python types.
 
 Later code writes the converted numbers and texts to tables and files.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.call_context import CallReport
+from stereo_framework.core.call_context import CallReport, collecting_reports, report_call
 from stereo_framework.core.errors import (
     StereoFrameworkError,
     escape_controls,
@@ -24,11 +24,28 @@ from stereo_framework.core.errors import (
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.stage import Stage
+from stereo_framework.core.step import Step
 from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
-from stereo_framework.core.volume import (
-    Labeling,
-)
+from stereo_framework.core.volume import Labeling
 from stereo_framework.engine.return_checks import wrong_return
+
+
+def call_stage(step: Step, data: Mapping[str, Any]) -> Any:
+    """Call the stage of a step, and check the last report of the stage.
+
+    The checked report is sent on to the pipeline.
+
+    Raises
+    ------
+    StereoFrameworkError
+        If a number or a text in the report has a wrong type, or if a number is not
+        finite.
+    """
+    with collecting_reports() as reports:
+        result = step(data)
+    if reports:
+        report_call(plain_report(step.stage, reports[-1]))
+    return result
 
 
 def with_plain_companions(stage: Stage, result: Any) -> Any:

@@ -88,13 +88,14 @@ def _after_scheme(stage: Stage, estimate: Estimate, view: View) -> View:
     return replace(view, estimate=estimate)
 
 
-def _after_disparity(stage: Stage, disparity: NDArray, view: View) -> View:
+def _after_disparity(stage: Stage, result: Any, view: View) -> View:
     """Return a view with a new disparity map, and compute the status of each pixel."""
+    [disparity] = result if isinstance(result, tuple) else (result,)
     before = view.disparity_map
     if before is not None:
         return _after_maps(stage, (disparity, _status_after(before, disparity)), view)
-    is_optimizer = ResultKind.LABELING in stage.rules.results
-    if view.mask is not None and is_optimizer:
+    # A matcher with the data argument ``mask`` excludes disparities itself.
+    if view.mask is not None and stage.rules.chooses_from_costs:
         is_excluded = view.mask.excluded(view.search.levels_of(disparity), view.search)
         disparity = np.where(is_excluded, np.float32(np.nan), disparity)
     return _after_maps(stage, (disparity, status_of(disparity)), view)

@@ -5,10 +5,10 @@ The runner computes the data of an image after step k by one equation::
     view(k, side) = step_k(view(k - 1, side), other=view(k - 1, other side))
 
 The two sides are the reference image and the match image of the pair. A view contains
-all data of one image after k steps, such as a cost volume. The view of the other image
-is only computed if the next step reads this view. The runner stores a view if a later
-pipeline begins with the same steps. The runner also stores a view that a step for the
-other image reads. The module
+all data of one image after k steps, such as a cost volume. The view of the match image
+is only computed if a step reads this view, or with the option ``both``. The runner
+stores a view if a later pipeline begins with the same steps. The runner also stores a
+view that a step for the other image reads. The module
 `stereo_framework.engine.plans` defines the terms plan, beginning, state and checkpoint.
 """
 
@@ -49,7 +49,6 @@ from stereo_framework.engine.planned_steps import (
     AuxiliaryMatching,
     CostSum,
     OutsideCostReset,
-    PlannedStep,
     SchemeCall,
     plan_with_addresses,
 )
@@ -62,7 +61,7 @@ from stereo_framework.engine.plans import (
     steps_for_both_images,
 )
 from stereo_framework.engine.return_checks import check_returned, wrong_return
-from stereo_framework.engine.returned_numbers import plain_report
+from stereo_framework.engine.returned_numbers import call_stage
 from stereo_framework.engine.returns import view_after, view_with_raw_volume
 from stereo_framework.engine.strips import Strips, strip_rows
 from stereo_framework.kernels.compiling import working_time
@@ -400,7 +399,7 @@ class PipelineRunner:
             with storing_results(self.cache), collecting_reports() as reports:
                 yield
             if reports:
-                self.reports[state] = plain_report(_reporting_stage(step), reports[-1])
+                self.reports[state] = reports[-1]
         except MemoryError as error:
             message = f"{step.name}: out of memory ({error})"
             raise StereoFrameworkError(message) from error
@@ -445,13 +444,12 @@ class PipelineRunner:
             other = with_converted_volumes(step, other, step.other_reads)
             other = other.keeping(step.other_reads)
             data["other"] = other
-        if stage.rules.makes_raw_volume and view.search.direction < 0:
-            check_direction(step, view.reference)
+        _check_direction_of_costs(step, view)
         if view.partial is not None and stage.resume is not None:
             done = self.plans.shorter_runs[state.steps][-1].iterations
             step = step.having(**{stage.resume: step.iterations - done})
 
-        result = step(data)
+        result = call_stage(step, data)
         if isinstance(result, BothSides) and stage.rules.returns_both_sides:
             # For a matcher, the view of the other image contains only the exchanged
             # images.
@@ -513,7 +511,7 @@ class PipelineRunner:
         if needs_both_sides and not divides_pair and _is_symmetric(method):
             solve = functools.partial(self._solve_both_sides, method)
         pair = replace(view.prepared_pair(), scene=None)
-        estimate = scheme_call.step({"solve": solve, "pair": pair})
+        estimate = call_stage(scheme_call.step, {"solve": solve, "pair": pair})
         return view_after(stage, estimate, view)
 
     def _solve_both_sides(self, method: Pipeline, pair: Pair) -> Estimate:
@@ -603,40 +601,39 @@ def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> Vi
     names : collection of str
         Names of the cost volumes that the step reads, such as ``volume``.
     """
-    if step.stage.rules.makes_disparity and "volume" in names and not view.volumes.is_restored:
+    if step.stage.rules.chooses_from_costs and not view.volumes.is_restored:
         view = view.with_restored_cells(outside_image=False)
     return view if step.stage.integer else view.floats(names)
 
 
 def data_of_stage(stage: Stage, view: View) -> dict[str, Any]:
     """Return the input data of a stage, without the data of the other image."""
-    data = _data(view, set(stage.data) - {"image", "other"})
-    rules = stage.rules
-    # An optimizer that reads the other image gets the corrected images, too.
-    optimizes_both_images = rules.returns_both_sides and "other" in stage.data
-    if rules.images == "corrected" or optimizes_both_images:
-        data["reference"], data["match"] = view.corrected
-    return data
-
-
-def _data(view: View, names: Collection[str]) -> dict[str, Any]:
-    """Return the data of a view by name, such as ``volume``."""
-    data = {name: getattr(view, name) for name in names if name != "auxiliary"}
-    if "auxiliary" in names:
+    names = {*stage.data} - {"image", "other", "auxiliary"}
+    data = {name: getattr(view, name) for name in names}
+    if "auxiliary" in stage.data:
         # The first disparity map of each auxiliary method belongs to the image of the
         # view.
         data["auxiliary"] = {name: maps[0] for name, maps in view.auxiliary.items()}
+    # An optimizer that reads the other image gets the corrected images, too.
+    optimizes_both_images = stage.rules.chooses_from_costs and "other" in stage.data
+    if stage.rules.images == "corrected" or optimizes_both_images:
+        data["reference"], data["match"] = view.corrected
     return data
 
 
 def _add_costs(cost_sum: CostSum, view: View) -> View:
     """Add the sum of several matching costs to a view, as a cost volume."""
-    if view.search.direction < 0:
-        for cost in cost_sum.costs:
-            check_direction(cost, view.reference)
-    data = _data(view, cost_sum.data_names)
-    data["reference"], data["match"] = view.corrected
+    data: dict[str, Any] = {}
+    for cost in cost_sum.costs:
+        _check_direction_of_costs(cost, view)
+        data |= data_of_stage(cost.stage, view)
     return view_with_raw_volume(view, cost_sum(data))
+
+
+def _check_direction_of_costs(step: Step, view: View) -> None:
+    """Raise an error if a matching cost for the right image ignores the direction."""
+    if step.stage.rules.makes_raw_volume and view.search.direction < 0:
+        check_direction(step, view.reference)
 
 
 def _preprocess_each_image(step: Step, view: View) -> View:
@@ -650,7 +647,7 @@ def _preprocess_each_image(step: Step, view: View) -> View:
     distinct_images = {id(image): image for image in images}
     processed = {}
     for key, image in distinct_images.items():
-        result = step({**data_of_stage(step.stage, view), "image": image})
+        result = call_stage(step, {**data_of_stage(step.stage, view), "image": image})
         check_returned(step.stage, result, view.reference.shape, view.search)
         processed[key] = kernel_array(result)
     reference, match, *corrected = [processed[id(image)] for image in images]
@@ -659,19 +656,6 @@ def _preprocess_each_image(step: Step, view: View) -> View:
     # The constructor of a pair raises an error if no stage can match the intensities.
     view.prepared_pair()
     return view
-
-
-def _reporting_stage(step: PlannedStep) -> Stage:
-    """Return the stage of a step whose warnings and messages are recorded."""
-    match step:
-        case Step():
-            return step.stage
-        case SchemeCall():
-            return step.step.stage
-        case CostSum():
-            # The recorded warnings come from the last of several matching costs.
-            return step.costs[-1].stage
-    raise AssertionError(f"the step {step.name} calls no stage, so it has no report")
 
 
 def _disparity_map_of(estimate: Estimate) -> DisparityMap:
@@ -693,10 +677,11 @@ def _is_symmetric(method: Pipeline) -> bool:
     asymmetric.
     """
     for step in method.plan:
-        if isinstance(step, AuxiliaryMatching | SchemeCall):
-            return False
-        if isinstance(step, Step) and step.stage.rules.needs_whole_images:
-            takes_single_image = step.stage.data[0] == "image"
-            if not takes_single_image:
+        match step:
+            case AuxiliaryMatching() | SchemeCall():
                 return False
+            case Step(stage=stage):
+                takes_both_images = stage.rules.is_for_both_images and "image" not in stage.data
+                if stage.slot == "matcher" or takes_both_images:
+                    return False
     return True

@@ -17,10 +17,9 @@ STRIP_ROWS = 128
 """Maximum number of rows of a strip, without the halo rows above and below."""
 
 _STRIP_BYTES = 64 * 2**20
-"""Maximum size of the cost volume of a strip of image rows, in bytes.
+"""Size in bytes of a strip's cost volume above which the strips get half as many rows.
 
-If the cost volume of a strip would be larger, the strips get half as many rows. Small
-strips need less memory, but the overlaps of neighbouring strips take more time.
+Small strips need less memory, but the overlaps of neighbouring strips take more time.
 """
 
 

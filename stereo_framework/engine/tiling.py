@@ -45,8 +45,8 @@ def in_tiles(
     Returns
     -------
     tiled_method : Pipeline or None
-        Method with tiles. The result is None if no tiles fit into memory, or if a stage
-        cannot match tiles.
+        Method with tiles. The result is None if no tiles fit into memory, if a stage
+        cannot match tiles, or if the method has another scheme.
     """
     if any(scheme.stage.name != tiles.__name__ for scheme in method.in_slot("scheme")):
         return None
@@ -69,7 +69,9 @@ def fitted(
     search: SearchRange,
     allowed: float | None = None,
 ) -> Pipeline:
-    """Add tiles to the method if the pair is large, or return the method unchanged.
+    """Add tiles to the method if the pair is large, or if the memory is too small.
+
+    Otherwise, the method is returned unchanged.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def fitted(
     Raises
     ------
     StereoFrameworkError
-        If the method needs too much memory, even with small tiles.
+        If the method needs too much memory, and tiles do not help or are impossible.
     """
     needed = peak_memory([method], shape, search)
     if allowed is None:

@@ -61,10 +61,13 @@ SWITCHES: Mapping[str, Switch] = {
         "min_confidence", lambda value: value is None, "min_confidence is null"
     ),
 }
-"""Switches of built-in stages, by the address of the parameter that is not always read.
+"""Switches of built-in stages, by the parameter that is not always read.
 
-An address consists of slot, stage and parameter.
+A key consists of the slot, the stage and the parameter.
 """
+
+_SWITCHED_PARAMETERS = {(key.split(".")[0], key.split(".")[2]) for key in SWITCHES}
+"""Slot and name of each parameter that a switch turns off."""
 
 _SWITCHES_OF_AUXILIARY_MAPS: Mapping[str, Switch] = {
     "matching_cost.ad_census": _not_null("residual"),
@@ -233,8 +236,4 @@ def may_be_idle(address: Address) -> bool:
     if address.word == "search":
         return address.rest == "truth_margin"
     parameter = address.rest.rpartition(".")[2]
-    for switched_address in SWITCHES:
-        slot, _, switched_parameter = switched_address.split(".")
-        if (slot, switched_parameter) == (address.word, parameter):
-            return True
-    return False
+    return (address.word, parameter) in _SWITCHED_PARAMETERS

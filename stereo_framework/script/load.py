@@ -34,7 +34,7 @@ from stereo_framework.script.merging import (
 from stereo_framework.script.methods import Method, count_runs, methods, report_idle_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
-from stereo_framework.script.specs import Setting, split
+from stereo_framework.script.specs import Setting, ambiguity, split
 
 _OVERRIDES = "a sequence of texts such as 'aggregation.box.size=9'"
 
@@ -521,14 +521,12 @@ def set_parameters(
                 dict.fromkeys(address for method in meant for address in _having(method, local))
             )
             if len(full) != 1:
-                hint = _new_name_hint(meant, local) or nearest(local, KEYS, kind="keys")
-                neither = f"neither a key nor a parameter of any stage; {hint}"
-                model.fault(
-                    node.location,
-                    f"{' and '.join(full)} have this parameter; name one of them"
-                    if full
-                    else neither,
-                )
+                if full:
+                    message = ambiguity(full)
+                else:
+                    hint = _new_name_hint(meant, local) or nearest(local, KEYS, kind="keys")
+                    message = f"neither a key nor a parameter of any stage; {hint}"
+                model.fault(node.location, message)
                 continue
             local = full[0]
         if only and _swept_for_all(root, local, node, model):
@@ -561,11 +559,8 @@ def _having(method: Method, name: str) -> Iterator[str]:
         for node in (method.slots.get(slot, NOTHING), *swept):
             for step in method.model.slot(slot, node) or ():
                 if name in step.parameters:
-                    yield (
-                        f"{slot}.{step.stage.name}.{name}"
-                        if SLOTS[slot].many or step.is_summand
-                        else f"{slot}.{name}"
-                    )
+                    address = f"{slot}.{step.stage.name}" if step.is_in_list else slot
+                    yield f"{address}.{name}"
 
 
 def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -> Node:

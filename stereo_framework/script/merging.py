@@ -96,7 +96,8 @@ def removed(node: Node, home: str) -> set[str]:
     """Return the keys that a mapping removes from the mappings below it.
 
     A matcher removes the slots that it replaces, and these slots remove a matcher. The
-    key ``maps`` removes all slots, because the disparity maps are already computed.
+    key ``maps`` removes all slots, because the disparity maps are already computed. The
+    value null of ``auxiliary`` removes all auxiliary methods.
 
     Parameters
     ----------
@@ -112,30 +113,23 @@ def removed(node: Node, home: str) -> set[str]:
         removed_keys.add("auxiliary")
     if "maps" in filled_slots:
         removed_keys |= {*SLOTS, "auxiliary"}
-    if has_conflict(filled_slots):
+    # Two slots that exclude each other are a fault, which the model reports.
+    if any(exclusions(filled_slots)):
         return removed_keys
+    excluded_keys: set[str] = set()
     for slot in filled_slots & SLOTS.keys():
-        excluded_slots = slots_that_cannot_accompany(slot)
-        removed_keys |= excluded_slots
-        # The key ``maps`` is a short form of a matcher.
-        if "matcher" in {slot, *excluded_slots}:
-            removed_keys.add("maps")
-    return removed_keys
-
-
-def has_conflict(filled_slots: Collection[str]) -> bool:
-    """Return whether a slot with stages excludes another slot with stages.
-
-    This is a fault of the script, so the two slots are not checked further.
-    """
-    return any(True for _ in exclusions(filled_slots))
+        excluded_keys |= slots_that_cannot_accompany(slot)
+    # The key ``maps`` is a short form of a matcher.
+    if "matcher" in filled_slots | excluded_keys:
+        excluded_keys.add("maps")
+    return removed_keys | excluded_keys
 
 
 def lacks(node: Node, address: str) -> bool:
     """Return whether an address lies in a part that a script's mapping does not have.
 
-    Such a part is an auxiliary method that is not defined, or a slot that a matcher,
-    ``maps`` or another slot replaces.
+    Such a part is an auxiliary method that is not defined, or a slot that another slot
+    or ``maps`` excludes.
     """
     home, slot, _ = split(address)
     filled_slots = filled(node, home).keys()

@@ -100,7 +100,7 @@ class Method:
             self.slots |= {
                 home + word: part.entries[word] for word in SLOTS if word in part.entries
             }
-            # Neither of two slots that exclude each other is checked further.
+            # A slot and the slots that it excludes are not checked further.
             for excluding, _ in exclusions(filled(whole, home)):
                 for slot in (excluding, *SLOTS[excluding].excludes):
                     self.slots[home + slot] = FAULTY
@@ -540,7 +540,8 @@ class Method:
         home : str
             Prefix of the method, such as ``auxiliary.robust.``.
         slots : mapping of str to Node
-            Slots of the method that the script fills, by address.
+            Slots of the method and of its auxiliary methods that the script fills, by
+            address.
         error : ParameterError
             Error of the pipeline, with a line for each fault.
         """
@@ -548,7 +549,7 @@ class Method:
             slot: self.model.slot(split(slot).word, node) for slot, node in slots.items()
         }
         locations: dict[str, Location] = {}
-        # Messages about other stages name the matcher or the scheme.
+        # Messages about other stages name the matcher or the scheme of the method.
         named_stages: list[tuple[str, Location]] = []
         for slot, steps in steps_of_slots.items():
             rules = SLOTS[split(slot).word]
@@ -557,7 +558,8 @@ class Method:
                 name = stage_step.stage.name
                 for address in (slot, f"{slot}.{name}", f"{slot}.{i}"):
                     locations[address] = item.location
-                if rules.excludes or rules.withholds:
+                is_of_method = split(slot).home == home
+                if is_of_method and (rules.excludes or rules.withholds):
                     named_stages.append((name, item.location))
 
         for line in str(error).splitlines():

@@ -1,7 +1,5 @@
 """What a script's mappings say: known keys, stages, parameters, axes; all that is wrong is told with its location."""
 
-import itertools
-import operator
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -129,10 +127,9 @@ class Model:
         filled_slots : mapping of str to Location
             Locations of the stages, by slot.
         """
-        pairs = exclusions(filled_slots)
-        for excluding, group in itertools.groupby(pairs, key=operator.itemgetter(0)):
+        for excluding, excluded in exclusions(filled_slots):
             excluded_slots = ", ".join(
-                f"{excluded}{filled_slots[excluded].in_brackets()}" for _, excluded in group
+                f"{slot}{filled_slots[slot].in_brackets()}" for slot in excluded
             )
             message = f"a {excluding} replaces {excluded_slots}; keep one or the other"
             self.fault(filled_slots[excluding], message)

@@ -4,7 +4,7 @@ A setting is a pipeline of a script with the values that its sweep gave it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -157,9 +157,9 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     steps : tuple of Step
         Stages in the slot.
     rest : str
-        Part of the address after the slot, such as ``truncation``. In a slot with
-        several stages, this is ``box.size``, ``0.size``, or ``size`` if only one stage
-        has this parameter.
+        Part of the address after the slot, such as ``truncation``. In a slot that takes
+        several stages, or in a sum of costs, this is ``box.size``, ``0.size``, or
+        ``size`` if only one stage has this parameter.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     if not steps:
         return f"addresses nothing: there is no {slot} stage"
     index = 0
-    if SLOTS[steps[0].stage.slot].many or steps[0].is_summand:
+    if steps[0].is_in_list:
         located = _locate_in_list(slot, steps, rest)
         if isinstance(located, str):
             return located
@@ -187,6 +187,11 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         allowed = nearest("", known, kind="parameters of it")
         return f"addresses the whole stage {step.stage.name}; {allowed}"
     return no_parameter(step.stage, rest, added=step.is_summand)
+
+
+def ambiguity(addresses: Iterable[str]) -> str:
+    """Return the message that several stages have the named parameter."""
+    return f"{' and '.join(addresses)} have this parameter; name one of them"
 
 
 def _locate_in_list(slot: str, steps: tuple[Step, ...], rest: str) -> tuple[int, str] | str:
@@ -215,20 +220,19 @@ def _locate_in_list(slot: str, steps: tuple[Step, ...], rest: str) -> tuple[int,
     if count == 1:
         return names.index(first_part), parameter
     if count > 1:
-        indices = [i for i, name in enumerate(names) if name == first_part]
-        addresses = " or ".join(f"{slot}.{i}.{parameter}".rstrip(".") for i in indices)
+        same_name = [i for i, name in enumerate(names) if name == first_part]
+        addresses = " or ".join(f"{slot}.{i}.{parameter}".rstrip(".") for i in same_name)
         return f"{first_part!r} occurs {count} times in {slot}; write {addresses}"
 
     # The name of a parameter alone is enough if only one stage has this parameter.
-    indices = []
-    for i, step in enumerate(steps):
-        if first_part in parameter_names(step.stage, added=step.is_summand) and not parameter:
-            indices.append(i)
-    if len(indices) == 1:
-        return indices[0], rest
-    if indices:
-        addresses = " and ".join(f"{slot}.{names[i]}.{first_part}" for i in indices)
-        return f"{addresses} have this parameter; name one of them"
+    having_parameter = []
+    for i, step in enumerate(steps if rest == first_part else ()):
+        if first_part in parameter_names(step.stage, added=step.is_summand):
+            having_parameter.append(i)
+    if len(having_parameter) == 1:
+        return having_parameter[0], rest
+    if having_parameter:
+        return ambiguity(f"{slot}.{names[i]}.{first_part}" for i in having_parameter)
     hints = (parameter_hint(step.stage.function, first_part) for step in steps)
     remedy = next(filter(None, hints), "") or nearest(first_part, names, kind="stages there")
     return f"addresses nothing: {slot} has no stage {first_part!r}; {remedy}"
@@ -333,14 +337,10 @@ def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
 
 def written(slot: str, steps: Sequence[Step]) -> Any:
     """Stages of a slot as a script writes them, with all their parameters."""
-    found = [{"use": one.stage.name, **one.parameters} for one in steps]
-    return (
-        found
-        if SLOTS[slot].many or (steps and steps[0].is_summand)
-        else found[0]
-        if found
-        else None
-    )
+    stages = [{"use": step.stage.name, **step.parameters} for step in steps]
+    if SLOTS[slot].many or any(step.is_in_list for step in steps):
+        return stages
+    return stages[0] if stages else None
 
 
 def show(steps: Sequence[Step]) -> str:

@@ -8,7 +8,7 @@ from kernel_inputs import image_pairs, searches
 from pipeline_parts import in_strips, local, textured
 
 from stereo_framework import CostVolume, Pipeline, step
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.registration import stage
 from stereo_framework.engine.planned_steps import CostSum
 from stereo_framework.matching_cost import (
@@ -74,6 +74,18 @@ def test_a_sum_does_not_change_the_arrays_of_its_costs(registry):
     method = Pipeline([weighted_cost, absolute_difference, winner_take_all])
     assert np.isfinite(method(textured()).disparity).all()
     assert (stored_costs == 7).all()
+
+
+def test_a_sum_whose_outside_cost_is_too_large_for_float32_is_refused(registry):
+    @stage("matching_cost", **local)
+    def huge_outside_cost(reference, match, search):
+        costs = np.zeros((*reference.shape, search.levels), np.float32)
+        return CostVolume(costs, search, 2e38)
+
+    method = Pipeline([huge_outside_cost, huge_outside_cost, winner_take_all])
+    message = r"^matching_cost: the sum of the matching costs is a CostVolume with the outside cost"
+    with pytest.raises(StereoFrameworkError, match=message):
+        method(textured())
 
 
 def test_a_sum_of_uint8_costs_does_not_overflow(registry):

@@ -135,6 +135,8 @@ def test_stored_maps_of_auxiliary_methods_are_reused_only_for_the_same_pair(
     for pair in (PAIR, replace(PAIR, **CHANGES[name]), PAIR):
         [(_, estimate)] = PipelineRunner([method], pair, cache=stored_results)
         assert_is_estimate_of(estimate, method, pair)
+    # The last run finds the maps of the first run.
+    assert len(stored_results) == 2
 
 
 # --- functions of an image ------------------------------------------------------------

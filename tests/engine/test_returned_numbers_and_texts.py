@@ -213,6 +213,18 @@ def test_each_field_of_the_report_of_a_call_is_checked(report, method_reporting)
         method_reporting(report)(textured())
 
 
+def test_the_error_about_a_report_in_a_sum_names_the_matching_cost_that_sent_it(registry):
+    @stage("matching_cost", **not_local)
+    def reporting_cost(reference, match, search):
+        report_call(CallReport(seconds="soon"))
+        return absolute_difference(reference, match, search)
+
+    method = Pipeline([reporting_cost, absolute_difference, winner_take_all])
+    message = "matching_cost stage reporting_cost reported 'soon'"
+    with pytest.raises(StereoFrameworkError, match=message):
+        method(textured())
+
+
 def test_the_warning_of_a_stage_is_a_short_line_without_control_characters(method_reporting):
     report = CallReport(warning="a\nb\x1b[31m" + "x" * 100_000)
     warnings = method_reporting(report)(textured()).warnings

@@ -402,6 +402,17 @@ def test_a_refinement_must_return_disparities_and_statuses(registry, result, mes
     assert_refused("refinement", ["disparity"], result, message)
 
 
+def test_a_refinement_may_return_disparities_alone_in_a_tuple(registry):
+    @stage("refinement", source="a test")
+    def map_in_a_tuple(disparity):
+        return (disparity,)
+
+    method = Pipeline([absolute_difference, winner_take_all])
+    expected = method.estimate(textured())
+    estimate = method.having(refinement=map_in_a_tuple).estimate(textured())
+    np.testing.assert_array_equal(estimate.disparity, expected.disparity)
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [
