@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stereo_framework.core import registration
+from stereo_framework.core import registration, stage
 from stereo_framework.core.registry import Registry
 
 
@@ -16,8 +16,8 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Other tests list all registered objects. Examples in docstrings register some too.
     """
     registration.stages()  # The first call registers the built-in stages.
-    functions = dict(registration._STAGE_OF_FUNCTION)
-    monkeypatch.setattr(registration, "_STAGE_OF_FUNCTION", functions)
+    functions = dict(stage._STAGE_OF_FUNCTION)
+    monkeypatch.setattr(stage, "_STAGE_OF_FUNCTION", functions)
     contents = {
         id(table): (dict(table.data), dict(table._origins)) for table in Registry.registries
     }

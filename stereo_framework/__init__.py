@@ -24,8 +24,8 @@ _NAMES = {
         "Unit",
     ],
     "core.scene": ["Scene", "SearchRange"],
-    "core.registration": ["stage"],
-    "core.step": ["Step", "step"],
+    "core.registration": ["stage", "step"],
+    "core.step": ["Step"],
     "core.volume": ["CostVolume", "Energy", "Labeling", "Smoothness", "Status"],
     "datasets": ["dataset", "load_pair", "load_scene", "pair_scene"],
     "engine.pipeline": ["Pipeline"],
@@ -115,9 +115,9 @@ if TYPE_CHECKING:
         PositiveInt,
         Unit,
     )
-    from stereo_framework.core.registration import stage
+    from stereo_framework.core.registration import stage, step
     from stereo_framework.core.scene import Scene, SearchRange
-    from stereo_framework.core.step import Step, step
+    from stereo_framework.core.step import Step
     from stereo_framework.core.threads import threads
     from stereo_framework.core.volume import CostVolume, Energy, Labeling, Smoothness, Status
     from stereo_framework.datasets import dataset, load_pair, load_scene, pair_scene

@@ -11,11 +11,13 @@ This module only imports these functions and classes from the modules of
 
 from stereo_framework.core.auxiliary_maps import auxiliary_map, intensity_differences
 from stereo_framework.core.call_context import CallReport, per_image, report_call
+from stereo_framework.core.cost_of_pairs import CostOfPairs
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import (
     Fraction01,
+    InSlot,
     Located,
     NonNegative,
     NonNegativeInt,
@@ -23,8 +25,9 @@ from stereo_framework.core.parameters import (
     PositiveInt,
     Unit,
 )
-from stereo_framework.core.registration import stage
+from stereo_framework.core.registration import stage, step
 from stereo_framework.core.scene import Disparity, Image, Mask, Scene, SearchRange
+from stereo_framework.core.step import Step
 from stereo_framework.core.view import BothSides, DisparityMap, View, kernel_array
 from stereo_framework.core.volume import (
     ConfidenceMap,
@@ -36,12 +39,14 @@ from stereo_framework.core.volume import (
     Smoothness,
     Status,
     StatusMap,
+    status_after_refinement,
 )
 
 __all__ = [
     "BothSides",
     "CallReport",
     "ConfidenceMap",
+    "CostOfPairs",
     "CostVolume",
     "Costs",
     "DataError",
@@ -50,6 +55,7 @@ __all__ = [
     "Estimate",
     "Fraction01",
     "Image",
+    "InSlot",
     "Labeling",
     "Levels",
     "Located",
@@ -66,6 +72,7 @@ __all__ = [
     "Smoothness",
     "Status",
     "StatusMap",
+    "Step",
     "StereoFrameworkError",
     "Unit",
     "View",
@@ -75,4 +82,6 @@ __all__ = [
     "per_image",
     "report_call",
     "stage",
+    "status_after_refinement",
+    "step",
 ]

@@ -20,7 +20,8 @@ from stereo_framework.core.parameters import (
     parameter_faults,
     with_defaults,
 )
-from stereo_framework.core.registration import of, stage
+from stereo_framework.core.registration import stage
+from stereo_framework.core.stage import stage_of
 
 aggregation = functools.partial(stage, "aggregation", source="a test")
 
@@ -40,7 +41,7 @@ def stage_with_units(
 
 
 def test_the_unit_of_a_parameter_is_part_of_its_annotation(registry):
-    record = of(aggregation()(stage_with_units))
+    record = stage_of(aggregation()(stage_with_units))
     units = {name: record.unit(name) for name in record.parameters}
     expected = {
         "size": "pixels",

@@ -4,6 +4,7 @@ from stereo_framework.aggregation.bayesian_diffusion import bayesian_diffusion a
 from stereo_framework.aggregation.binomial import binomial as binomial
 from stereo_framework.aggregation.box import box as box
 from stereo_framework.aggregation.cross_based import cross_based as cross_based
+from stereo_framework.aggregation.cross_scale import cross_scale as cross_scale
 from stereo_framework.aggregation.diffusion import diffusion as diffusion
 from stereo_framework.aggregation.guided_filter import guided_filter as guided_filter
 from stereo_framework.aggregation.membrane_diffusion import membrane_diffusion as membrane_diffusion

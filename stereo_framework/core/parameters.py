@@ -84,6 +84,56 @@ class Words:
 
 
 @dataclass(frozen=True)
+class InSlot:
+    """Slot of a parameter whose value is a stage, as a part of its type annotation.
+
+    Such a stage is called the inner stage. Its value is a `Step`, which consists of the
+    stage and the values of its parameters.
+
+    Parameters
+    ----------
+    slot : str
+        Name of the slot of the inner stage, such as ``aggregation``.
+
+    Examples
+    --------
+    >>> from stereo_framework.core.step import Step
+    >>> describe(Annotated[Step, InSlot("aggregation")] | None)
+    'a stage of aggregation or null'
+    """
+
+    slot: str
+
+    @property
+    def text(self) -> str:
+        """Description of the allowed values, for messages."""
+        return f"a stage of {self.slot}"
+
+    def check(self, value: Any) -> Any:
+        """Return a step of the slot; raise a ValueError for any other value."""
+        stage = getattr(value, "stage", None)
+        if getattr(stage, "slot", None) == self.slot:
+            return value
+        description = as_yaml(value)
+        if stage is not None:
+            description = f"{stage.name}, a stage of {stage.slot},"
+        raise ValueError(f"{description} is not {self.text}")
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(self.check)
+
+
+def inner_slot(annotation: Any) -> str | None:
+    """Return the slot of an inner stage's annotation, or None for other annotations."""
+    for part in _parts(annotation):
+        if isinstance(part, InSlot):
+            return part.slot
+    return None
+
+
+@dataclass(frozen=True)
 class Checked:
     """Check of a parameter value, as a part of its type annotation.
 
@@ -240,7 +290,8 @@ def _check_values(
         Error messages by the name of the parameter.
     """
     known_parameters = parameters_of(function)
-    checkers = checkers_of(function)
+    # The import of pydantic is slow. A step with default parameters needs no checks.
+    checkers = checkers_of(function) if parameters else {}
     assigned = {str(name): as_python_number(value) for name, value in parameters.items()}
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}
@@ -470,8 +521,8 @@ def describe(annotation: Any) -> str:
 
 
 def _describe_annotated(base: Any, extras: Sequence[Any]) -> str:
-    """Describe the values that a type with bounds or with `Words` allows."""
-    words = [extra.text for extra in extras if isinstance(extra, Words)]
+    """Describe the values that a type with bounds, `Words` or `InSlot` allows."""
+    words = [extra.text for extra in extras if isinstance(extra, Words | InSlot)]
     if words:
         return words[-1]
     bounds = bounds_in_words(extras)

@@ -1,4 +1,4 @@
-"""Registration of functions as stages, and the search for registered stages."""
+"""Registration of functions as stages, and the creation of steps from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from stereo_framework.core.arguments import checked, describe_value
+from stereo_framework.core.arguments import checked
 from stereo_framework.core.errors import (
     ParameterError,
     StereoFrameworkError,
@@ -19,18 +19,17 @@ from stereo_framework.core.errors import (
 )
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.input_checks import convert_data
-from stereo_framework.core.parameters import with_defaults
 from stereo_framework.core.plugins import installed_plugins
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.slots import SLOTS, ResultKind
-from stereo_framework.core.stage import Stage
+from stereo_framework.core.stage import Stage, remember_functions, stage_of
+from stereo_framework.core.step import Step, checked_step
 from stereo_framework.core.view import VOLUMES
 from stereo_framework.core.volume import CostVolume, Labeling, as_volume
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _STAGES: dict[str, Registry[Stage]] = {slot: Registry(f"stage of {slot}", {}) for slot in SLOTS}
-_STAGE_OF_FUNCTION: dict[Callable[..., Any], Stage] = {}
 
 
 @checked()
@@ -72,8 +71,7 @@ def stage(
         public = _with_checks(bare_stage)
         new_stage = replace(bare_stage, public=public)
         _STAGES[slot].add(new_stage.name, new_stage, function.__module__)
-        _STAGE_OF_FUNCTION[public] = new_stage
-        _STAGE_OF_FUNCTION[function] = new_stage
+        remember_functions(new_stage)
         return cast(F, public)
 
     return register
@@ -117,18 +115,54 @@ def _with_checks(stage: Stage) -> Callable[..., Any]:
             )
             raise TypeError(message)
         data = dict(zip(stage.data, positional, strict=False))
-        # The order of the data decides which size messages name.
-        for name in stage.data:
+        inner_steps = _inner_steps(stage, keywords)
+        keywords |= inner_steps
+        # The order of the data decides which size messages name. Data of inner steps
+        # follow the data of the stage.
+        for name in Step(stage, inner_steps).data:
             if name in keywords:
                 data[name] = keywords.pop(name)
-        parameters = with_defaults(stage.function, keywords)
-        stage.check(parameters)
-        inputs = convert_data(stage.name, data, stage.data, integer=stage.integer)
-        result = stage.function(**inputs, **parameters)
+        new_step = checked_step(stage, keywords)
+        stage.check(new_step.parameters)
+        inputs = convert_data(stage.name, data, new_step.data, integer=new_step.accepts_integers)
+        arguments = {name: value for name, value in inputs.items() if name in stage.data}
+        result = stage.function(**arguments, **new_step.arguments_of_parameters(inputs))
         returns_array = isinstance(data.get("volume"), np.ndarray)
         return _public_result(stage.slot, result, inputs, returns_array=returns_array)
 
     return public
+
+
+def _inner_steps(stage: Stage, parameters: Mapping[str, Any]) -> dict[str, Step]:
+    """Convert the values of inner stages to steps.
+
+    Parameters
+    ----------
+    stage : Stage
+    parameters : mapping of str to object
+        Given parameters of the stage. A name or a function of an inner stage stands for
+        a step with default parameters.
+
+    Returns
+    -------
+    dict of str to Step
+        All inner steps of the stage, including default values.
+
+    Raises
+    ------
+    ParameterError
+        An inner stage does not exist, or it belongs to another slot.
+    """
+    inner_steps = {}
+    for name, slot in stage.inner_slots.items():
+        value = parameters.get(name, stage.parameters[name].default)
+        if isinstance(value, str):
+            value = checked_step(find(slot, value), {})
+        elif callable(value) and not isinstance(value, Step):
+            value = checked_step(stage_of(value), {})
+        if isinstance(value, Step):
+            inner_steps[name] = value
+    return inner_steps
 
 
 def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
@@ -329,25 +363,30 @@ def by_name(name: str) -> Stage:
     return matches[0]
 
 
-def of(function: Callable[..., Any]) -> Stage:
-    """Return the registered stage that a function implements.
+def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
+    """Create a step from a stage and parameter values.
 
     Parameters
     ----------
-    function : callable
-        Decorated function, or the original function.
+    stage : str, callable or Step
+        Name of a stage, such as ``census`` or ``refinement.median``, or function of a
+        stage. For a step, the result is a copy with new parameter values.
+    **parameters
+        Values of parameters by name. Missing parameters get default values. The value
+        of an inner stage is its name, its function or a step. Matching costs in a sum
+        also have a ``weight`` and a ``saturation``; see `weighted`.
 
     Raises
     ------
     ParameterError
-        The function is not registered as a stage.
+        The stage or a parameter does not exist. A value is not allowed.
+
+    Examples
+    --------
+    >>> step("box", size=21)
+    box(size=21)
     """
-    try:
-        return _STAGE_OF_FUNCTION[function]
-    except (KeyError, TypeError):
-        name = getattr(function, "__name__", describe_value(function))
-        message = (
-            f"{name}: not a stage; give step(NAME, parameter=value), or register a function "
-            "with @stage(slot, source=...)"
-        )
-        raise ParameterError(message) from None
+    if isinstance(stage, Step):
+        return stage.having(**parameters) if parameters else stage
+    registered = by_name(stage) if isinstance(stage, str) else stage_of(stage)
+    return checked_step(registered, {**parameters, **_inner_steps(registered, parameters)})

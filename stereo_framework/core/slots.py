@@ -135,7 +135,7 @@ _SLOTS_WITH_COSTS: Mapping[str, Slot] = {
     ),
     "aggregation": Slot(
         must_name=(("volume",),),
-        may_name=_DATA_OF_COSTS | {"partial"},
+        may_name=_DATA_OF_COSTS | {"partial", "cost"},
         results=(ResultKind.COST_VOLUME,),
         returns="CostVolume",
         makes=frozenset({"volume"}),

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stereo_framework.core.arguments import describe_value
 from stereo_framework.core.docstrings import summary
 from stereo_framework.core.errors import ParameterError, describe_exception
 from stereo_framework.core.former_names import report_attributes_of_module
-from stereo_framework.core.parameters import parameters_of, unit
+from stereo_framework.core.parameters import inner_slot, parameters_of, unit
 from stereo_framework.core.slots import SLOTS, Slot
 
 
@@ -35,7 +36,8 @@ class Stage:
     halo : callable, optional
         Function that takes parameters of the stage by name. The result is the number of
         rows above and below a row that affect this row. A pipeline can then process the
-        image in strips. None means all rows of the image.
+        image in strips. None means all rows of the image. If the function does not take
+        an inner stage, the halo of the inner stage is added to the result.
     data : tuple of str
         Names of the data arguments of the stage, such as ``reference`` or ``volume``.
     resume : str, optional
@@ -47,6 +49,7 @@ class Stage:
     memory : int or callable, optional
         Maximum number of cost volumes in memory at the same time. The returned volume
         is counted, but the input volume is not. Default: 4 in aggregation, otherwise 2.
+        The volumes of an inner stage are added to this number.
         A scheme for parts of images declares a function instead. The function takes the
         rows, columns and `SearchRange` of a pair, and the parameters of the scheme. The
         result is the rows and columns of the largest part.
@@ -113,11 +116,10 @@ class Stage:
 
         Examples
         --------
-        >>> from stereo_framework.core.registration import of
         >>> from stereo_framework.matching_cost import absolute_difference
-        >>> of(absolute_difference).unit("truncation")
+        >>> stage_of(absolute_difference).unit("truncation")
         'grey levels'
-        >>> of(absolute_difference).unit("birchfield_tomasi")
+        >>> stage_of(absolute_difference).unit("birchfield_tomasi")
         ''
         """
         return unit(self.parameters[parameter].annotation)
@@ -136,9 +138,8 @@ class Stage:
 
         Examples
         --------
-        >>> from stereo_framework.core.registration import of
         >>> from stereo_framework.optimization import semi_global
-        >>> of(semi_global).misfit({"p1": 8.0, "p2": 5.0})
+        >>> stage_of(semi_global).misfit({"p1": 8.0, "p2": 5.0})
         'p2 is 5, below p1, 8'
         """
         if self.check_parameters is None:
@@ -171,10 +172,53 @@ class Stage:
         parameter = _signature(self.function).parameters[data]
         return parameter.default is not inspect.Parameter.empty
 
+    @functools.cached_property
+    def inner_slots(self) -> Mapping[str, str]:
+        """Slots of the parameters whose values are stages, by name of the parameter."""
+        slots = {}
+        for name, parameter in self.parameters.items():
+            slot = inner_slot(parameter.annotation)
+            if slot is not None:
+                slots[name] = slot
+        return slots
+
     @property
     def summary(self) -> str:
         """First sentence of the docstring of the stage's function."""
         return summary(self.function)
+
+
+_STAGE_OF_FUNCTION: dict[Callable[..., Any], Stage] = {}
+
+
+def remember_functions(stage: Stage) -> None:
+    """Store which stage the two functions of a stage implement, for `stage_of`."""
+    _STAGE_OF_FUNCTION[stage.public] = stage
+    _STAGE_OF_FUNCTION[stage.function] = stage
+
+
+def stage_of(function: Callable[..., Any]) -> Stage:
+    """Return the registered stage that a function implements.
+
+    Parameters
+    ----------
+    function : callable
+        Decorated function, or the original function.
+
+    Raises
+    ------
+    ParameterError
+        The function is not registered as a stage.
+    """
+    try:
+        return _STAGE_OF_FUNCTION[function]
+    except (KeyError, TypeError):
+        name = getattr(function, "__name__", describe_value(function))
+        message = (
+            f"{name}: not a stage; give step(NAME, parameter=value), or register a function "
+            "with @stage(slot, source=...)"
+        )
+        raise ParameterError(message) from None
 
 
 _signature = functools.cache(inspect.signature)

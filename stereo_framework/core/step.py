@@ -1,4 +1,9 @@
-"""Steps of a method: stages with parameter values."""
+"""Steps of a method: stages with parameter values.
+
+A parameter of a stage may be another step, which is called the inner step. For example,
+a stage that aggregates costs at several image sizes calls its inner aggregation once
+for each size.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from stereo_framework.core import registration
 from stereo_framework.core.call_context import Stopped
 from stereo_framework.core.errors import (
     ArgumentError,
     ParameterError,
     StereoFrameworkError,
     describe_exception,
+    nearest,
 )
 from stereo_framework.core.parameters import (
     Positive,
@@ -30,7 +35,8 @@ from stereo_framework.core.parameters import (
     with_defaults,
 )
 from stereo_framework.core.scene import read_only
-from stereo_framework.core.stage import Stage
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.stage import Stage, stage_of
 from stereo_framework.core.view import VOLUMES, kernel_array, map_arrays
 from stereo_framework.core.volume import CostVolume, as_volume
 
@@ -72,19 +78,29 @@ def weighted(
 FACTORS = tuple(parameters_of(weighted))
 """Names of the additional parameters of matching costs in a sum."""
 
+ResultCheck = Callable[[Stage, Any, Mapping[str, Any]], Any]
+"""Function that checks the result of a stage.
+
+Its arguments are the stage, the result and the data of the call.
+"""
+
+_ALL_DATA = frozenset().union(*(slot.may_name.union(*slot.must_name) for slot in SLOTS.values()))
+"""Names of the data of all slots."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
-    """A stage with parameter values. Create a step with `step`.
+    """A stage with parameter values. Create a step with the function `step`.
 
-    Steps are immutable and can be keys of dictionaries.
+    Steps are immutable and can be keys of dictionaries. The properties of a step, such
+    as its halo, take its inner steps into account.
 
     Parameters
     ----------
     stage : Stage
     parameters : mapping of str to object
-        Values of all parameters of the stage, by name. Matching costs in a sum also
-        have a ``weight`` and a ``saturation``.
+        Values of all parameters of the stage, by name. The value of an inner stage is a
+        `Step`. Matching costs in a sum also have a ``weight`` and a ``saturation``.
     """
 
     stage: Stage
@@ -93,7 +109,11 @@ class Step:
     @functools.cached_property
     def _key(self) -> str:
         # The key is a text, because 1 and True are equal in Python.
-        return f"{self.name}{dict(self.parameters)!r}"
+        parameters = {
+            name: value._key if isinstance(value, Step) else value
+            for name, value in self.parameters.items()
+        }
+        return f"{self.name}{parameters!r}"
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -102,7 +122,7 @@ class Step:
         return self is other or (isinstance(other, Step) and self._key == other._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return functools.partial(step, self.stage.public, **self.parameters), ()
+        return functools.partial(_step_of_function, self.stage.public, **self.parameters), ()
 
     def __repr__(self) -> str:
         """Return a text such as ``box(size=21)``, without default values."""
@@ -114,8 +134,70 @@ class Step:
         return f"{self.stage.name}({', '.join(texts)})" if texts else self.stage.name
 
     def having(self, **parameters: Any) -> Step:
-        """Return a copy of the step with new values of some parameters."""
-        return step(self.stage.function, **{**self.parameters, **parameters})
+        """Return a copy of the step with new values of some parameters.
+
+        Parameters
+        ----------
+        **parameters
+            Values by the name of the parameter. The address ``inner.size`` means the
+            parameter ``size`` of the inner step ``inner``.
+        """
+        values = dict(self.parameters)
+        for address, value in parameters.items():
+            name, _, inner_address = address.partition(".")
+            if inner_address and isinstance(values.get(name), Step):
+                values[name] = values[name].having(**{inner_address: value})
+            else:
+                values[address] = value
+        return checked_step(self.stage, values)
+
+    # --- inner steps ------------------------------------------------------------------
+
+    @functools.cached_property
+    def inner_steps(self) -> Mapping[str, Step]:
+        """Steps that are parameters of this step, by name of the parameter."""
+        return {name: value for name, value in self.parameters.items() if isinstance(value, Step)}
+
+    def with_inner_steps(self, address: str) -> Iterator[tuple[str, Step]]:
+        """Yield this step and all steps inside it, each with its address.
+
+        Parameters
+        ----------
+        address : str
+            Address of this step, such as ``aggregation.cross_scale``. The addresses of
+            inner steps begin with this address.
+        """
+        yield address, self
+        for name, inner_step in self.inner_steps.items():
+            yield from inner_step.with_inner_steps(f"{address}.{name}")
+
+    @functools.cached_property
+    def data(self) -> tuple[str, ...]:
+        """Names of the data that the step gets, for its stage and its inner steps.
+
+        An inner step gets only data that the slot of the outer stage may get. The outer
+        stage must give all other data when it calls the inner step.
+        """
+        rules = self.stage.rules
+        allowed = rules.may_name.union(*rules.must_name) - {"partial"}
+        names = list(self.stage.data)
+        for inner_step in self.inner_steps.values():
+            names += [name for name in inner_step.data if name in allowed and name not in names]
+        return tuple(names)
+
+    def requires(self, name: str) -> bool:
+        """Return whether the stage or an inner stage cannot run without some data."""
+        own = name in self.stage.data and not self.stage.defaults(name)
+        return own or any(
+            name in self.data and inner_step.requires(name)
+            for inner_step in self.inner_steps.values()
+        )
+
+    def value_at(self, address: str) -> Any:
+        """Return the value of a parameter, such as ``size`` or ``inner.size``."""
+        name, _, inner_address = address.partition(".")
+        value = self.parameters[name]
+        return value.value_at(inner_address) if inner_address else value
 
     @property
     def name(self) -> str:
@@ -123,6 +205,7 @@ class Step:
 
         Examples
         --------
+        >>> from stereo_framework import step
         >>> step("median").name
         'refinement.median'
         """
@@ -172,22 +255,25 @@ class Step:
 
         The pipeline keeps data in memory only for later steps that read the data.
         """
-        return (VOLUMES | {"auxiliary"}) & {*self.stage.data}
+        return (VOLUMES | {"auxiliary"}) & {*self.data}
 
     @property
     def reads_other(self) -> bool:
         """Return whether the step reads the view of the other image."""
-        return "other" in self.stage.data
+        return "other" in self.data
 
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
         """Names of the required cost volumes of the other image."""
         if not self.reads_other:
             return frozenset()
+        needs = self.stage.other_needs.union(
+            *(inner_step.other_reads for inner_step in self.inner_steps.values())
+        )
         if self.stage.rules.chooses_from_costs:
             # An optimizer for both images needs both cost volumes.
-            return self.stage.other_needs | {"volume"}
-        return self.stage.other_needs
+            return needs | {"volume"}
+        return needs
 
     @property
     def makes(self) -> frozenset[str]:
@@ -208,15 +294,47 @@ class Step:
     def halo(self) -> int | None:
         """Number of neighbouring rows that affect a row; None for all rows."""
         halo_of_stage = self.stage.halo
-        if halo_of_stage is None or self.reads_other or self.stage.rules.needs_whole_images:
+        # The matching cost of another pair needs the whole images of this pair.
+        needs_whole_images = self.stage.rules.needs_whole_images or "cost" in self.data
+        if halo_of_stage is None or self.reads_other or needs_whole_images:
             return None
+        parameters = _named_parameters(halo_of_stage, self.parameters)
         with _attribute_errors(self.stage):
-            halo = halo_of_stage(**_named_parameters(halo_of_stage, self.parameters))
+            halo = halo_of_stage(**parameters)
             if halo is not None and (not isinstance(halo, int | np.integer) or halo < 0):
                 raise ValueError(
                     f"its halo is {halo!r}; expected a whole number of rows >= 0, or None"
                 )
-            return halo
+        # A function that takes an inner step has counted the rows of this inner step.
+        other_inner_steps = [
+            inner_step for name, inner_step in self.inner_steps.items() if name not in parameters
+        ]
+        for inner_step in other_inner_steps:
+            if halo is None or inner_step.halo is None:
+                return None
+            halo += inner_step.halo
+        return halo
+
+    @functools.cached_property
+    def accepts_integers(self) -> bool:
+        """Whether the stage and all inner stages support integer costs."""
+        inner_steps = self.inner_steps.values()
+        return self.stage.integer and all(step.accepts_integers for step in inner_steps)
+
+    @property
+    def volumes_in_memory(self) -> int:
+        """Number of cost volumes that the step adds to the memory at most."""
+        declared = self.stage.memory
+        own = declared if isinstance(declared, int) else self.stage.rules.volumes_in_memory
+        return own + sum(step.volumes_in_memory for step in self.inner_steps.values())
+
+    @property
+    def whole_steps(self) -> str:
+        """Reason why a stage supports only steps of whole pixels, or an empty text."""
+        for inner_step in self.inner_steps.values():
+            if inner_step.whole_steps:
+                return f"contains {inner_step.stage.name}, which {inner_step.whole_steps}"
+        return self.stage.whole_steps
 
     def files(self, scene: Any = None) -> tuple[Path, ...]:
         """Return the external files that the step uses, such as trained models.
@@ -242,21 +360,41 @@ class Step:
                 paths = [paths]
             return tuple(map(Path, paths))
 
-    def __call__(self, data: Mapping[str, Any]) -> Any:
-        """Call the stage with its data and parameters, and return its result."""
+    # --- calls ------------------------------------------------------------------------
+
+    def __call__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        /,
+        *,
+        check_result: ResultCheck | None = None,
+        **named_data: Any,
+    ) -> Any:
+        """Call the stage with its data and parameters, and return its result.
+
+        Parameters
+        ----------
+        data : mapping of str to object, optional
+            Data by name, such as ``volume``. Data that the stage does not name are
+            given to the inner steps.
+        check_result : callable, optional
+            Function that checks the results of the inner steps, see `InnerStep`.
+        **named_data
+            Further data by name.
+        """
+        given = {**(data or {}), **named_data}
         arguments: dict[str, Any] = {}
         for name in self.stage.data:
             # The data ``partial`` exists only after an earlier run with fewer
             # iterations.
-            arguments[name] = data.get(name) if name == "partial" else data[name]
+            if name in given:
+                arguments[name] = given[name]
+            elif name == "partial":
+                arguments[name] = None
+            elif not self.stage.defaults(name):
+                raise ParameterError(f"{self.stage.name} needs the data {name}")
         arguments = map_arrays(arguments, lambda _, array: kernel_array(array))
-        # The function of the stage has no parameters `FACTORS`. Lists are copied,
-        # because a stage may change its arguments.
-        parameters = {
-            name: copy.deepcopy(value)
-            for name, value in self.parameters.items()
-            if name in self.stage.parameters
-        }
+        parameters = self.arguments_of_parameters({**given, **arguments}, check_result)
         with _attribute_errors(self.stage):
             self.stage.check(parameters)
             result = self.stage.function(**arguments, **parameters)
@@ -268,40 +406,192 @@ class Step:
             # A plug-in may use its array again. Later steps must not change this array.
             return map_arrays(volume, lambda _, array: read_only(array))
 
+    def arguments_of_parameters(
+        self, data: Mapping[str, Any], check_result: ResultCheck | None = None
+    ) -> dict[str, Any]:
+        """Return the parameters with which the function of the stage is called.
 
-def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
-    """Create a step from a stage and parameter values.
+        Parameters
+        ----------
+        data : mapping of str to object
+            Data of this call, which the inner steps get too.
+        check_result : callable, optional
+            Function that checks the results of the inner steps.
+        """
+        arguments = {}
+        for name, value in self.parameters.items():
+            # The function of the stage has no parameters `FACTORS`.
+            if name not in self.stage.parameters:
+                continue
+            if isinstance(value, Step):
+                arguments[name] = InnerStep(
+                    value.stage,
+                    value.parameters,
+                    outer_stage=self.stage,
+                    data_of_outer=data,
+                    check_result=check_result,
+                )
+            else:
+                # Lists are copied, because a stage may change its arguments.
+                arguments[name] = copy.deepcopy(value)
+        return arguments
+
+
+def checked_step(stage: Stage, parameters: Mapping[str, Any]) -> Step:
+    """Create a step; check the values of its parameters, and add default values.
 
     Parameters
     ----------
-    stage : str, callable or Step
-        Name of a stage, such as ``census`` or ``refinement.median``, or function of a
-        stage. For a step, the result is a copy with new parameter values.
-    **parameters
-        Values of parameters by name. Missing parameters get default values. Matching
-        costs in a sum also have a ``weight`` and a ``saturation``; see `weighted`.
+    stage : Stage
+    parameters : mapping of str to object
+        Values by name. The values of inner stages are steps. Matching costs in a sum
+        also have a ``weight`` and a ``saturation``.
 
     Raises
     ------
     ParameterError
-        The stage or a parameter does not exist. A value is not allowed.
-
-    Examples
-    --------
-    >>> step("box", size=21)
-    box(size=21)
+        A parameter does not exist, or a value is not allowed.
     """
-    if isinstance(stage, Step):
-        return stage.having(**parameters) if parameters else stage
-    registered = registration.by_name(stage) if isinstance(stage, str) else registration.of(stage)
-    factors = {}
-    if registered.rules.added and parameters.keys() & set(FACTORS):
-        factors = {name: parameters.pop(name) for name in FACTORS if name in parameters}
+    own_parameters = dict(parameters)
+    factors: dict[str, Any] = {}
+    if stage.rules.added and own_parameters.keys() & set(FACTORS):
+        factors = {name: own_parameters.pop(name) for name in FACTORS if name in own_parameters}
         for name, fault in parameter_faults(weighted, factors).items():
-            raise ParameterError(f"{registered.slot}.{registered.name}.{name}: {fault}")
+            raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {fault}")
         factors = with_defaults(weighted, factors)
-    values = with_defaults(registered.function, parameters)
-    return Step(registered, MappingProxyType(values | factors))
+    values = with_defaults(stage.function, own_parameters)
+    return Step(stage, MappingProxyType(values | factors))
+
+
+def _step_of_function(function: Callable[..., Any], **parameters: Any) -> Step:
+    """Create a step again from its pickled function and parameters."""
+    return checked_step(stage_of(function), parameters)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InnerStep(Step):
+    """An inner step during a call of its outer stage.
+
+    The outer stage calls the inner step with the data that it has changed, such as
+    ``inner(volume=smoothed)``. The inner step gets all other data that it needs from
+    the call of the outer stage, for example the reference image. If the changed data
+    have another size than the data of the outer stage, for example at half the image
+    size, the outer stage must give all data that the inner step needs.
+
+    Parameters
+    ----------
+    outer_stage : Stage
+    data_of_outer : mapping of str to object
+        Data of the call of the outer stage.
+    check_result : callable or None
+        Function that checks the results of the inner step.
+    """
+
+    outer_stage: Stage = field(kw_only=True)
+    data_of_outer: Mapping[str, Any] = field(kw_only=True)
+    check_result: ResultCheck | None = field(kw_only=True, default=None)
+
+    def __call__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        /,
+        *,
+        check_result: ResultCheck | None = None,
+        **named_data: Any,
+    ) -> Any:
+        """Call the inner stage, and return its result.
+
+        Parameters
+        ----------
+        data : mapping of str to object, optional
+            Data by name that replace the data of the outer stage.
+        check_result : callable, optional
+            Function that replaces the check of the outer stage.
+        **named_data
+            Further data by name.
+
+        Raises
+        ------
+        ParameterError
+            The inner stage needs data that neither this call nor the outer stage has.
+        StereoFrameworkError
+            The inner stage raises an error, or it returns a wrong result. The message
+            names both stages.
+        """
+        check = check_result or self.check_result
+        try:
+            call_data = self._data_of_call({**(data or {}), **named_data})
+            result = super().__call__(call_data, check_result=check)
+            if check is not None:
+                check(self.stage, result, call_data)
+        except Exception as error:
+            self._name_both_stages(error)
+            raise
+        return result
+
+    def _data_of_call(self, changed_data: Mapping[str, Any]) -> dict[str, Any]:
+        """Combine the data that the outer stage gives with the data of its own call.
+
+        Parameters
+        ----------
+        changed_data : mapping of str to object
+            Data that the outer stage gives.
+        """
+        for name in changed_data:
+            if name not in _ALL_DATA:
+                message = f"no such data {name!r}; {nearest(name, _ALL_DATA, kind='data')}"
+                raise ParameterError(message)
+
+        outer_data = dict(self.data_of_outer)
+        changed_size = _image_size(changed_data)
+        if changed_size is not None and changed_size != _image_size(outer_data):
+            # Arrays of another size do not fit. Only the absence of data, such as of a
+            # mask, is the same at every size.
+            outer_data = {name: None for name, value in outer_data.items() if value is None}
+        data = {**outer_data, **changed_data}
+        # The inner step cannot continue an earlier run of the outer stage.
+        data["partial"] = None
+        if isinstance(changed_data.get("volume"), CostVolume) and "search" not in changed_data:
+            data["search"] = changed_data["volume"].search
+
+        missing = [name for name in self.data if name not in data and not self._has_default(name)]
+        if missing:
+            raise ParameterError(
+                f"{self.stage.name} needs the data {', '.join(missing)}, which the stage that "
+                "contains it does not give at this image size"
+            )
+        if not self.accepts_integers:
+            for name in VOLUMES & data.keys():
+                if isinstance(data[name], CostVolume):
+                    data[name] = data[name].floats()
+        return data
+
+    def _has_default(self, name: str) -> bool:
+        """Return whether the stage can be called without a data argument."""
+        return name not in self.stage.data or self.stage.defaults(name)
+
+    def _name_both_stages(self, error: Exception) -> None:
+        """Add the name of the outer stage to an error of the inner stage."""
+        outer_name = self.outer_stage.name
+        if isinstance(error, StereoFrameworkError) and not isinstance(error, ArgumentError):
+            message = str(error)
+            if self.stage.name not in message:
+                message = f"{self.stage.name}: {message}"
+            error.args = (f"{message} (inside {outer_name})",)
+        else:
+            # The function `blame` describes other errors with these names.
+            outer_names = (*getattr(error, "outer_stages", ()), outer_name)
+            error.outer_stages = outer_names  # type: ignore[attr-defined]
+
+
+def _image_size(data: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """Return the rows and columns of the arrays among data, or None without arrays."""
+    for name in ("volume", "reference", "image", "disparity", "raw"):
+        value = data.get(name)
+        array = value.costs if isinstance(value, CostVolume) else value
+        if isinstance(array, np.ndarray):
+            return array.shape[:2]
+    return None
 
 
 @contextlib.contextmanager
@@ -341,7 +631,9 @@ def blame(error: BaseException) -> str:
         return str(error)
     if stage is None:
         return describe_exception(error)
-    return describe_exception(error, stage.function, f"{stage.slot} stage {stage.name}")
+    outer_names = getattr(error, "outer_stages", ())
+    subject = " inside ".join([f"{stage.slot} stage {stage.name}", *outer_names])
+    return describe_exception(error, stage.function, subject)
 
 
 def _text(value: Any) -> str:

@@ -316,6 +316,28 @@ class Status(enum.IntEnum):
     INVALID = 4
 
 
+def status_after_refinement(
+    disparity_before: Disparity, status_before: StatusMap, disparity: Disparity
+) -> StatusMap:
+    """Compute the status of each pixel after a refinement returned only disparities.
+
+    A pixel gets the status FILLED if the refinement has added a disparity. A pixel gets
+    the status MISMATCHED if the refinement has removed the disparity.
+
+    Parameters
+    ----------
+    disparity_before, disparity : ndarray, float32, (rows, columns)
+        Disparity maps before and after the refinement, in pixels, NaN = no estimate.
+    status_before : ndarray, uint8, (rows, columns)
+    """
+    status = status_before.copy()
+    had_disparity = ~np.isnan(disparity_before)
+    has_disparity = ~np.isnan(disparity)
+    status[~had_disparity & has_disparity] = Status.FILLED
+    status[had_disparity & ~has_disparity] = Status.MISMATCHED
+    return status
+
+
 def status_of(disparity: Disparity) -> StatusMap:
     """Compute a status map from a disparity map.
 

@@ -60,7 +60,7 @@ def _share_of_correct_pixels(
     The result is None if the matching cost raises an exception.
     """
     search = SearchRange(0, 5, direction=direction)
-    data = dict.fromkeys(step.stage.data) | {
+    data = dict.fromkeys(step.data) | {
         "reference": reference,
         "match": match,
         "search": search,

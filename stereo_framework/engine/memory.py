@@ -169,8 +169,7 @@ def _volumes_of_stage(step: Step) -> int:
     is_local_cost = "raw" in step.makes and step.halo is not None
     if is_local_cost:
         return 1
-    declared = step.stage.memory
-    return declared if isinstance(declared, int) else step.stage.rules.volumes_in_memory
+    return step.volumes_in_memory
 
 
 def _count_volumes(views: Iterable[View]) -> int:

@@ -28,10 +28,10 @@ def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 
     withholding_slots = {data: slot for slot in filled_slots for data in SLOTS[slot].withholds}
     for address, step in pipeline.stages():
-        for data_name in sorted(withholding_slots.keys() & {*step.stage.data}):
+        for data_name in sorted(withholding_slots.keys() & {*step.data}):
             slot = withholding_slots[data_name]
             message = (
-                f"{step.stage.name} needs the {data_name}, "
+                f"{_reader(step, data_name)} needs the {data_name}, "
                 f"but the {slot} {names[slot][0]} makes pairs without the {data_name}"
             )
             yield address, message
@@ -79,21 +79,42 @@ def _step_faults(
     The function `_slot_faults` describes the parameters `names` and `replacing_slots`.
     """
     stage = step.stage
-    named_volumes = VOLUMES & {*stage.data, *stage.other_needs}
+    named_volumes = step.other_reads | (VOLUMES & {*step.data})
     # A matcher replaces the matching cost, so the method has no cost volume. Stages
     # that the matcher replaces are reported by `_slot_faults`.
     replacing_slot = replacing_slots.get("matching_cost")
     if named_volumes and replacing_slot is not None and stage.slot not in replacing_slots:
         name = names[replacing_slot][0]
-        needed = f"{stage.name} needs the {min(named_volumes)}"
+        volume_name = min(named_volumes)
+        needed = f"{_reader(step, volume_name)} needs the {volume_name}"
         yield f"{needed}, but the {replacing_slot} {name} makes no cost volume"
 
-    needs_auxiliary = "auxiliary" in stage.data and not stage.defaults("auxiliary")
+    needs_auxiliary = step.requires("auxiliary")
     if needs_auxiliary and not pipeline.auxiliary:
-        yield f"{stage.name} needs the disparity maps of auxiliary methods; add an auxiliary method"
+        name = _reader(step, "auxiliary")
+        yield f"{name} needs the disparity maps of auxiliary methods; add an auxiliary method"
     smoothness = next(iter(names["smoothness"]), None)
-    if misfit := stage.misfit({"smoothness": smoothness}):
-        yield f"{stage.name}: {misfit}"
+    for _, each_step in step.with_inner_steps(""):
+        if misfit := each_step.stage.misfit({"smoothness": smoothness}):
+            yield f"{each_step.stage.name}: {misfit}"
+    for inner_step in step.inner_steps.values():
+        returns_both_sides = "other" in inner_step.data and stage.rules.returns_both_sides
+        if returns_both_sides and "other" not in stage.data:
+            yield (
+                f"{stage.name} contains {inner_step.stage.name}, which computes the disparity "
+                f"maps of both images, but {stage.name} computes only one disparity map"
+            )
+
+
+def _reader(step: Step, data_name: str) -> str:
+    """Return the name of the stage of a step that reads some data.
+
+    If an inner stage reads the data, the result names this stage and the outer stage.
+    """
+    for inner_step in step.inner_steps.values():
+        if data_name not in step.stage.data and data_name in inner_step.data:
+            return f"{_reader(inner_step, data_name)} (inside {step.stage.name})"
+    return step.stage.name
 
 
 class UnsupportedStep(NamedTuple):
@@ -157,5 +178,5 @@ def steps_below_a_pixel(
     if step is None or step >= 1:
         return
     for address, stage_step in pipeline.addressed_steps(prefix):
-        if reason := stage_step.stage.whole_steps:
+        if reason := stage_step.whole_steps:
             yield UnsupportedStep(address, stage_step.stage.name, reason, step, scheme)

@@ -13,19 +13,21 @@ import numpy as np
 
 from stereo_framework.core.arguments import checked, describe_value
 from stereo_framework.core.call_context import stored_results
+from stereo_framework.core.cost_of_pairs import CostOfPairs
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.former_names import new_name_hint, parameter_hint, report_attributes
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.registration import step as create_step
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import Step
-from stereo_framework.core.step import step as create_step
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.method_checks import pipeline_faults, steps_below_a_pixel
 from stereo_framework.engine.planned_steps import PlannedStep, plan_with_addresses
-from stereo_framework.engine.runner import run_pipeline
+from stereo_framework.engine.plans import REFERENCE
+from stereo_framework.engine.runner import cost_volume_of_pair, run_pipeline
 from stereo_framework.engine.tiling import refusal
 from stereo_framework.kernels.free_memory import free_memory
 
@@ -122,12 +124,16 @@ class Pipeline:
         steps = dict(self.addressed_steps())
         for name, value in changes.items():
             address, parameter = self._address_of_parameter(name)
-            if address in steps:
-                steps[address] = steps[address].having(**{parameter: value})
-            else:
-                _, method_name, inner_address = address.split(".", 2)
+            if address.startswith("auxiliary."):
+                _, method_name, address_in_method = address.split(".", 2)
                 method = methods[method_name]
-                methods[method_name] = method.having(**{f"{inner_address}.{parameter}": value})
+                methods[method_name] = method.having(**{f"{address_in_method}.{parameter}": value})
+                continue
+            while address not in steps:
+                # The stage is an inner stage of the stage at a shorter address.
+                address, _, name_of_inner_stage = address.rpartition(".")
+                parameter = f"{name_of_inner_stage}.{parameter}"
+            steps[address] = steps[address].having(**{parameter: value})
 
         new_steps = [step for step in steps.values() if step.stage.slot not in stages_of_slots]
         for slot, stages in stages_of_slots.items():
@@ -231,7 +237,8 @@ class Pipeline:
         Scripts use the same addresses of stages, such as ``aggregation.box``. If a slot
         contains a stage twice, a number replaces the stage name, as in
         ``refinement.1``. Addresses of stages in auxiliary methods begin with
-        ``auxiliary.NAME.``.
+        ``auxiliary.NAME.``. An inner stage follows its outer stage, for example with
+        the address ``aggregation.cross_scale.inner``.
 
         Parameters
         ----------
@@ -241,7 +248,9 @@ class Pipeline:
         stages: list[tuple[str, Step]] = []
         for name, method in self.auxiliary:
             stages += method.stages(f"{prefix}auxiliary.{name}.")
-        return (*stages, *self.addressed_steps(prefix))
+        for address, step in self.addressed_steps(prefix):
+            stages += step.with_inner_steps(address)
+        return tuple(stages)
 
     @checked()
     def in_slot(self, slot: str) -> tuple[Step, ...]:
@@ -282,6 +291,34 @@ class Pipeline:
     def plan(self) -> tuple[PlannedStep, ...]:
         """All steps that run for the method, in the order of execution."""
         return tuple(planned_step for _, planned_step in plan_with_addresses(self))
+
+    def cost_of_pairs(self, pair: Pair) -> CostOfPairs:
+        """Return the matching cost of the method as a function of a pair of images.
+
+        Parameters
+        ----------
+        pair : Pair
+            Pair for the attribute `pair` of the result.
+
+        Raises
+        ------
+        ParameterError
+            The method computes no cost volume, because it has a matcher or a scheme.
+
+        Examples
+        --------
+        >>> from stereo_framework import Pair, Pipeline, load_scene
+        >>> method = Pipeline(["absolute_difference", "box", "winner_take_all"])
+        >>> pair = Pair.of(load_scene("synthetic/planes"))
+        >>> cost = method.cost_of_pairs(pair)
+        >>> cost(pair).costs.shape == (*pair.shape, pair.search.levels)
+        True
+        """
+        counts = [i for i, step in enumerate(self.plan) if "raw" in step.makes]
+        if not counts:
+            raise ParameterError("the method has no matching cost outside of a scheme")
+        first_steps = self.plan[: counts[-1] + 1]
+        return CostOfPairs(pair, functools.partial(cost_volume_of_pair, first_steps, REFERENCE))
 
     @checked(
         scene="a Scene or a Pair, such as Pair(left, right, SearchRange(0, 63))",

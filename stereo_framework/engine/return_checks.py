@@ -31,6 +31,7 @@ from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.slots import ResultKind
 from stereo_framework.core.stage import Stage
+from stereo_framework.core.view import BothSides
 from stereo_framework.core.volume import (
     CostVolume,
     Labeling,
@@ -83,6 +84,39 @@ def check_returned(
         if isinstance(part, CostVolume) and (outside_fault := outside_cost_fault(part)):
             raise wrong_return(stage, outside_fault)
     return kind
+
+
+def check_result_of_inner_stage(stage: Stage, result: Any, data: Mapping[str, Any]) -> None:
+    """Check the result that an inner stage returns to its outer stage.
+
+    Parameters
+    ----------
+    stage : Stage
+        The inner stage.
+    result : object
+    data : mapping of str to object
+        Data of the call of the inner stage, such as ``volume`` and ``reference``.
+
+    Raises
+    ------
+    StereoFrameworkError
+        If the result is wrong, see `check_returned`.
+    """
+    if isinstance(result, BothSides) and stage.rules.returns_both_sides:
+        return
+    volume = data.get("volume")
+    pair = data.get("pair")
+    search = data.get("search")
+    for part in (volume, pair):
+        if search is None and part is not None:
+            search = part.search
+    image_shapes = [volume.costs.shape[:2]] if volume is not None else []
+    image_shapes += [pair.shape] if pair is not None else []
+    for name in ("image", "reference", "disparity"):
+        if data.get(name) is not None:
+            image_shapes.append(data[name].shape)
+    # The images come last, because their shapes include the number of channels.
+    check_returned(stage, result, image_shapes[-1], search or SearchRange(0, 0))
 
 
 def _check_search_range(stage: Stage, part: CostVolume | Estimate, search: SearchRange) -> None:

@@ -27,13 +27,14 @@ from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import Step
 from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
 from stereo_framework.core.volume import Labeling
-from stereo_framework.engine.return_checks import wrong_return
+from stereo_framework.engine.return_checks import check_result_of_inner_stage, wrong_return
 
 
 def call_stage(step: Step, data: Mapping[str, Any]) -> Any:
     """Call the stage of a step, and check the last report of the stage.
 
-    The checked report is sent on to the pipeline.
+    The checked report is sent on to the pipeline. The results of inner stages are
+    checked, too.
 
     Raises
     ------
@@ -42,7 +43,7 @@ def call_stage(step: Step, data: Mapping[str, Any]) -> Any:
         finite.
     """
     with collecting_reports() as reports:
-        result = step(data)
+        result = step(data, check_result=check_result_of_inner_stage)
     if reports:
         report_call(plain_report(step.stage, reports[-1]))
     return result

@@ -19,8 +19,8 @@ from stereo_framework.core.volume import (
     Labeling,
     Levels,
     Smoothness,
-    Status,
     fill_levels,
+    status_after_refinement,
     status_of,
 )
 from stereo_framework.engine.return_checks import check_returned
@@ -93,7 +93,8 @@ def _after_disparity(stage: Stage, result: Any, view: View) -> View:
     [disparity] = result if isinstance(result, tuple) else (result,)
     before = view.disparity_map
     if before is not None:
-        return _after_maps(stage, (disparity, _status_after(before, disparity)), view)
+        status = status_after_refinement(before.disparity, before.status, disparity)
+        return _after_maps(stage, (disparity, status), view)
     # A matcher with the data argument ``mask`` excludes disparities itself.
     if view.mask is not None and stage.rules.chooses_from_costs:
         is_excluded = view.mask.excluded(view.search.levels_of(disparity), view.search)
@@ -112,20 +113,6 @@ def _after_maps(stage: Stage, maps: tuple[NDArray, ...], view: View) -> View:
         confidence = {**disparity_map.confidence, stage.slot: confidence_map}
         disparity_map = replace(disparity_map, confidence=confidence)
     return view.with_map(disparity_map)
-
-
-def _status_after(before: DisparityMap, disparity: NDArray) -> NDArray[np.uint8]:
-    """Compute the status of each pixel after a refinement returned only disparities.
-
-    A pixel gets the status FILLED if the refinement has added a disparity. A pixel gets
-    the status MISMATCHED if the refinement has removed the disparity.
-    """
-    status = before.status.copy()
-    had_disparity = ~np.isnan(before.disparity)
-    has_disparity = ~np.isnan(disparity)
-    status[~had_disparity & has_disparity] = Status.FILLED
-    status[had_disparity & ~has_disparity] = Status.MISMATCHED
-    return status
 
 
 def with_short_levels(stage: Stage, result: Any) -> Any:

@@ -20,7 +20,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from stereo_framework.core.call_context import (
     CallReport,
@@ -29,12 +29,12 @@ from stereo_framework.core.call_context import (
     is_stopped,
     storing_results,
 )
-from stereo_framework.core.errors import StereoFrameworkError
+from stereo_framework.core.cost_of_pairs import CostOfPairs
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Scene, SearchRange, intensity_scale_warning
-from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import Step
 from stereo_framework.core.view import (
     BothSides,
@@ -43,6 +43,7 @@ from stereo_framework.core.view import (
     View,
     kernel_array,
 )
+from stereo_framework.core.volume import CostVolume
 from stereo_framework.engine.direction_check import check_direction
 from stereo_framework.engine.estimates import estimate_of
 from stereo_framework.engine.planned_steps import (
@@ -215,6 +216,19 @@ class PipelineRunner:
         # After the last pipeline, the runner needs no intermediate results.
         needed = set() if next_plan is None else self.plans.beginnings_of(next_plan)
         self.views = {state: view for state, view in self.views.items() if state.steps in needed}
+
+    def volume_after(self, state: State) -> CostVolume:
+        """Return the cost volume of an image after several steps.
+
+        Raises
+        ------
+        Exception
+            If a stage raises an exception, the method raises the same exception.
+        """
+        view = self._view(state)
+        if isinstance(view, Exception):
+            raise view
+        return view.volume
 
     # --- states -----------------------------------------------------------------------
 
@@ -439,7 +453,9 @@ class PipelineRunner:
         """
         stage = step.stage
         view = with_converted_volumes(step, view, step.reads)
-        data = data_of_stage(stage, view)
+        data = data_of_stage(step, view)
+        if "cost" in step.data:
+            data["cost"] = self._cost_of_pairs(state, view)
         if other is not None:
             other = with_converted_volumes(step, other, step.other_reads)
             other = other.keeping(step.other_reads)
@@ -460,6 +476,23 @@ class PipelineRunner:
             expected = "expected BothSides of both disparity maps, since it names other"
             raise wrong_return(stage, f"{in_short(result)}; {expected}")
         return view_after(stage, result, view)
+
+    def _cost_of_pairs(self, state: State, view: View) -> CostOfPairs:
+        """Return the matching cost of the method as a function of a pair of images.
+
+        Parameters
+        ----------
+        state : State
+            State after the aggregation that gets the function.
+        view : View
+            View of the image before the aggregation.
+        """
+        count = 1 + max(i for i, step in enumerate(state.steps) if "raw" in step.makes)
+        first_steps = state.steps[:count]
+        return CostOfPairs(
+            view.require_pair(),
+            functools.partial(cost_volume_of_pair, first_steps, state.side, cache=self.cache),
+        )
 
     def _keep_other_view(self, state: State, other_view: View) -> None:
         """Store the view of the other image after a stage has matched both images."""
@@ -501,7 +534,7 @@ class PipelineRunner:
         A scheme creates new image pairs and matches each new pair with the other steps.
         """
         stage, method = scheme_call.step.stage, scheme_call.method
-        solve = functools.partial(self.solve, method)
+        solve = functools.partial(_solve_keeping, functools.partial(self.solve, method))
         # A scheme with the option `memory` divides the pair into parts, such as tiles.
         # The tiles of the match image lie at other positions than the tiles of the
         # reference image. The estimate of a tile cannot be reused for the other image
@@ -509,12 +542,16 @@ class PipelineRunner:
         divides_pair = stage.memory is not None
         needs_both_sides = state.on_other_side in self.plans.needs
         if needs_both_sides and not divides_pair and _is_symmetric(method):
-            solve = functools.partial(self._solve_both_sides, method)
+            solve = functools.partial(
+                _solve_keeping, functools.partial(self._solve_both_sides, method)
+            )
         pair = replace(view.prepared_pair(), scene=None)
         estimate = call_stage(scheme_call.step, {"solve": solve, "pair": pair})
         return view_after(stage, estimate, view)
 
-    def _solve_both_sides(self, method: Pipeline, pair: Pair) -> Estimate:
+    def _solve_both_sides(
+        self, method: Pipeline, pair: Pair, *, keep_volume: bool = False
+    ) -> Estimate:
         """Return the estimate of a pair, and store the estimate of the exchanged pair.
 
         A scheme runs once for the reference image and once for the match image. In the
@@ -524,13 +561,16 @@ class PipelineRunner:
         if pair.mask is not None:
             # The cache key contains no mask, so estimates of masked pairs are not
             # stored.
-            estimate: Estimate = run_pipeline(method, pair)
+            estimate: Estimate = run_pipeline(method, pair, keep_volume=keep_volume)
             return estimate
-        key = _content_key(method, pair)
+        key = (*_content_key(method, pair), keep_volume)
         if key not in self.estimates_of_schemes:
-            estimate, other_estimate = run_pipeline(method, pair, both=True)
+            estimate, other_estimate = run_pipeline(
+                method, pair, both=True, keep_volume=keep_volume
+            )
+            other_key = (*_content_key(method, pair.exchanged()), keep_volume)
             self.estimates_of_schemes[key] = estimate
-            self.estimates_of_schemes[_content_key(method, pair.exchanged())] = other_estimate
+            self.estimates_of_schemes[other_key] = other_estimate
         return self.estimates_of_schemes[key]
 
     # --- estimates --------------------------------------------------------------------
@@ -588,6 +628,59 @@ def run_pipeline(method: Pipeline, pair: Scene | Pair, **options: Any) -> Any:
     return outcome
 
 
+def cost_volume_of_pair(
+    first_steps: Beginning, side: int, pair: Pair, *, cache: dict[Hashable, Any] | None = None
+) -> CostVolume:
+    """Compute the cost volume of a pair before aggregation.
+
+    Parameters
+    ----------
+    first_steps : tuple of PlannedStep
+        Steps of a method up to its matching cost.
+    side : int
+        `REFERENCE`, or `MATCH` for a pair whose reference image is the match image of
+        the method. Preprocessing of both images then gets the images in the order of
+        the method.
+    pair : Pair
+    cache : dict, optional
+        Cache for results of `per_image`, see `PipelineRunner`.
+    """
+    if side == MATCH:
+        pair = pair.exchanged()
+    method = _FirstSteps(first_steps)
+    runner = PipelineRunner([method], pair, both=side == MATCH, keep_volume=True, cache=cache)  # type: ignore[list-item]
+    return runner.volume_after(State(first_steps, side))
+
+
+class _FirstSteps(NamedTuple):
+    """The first steps of a method, which end with its matching cost."""
+
+    plan: Beginning
+
+
+def _solve_keeping(
+    solve: Callable[..., Estimate], pair: Pair, *, keep: Literal["volume"] | None = None
+) -> Estimate:
+    """Match a pair for a scheme, and keep its cost volume if the scheme asks for it.
+
+    Parameters
+    ----------
+    solve : callable
+        Function that takes the pair and the option ``keep_volume``.
+    pair : Pair
+    keep : {"volume", None}
+        With ``volume``, the estimate contains the cost volume of the optimizer.
+
+    Raises
+    ------
+    ParameterError
+        `keep` has another value.
+    """
+    if keep not in ("volume", None):
+        raise ParameterError(f"solve: keep is {in_short(keep)}; expected 'volume' or None")
+    return solve(pair, keep_volume=True) if keep == "volume" else solve(pair)
+
+
 def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> View:
     """Convert the cost volumes of a view to the form that a step expects.
 
@@ -603,19 +696,23 @@ def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> Vi
     """
     if step.stage.rules.chooses_from_costs and not view.volumes.is_restored:
         view = view.with_restored_cells(outside_image=False)
-    return view if step.stage.integer else view.floats(names)
+    return view if step.accepts_integers else view.floats(names)
 
 
-def data_of_stage(stage: Stage, view: View) -> dict[str, Any]:
-    """Return the input data of a stage, without the data of the other image."""
-    names = {*stage.data} - {"image", "other", "auxiliary"}
+def data_of_stage(step: Step, view: View) -> dict[str, Any]:
+    """Return the input data of a stage and its inner stages, from a single view.
+
+    The data of the other image, ``cost``, and ``image`` are not included.
+    """
+    stage = step.stage
+    names = {*step.data} - {"image", "other", "auxiliary", "cost"}
     data = {name: getattr(view, name) for name in names}
-    if "auxiliary" in stage.data:
+    if "auxiliary" in step.data:
         # The first disparity map of each auxiliary method belongs to the image of the
         # view.
         data["auxiliary"] = {name: maps[0] for name, maps in view.auxiliary.items()}
     # An optimizer that reads the other image gets the corrected images, too.
-    optimizes_both_images = stage.rules.chooses_from_costs and "other" in stage.data
+    optimizes_both_images = stage.rules.chooses_from_costs and "other" in step.data
     if stage.rules.images == "corrected" or optimizes_both_images:
         data["reference"], data["match"] = view.corrected
     return data
@@ -626,7 +723,7 @@ def _add_costs(cost_sum: CostSum, view: View) -> View:
     data: dict[str, Any] = {}
     for cost in cost_sum.costs:
         _check_direction_of_costs(cost, view)
-        data |= data_of_stage(cost.stage, view)
+        data |= data_of_stage(cost, view)
     return view_with_raw_volume(view, cost_sum(data))
 
 
@@ -647,7 +744,7 @@ def _preprocess_each_image(step: Step, view: View) -> View:
     distinct_images = {id(image): image for image in images}
     processed = {}
     for key, image in distinct_images.items():
-        result = call_stage(step, {**data_of_stage(step.stage, view), "image": image})
+        result = call_stage(step, {**data_of_stage(step, view), "image": image})
         check_returned(step.stage, result, view.reference.shape, view.search)
         processed[key] = kernel_array(result)
     reference, match, *corrected = [processed[id(image)] for image in images]
@@ -663,7 +760,7 @@ def _disparity_map_of(estimate: Estimate) -> DisparityMap:
     return DisparityMap(estimate.disparity, estimate.status, estimate.search, estimate.confidence)
 
 
-def _content_key(method: Pipeline, pair: Pair) -> Hashable:
+def _content_key(method: Pipeline, pair: Pair) -> tuple[Hashable, ...]:
     """Return a cache key that is equal for pairs with equal images and search range."""
     return method, pair.search, pair.shape, pair.reference.tobytes(), pair.match.tobytes()
 

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.registration import step
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.step import step
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.scheme import tiles

@@ -8,6 +8,7 @@ from stereo_framework.refinement.discontinuity_adjustment import (
 from stereo_framework.refinement.equiangular import equiangular as equiangular
 from stereo_framework.refinement.fill_occlusions import fill_occlusions as fill_occlusions
 from stereo_framework.refinement.interpolate import interpolate as interpolate
+from stereo_framework.refinement.iterated import iterated as iterated
 from stereo_framework.refinement.left_right_check import left_right_check as left_right_check
 from stereo_framework.refinement.left_right_check_fast import (
     left_right_check_fast as left_right_check_fast,

@@ -66,8 +66,8 @@ SWITCHES: Mapping[str, Switch] = {
 A key consists of the slot, the stage and the parameter.
 """
 
-_SWITCHED_PARAMETERS = {(key.split(".")[0], key.split(".")[2]) for key in SWITCHES}
-"""Slot and name of each parameter that a switch turns off."""
+_SWITCHED_PARAMETERS = {key.split(".")[2] for key in SWITCHES}
+"""Names of the parameters that a switch turns off."""
 
 _SWITCHES_OF_AUXILIARY_MAPS: Mapping[str, Switch] = {
     "matching_cost.ad_census": _not_null("residual"),
@@ -174,7 +174,8 @@ def auxiliary_methods_read(pipeline: Pipeline) -> set[str]:
     """
     all_names = {name for name, _ in pipeline.auxiliary}
     read_names: set[str] = set()
-    for step in pipeline.steps:
+    all_steps = [each_step for step in pipeline.steps for _, each_step in step.with_inner_steps("")]
+    for step in all_steps:
         if not reads_auxiliary_maps(step):
             continue
         initial = step.parameters.get("initial") if step.stage.is_built_in else None
@@ -207,7 +208,7 @@ def idle_reason(address: Address, pipeline: Pipeline, search: Mapping[str, Any])
         return ""
     if address.word == "smoothness":
         for optimizer in addressed_pipeline.in_slot("optimization"):
-            if not reads_smoothness(optimizer.stage):
+            if "smoothness" not in optimizer.data:
                 return f"{optimizer.stage.name} {IGNORES_SMOOTHNESS}"
     return _idle_parameter(address, addressed_pipeline)
 
@@ -223,7 +224,11 @@ def _idle_parameter(address: Address, pipeline: Pipeline) -> str:
     if isinstance(location, str):
         return ""
     index, parameter = location
-    return unread_reason(steps[index], parameter)
+    step = steps[index]
+    *names_of_inner_stages, parameter = parameter.split(".")
+    for name in names_of_inner_stages:
+        step = step.inner_steps[name]
+    return unread_reason(step, parameter)
 
 
 def may_be_idle(address: Address) -> bool:
@@ -235,5 +240,6 @@ def may_be_idle(address: Address) -> bool:
         return True
     if address.word == "search":
         return address.rest == "truth_margin"
+    # An inner stage may belong to another slot than the address.
     parameter = address.rest.rpartition(".")[2]
-    return (address.word, parameter) in _SWITCHED_PARAMETERS
+    return parameter in _SWITCHED_PARAMETERS

@@ -75,7 +75,7 @@ def _try_halo(function: Callable[..., Any], step: Step) -> str:
     if halo is None or halo > _LARGEST_HALO:
         return ""
     compared = False
-    for view in _random_views(halo, integer=step.stage.integer):
+    for view in _random_views(halo, integer=step.accepts_integers):
         try:
             whole_arrays = _result_arrays(step, view)
             strip_arrays = _result_arrays(step, view.rows(_MARGIN, _MARGIN + 2 * halo + _STRIP))
@@ -145,7 +145,7 @@ def _result_arrays(step: Step, view: View) -> dict[str, NDArray]:
     Only arrays with a row for each row of the image are returned.
     """
     ready = with_converted_volumes(step, view, step.reads)
-    result = with_short_levels(step.stage, step(data_of_stage(step.stage, ready)))
+    result = with_short_levels(step.stage, step(data_of_stage(step, ready)))
     check_returned(step.stage, result, ready.reference.shape, ready.search)
     if isinstance(result, CostVolume):
         return {"the volume": result.costs}

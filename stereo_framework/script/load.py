@@ -558,9 +558,10 @@ def _having(method: Method, name: str) -> Iterator[str]:
         swept = method.axes[slot].values if slot in method.axes else ()
         for node in (method.slots.get(slot, NOTHING), *swept):
             for step in method.model.slot(slot, node) or ():
-                if name in step.parameters:
-                    address = f"{slot}.{step.stage.name}" if step.is_in_list else slot
-                    yield f"{address}.{name}"
+                address_of_step = f"{slot}.{step.stage.name}" if step.is_in_list else slot
+                for address, each_step in step.with_inner_steps(address_of_step):
+                    if name in each_step.parameters:
+                        yield f"{address}.{name}"
 
 
 def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -> Node:

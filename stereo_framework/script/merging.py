@@ -199,4 +199,17 @@ def _stage(slot: str, base: Node, over: Node) -> Node:
     """A slot of two mappings: the same stage merges parameters, another one replaces, a list is replaced whole."""
     one, other = entry(slot, base), entry(slot, over)
     same = slot == "maps" or (not SLOTS[slot].many and one.at("use").value == other.at("use").value)
-    return _union(one, other) if same else over
+    return _union(one, other, _inner_stage) if same else over
+
+
+def _inner_stage(name: str, base: Node, over: Node) -> Node:
+    """Merge a parameter of a stage that two mappings give.
+
+    A parameter that is a stage has a mapping. The same stage, or a mapping without a
+    stage, merges parameters. Everything else is replaced.
+    """
+    if not isinstance(over.value, dict):
+        return over
+    one = entry("", base)
+    uses_of_both = {node.at("use").value for node in (one, over) if "use" in node.entries}
+    return _union(one, over, _inner_stage) if len(uses_of_both) == 1 else over

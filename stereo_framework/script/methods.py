@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.parameters import as_yaml
+from stereo_framework.core.registration import step
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.slots import SLOTS, exclusions
-from stereo_framework.core.step import Step, step
+from stereo_framework.core.step import Step
 from stereo_framework.engine.method_checks import steps_below_a_pixel
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.io.locations import Location, Node, join
@@ -22,7 +23,6 @@ from stereo_framework.script.effects import (
     auxiliary_methods_read,
     idle_reason,
     may_be_idle,
-    reads_smoothness,
     unread_reason,
 )
 from stereo_framework.script.halo_check import halo_fault
@@ -40,6 +40,7 @@ from stereo_framework.script.specs import (
     show,
     split,
     written,
+    written_stage,
 )
 
 
@@ -156,10 +157,10 @@ class Method:
             return node, None
         i, name = found
         stages = [*node.items]
-        stages[i] = entry(at.word, stages[i]).having(name, value)
+        stages[i] = _with_parameter(entry(at.word, stages[i]), steps[i], name, value)
         changed = replace(node, value=stages) if isinstance(node.value, list) else stages[0]
         steps = self.model.slot(at.word, changed)
-        return changed, steps and steps[i].parameters[name]
+        return changed, steps and _shown_value(steps[i], name)
 
     def set(self, address: str, node: Node) -> None:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
@@ -184,7 +185,24 @@ class Method:
         if at.is_slot:
             return [written(at.word, self.model.slot(at.word, node) or ()) for node in axis.values]
         first = self.axes[at.slot].values[0] if at.slot in self.axes else self.slots[at.slot]
-        return [self.put(at, first, node, axis.location)[1] for node in axis.values]
+        values = []
+        for node in axis.values:
+            changed, value = self.put(at, first, node, axis.location)
+            inner_step = self._inner_step_at(at, changed)
+            values.append(value if inner_step is None else written_stage(inner_step))
+        return values
+
+    def _inner_step_at(self, at: Address, node: Node) -> Step | None:
+        """Return the inner step at an address of a slot's content, or None."""
+        steps = self.model.slot(at.word, node)
+        if not steps:
+            return None
+        located = locate(at.slot, steps, at.rest)
+        if isinstance(located, str):
+            return None
+        index, name = located
+        value = steps[index].value_at(name)
+        return value if isinstance(value, Step) else None
 
     def mapping(self, home: str = "") -> dict[str, Any]:
         """The slots of a home and its auxiliary methods as a script writes them, checked, with their defaults."""
@@ -213,9 +231,10 @@ class Method:
         # An axis without values has a fault.
         groups = [own for group in self.groups if (own := [axis for axis in group if axis.values])]
         self._names = tuple(axis.name for group in groups for axis in group)
-        # The axes of whole slots first.
+        # The axes of whole slots come first, and the axis of an inner stage comes before
+        # the axes of the parameters of the inner stage.
         placed = ((g, axis, split(axis.name)) for g, group in enumerate(groups) for axis in group)
-        self._placed = sorted(placed, key=lambda one: not one[2].is_slot)
+        self._placed = sorted(placed, key=lambda one: (not one[2].is_slot, one[1].name.count(".")))
         self._memo: dict[tuple[Any, ...], Any] = {}
         self._reported_stages: set[tuple[str, int]] = set()
         self._faulty = False
@@ -294,9 +313,9 @@ class Method:
         ]
 
     def _parameters_swept_in(self, name: str) -> list[str]:
-        """Return the axes of parameters in a slot that is itself an axis."""
+        """Return the axes of parameters in a slot, or an inner stage, that is an axis."""
         if not split(name).is_slot:
-            return []
+            return [other for other in self._names if other.startswith(f"{name}.")]
         return [
             other
             for other in self._names
@@ -375,10 +394,11 @@ class Method:
 
     def _slot_draws(self, slot: str, node: Node) -> bool:
         """Return whether a stage of a slot draws random numbers with the script's seed."""
-        for step_ in self.model.slot(split(slot).word, node) or ():
-            lacks_seed = "seed" in step_.stage.parameters.keys() - step_.parameters
-            if lacks_seed and not unread_reason(step_, "seed"):
-                return True
+        for step_of_slot in self.model.slot(split(slot).word, node) or ():
+            for _, each_step in step_of_slot.with_inner_steps(slot):
+                lacks_seed = "seed" in each_step.stage.parameters.keys() - each_step.parameters
+                if lacks_seed and not unread_reason(each_step, "seed"):
+                    return True
         return False
 
     def _made_once(self, make: Callable[..., Any], *given: Any) -> Any:
@@ -481,7 +501,7 @@ class Method:
         for optimizer in pipeline.in_slot("optimization"):
             if pipeline.in_slot("smoothness"):
                 message = f"{optimizer.stage.name} {IGNORES_SMOOTHNESS}; the term counts only in the reported energy"
-                note(term.location, "" if reads_smoothness(optimizer.stage) else message)
+                note(term.location, "" if "smoothness" in optimizer.data else message)
 
         read_methods = auxiliary_methods_read(pipeline)
         for name, _ in pipeline.auxiliary:
@@ -496,6 +516,8 @@ class Method:
             parameter = stage_step.stage.parameters.get(name)
             if parameter is not None and stage_step.parameters.get(name) != parameter.default:
                 self.model.note_reading(node.location, unread_reason(stage_step, name))
+            if name in stage_step.inner_steps:
+                self._note_unread_parameters(node, stage_step.inner_steps[name])
 
     def under(self, home: str) -> list[str]:
         """The homes of the auxiliary methods of a home."""
@@ -511,12 +533,12 @@ class Method:
         for i, (item, one) in enumerate(
             zip(node.items, self.model.slot(split(slot).word, node) or (), strict=True)
         ):
-            if "seed" in one.stage.parameters.keys() - one.parameters:
-                one = one.having(seed=seed)
+            one = _with_seed(one, seed)
             found.append(one)
             self._note_unread_parameters(item, one)
-            if execution := one.stage.execution(one.parameters):
-                self.model.executions.setdefault(execution, item.location)
+            for _, each_step in one.with_inner_steps(slot):
+                if execution := each_step.stage.execution(each_step.parameters):
+                    self.model.executions.setdefault(execution, item.location)
             # Of each stage of a method one message is enough.
             if (slot, i) not in self._reported_stages and (message := self._step_fault(one)):
                 self._reported_stages.add((slot, i))
@@ -529,8 +551,11 @@ class Method:
         A search for the best values tries parameters that cannot stand together, and finds
         out that they fail.
         """
-        message = "" if self._tuning else _misfit(one)
-        return message or halo_fault(one)
+        for _, each_step in one.with_inner_steps(""):
+            message = "" if self._tuning else _misfit(each_step)
+            if message := message or halo_fault(each_step):
+                return message if each_step is one else f"{one.stage.name}: {message}"
+        return ""
 
     def _report_faults(self, home: str, slots: Mapping[str, Node], error: ParameterError) -> None:
         """Report why the stages of a method do not fit together.
@@ -576,6 +601,56 @@ class Method:
             if steps_at_address is not None and matcher is not None:
                 location = self.homes[home]
                 self._fault(replace(location, path=join(location.path, address)), message)
+
+
+def _with_parameter(stage_node: Node, stage_step: Step, name: str, value: Node) -> Node:
+    """Return the mapping of a stage with a new value of a parameter.
+
+    Parameters
+    ----------
+    stage_node : Node
+        Mapping of the stage, such as ``{use: box, size: 5}``.
+    stage_step : Step
+        The stage with all its parameters.
+    name : str
+        Name of the parameter, such as ``size``, or ``inner.size`` in an inner stage.
+    value : Node
+    """
+    first_name, _, rest = name.partition(".")
+    if not rest:
+        return stage_node.having(name, value)
+    inner_step = stage_step.inner_steps[first_name]
+    inner_node = stage_node.entries.get(first_name)
+    if inner_node is None or inner_node.value is None:
+        # The script does not give the inner stage, so its default is written out.
+        inner_node = _node_of(written_stage(inner_step), value.location)
+    inner_node = _with_parameter(entry("", inner_node), inner_step, rest, value)
+    return stage_node.having(first_name, inner_node)
+
+
+def _node_of(data: Any, location: Location) -> Node:
+    """Return the node of plain data."""
+    if isinstance(data, Mapping):
+        return Node({key: _node_of(item, location) for key, item in data.items()}, location)
+    if isinstance(data, list | tuple):
+        return Node([_node_of(item, location) for item in data], location)
+    return Node(data, location)
+
+
+def _shown_value(stage_step: Step, name: str) -> Any:
+    """Return the value of a parameter for tables, where an inner stage is a text."""
+    value = stage_step.value_at(name)
+    return str(value) if isinstance(value, Step) else value
+
+
+def _with_seed(stage_step: Step, seed: int) -> Step:
+    """Fill in the seed of a step and of its inner steps, where no seed is given."""
+    changes: dict[str, Any] = {
+        name: _with_seed(inner_step, seed) for name, inner_step in stage_step.inner_steps.items()
+    }
+    if "seed" in stage_step.stage.parameters.keys() - stage_step.parameters:
+        changes["seed"] = seed
+    return stage_step.having(**changes) if changes else stage_step
 
 
 def _misfit(one: Step) -> str:

@@ -1,15 +1,16 @@
 """What a script's mappings say: known keys, stages, parameters, axes; all that is wrong is told with its location."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from stereo_framework.core import registration
 from stereo_framework.core.errors import ParameterError, nearest
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.parameters import as_yaml
+from stereo_framework.core.registration import step
 from stereo_framework.core.slots import SLOTS, exclusions
-from stereo_framework.core.step import Step, step
+from stereo_framework.core.step import Step
 from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
 from stereo_framework.io.locations import Faults, Location, Node
@@ -302,17 +303,36 @@ class Model:
         for name in node.entries:
             if name not in given and name != "use":
                 self.fault(node.keys[name], no_parameter(stage, name, added=added))
-        right, wrong = checked(stage, given, added=added)
+        inner_steps = {}
+        for name, slot_of_inner_stage in stage.inner_slots.items():
+            if name in given and given[name].value is not None:
+                inner_step = self._inner_stage(name, slot_of_inner_stage, given[name])
+                if inner_step is None:
+                    return None
+                inner_steps[name] = inner_step
+        right, wrong = checked(stage, given, inner_steps, added=added)
         for name, message in wrong.items():
             self.fault(given[name].location, message)
         factors = {"weight": 1.0} if added else {}
-        made, waiting = step(stage.function, **{**factors, **right}), {"seed"} - right.keys()
-        return replace(
-            made,
-            parameters={
-                name: value for name, value in made.parameters.items() if name not in waiting
-            },
-        )
+        made = step(stage.function, **{**factors, **right})
+        return _without_default_seeds(made, right)
+
+    def _inner_stage(self, name: str, slot: str, node: Node) -> Step | None:
+        """Return the inner stage that a script gives, or None if it has a fault.
+
+        Parameters
+        ----------
+        name : str
+            Name of the parameter of the outer stage.
+        slot : str
+            Slot of the inner stage.
+        node : Node
+        """
+        if isinstance(node.value, list):
+            message = f"a list; {name} is one stage: a name or {{use: NAME, parameter: value}}"
+            self.fault(node.location, message)
+            return None
+        return self._stage(slot, node, added=False)
 
     def axis(self, name: str, node: Node, location: Location) -> Axis:
         """An axis of a sweep; without values where it has a fault."""
@@ -329,6 +349,26 @@ class Model:
             ):
                 found[i] = FAULTY
         return Axis(name, location, tuple(found))
+
+
+def _without_default_seeds(made: Step, given: Collection[str]) -> Step:
+    """Remove the seeds that a script does not give, because its own seed fills them.
+
+    Parameters
+    ----------
+    made : Step
+        Step with all parameters. The inner steps that the script gives have no default
+        seeds any more.
+    given : collection of str
+        Names of the parameters that the script gives.
+    """
+    parameters = {}
+    for name, value in made.parameters.items():
+        if isinstance(value, Step) and name not in given:
+            value = _without_default_seeds(value, ())
+        if name != "seed" or name in given:
+            parameters[name] = value
+    return replace(made, parameters=parameters)
 
 
 def _what_axes_address(name: str) -> str:

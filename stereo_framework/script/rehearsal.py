@@ -110,8 +110,9 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     for address, step in pipeline.addressed_steps():
         if _may_give_confidence(step):
             measures.append(step.stage.slot)
-        if message := _name_fault(step, measures, auxiliary):
-            yield address, message
+        for _, each_step in step.with_inner_steps(address):
+            if message := _name_fault(each_step, measures, auxiliary):
+                yield address, message
         if "confidence" in step.makes:
             measures.append(step.stage.name)
 
@@ -122,7 +123,7 @@ def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     Such a cost ignores the direction of the search range. This is a fault only if a stage
     of the method reads the disparity map of the target image.
     """
-    if not any("other" in step.stage.data for step in pipeline.steps):
+    if not any(step.reads_other for step in pipeline.steps):
         return
     for address, step in pipeline.addressed_steps():
         stage = step.stage
@@ -182,15 +183,12 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, Dispari
     """
     if not _NAMED_DATA & set(step.stage.data):
         return ""
-    data = {name: _Unread() for name in step.stage.data}
+    data = {name: _Unread() for name in step.data}
     data["confidence"] = {name: _Unread() for name in measures}
     data["auxiliary"] = dict(auxiliary)
     arguments = {name: data[name] for name in step.stage.data}
-    parameters = {
-        name: value for name, value in step.parameters.items() if name in step.stage.parameters
-    }
     try:
-        step.stage.function(**arguments, **parameters)
+        step.stage.function(**arguments, **step.arguments_of_parameters(data))
     except (StereoFrameworkError, LookupError) as error:
         error.raised_by = step.stage  # type: ignore[union-attr]
         return blame(error)

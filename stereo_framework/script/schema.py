@@ -1,16 +1,17 @@
 """JSON Schema of parameter scripts, from the stages that are registered: editors complete and check with it."""
 
 import inspect
+import typing
 from collections.abc import Callable
 from typing import Any
 
 from stereo_framework.core.docstrings import parameter_descriptions, summary
 from stereo_framework.core.package_files import package_yaml
-from stereo_framework.core.parameters import checkers_of, parameters_of
+from stereo_framework.core.parameters import checkers_of, inner_slot, parameters_of
 from stereo_framework.core.registration import find, stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
-from stereo_framework.core.step import weighted
+from stereo_framework.core.step import Step, weighted
 from stereo_framework.script.reading import (
     AUXILIARY_KEYS,
     METHOD_KEYS,
@@ -19,7 +20,7 @@ from stereo_framework.script.reading import (
     SeedKey,
 )
 from stereo_framework.script.report import PARTS, Report
-from stereo_framework.script.specs import NAME, parameters
+from stereo_framework.script.specs import NAME, parameters, written_stage
 
 Schema = dict[str, Any]
 
@@ -42,6 +43,7 @@ def schema() -> Schema:
             }
     for slot in SLOTS:
         defs[slot]["anyOf"] = _slot(slot)
+        defs[f"{slot}.stage"] = {"anyOf": _single_stage(slot)}
     defs["axes"] |= _axes()
     search = _object(_properties(SearchKeys), summary(SearchKeys))
     keys |= {"search": search, "report": _report(), **_properties(SeedKey)}
@@ -96,9 +98,18 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
     texts = parameter_descriptions(function)
     found = {}
     for name, parameter in parameters_of(function).items():
-        found[name] = checkers_of(function)[name].json_schema()
+        slot_of_inner_stage = inner_slot(parameter.annotation)
+        if slot_of_inner_stage is None:
+            found[name] = checkers_of(function)[name].json_schema()
+        else:
+            found[name] = {"$ref": f"#/$defs/{slot_of_inner_stage}.stage"}
+            if type(None) in typing.get_args(parameter.annotation):
+                found[name] = {"anyOf": [found[name], {"type": "null"}]}
         if inspect.isfunction(function):
-            found[name]["default"] = parameter.default
+            default = parameter.default
+            found[name]["default"] = (
+                written_stage(default) if isinstance(default, Step) else default
+            )
         if name in texts:
             found[name]["description"] = texts[name]
     return found
@@ -107,7 +118,7 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
 def _slot(slot: str) -> list[Schema]:
     """What may stand in a slot."""
     names = [stage.name for stage in stages(slot)]
-    one: list[Schema] = [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}"} for name in names)]
+    one = _single_stage(slot)
     if SLOTS[slot].many:
         one.append({"type": "array", "items": {"anyOf": list(one)}})
     if SLOTS[slot].added:
@@ -118,13 +129,26 @@ def _slot(slot: str) -> list[Schema]:
     return one
 
 
+def _single_stage(slot: str) -> list[Schema]:
+    """Return the schemas of one stage of a slot: its name, or a mapping of parameters."""
+    names = [stage.name for stage in stages(slot)]
+    return [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}"} for name in names)]
+
+
 def _axes() -> Schema:
     """The names of axes; what `load` says of their values it says better."""
     own = [address for slot in SLOTS for address in (slot, *parameters(slot))]
     inside = rf"^(auxiliary\.{NAME}\.)+({'|'.join(SLOTS)})(\.|$)|^\w+\.[0-9]+\.\w+$"
     names = [*own, "seed", *(f"search.{key}" for key in SEARCH)]
+    inner_names = sorted({name for stage in stages() for name in stage.inner_slots})
+    patterns = [inside]
+    if inner_names:
+        # Addresses of parameters of inner stages, which may contain further stages.
+        patterns.append(rf"^\w+(\.\w+)*\.({'|'.join(inner_names)})\.")
     return {
-        "propertyNames": {"anyOf": [{"enum": names}, {"pattern": inside}]},
+        "propertyNames": {
+            "anyOf": [{"enum": names}, *({"pattern": pattern} for pattern in patterns)]
+        },
         "additionalProperties": {"$ref": "#/$defs/axis"},
     }
 

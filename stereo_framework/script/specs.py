@@ -112,10 +112,31 @@ def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
 
 
 def checked(
-    stage: Stage, given: Mapping[str, Node], *, added: bool
+    stage: Stage, given: Mapping[str, Node], inner_steps: Mapping[str, Step], *, added: bool
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Values of parameters that a stage has, where they are right, and what is wrong with the others. An unquoted ``no`` is false where only true or false fits."""
+    """Check the parameters that a script gives a stage.
+
+    An unquoted ``no`` means false for parameters that are true or false.
+
+    Parameters
+    ----------
+    stage : Stage
+    given : mapping of str to Node
+        Values by the name of the parameter.
+    inner_steps : mapping of str to Step
+        Values that are stages, by the name of the parameter.
+    added : bool
+        True for a matching cost in a sum, which also has the parameters `FACTORS`.
+
+    Returns
+    -------
+    values : dict of str to object
+        Allowed values by the name of the parameter.
+    faults : dict of str to str
+        Messages about the other values.
+    """
     values: dict[str, Any] = {name: node.data() for name, node in given.items()}
+    values |= inner_steps
     factors = {name: values[name] for name in FACTORS if added and name in values}
     own = {name: value for name, value in values.items() if name not in factors}
     wrong = parameter_faults(weighted, factors) | parameter_faults(stage.function, own)
@@ -178,9 +199,47 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         rest = rest.removeprefix(f"{steps[0].stage.name}.")
 
     step = steps[index]
+    located_parameter = _locate_parameter(slot, step, rest)
+    if isinstance(located_parameter, _Fault):
+        return located_parameter.message
+    return index, located_parameter
+
+
+class _Fault(NamedTuple):
+    """The fault of an address."""
+
+    message: str
+
+
+def _locate_parameter(address: str, step: Step, rest: str) -> str | _Fault:
+    """Find the parameter of a stage that an address means.
+
+    Parameters
+    ----------
+    address : str
+        Address of the slot or the parameter that holds the stage.
+    step : Step
+        The stage.
+    rest : str
+        Part of the address after the stage, such as ``size`` or ``inner.size``.
+
+    Returns
+    -------
+    str or _Fault
+        Name of the parameter, such as ``inner.size``, or a description of the fault.
+    """
     known = parameter_names(step.stage, added=step.is_summand)
     if rest in known:
-        return index, rest
+        return rest
+    name, _, rest_of_inner = rest.partition(".")
+    if name in step.inner_steps:
+        located = _locate_parameter(f"{address}.{name}", step.inner_steps[name], rest_of_inner)
+        return located if isinstance(located, _Fault) else f"{name}.{located}"
+    return _Fault(_fault_of_parameter(address, step, rest, known))
+
+
+def _fault_of_parameter(slot: str, step: Step, rest: str, known: Sequence[str]) -> str:
+    """Describe why an address means no parameter of a stage."""
     if rest == "use":
         return f"'use' is no parameter; give the stages at {slot} itself"
     if not rest:
@@ -287,7 +346,12 @@ class Setting:
         found |= _uses(self.pipeline)
         stages = self.pipeline.stages()
         for address, one in stages:
-            found.update({f"{address}.{name}": value for name, value in one.parameters.items()})
+            for name, value in one.parameters.items():
+                # The parameters of an inner stage follow under its own address.
+                if isinstance(value, Step):
+                    found[f"{address}.{name}.use"] = value.stage.name
+                else:
+                    found[f"{address}.{name}"] = value
         if any(one.parameters.get("seed") == self.seed for _, one in stages):
             found["seed"] = self.seed
         return found
@@ -325,19 +389,36 @@ def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
     """The slots of a method, and its auxiliary methods, as a script of this seed writes them."""
     found: dict[str, list[Step]] = {}
     for one in method.steps:
-        own = {
-            name: value for name, value in one.parameters.items() if (name, value) != ("seed", seed)
-        }
-        found.setdefault(one.stage.slot, []).append(replace(one, parameters=own))
+        found.setdefault(one.stage.slot, []).append(_without_seed(one, seed))
     others = {name: _slots(other, seed) for name, other in method.auxiliary}
     return {slot: written(slot, own) for slot, own in found.items()} | (
         {"auxiliary": others} if others else {}
     )
 
 
+def _without_seed(step: Step, seed: int) -> Step:
+    """Remove the parameter ``seed`` from a step and its inner steps if it has a value."""
+    parameters = {}
+    for name, value in step.parameters.items():
+        if isinstance(value, Step):
+            parameters[name] = _without_seed(value, seed)
+        elif (name, value) != ("seed", seed):
+            parameters[name] = value
+    return replace(step, parameters=parameters)
+
+
+def written_stage(step: Step) -> dict[str, Any]:
+    """Return a stage as a script writes it, with all its parameters."""
+    parameters = {
+        name: written_stage(value) if isinstance(value, Step) else value
+        for name, value in step.parameters.items()
+    }
+    return {"use": step.stage.name, **parameters}
+
+
 def written(slot: str, steps: Sequence[Step]) -> Any:
     """Stages of a slot as a script writes them, with all their parameters."""
-    stages = [{"use": step.stage.name, **step.parameters} for step in steps]
+    stages = [written_stage(step) for step in steps]
     if SLOTS[slot].many or any(step.is_in_list for step in steps):
         return stages
     return stages[0] if stages else None

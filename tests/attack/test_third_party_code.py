@@ -15,7 +15,7 @@ from cli_parts import invoke
 import stereo_framework
 from stereo_framework.core.errors import ParameterError, ScriptError
 from stereo_framework.core.plugins import installed_plugins
-from stereo_framework.core.step import step
+from stereo_framework.core.registration import step
 from stereo_framework.papers.energies2008.items import _energy
 from stereo_framework.script import load
 from stereo_framework.sweep.executors import Processes

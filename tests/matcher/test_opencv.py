@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stereo_framework import SearchRange
-from stereo_framework.core.registration import of
+from stereo_framework.core.stage import stage_of
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.matcher import opencv_bm, opencv_sgbm
 from stereo_framework.matcher._opencv import SEARCH_NAMES
@@ -24,7 +24,7 @@ def shifted(shift):
 
 
 def test_parameters_have_opencv_s_names_in_snake_case():
-    names = {name for matcher in (opencv_bm, opencv_sgbm) for name in of(matcher).parameters}
+    names = {name for matcher in (opencv_bm, opencv_sgbm) for name in stage_of(matcher).parameters}
     setters = {*dir(cv2.StereoBM), *dir(cv2.StereoSGBM)}
     for name in names:
         assert "set" + "".join(map(str.capitalize, name.split("_"))) in setters

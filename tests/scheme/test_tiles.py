@@ -11,7 +11,7 @@ from stereo_framework import Pipeline, Scene, SearchRange, load, load_scene, run
 from stereo_framework.confidence import matching_score
 from stereo_framework.core.errors import ResultWarning
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.registration import of
+from stereo_framework.core.stage import stage_of
 from stereo_framework.core.volume import SearchMask, Status
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tiling import of_large_pair
@@ -405,7 +405,7 @@ def test_tiles_have_levels_of_the_whole_range_and_the_surfaces_of_the_reduced_pa
     else:
         assert (ends_of_tiles >= np.minimum(surface + margin, search.disparities[-1]) - 1e-4).all()
 
-    rows_of_largest, columns_of_largest = of(tiles).memory(
+    rows_of_largest, columns_of_largest = stage_of(tiles).memory(
         shape, search, tile_size=tile_size, overlap=overlap, reduction=reduction, margin=margin
     )
     for part in pairs[1:]:
@@ -504,7 +504,7 @@ def test_no_tile_is_larger_than_the_estimate_says(search, tile_size, overlap, fa
     seen, solve = solved_by(lambda part: 0)
     pair = Pair(*np.zeros((2, 13, 40), np.uint8), search)
     tiles(solve, pair, tile_size=tile_size, overlap=overlap, reduction=1)
-    largest = of(tiles).memory(
+    largest = stage_of(tiles).memory(
         pair.shape, search, tile_size=tile_size, overlap=overlap, reduction=1, margin=0
     )
     assert all(one.shape[0] <= largest[0] and one.shape[1] <= largest[1] for one in seen)

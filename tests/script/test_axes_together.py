@@ -11,8 +11,7 @@ from annotated_types import Le
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.parameters import PositiveInt
-from stereo_framework.core.registration import stage
-from stereo_framework.core.step import step
+from stereo_framework.core.registration import stage, step
 from stereo_framework.io.locations import Location, Node
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import halo_check, load

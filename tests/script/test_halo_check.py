@@ -9,8 +9,7 @@ from scipy.ndimage import gaussian_filter, median_filter, uniform_filter
 
 from stereo_framework import PositiveInt, Smoothness, stage
 from stereo_framework.core.errors import ResultWarning, ScriptError
-from stereo_framework.core.registration import stages
-from stereo_framework.core.step import step
+from stereo_framework.core.registration import stages, step
 from stereo_framework.matching_cost import census
 from stereo_framework.script import load
 from stereo_framework.script.halo_check import _try_halo, halo_fault

@@ -1,0 +1,216 @@
+"""Cross-scale aggregation: costs of several image sizes are filtered and combined."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereo_framework.aggregation.guided_filter import guided_filter
+from stereo_framework.core.volume import Costs, CostVolume
+from stereo_framework.kernels.decorator import kernel
+from stereo_framework.kernels.threads import over_rows
+from stereo_framework.stages import (
+    CostOfPairs,
+    Image,
+    InSlot,
+    NonNegative,
+    Pair,
+    PositiveInt,
+    SearchMask,
+    SearchRange,
+    Step,
+    Unit,
+    stage,
+    step,
+)
+
+
+@stage("aggregation", source="Zhang et al. 2014", memory=2)
+def cross_scale(
+    volume: CostVolume,
+    reference: Image,
+    match: Image,
+    cost: CostOfPairs,
+    mask: SearchMask | None = None,
+    *,
+    inner: Annotated[Step, InSlot("aggregation")] = step(guided_filter),  # noqa: B008  A step is immutable.
+    scales: Annotated[PositiveInt, Unit("image sizes")] = 5,
+    scale_weight: NonNegative = 0.3,
+) -> CostVolume:
+    """Filter the costs at several image sizes, and combine the filtered costs.
+
+    At each size, the matching cost of the method is computed from smaller images and is
+    filtered by the inner aggregation. The combined cost of a pixel is a weighted sum of
+    the costs of this pixel at all sizes. Coarse sizes help in regions without texture.
+
+    Parameters
+    ----------
+    volume : CostVolume
+        Float32 (rows, columns, levels). Costs at full size.
+    reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
+        Images after preprocessing, which the inner aggregation reads. Intensities
+        0..255.
+    cost : CostOfPairs
+        Matching cost of the method. Its pair must have the size of the images.
+    mask : SearchMask, optional
+        Allowed pixels and disparities of the pair.
+    inner : Step
+        Aggregation that filters the costs at each size.
+    scales : int
+        Number of image sizes, including the full size. Each size has half as many rows
+        and columns as the size before.
+    scale_weight : float
+        Weight of the differences between costs of neighbouring sizes: the paper's
+        lambda. With 0, only the full size counts.
+
+    Returns
+    -------
+    CostVolume
+        Same unit and shape. Lower is better.
+
+    Raises
+    ------
+    ParameterError
+        `scales` below 1, or a negative `scale_weight`.
+
+    Notes
+    -----
+    Zhang et al. 2014 (CVPR), section 3. The combined costs z minimize an energy: the
+    sum over all sizes s of ``(z[s] - filtered[s])**2`` and of
+    ``scale_weight * (z[s] - z[s - 1])**2``. The solution is a weighted sum of the
+    filtered costs, with the weights of `scale_weights`. A pixel and a disparity of the
+    full size belong to the pixel and the disparity at half the position in the next
+    size. Between two levels of a smaller size, costs are interpolated linearly. Each
+    pixel of a smaller image is the mean of a block of 2x2 pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stereo_framework import Pair, Pipeline, SearchRange
+    >>> method = Pipeline(["absolute_difference", "cross_scale", "winner_take_all"])
+    >>> left = np.random.default_rng(0).integers(0, 256, (32, 48)).astype(np.uint8)
+    >>> right = np.roll(left, -4, axis=1)
+    >>> disparity = method(Pair(left, right, SearchRange(0, 8))).disparity
+    >>> bool((disparity[:, 16:-16] == 4).all())
+    True
+    """
+    weights = scale_weights(scales, scale_weight)
+    filtered = inner(volume=volume, reference=reference, match=match, mask=mask)
+    total = filtered.costs * np.float32(weights[0])
+    outside_cost = weights[0] * filtered.outside_cost
+
+    images = Pair(reference, match, volume.search, mask)
+    pair = cost.pair
+    for scale in range(1, scales):
+        images = images.reduced(2)
+        pair = pair.reduced(2)
+        costs = cost(pair).floats()
+        filtered = inner(
+            volume=costs,
+            raw=costs,
+            reference=images.reference,
+            match=images.match,
+            search=costs.search,
+            mask=images.mask,
+            cost=CostOfPairs(pair, cost),
+        )
+        _add_smaller_size(total, filtered, volume.search, 2**scale, weights[scale])
+        outside_cost += weights[scale] * filtered.outside_cost
+    return CostVolume(total, volume.search, float(outside_cost))
+
+
+def scale_weights(scales: int, scale_weight: float) -> NDArray[np.float64]:
+    """Return the weights of all image sizes in the combined costs at full size.
+
+    The minimum of the energy in `cross_scale` is the solution of linear equations with
+    a tridiagonal matrix. The weights are the first row of the inverse matrix.
+
+    Parameters
+    ----------
+    scales : int
+        Number of image sizes.
+    scale_weight : float
+        Weight of the differences between neighbouring sizes.
+
+    Returns
+    -------
+    ndarray, float64, (scales,)
+        Weights from the full size to the smallest size. Their sum is 1.
+
+    Examples
+    --------
+    >>> scale_weights(2, 1.0).round(3).tolist()
+    [0.667, 0.333]
+    """
+    matrix = np.eye(scales)
+    for finer, coarser in zip(range(scales - 1), range(1, scales), strict=True):
+        matrix[finer, finer] += scale_weight
+        matrix[coarser, coarser] += scale_weight
+        matrix[finer, coarser] -= scale_weight
+        matrix[coarser, finer] -= scale_weight
+    return np.linalg.inv(matrix)[0]
+
+
+def _add_smaller_size(
+    total: Costs, smaller: CostVolume, search: SearchRange, factor: int, weight: float
+) -> None:
+    """Add the weighted costs of a smaller image size to costs of the full size.
+
+    The array of the costs of the full size is changed.
+
+    Parameters
+    ----------
+    total : ndarray, float32, (rows, columns, levels)
+    smaller : CostVolume
+        Costs of the smaller images.
+    search : SearchRange
+        Search range of the full size.
+    factor : int
+        Ratio of the image sizes, such as 2.
+    weight : float
+    """
+    disparities = search.minimum + search.step * np.arange(search.levels)
+    positions = (disparities / factor - smaller.search.minimum) / smaller.search.step
+    positions = np.clip(positions, 0, smaller.search.levels - 1)
+    lower_levels = np.minimum(positions.astype(np.int64), smaller.search.levels - 2)
+    fractions = positions - lower_levels
+    upper_weights = (weight * fractions).astype(np.float32)
+    lower_weights = (weight * (1 - fractions)).astype(np.float32)
+
+    def run(start: int, stop: int) -> None:
+        _add_rows(
+            total[start:stop],
+            smaller.costs,
+            start,
+            factor,
+            lower_levels,
+            lower_weights,
+            upper_weights,
+        )
+
+    over_rows(run, total.shape[0], total.nbytes)
+
+
+@kernel
+def _add_rows(
+    total: Costs,
+    smaller: Costs,
+    start: int,
+    factor: int,
+    lower_levels: NDArray[np.int64],
+    lower_weights: NDArray[np.float32],
+    upper_weights: NDArray[np.float32],
+) -> None:
+    """Add interpolated costs of a smaller size to the rows from `start` on."""
+    rows, columns, levels = total.shape
+    for y in range(rows):
+        small_row = (start + y) // factor
+        for x in range(columns):
+            costs = smaller[small_row, x // factor]
+            for k in range(levels):
+                lower = lower_levels[k]
+                total[y, x, k] += (
+                    lower_weights[k] * costs[lower] + upper_weights[k] * costs[lower + 1]
+                )

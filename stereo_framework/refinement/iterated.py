@@ -1,0 +1,87 @@
+"""Repetition of another refinement until the disparity map no longer changes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from stereo_framework.refinement.median import median
+from stereo_framework.stages import (
+    Disparity,
+    InSlot,
+    PositiveInt,
+    StatusMap,
+    Step,
+    Unit,
+    stage,
+    status_after_refinement,
+    step,
+)
+
+
+def _halo(inner: Step, max_iterations: int) -> int | None:
+    return None if inner.halo is None else max_iterations * inner.halo
+
+
+@stage("refinement", source="Gallagher & Wise 1981", halo=_halo)
+def iterated(
+    disparity: Disparity,
+    status: StatusMap,
+    *,
+    inner: Annotated[Step, InSlot("refinement")] = step(median),  # noqa: B008  A step is immutable.
+    max_iterations: Annotated[PositiveInt, Unit("iterations")] = 10,
+) -> tuple[Disparity, StatusMap]:
+    """Repeat a refinement until the disparity map and the status no longer change.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Pixels, NaN = no estimate.
+    status : ndarray, uint8, (rows, columns)
+        Status of each pixel.
+    inner : Step
+        Refinement that is repeated. Each iteration gets the disparity map and the
+        status of the iteration before. All other data, such as the cost volume, are the
+        same in all iterations.
+    max_iterations : int
+        Number of iterations after which the repetition ends in any case.
+
+    Returns
+    -------
+    disparity : ndarray, float32, (rows, columns)
+    status : ndarray, uint8, (rows, columns)
+
+    Raises
+    ------
+    ParameterError
+        `max_iterations` below 1.
+
+    Notes
+    -----
+    Gallagher & Wise 1981 prove for signals of one dimension that a repeated median
+    filter converges to a signal that the filter does not change, which they call a
+    root. Other refinements need not converge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> disparity = np.array([[0, 9, 0, 9, 0, 9, 9, 9]], np.float32)
+    >>> refined, _ = iterated(disparity, inner=step(median, size=3))
+    >>> refined.tolist()
+    [[0.0, 0.0, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0]]
+    """
+    for _ in range(max_iterations):
+        result = inner(disparity=disparity, status=status)
+        if isinstance(result, tuple):
+            new_disparity, new_status = result
+        else:
+            new_disparity = result
+            new_status = status_after_refinement(disparity, status, new_disparity)
+        is_unchanged = np.array_equal(new_disparity, disparity, equal_nan=True) and (
+            np.array_equal(new_status, status)
+        )
+        disparity, status = new_disparity, new_status
+        if is_unchanged:
+            break
+    return disparity, status
