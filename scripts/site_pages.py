@@ -440,8 +440,12 @@ def _about(documented: Any) -> str:
 
 def examples_page(folder: Path) -> str:
     """The programs and stages of examples, to copy from."""
-    said = "Programs at three depths, and a complete stage of each slot. `stereo-framework stages --new NAME --slot SLOT` writes one of these."
-    names = ["simple", "advanced", "expert", *(f"stages/{slot}" for slot in SLOTS)]
+    said = (
+        "Programs at three depths, a complete stage of each slot, and a stage that contains "
+        "another stage. `stereo-framework stages --new NAME --slot SLOT` writes a stage of a slot."
+    )
+    stages_of_slots = [f"stages/{slot}" for slot in SLOTS]
+    names = ["simple", "advanced", "expert", *stages_of_slots, "inner/stability"]
     files = [folder / f"{name}.py" for name in names]
     return "\n".join(
         [

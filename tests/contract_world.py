@@ -68,6 +68,7 @@ def world_of(kind):
         "auxiliary": {"other method": _map(matcher(scene), confidence)},
         "confidence": confidence,
         "pair": pair,
+        "cost": matcher.cost_of_pairs(pair),
         "solve": Pipeline([absolute_difference, winner_take_all]),
     }
     for _, array in arrays(world):

@@ -35,7 +35,7 @@ def cross_scale(
     cost: CostOfPairs,
     mask: SearchMask | None = None,
     *,
-    inner: Annotated[Step, InSlot("aggregation")] = step(guided_filter),  # noqa: B008  A step is immutable.
+    inner: Annotated[Step, InSlot("aggregation")] = step(guided_filter),
     scales: Annotated[PositiveInt, Unit("image sizes")] = 5,
     scale_weight: NonNegative = 0.3,
 ) -> CostVolume:

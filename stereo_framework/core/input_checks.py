@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import as_array
+from stereo_framework.core.cost_of_pairs import CostOfPairs
 from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.frames import LARGEST_EXACT
 from stereo_framework.core.pair import Pair, intensity_fault
@@ -391,6 +392,14 @@ def as_pair(label: str, value: Any) -> Pair:
 
 _IMAGE_FORM = "an image: uint8 or float32 (rows, columns) or (rows, columns, 3)"
 
+
+def as_cost_of_pairs(label: str, cost: Any) -> CostOfPairs:
+    """Return a matching cost that is a function of pairs; refuse any other object."""
+    _check_type(label, cost, CostOfPairs, "a CostOfPairs, such as method.cost_of_pairs(pair)")
+    checked_cost: CostOfPairs = cost
+    return checked_cost
+
+
 CONVERTERS: Mapping[str, Callable[[str, Any], Any]] = {
     "image": as_image,
     "reference": as_image,
@@ -408,6 +417,7 @@ CONVERTERS: Mapping[str, Callable[[str, Any], Any]] = {
     "auxiliary": as_auxiliary_maps,
     "confidence": as_confidence,
     "pair": as_pair,
+    "cost": as_cost_of_pairs,
 }
 """Functions that check and convert stage arguments, by argument name.
 

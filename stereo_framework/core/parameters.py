@@ -290,8 +290,7 @@ def _check_values(
         Error messages by the name of the parameter.
     """
     known_parameters = parameters_of(function)
-    # The import of pydantic is slow. A step with default parameters needs no checks.
-    checkers = checkers_of(function) if parameters else {}
+    checkers = checkers_of(function)
     assigned = {str(name): as_python_number(value) for name, value in parameters.items()}
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}
@@ -390,6 +389,14 @@ def with_defaults(function: Callable[..., Any], parameters: Mapping[str, Any]) -
         lines = [f"{function.__name__}.{name}: {message}" for name, message in faults.items()]
         raise ParameterError("\n".join(lines))
     return values
+
+
+def default_parameters(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return copies of the default values of all parameters of a function, by name."""
+    return {
+        name: copy.deepcopy(parameter.default)
+        for name, parameter in parameters_of(function).items()
+    }
 
 
 def check_kind(

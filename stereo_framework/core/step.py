@@ -30,6 +30,7 @@ from stereo_framework.core.errors import (
 from stereo_framework.core.parameters import (
     Positive,
     as_yaml,
+    default_parameters,
     parameter_faults,
     parameters_of,
     with_defaults,
@@ -187,8 +188,8 @@ class Step:
 
     def requires(self, name: str) -> bool:
         """Return whether the stage or an inner stage cannot run without some data."""
-        own = name in self.stage.data and not self.stage.defaults(name)
-        return own or any(
+        stage_requires = name in self.stage.data and not self.stage.defaults(name)
+        return stage_requires or any(
             name in self.data and inner_step.requires(name)
             for inner_step in self.inner_steps.values()
         )
@@ -325,8 +326,9 @@ class Step:
     def volumes_in_memory(self) -> int:
         """Number of cost volumes that the step adds to the memory at most."""
         declared = self.stage.memory
-        own = declared if isinstance(declared, int) else self.stage.rules.volumes_in_memory
-        return own + sum(step.volumes_in_memory for step in self.inner_steps.values())
+        if not isinstance(declared, int):
+            declared = self.stage.rules.volumes_in_memory
+        return declared + sum(step.volumes_in_memory for step in self.inner_steps.values())
 
     @property
     def whole_steps(self) -> str:
@@ -368,7 +370,7 @@ class Step:
         /,
         *,
         check_result: ResultCheck | None = None,
-        **named_data: Any,
+        **data_by_name: Any,
     ) -> Any:
         """Call the stage with its data and parameters, and return its result.
 
@@ -379,22 +381,22 @@ class Step:
             given to the inner steps.
         check_result : callable, optional
             Function that checks the results of the inner steps, see `InnerStep`.
-        **named_data
+        **data_by_name
             Further data by name.
         """
-        given = {**(data or {}), **named_data}
+        call_data = {**(data or {}), **data_by_name}
         arguments: dict[str, Any] = {}
         for name in self.stage.data:
             # The data ``partial`` exists only after an earlier run with fewer
             # iterations.
-            if name in given:
-                arguments[name] = given[name]
+            if name in call_data:
+                arguments[name] = call_data[name]
             elif name == "partial":
                 arguments[name] = None
             elif not self.stage.defaults(name):
                 raise ParameterError(f"{self.stage.name} needs the data {name}")
         arguments = map_arrays(arguments, lambda _, array: kernel_array(array))
-        parameters = self.arguments_of_parameters({**given, **arguments}, check_result)
+        parameters = self.arguments_of_parameters({**call_data, **arguments}, check_result)
         with _attribute_errors(self.stage):
             self.stage.check(parameters)
             result = self.stage.function(**arguments, **parameters)
@@ -459,7 +461,12 @@ def checked_step(stage: Stage, parameters: Mapping[str, Any]) -> Step:
         for name, fault in parameter_faults(weighted, factors).items():
             raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {fault}")
         factors = with_defaults(weighted, factors)
-    values = with_defaults(stage.function, own_parameters)
+    if stage.is_built_in and not own_parameters:
+        # Modules create the default values of inner stages when they are imported. The
+        # check would import pydantic, which is slow.
+        values = default_parameters(stage.function)
+    else:
+        values = with_defaults(stage.function, own_parameters)
     return Step(stage, MappingProxyType(values | factors))
 
 
@@ -497,7 +504,7 @@ class InnerStep(Step):
         /,
         *,
         check_result: ResultCheck | None = None,
-        **named_data: Any,
+        **data_by_name: Any,
     ) -> Any:
         """Call the inner stage, and return its result.
 
@@ -507,7 +514,7 @@ class InnerStep(Step):
             Data by name that replace the data of the outer stage.
         check_result : callable, optional
             Function that replaces the check of the outer stage.
-        **named_data
+        **data_by_name
             Further data by name.
 
         Raises
@@ -520,7 +527,7 @@ class InnerStep(Step):
         """
         check = check_result or self.check_result
         try:
-            call_data = self._data_of_call({**(data or {}), **named_data})
+            call_data = self._data_of_call({**(data or {}), **data_by_name})
             result = super().__call__(call_data, check_result=check)
             if check is not None:
                 check(self.stage, result, call_data)
@@ -544,7 +551,8 @@ class InnerStep(Step):
 
         outer_data = dict(self.data_of_outer)
         changed_size = _image_size(changed_data)
-        if changed_size is not None and changed_size != _image_size(outer_data):
+        has_other_size = changed_size is not None and changed_size != _image_size(outer_data)
+        if has_other_size:
             # Arrays of another size do not fit. Only the absence of data, such as of a
             # mask, is the same at every size.
             outer_data = {name: None for name, value in outer_data.items() if value is None}
@@ -556,10 +564,11 @@ class InnerStep(Step):
 
         missing = [name for name in self.data if name not in data and not self._has_default(name)]
         if missing:
-            raise ParameterError(
-                f"{self.stage.name} needs the data {', '.join(missing)}, which the stage that "
-                "contains it does not give at this image size"
-            )
+            remedy = f"give the data as arguments of {self.outer_stage.name}"
+            if has_other_size:
+                remedy = f"{self.outer_stage.name} must give the data at this image size"
+            message = f"{self.stage.name} needs the data {', '.join(missing)}; {remedy}"
+            raise ParameterError(message)
         if not self.accepts_integers:
             for name in VOLUMES & data.keys():
                 if isinstance(data[name], CostVolume):

@@ -97,6 +97,15 @@ def _step_faults(
     for _, each_step in step.with_inner_steps(""):
         if misfit := each_step.stage.misfit({"smoothness": smoothness}):
             yield f"{each_step.stage.name}: {misfit}"
+    yield from _inner_optimizer_faults(step)
+
+
+def _inner_optimizer_faults(step: Step) -> Iterator[str]:
+    """Yield an error message for each inner optimizer that matches both images.
+
+    Such an inner stage returns `BothSides`, but its outer stage matches one image.
+    """
+    stage = step.stage
     for inner_step in step.inner_steps.values():
         returns_both_sides = "other" in inner_step.data and stage.rules.returns_both_sides
         if returns_both_sides and "other" not in stage.data:

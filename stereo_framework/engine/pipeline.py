@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -128,12 +128,9 @@ class Pipeline:
                 _, method_name, address_in_method = address.split(".", 2)
                 method = methods[method_name]
                 methods[method_name] = method.having(**{f"{address_in_method}.{parameter}": value})
-                continue
-            while address not in steps:
-                # The stage is an inner stage of the stage at a shorter address.
-                address, _, name_of_inner_stage = address.rpartition(".")
-                parameter = f"{name_of_inner_stage}.{parameter}"
-            steps[address] = steps[address].having(**{parameter: value})
+            else:
+                address, parameter = _split_at_outer_stage(f"{address}.{parameter}", steps)
+                steps[address] = steps[address].having(**{parameter: value})
 
         new_steps = [step for step in steps.values() if step.stage.slot not in stages_of_slots]
         for slot, stages in stages_of_slots.items():
@@ -391,6 +388,21 @@ class Pipeline:
             raise StereoFrameworkError(message)
         estimate: Estimate = run_pipeline(self, pair, **options)
         return estimate
+
+
+def _split_at_outer_stage(address: str, stage_addresses: Container[str]) -> tuple[str, str]:
+    """Split the address of a parameter into the addresses of a stage and a parameter.
+
+    Examples
+    --------
+    >>> _split_at_outer_stage("optimization.inner.p1", ["optimization"])
+    ('optimization', 'inner.p1')
+    """
+    outer_address, _, parameter = address.rpartition(".")
+    while outer_address not in stage_addresses:
+        outer_address, _, name_of_inner_stage = outer_address.rpartition(".")
+        parameter = f"{name_of_inner_stage}.{parameter}"
+    return outer_address, parameter
 
 
 def _with_weights(steps: list[Step]) -> Iterator[Step]:

@@ -104,19 +104,33 @@ def check_result_of_inner_stage(stage: Stage, result: Any, data: Mapping[str, An
     """
     if isinstance(result, BothSides) and stage.rules.returns_both_sides:
         return
-    volume = data.get("volume")
-    pair = data.get("pair")
-    search = data.get("search")
-    for part in (volume, pair):
-        if search is None and part is not None:
-            search = part.search
-    image_shapes = [volume.costs.shape[:2]] if volume is not None else []
-    image_shapes += [pair.shape] if pair is not None else []
-    for name in ("image", "reference", "disparity"):
+    check_returned(stage, result, _image_shape_of(data), _search_of(data))
+
+
+def _image_shape_of(data: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the shape of the image to which the data of a stage belong."""
+    for name in ("reference", "image", "disparity", "pair"):
+        # The shape of an image includes the number of channels.
         if data.get(name) is not None:
-            image_shapes.append(data[name].shape)
-    # The images come last, because their shapes include the number of channels.
-    check_returned(stage, result, image_shapes[-1], search or SearchRange(0, 0))
+            shape: tuple[int, ...] = data[name].shape
+            return shape
+    rows, columns, _ = data["volume"].costs.shape
+    return rows, columns
+
+
+def _search_of(data: Mapping[str, Any]) -> SearchRange:
+    """Return the search range to which the data of a stage belong.
+
+    Without a search range, the result is any range. Only the checks of cost volumes and
+    levels read it, and the stages that return these always have a range.
+    """
+    if isinstance(data.get("search"), SearchRange):
+        return data["search"]
+    for name in ("volume", "pair"):
+        if data.get(name) is not None:
+            search: SearchRange = data[name].search
+            return search
+    return SearchRange(0, 1)
 
 
 def _check_search_range(stage: Stage, part: CostVolume | Estimate, search: SearchRange) -> None:

@@ -647,8 +647,9 @@ def cost_volume_of_pair(
     """
     if side == MATCH:
         pair = pair.exchanged()
-    method = _FirstSteps(first_steps)
-    runner = PipelineRunner([method], pair, both=side == MATCH, keep_volume=True, cache=cache)  # type: ignore[list-item]
+    # The runner reads only the plan of a method until an estimate is made.
+    methods: list[Any] = [_FirstSteps(first_steps)]
+    runner = PipelineRunner(methods, pair, both=side == MATCH, keep_volume=True, cache=cache)
     return runner.volume_after(State(first_steps, side))
 
 

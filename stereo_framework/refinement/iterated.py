@@ -21,7 +21,10 @@ from stereo_framework.stages import (
 
 
 def _halo(inner: Step, max_iterations: int) -> int | None:
-    return None if inner.halo is None else max_iterations * inner.halo
+    """Return the number of rows that all iterations together reach up or down."""
+    if inner.halo is None:
+        return None
+    return max_iterations * inner.halo
 
 
 @stage("refinement", source="Gallagher & Wise 1981", halo=_halo)
@@ -29,7 +32,7 @@ def iterated(
     disparity: Disparity,
     status: StatusMap,
     *,
-    inner: Annotated[Step, InSlot("refinement")] = step(median),  # noqa: B008  A step is immutable.
+    inner: Annotated[Step, InSlot("refinement")] = step(median),
     max_iterations: Annotated[PositiveInt, Unit("iterations")] = 10,
 ) -> tuple[Disparity, StatusMap]:
     """Repeat a refinement until the disparity map and the status no longer change.

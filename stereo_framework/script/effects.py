@@ -174,7 +174,9 @@ def auxiliary_methods_read(pipeline: Pipeline) -> set[str]:
     """
     all_names = {name for name, _ in pipeline.auxiliary}
     read_names: set[str] = set()
-    all_steps = [each_step for step in pipeline.steps for _, each_step in step.with_inner_steps("")]
+    all_steps: list[Step] = []
+    for outer_step in pipeline.steps:
+        all_steps += [step for _, step in outer_step.with_inner_steps("")]
     for step in all_steps:
         if not reads_auxiliary_maps(step):
             continue

@@ -34,7 +34,7 @@ from stereo_framework.script.merging import (
 from stereo_framework.script.methods import Method, count_runs, methods, report_idle_axes
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
-from stereo_framework.script.specs import Setting, ambiguity, split
+from stereo_framework.script.specs import Setting, address_of_stage, ambiguity, split
 
 _OVERRIDES = "a sequence of texts such as 'aggregation.box.size=9'"
 
@@ -558,8 +558,7 @@ def _having(method: Method, name: str) -> Iterator[str]:
         swept = method.axes[slot].values if slot in method.axes else ()
         for node in (method.slots.get(slot, NOTHING), *swept):
             for step in method.model.slot(slot, node) or ():
-                address_of_step = f"{slot}.{step.stage.name}" if step.is_in_list else slot
-                for address, each_step in step.with_inner_steps(address_of_step):
+                for address, each_step in step.with_inner_steps(address_of_stage(slot, step)):
                     if name in each_step.parameters:
                         yield f"{address}.{name}"
 

@@ -205,11 +205,11 @@ def _stage(slot: str, base: Node, over: Node) -> Node:
 def _inner_stage(name: str, base: Node, over: Node) -> Node:
     """Merge a parameter of a stage that two mappings give.
 
-    A parameter that is a stage has a mapping. The same stage, or a mapping without a
-    stage, merges parameters. Everything else is replaced.
+    A parameter that is a stage has a mapping with the key ``use``. The same stage
+    merges parameters. Everything else is replaced.
     """
-    if not isinstance(over.value, dict):
+    if "use" not in over.entries:
         return over
-    one = entry("", base)
-    uses_of_both = {node.at("use").value for node in (one, over) if "use" in node.entries}
-    return _union(one, over, _inner_stage) if len(uses_of_both) == 1 else over
+    base_stage = entry("", base)
+    is_same_stage = base_stage.at("use").value == over.at("use").value
+    return _union(base_stage, over, _inner_stage) if is_same_stage else over

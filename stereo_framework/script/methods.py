@@ -160,7 +160,7 @@ class Method:
         stages[i] = _with_parameter(entry(at.word, stages[i]), steps[i], name, value)
         changed = replace(node, value=stages) if isinstance(node.value, list) else stages[0]
         steps = self.model.slot(at.word, changed)
-        return changed, steps and _shown_value(steps[i], name)
+        return changed, steps and _value_in_tables(steps[i], name)
 
     def set(self, address: str, node: Node) -> None:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
@@ -189,7 +189,9 @@ class Method:
         for node in axis.values:
             changed, value = self.put(at, first, node, axis.location)
             inner_step = self._inner_step_at(at, changed)
-            values.append(value if inner_step is None else written_stage(inner_step))
+            if inner_step is not None:
+                value = written_stage(inner_step)
+            values.append(value)
         return values
 
     def _inner_step_at(self, at: Address, node: Node) -> Step | None:
@@ -231,10 +233,10 @@ class Method:
         # An axis without values has a fault.
         groups = [own for group in self.groups if (own := [axis for axis in group if axis.values])]
         self._names = tuple(axis.name for group in groups for axis in group)
-        # The axes of whole slots come first, and the axis of an inner stage comes before
-        # the axes of the parameters of the inner stage.
+        # The axes of whole slots come first. The axis of an inner stage comes before the
+        # axes of its parameters.
         placed = ((g, axis, split(axis.name)) for g, group in enumerate(groups) for axis in group)
-        self._placed = sorted(placed, key=lambda one: (not one[2].is_slot, one[1].name.count(".")))
+        self._placed = sorted(placed, key=_depth_of_axis)
         self._memo: dict[tuple[Any, ...], Any] = {}
         self._reported_stages: set[tuple[str, int]] = set()
         self._faulty = False
@@ -313,7 +315,7 @@ class Method:
         ]
 
     def _parameters_swept_in(self, name: str) -> list[str]:
-        """Return the axes of parameters in a slot, or an inner stage, that is an axis."""
+        """Return the axes of parameters in a slot or inner stage that is an axis."""
         if not split(name).is_slot:
             return [other for other in self._names if other.startswith(f"{name}.")]
         return [
@@ -554,7 +556,9 @@ class Method:
         for _, each_step in one.with_inner_steps(""):
             message = "" if self._tuning else _misfit(each_step)
             if message := message or halo_fault(each_step):
-                return message if each_step is one else f"{one.stage.name}: {message}"
+                if each_step is not one:
+                    message = f"{one.stage.name}: {message}"
+                return message
         return ""
 
     def _report_faults(self, home: str, slots: Mapping[str, Node], error: ParameterError) -> None:
@@ -603,6 +607,12 @@ class Method:
                 self._fault(replace(location, path=join(location.path, address)), message)
 
 
+def _depth_of_axis(placed_axis: tuple[int, Axis, Address]) -> tuple[bool, int]:
+    """Return a sort key that places axes of stages before axes of their parameters."""
+    _, axis, address = placed_axis
+    return not address.is_slot, axis.name.count(".")
+
+
 def _with_parameter(stage_node: Node, stage_step: Step, name: str, value: Node) -> Node:
     """Return the mapping of a stage with a new value of a parameter.
 
@@ -637,10 +647,12 @@ def _node_of(data: Any, location: Location) -> Node:
     return Node(data, location)
 
 
-def _shown_value(stage_step: Step, name: str) -> Any:
+def _value_in_tables(stage_step: Step, name: str) -> Any:
     """Return the value of a parameter for tables, where an inner stage is a text."""
     value = stage_step.value_at(name)
-    return str(value) if isinstance(value, Step) else value
+    if isinstance(value, Step):
+        return str(value)
+    return value
 
 
 def _with_seed(stage_step: Step, seed: int) -> Step:
@@ -650,7 +662,9 @@ def _with_seed(stage_step: Step, seed: int) -> Step:
     }
     if "seed" in stage_step.stage.parameters.keys() - stage_step.parameters:
         changes["seed"] = seed
-    return stage_step.having(**changes) if changes else stage_step
+    if not changes:
+        return stage_step
+    return stage_step.having(**changes)
 
 
 def _misfit(one: Step) -> str:

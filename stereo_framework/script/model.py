@@ -314,8 +314,8 @@ class Model:
         for name, message in wrong.items():
             self.fault(given[name].location, message)
         factors = {"weight": 1.0} if added else {}
-        made = step(stage.function, **{**factors, **right})
-        return _without_default_seeds(made, right)
+        new_step = step(stage.function, **{**factors, **right})
+        return _without_default_seeds(new_step, right)
 
     def _inner_stage(self, name: str, slot: str, node: Node) -> Step | None:
         """Return the inner stage that a script gives, or None if it has a fault.
@@ -351,24 +351,25 @@ class Model:
         return Axis(name, location, tuple(found))
 
 
-def _without_default_seeds(made: Step, given: Collection[str]) -> Step:
+def _without_default_seeds(stage_step: Step, script_parameters: Collection[str]) -> Step:
     """Remove the seeds that a script does not give, because its own seed fills them.
 
     Parameters
     ----------
-    made : Step
+    stage_step : Step
         Step with all parameters. The inner steps that the script gives have no default
         seeds any more.
-    given : collection of str
+    script_parameters : collection of str
         Names of the parameters that the script gives.
     """
     parameters = {}
-    for name, value in made.parameters.items():
-        if isinstance(value, Step) and name not in given:
+    for name, value in stage_step.parameters.items():
+        is_default = name not in script_parameters
+        if isinstance(value, Step) and is_default:
             value = _without_default_seeds(value, ())
-        if name != "seed" or name in given:
+        if name != "seed" or not is_default:
             parameters[name] = value
-    return replace(made, parameters=parameters)
+    return replace(stage_step, parameters=parameters)
 
 
 def _what_axes_address(name: str) -> str:

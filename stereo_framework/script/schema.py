@@ -118,19 +118,19 @@ def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
 def _slot(slot: str) -> list[Schema]:
     """What may stand in a slot."""
     names = [stage.name for stage in stages(slot)]
-    one = _single_stage(slot)
+    choices = _single_stage(slot)
     if SLOTS[slot].many:
-        one.append({"type": "array", "items": {"anyOf": list(one)}})
+        choices.append({"type": "array", "items": {"anyOf": list(choices)}})
     if SLOTS[slot].added:
         several = [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}.added"} for name in names)]
-        one.append({"type": "array", "items": {"anyOf": several}, "minItems": 1})
+        choices.append({"type": "array", "items": {"anyOf": several}, "minItems": 1})
     if SLOTS[slot].optional:
-        one.append({"type": "null"})
-    return one
+        choices.append({"type": "null"})
+    return choices
 
 
 def _single_stage(slot: str) -> list[Schema]:
-    """Return the schemas of one stage of a slot: its name, or a mapping of parameters."""
+    """Return the schemas of a stage of a slot: its name, or a mapping."""
     names = [stage.name for stage in stages(slot)]
     return [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}"} for name in names)]
 
@@ -140,7 +140,7 @@ def _axes() -> Schema:
     own = [address for slot in SLOTS for address in (slot, *parameters(slot))]
     inside = rf"^(auxiliary\.{NAME}\.)+({'|'.join(SLOTS)})(\.|$)|^\w+\.[0-9]+\.\w+$"
     names = [*own, "seed", *(f"search.{key}" for key in SEARCH)]
-    inner_names = sorted({name for stage in stages() for name in stage.inner_slots})
+    inner_names = sorted(set().union(*(stage.inner_slots for stage in stages())))
     patterns = [inside]
     if inner_names:
         # Addresses of parameters of inner stages, which may contain further stages.

@@ -205,6 +205,22 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     return index, located_parameter
 
 
+def address_of_stage(slot: str, step: Step) -> str:
+    """Return the address of a stage in a slot.
+
+    Examples
+    --------
+    >>> from stereo_framework import step
+    >>> address_of_stage("aggregation", step("box"))
+    'aggregation.box'
+    >>> address_of_stage("optimization", step("semi_global"))
+    'optimization'
+    """
+    if step.is_in_list:
+        return f"{slot}.{step.stage.name}"
+    return slot
+
+
 class _Fault(NamedTuple):
     """The fault of an address."""
 
@@ -228,22 +244,25 @@ def _locate_parameter(address: str, step: Step, rest: str) -> str | _Fault:
     str or _Fault
         Name of the parameter, such as ``inner.size``, or a description of the fault.
     """
-    known = parameter_names(step.stage, added=step.is_summand)
-    if rest in known:
+    parameters = parameter_names(step.stage, added=step.is_summand)
+    if rest in parameters:
         return rest
     name, _, rest_of_inner = rest.partition(".")
     if name in step.inner_steps:
-        located = _locate_parameter(f"{address}.{name}", step.inner_steps[name], rest_of_inner)
-        return located if isinstance(located, _Fault) else f"{name}.{located}"
-    return _Fault(_fault_of_parameter(address, step, rest, known))
+        inner_address = f"{address_of_stage(address, step)}.{name}"
+        located = _locate_parameter(inner_address, step.inner_steps[name], rest_of_inner)
+        if isinstance(located, _Fault):
+            return located
+        return f"{name}.{located}"
+    return _Fault(_fault_of_parameter(address, step, rest, parameters))
 
 
-def _fault_of_parameter(slot: str, step: Step, rest: str, known: Sequence[str]) -> str:
+def _fault_of_parameter(address: str, step: Step, rest: str, parameters: Sequence[str]) -> str:
     """Describe why an address means no parameter of a stage."""
     if rest == "use":
-        return f"'use' is no parameter; give the stages at {slot} itself"
+        return f"'use' is no parameter; give the stages at {address} itself"
     if not rest:
-        allowed = nearest("", known, kind="parameters of it")
+        allowed = nearest("", parameters, kind="parameters of it")
         return f"addresses the whole stage {step.stage.name}; {allowed}"
     return no_parameter(step.stage, rest, added=step.is_summand)
 
@@ -397,7 +416,7 @@ def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
 
 
 def _without_seed(step: Step, seed: int) -> Step:
-    """Remove the parameter ``seed`` from a step and its inner steps if it has a value."""
+    """Remove a seed with the given value from a step and from its inner steps."""
     parameters = {}
     for name, value in step.parameters.items():
         if isinstance(value, Step):
@@ -409,10 +428,9 @@ def _without_seed(step: Step, seed: int) -> Step:
 
 def written_stage(step: Step) -> dict[str, Any]:
     """Return a stage as a script writes it, with all its parameters."""
-    parameters = {
-        name: written_stage(value) if isinstance(value, Step) else value
-        for name, value in step.parameters.items()
-    }
+    parameters = dict(step.parameters)
+    for name, inner_step in step.inner_steps.items():
+        parameters[name] = written_stage(inner_step)
     return {"use": step.stage.name, **parameters}
 
 

@@ -12,7 +12,9 @@ from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.package_files import script_names
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.step import Step
 from stereo_framework.script import find_script, load, schema
+from stereo_framework.script.specs import written_stage
 
 load_once = functools.cache(load)
 
@@ -64,7 +66,10 @@ def test_every_parameter_is_described_with_its_default(of_all):
         about = of_all.schema["$defs"][f"{one.slot}.{one.name}"]["properties"]
         assert about.keys() == {"use", *one.parameters}
         for name, parameter in one.parameters.items():
-            assert about[name]["default"] == parameter.default
+            default = parameter.default
+            if isinstance(default, Step):
+                default = written_stage(default)
+            assert about[name]["default"] == default
             assert len(about[name]["description"]) > 10, f"{one.name}.{name}"
     assert of_all.schema["$defs"]["aggregation.box"]["properties"]["size"]["minimum"] == 1
 

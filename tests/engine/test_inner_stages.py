@@ -1,0 +1,474 @@
+"""Tests of stages that contain other stages."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+import pytest
+from inner_stage_plugins import INNER_STAGES, forwarding
+from pipeline_parts import assert_same_match, in_strips
+
+from stereo_framework import Pair, Pipeline, SearchRange, load_scene, step
+from stereo_framework.aggregation import box, cross_scale, guided_filter
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
+from stereo_framework.core.slots import SLOTS
+from stereo_framework.core.step import blame
+from stereo_framework.core.volume import SearchMask
+from stereo_framework.engine import memory
+from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.runner import PipelineRunner
+from stereo_framework.matching_cost import absolute_difference, census
+from stereo_framework.refinement import iterated, median
+from stereo_framework.stages import CostOfPairs, CostVolume, InSlot, Step, stage
+
+
+@pytest.fixture(scope="module")
+def small_pair():
+    """Return a textured pair with two surfaces, 40 rows and 64 columns."""
+    scene = load_scene("synthetic/planes")
+    return Pair(scene.reference[:40, :64], scene.match[:40, :64], SearchRange(0, 15))
+
+
+def method_with(step_of_slot):
+    """Return a complete method that contains a stage of any slot."""
+    slot = step_of_slot.stage.slot
+    steps = {
+        "matching_cost": step("absolute_difference"),
+        "optimization": step("winner_take_all"),
+    }
+    if slot == "matcher":
+        steps = {}
+    if slot == "smoothness":
+        steps["optimization"] = step("icm", iterations=2)
+    steps[slot] = step_of_slot
+    return Pipeline(list(steps.values()))
+
+
+# --- every slot -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_outer_stage_that_only_calls_its_inner_stage_gives_the_same_result(slot, small_pair):
+    inner = INNER_STAGES[slot]
+    outer = step(forwarding(slot, inner))
+    expected = method_with(inner).estimate(small_pair)
+    estimate = method_with(outer).estimate(small_pair)
+    np.testing.assert_array_equal(estimate.disparity, expected.disparity)
+    np.testing.assert_array_equal(estimate.status, expected.status)
+    for name, confidence_map in expected.confidence.items():
+        other_name = name if slot == "matcher" else "forwarding"
+        np.testing.assert_array_equal(estimate.confidence[other_name], confidence_map)
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_stages_are_nested_two_levels_deep_in_every_slot(slot, small_pair):
+    inner = INNER_STAGES[slot]
+    middle = step(forwarding(slot, inner, name="middle"))
+    outer = step(forwarding(slot, middle, name="outermost"))
+    expected = method_with(inner).estimate(small_pair)
+    estimate = method_with(outer).estimate(small_pair)
+    np.testing.assert_array_equal(estimate.disparity, expected.disparity)
+
+
+def test_inner_stage_of_another_slot_gets_the_cost_volume(small_pair):
+    @stage("confidence", source="Author 2000")
+    def difference(disparity, search, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        filtered = inner()
+        return -np.abs(search.disparity_of(filtered.costs.argmin(axis=2)) - disparity)
+
+    method = Pipeline(["absolute_difference", "winner_take_all", difference])
+    estimate = method.estimate(small_pair)
+    costs = absolute_difference(small_pair.reference, small_pair.match, small_pair.search)
+    levels = box(costs).costs.argmin(axis=2)
+    winners = costs.costs.argmin(axis=2)
+    np.testing.assert_array_equal(estimate.confidence["difference"], -np.abs(levels - winners))
+
+
+# --- addresses and parameters ---------------------------------------------------------
+
+
+def test_parameters_of_inner_stages_have_addresses():
+    method = Pipeline(["census", step(cross_scale, inner=step(box, size=5)), "winner_take_all"])
+    assert dict(method.stages())["aggregation.cross_scale.inner"] == step(box, size=5)
+    changed = method.having(**{"aggregation.cross_scale.inner.size": 7})
+    assert changed.in_slot("aggregation") == (step(cross_scale, inner=step(box, size=7)),)
+    assert method.having(size=7) == changed
+    deeper = step(iterated, inner=step(iterated, inner=step(median, size=5)))
+    method = Pipeline(["census", "winner_take_all", deeper])
+    changed = method.having(**{"refinement.iterated.inner.inner.size": 7})
+    assert changed.steps[-1].value_at("inner.inner.size") == 7
+    assert changed.steps[-1].value_at("inner.max_iterations") == 10
+
+
+def test_a_name_or_a_function_stands_for_an_inner_stage():
+    assert step(cross_scale, inner="box") == step(cross_scale, inner=box)
+    assert step(cross_scale, inner="box") == step(cross_scale, inner=step("box"))
+    assert step(cross_scale) == step(cross_scale, inner=guided_filter)
+    assert repr(step(cross_scale, inner=step(box, size=5))) == "cross_scale(inner=box(size=5))"
+
+
+def test_steps_with_different_inner_steps_are_different():
+    steps = {
+        step(cross_scale, inner=step(box, size=5)),
+        step(cross_scale, inner=step(box, size=7)),
+        step(cross_scale, inner=step(box, size=5, iterations=2)),
+        step(cross_scale, inner="binomial"),
+        step(cross_scale),
+    }
+    assert len(steps) == 5
+
+
+def test_a_stage_of_another_slot_is_refused():
+    message = "cross_scale.inner: census, a stage of matching_cost, is not a stage of aggregation"
+    with pytest.raises(ParameterError, match=message):
+        step(cross_scale, inner=census)
+    with pytest.raises(ParameterError, match="aggregation: no stage 'boxx'.*did you mean 'box'"):
+        step(cross_scale, inner="boxx")
+    with pytest.raises(ParameterError, match="cross_scale.inner: 5 is not a stage of aggregation"):
+        step(cross_scale, inner=5)
+
+
+def test_parameters_of_inner_stages_are_checked():
+    with pytest.raises(ParameterError, match="box.size: 0 is not a whole number >= 1"):
+        Pipeline(["census", "cross_scale", "winner_take_all"]).having(
+            **{"aggregation.cross_scale.inner": step(box, size=5)}
+        ).having(**{"aggregation.cross_scale.inner.size": 0})
+
+
+# --- properties of outer steps --------------------------------------------------------
+
+
+def test_halo_of_an_inner_stage_is_added():
+    outer = forwarding("aggregation", step(box, size=9), halo=lambda: 2)
+    assert step(outer).halo == 2 + 4
+    assert step(outer, inner=step(box, size=5)).halo == 2 + 2
+    # A spanning tree connects all pixels.
+    assert step(outer, inner="minimum_spanning_tree").halo is None
+
+
+def test_halo_function_that_takes_the_inner_stage_counts_its_rows():
+    outer = forwarding("aggregation", step(box, size=9), halo=lambda inner: 3 * inner.halo)
+    assert step(outer).halo == 12
+
+
+def test_a_stage_with_a_halo_runs_in_strips_with_its_inner_stage(small_pair):
+    outer = forwarding("aggregation", step(box, size=9), halo=lambda: 0)
+    method = Pipeline(["absolute_difference", outer, "winner_take_all"])
+    whole = Pipeline(["absolute_difference", step(box, size=9), "winner_take_all"])
+    assert_same_match(in_strips(16, method, small_pair), replace(whole(small_pair), seconds={}))
+
+
+def test_cost_volumes_of_inner_stages_count_in_the_memory():
+    def peak(aggregation):
+        method = Pipeline(["census", aggregation, "winner_take_all"])
+        return peak_memory([method], (100, 100), SearchRange(0, 15))
+
+    outer = forwarding("aggregation", step("minimum_spanning_tree"), name="outer")
+    twice = forwarding("aggregation", step(outer), name="twice")
+    volume_bytes = memory._BYTES_OF_CELL * 100 * 100 * 16
+    # The matching cost, four volumes of the outer stage and one of the spanning tree.
+    assert peak(step(outer)) == (1 + 4 + 1) * volume_bytes
+    assert peak(step(twice)) == (1 + 4 + 4 + 1) * volume_bytes
+
+
+def test_integer_costs_are_converted_for_an_inner_stage_that_needs_floats(small_pair):
+    dtypes = []
+
+    @stage("aggregation", source="Author 2000", integer=True)
+    def noting(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        dtypes.append(volume.costs.dtype)
+        return inner(volume=volume)
+
+    @stage("aggregation", source="Author 2000", integer=True)
+    def unchanged(volume):
+        return volume
+
+    assert step(noting, inner=unchanged).accepts_integers
+    assert not step(noting).accepts_integers
+    for inner in (unchanged, box):
+        Pipeline(["census", step(noting, inner=inner), "winner_take_all"]).estimate(small_pair)
+    assert dtypes == [np.uint8, np.float32]
+
+
+def test_files_of_inner_stages_count(tmp_path):
+    model = tmp_path / "model.bin"
+    model.write_bytes(b"1")
+
+    @stage("refinement", source="Author 2000", files=lambda: [model])
+    def with_file(disparity):
+        return disparity
+
+    method = Pipeline(["census", "winner_take_all", step(iterated, inner=with_file)])
+    assert method.files() == {"refinement.iterated.inner": (model,)}
+
+
+def test_whole_steps_of_an_inner_stage_are_needed():
+    outer = forwarding("optimization", step("stable_matching"), name="outer")
+    method = Pipeline(["census", outer])
+    with pytest.raises(
+        ParameterError, match="outer .optimization. contains stable_matching, which"
+    ):
+        method.check_step(0.5)
+
+
+def test_misfit_of_an_inner_stage_is_reported():
+    outer = forwarding("optimization", step("semi_global"), name="outer")
+    with pytest.raises(ParameterError, match="p2 is 5, below p1, 8"):
+        Pipeline(["census", step(outer, inner=step("semi_global", p1=8, p2=5))])(
+            load_scene("synthetic/planes")
+        )
+
+
+def test_data_of_an_inner_stage_that_the_method_lacks_are_reported():
+    outer = forwarding("refinement", step("parabola"), name="outer")
+    message = r"parabola \(inside outer\) needs the volume, but the matcher opencv_sgbm makes"
+    with pytest.raises(ParameterError, match=message):
+        Pipeline(["opencv_sgbm", outer])
+
+
+def test_settings_that_differ_only_in_an_inner_stage_share_their_first_steps(small_pair):
+    calls = []
+
+    @stage("matching_cost", source="Author 2000", halo=lambda: 0)
+    def counted(reference, match, search):
+        calls.append(1)
+        return absolute_difference(reference, match, search)
+
+    methods = [
+        Pipeline([counted, step(cross_scale, scales=1, inner=step(box, size=size)), "semi_global"])
+        for size in (5, 9)
+    ]
+    estimates = dict(PipelineRunner(methods, small_pair))
+    shared = len(calls)
+    expected = [method.estimate(small_pair) for method in methods]
+    assert len(calls) - shared == 2 * shared
+    for index, estimate in enumerate(expected):
+        np.testing.assert_array_equal(estimates[index].disparity, estimate.disparity)
+
+
+# --- masks and both images ------------------------------------------------------------
+
+
+def test_inner_stages_get_the_view_of_the_other_image(small_pair):
+    check = step("left_right_check")
+    outer = forwarding("refinement", check, name="outer")
+    method = Pipeline(["census", "winner_take_all", check])
+    nested = Pipeline(["census", "winner_take_all", outer])
+    expected = method.estimate(small_pair)
+    assert (expected.status != nested.estimate(small_pair).status).sum() == 0
+    assert np.isnan(expected.disparity).any()
+
+
+def test_an_inner_optimizer_of_both_images_needs_an_outer_one():
+    outer = forwarding("optimization", step("winner_take_all"), name="outer")
+
+    @stage("optimization", source="Author 2000")
+    def joint(volume, other):
+        raise AssertionError("the method is refused before")
+
+    message = "outer contains joint, which computes the disparity maps of both images"
+    with pytest.raises(ParameterError, match=message):
+        Pipeline(["census", step(outer, inner=joint)])
+
+
+# --- errors ---------------------------------------------------------------------------
+
+
+def error_of(method, pair):
+    [(_, outcome)] = PipelineRunner([method], pair)
+    assert isinstance(outcome, Exception)
+    return outcome
+
+
+def test_errors_of_an_inner_stage_name_both_stages(small_pair):
+    @stage("aggregation", source="Author 2000")
+    def failing(volume):
+        raise ValueError("no costs")
+
+    @stage("aggregation", source="Author 2000")
+    def refusing(volume):
+        raise StereoFrameworkError("the costs are refused")
+
+    for inner, text in (
+        (failing, "aggregation stage failing inside middle inside outer: ValueError: no costs"),
+        (refusing, "refusing: the costs are refused (inside middle) (inside outer)"),
+    ):
+        middle = forwarding("aggregation", step(inner), name="middle")
+        outer = forwarding("aggregation", step(middle), name="outer")
+        method = Pipeline(["census", outer, "winner_take_all"])
+        message = blame(error_of(method, small_pair))
+        assert text in message
+    assert "test_inner_stages.py:" in blame(
+        error_of(Pipeline(["census", step(outer, inner=failing), "winner_take_all"]), small_pair)
+    )
+
+
+def test_wrong_result_of_an_inner_stage_is_reported_with_its_file(small_pair):
+    @stage("aggregation", source="Author 2000")
+    def halved(volume):
+        return volume.costs[::2]
+
+    outer = forwarding("aggregation", step(halved), name="outer")
+    message = blame(error_of(Pipeline(["census", outer, "winner_take_all"]), small_pair))
+    assert "test_inner_stages.py:" in message
+    assert "aggregation stage halved returned" in message
+    assert message.endswith("(inside outer)")
+
+
+def test_data_of_another_size_must_be_given(small_pair):
+    @stage("aggregation", source="Author 2000")
+    def at_half_size(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        inner(volume=replace(volume, costs=volume.costs[::2, ::2].copy()))
+        return volume
+
+    Pipeline(["census", at_half_size, "winner_take_all"]).estimate(small_pair)
+    method = Pipeline(["census", step(at_half_size, inner="guided_filter"), "winner_take_all"])
+    message = blame(error_of(method, small_pair))
+    assert "needs the data reference; at_half_size must give the data" in message
+    assert "(inside at_half_size)" in message
+
+
+def test_unknown_data_are_reported(small_pair):
+    @stage("aggregation", source="Author 2000")
+    def misspelled(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        return inner(volum=volume)
+
+    message = blame(error_of(Pipeline(["census", misspelled, "winner_take_all"]), small_pair))
+    assert "no such data 'volum'" in message
+    assert "did you mean 'volume'?" in message
+
+
+# --- direct calls ---------------------------------------------------------------------
+
+
+def test_a_direct_call_takes_the_data_of_its_inner_stage(small_pair):
+    costs = absolute_difference(small_pair.reference, small_pair.match, small_pair.search)
+    disparity = costs.costs.argmin(axis=2).astype(np.float32)
+    refined, _ = iterated(disparity, inner="parabola", max_iterations=1, volume=costs)
+    method = Pipeline(["absolute_difference", "winner_take_all", "parabola"])
+    np.testing.assert_array_equal(refined, method.estimate(small_pair).disparity)
+    with pytest.raises(ParameterError, match=r"parabola needs the data .*\(inside iterated\)"):
+        iterated(disparity, inner="parabola")
+
+
+# --- the matching cost of other pairs -------------------------------------------------
+
+
+def compared_costs(steps, pair):
+    """Run a method whose aggregation compares its volume with the cost of its own pair.
+
+    The result is a list with the pair and the two arrays of costs for each image.
+    """
+    comparisons = []
+
+    @stage("aggregation", source="Author 2000")
+    def keeping(volume, cost):
+        computed_again = cost(cost.pair)
+        comparisons.append((cost.pair, np.array(volume.costs), np.array(computed_again.costs)))
+        assert computed_again.outside_cost == volume.outside_cost
+        return volume
+
+    auxiliary = {}
+    if "row_alignment" in steps:
+        auxiliary["first"] = Pipeline(["census", "semi_global"])
+    Pipeline([*steps, keeping], auxiliary).estimate(pair)
+    return comparisons
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["census", "winner_take_all"],
+        ["mean_subtraction", "absolute_difference", "winner_take_all"],
+        ["row_alignment", "binomial_blur", "absolute_difference", "winner_take_all"],
+        [step("census", weight=2), step("rank", weight=1), "winner_take_all"],
+        ["census", "winner_take_all", "left_right_check"],
+        ["row_alignment", "absolute_difference", "winner_take_all", "left_right_check"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("with_mask", [False, True])
+def test_cost_of_the_own_pair_is_the_volume_before_aggregation(steps, with_mask, small_pair):
+    pair = small_pair
+    if with_mask:
+        valid = np.ones(pair.shape, bool)
+        valid[5:9, 10:30] = False
+        pair = replace(pair, mask=SearchMask(valid=valid))
+    comparisons = compared_costs(steps, pair)
+    directions = [own_pair.search.direction for own_pair, _, _ in comparisons]
+    assert directions == ([1, -1] if "left_right_check" in steps else [1])
+    for _, volume, costs in comparisons:
+        np.testing.assert_array_equal(costs, volume)
+
+
+def test_cost_of_a_smaller_pair_is_that_of_a_method_for_this_pair(small_pair):
+    smaller = small_pair.reduced(2)
+    method = Pipeline(["binomial_blur", "census", "winner_take_all"])
+    expected = []
+
+    @stage("aggregation", source="Author 2000")
+    def keeping(volume, cost):
+        expected.append(np.array(volume.costs))
+        return volume
+
+    cost = method.cost_of_pairs(small_pair)
+    Pipeline([*method.steps, keeping]).estimate(smaller)
+    np.testing.assert_array_equal(cost(smaller).costs, expected[0])
+
+
+def test_cost_takes_only_pairs(small_pair):
+    cost = Pipeline(["census", "winner_take_all"]).cost_of_pairs(small_pair)
+    with pytest.raises(ParameterError, match="cost: the argument is .*; expected a Pair"):
+        cost(small_pair.reference)
+    with pytest.raises(ParameterError, match="no matching cost"):
+        Pipeline(["opencv_sgbm"]).cost_of_pairs(small_pair)
+
+
+def test_cross_scale_of_nested_scales_runs(small_pair):
+    inner = step(cross_scale, scales=2, inner=step(box, size=5))
+    method = Pipeline(["census", step(cross_scale, scales=2, inner=inner), "winner_take_all"])
+    assert method.estimate(small_pair).disparity.shape == small_pair.shape
+
+
+def test_direct_call_of_cross_scale_equals_the_pipeline(small_pair):
+    method = Pipeline(["absolute_difference", "cross_scale", "winner_take_all"])
+    expected = method.estimate(small_pair, keep_volume=True)
+    reference, match, search = small_pair.reference, small_pair.match, small_pair.search
+    cost = CostOfPairs(
+        small_pair, lambda pair: absolute_difference(pair.reference, pair.match, pair.search)
+    )
+    volume = cross_scale(absolute_difference(reference, match, search), reference, match, cost)
+    assert isinstance(volume, CostVolume)
+    inside = expected.volume.costs != expected.volume.outside_cost
+    np.testing.assert_array_equal(volume.costs[inside], expected.volume.costs[inside])
+
+
+# --- schemes --------------------------------------------------------------------------
+
+
+def test_a_scheme_may_keep_the_cost_volume(small_pair):
+    volumes = []
+
+    @stage("scheme", source="Author 2000")
+    def keeping(solve, pair):
+        assert solve(pair).volume is None
+        estimate = solve(pair, keep="volume")
+        volumes.append(estimate.volume)
+        return estimate
+
+    method = Pipeline(["census", "box", "winner_take_all"])
+    expected = method.estimate(small_pair, keep_volume=True)
+    Pipeline([*method.steps, keeping]).estimate(small_pair)
+    np.testing.assert_array_equal(volumes[0].costs, expected.volume.costs)
+    checked = Pipeline([*method.steps, "left_right_check", keeping])
+    checked.estimate(small_pair)
+    np.testing.assert_array_equal(volumes[1].costs, expected.volume.costs)
+
+
+def test_a_scheme_cannot_keep_anything_else(small_pair):
+    @stage("scheme", source="Author 2000")
+    def keeping(solve, pair):
+        return solve(pair, keep="everything")
+
+    method = Pipeline(["census", "winner_take_all", keeping])
+    assert "keep is 'everything'; expected 'volume' or None" in str(error_of(method, small_pair))

@@ -1,0 +1,270 @@
+"""Scripts whose stages contain other stages."""
+
+import json
+from typing import Annotated
+
+import numpy as np
+import pytest
+from cli_parts import invoke
+
+import stereo_framework
+from stereo_framework import step
+from stereo_framework.aggregation import box, cross_scale
+from stereo_framework.core.errors import ScriptError
+from stereo_framework.script import load
+from stereo_framework.stages import InSlot, NonNegativeInt, Step, stage
+
+ADDRESS = "aggregation.cross_scale.inner"
+
+
+def script_with(inner, **keys):
+    """Return a script that filters costs at two image sizes."""
+    return {
+        "scenes": ["synthetic/planes"],
+        "matching_cost": "absolute_difference",
+        "aggregation": [{"use": "cross_scale", "scales": 2, "inner": inner}],
+        "optimization": "winner_take_all",
+        **keys,
+    }
+
+
+def aggregation_of(script, index=0, **options):
+    [aggregation] = load(script, **options).settings[index].pipeline.in_slot("aggregation")
+    return aggregation
+
+
+def inner_steps_of(settings):
+    """Return the inner step of the aggregation of each setting."""
+    return [setting.pipeline.in_slot("aggregation")[0].value_at("inner") for setting in settings]
+
+
+def test_a_script_gives_an_inner_stage_by_name_or_with_parameters(validator):
+    for inner, expected in (
+        ("box", step(box)),
+        ({"use": "box"}, step(box)),
+        ({"use": "box", "size": 5}, step(box, size=5)),
+        (
+            {"use": "cross_scale", "scales": 3, "inner": {"use": "box", "size": 5}},
+            step(cross_scale, scales=3, inner=step(box, size=5)),
+        ),
+    ):
+        script = script_with(inner)
+        assert aggregation_of(script) == step(cross_scale, scales=2, inner=expected)
+        validator().validate(script)
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        ({"use": "boxx"}, f"{ADDRESS}: no stage 'boxx'; allowed stages: .*did you mean 'box'"),
+        ({"use": "box", "size": 0}, f"{ADDRESS}.size: 0 is not a whole number >= 1"),
+        ({"use": "box", "siz": 3}, f"{ADDRESS}: no such parameter 'siz' of box"),
+        (["box"], f"{ADDRESS}: a list; inner is one stage: a name or"),
+        ({"size": 3}, f"{ADDRESS}: a stage without 'use'; write use: NAME"),
+        (5, f"{ADDRESS}: 5 is not the name of a stage"),
+        ("census", f"{ADDRESS}: no stage 'census'; .*'census' is a stage of matching_cost"),
+        (
+            {"use": "cross_scale", "inner": {"use": "box", "size": "large"}},
+            f"{ADDRESS}.inner.size: 'large' is not a whole number >= 1",
+        ),
+    ],
+)
+def test_faults_of_inner_stages_are_reported_at_their_address(inner, message, validator):
+    with pytest.raises(ScriptError, match=message) as raised:
+        load(script_with(inner))
+    assert len(raised.value.faults) == 1
+    assert not validator().is_valid(script_with(inner))
+
+
+def test_faults_have_line_and_column(write, tmp_path):
+    write(
+        nested="""\
+matching_cost: census
+aggregation:
+  - use: cross_scale
+    inner:
+      use: guided_filter
+      size: 0
+optimization: winner_take_all
+"""
+    )
+    with pytest.raises(ScriptError, match=r"nested.yaml:6:13: .*inner.size: 0 is not a whole"):
+        load(tmp_path / "nested.yaml")
+
+
+def test_axes_address_inner_stages_and_their_parameters(validator):
+    axes = {ADDRESS: ["box", {"use": "guided_filter", "size": 9}], f"{ADDRESS}.size": [5, 7]}
+    script = script_with("box", sweep={"grid": axes})
+    validator().validate(script)
+    settings = load(script).settings
+    assert [setting.axes for setting in settings] == [
+        {ADDRESS: name, f"{ADDRESS}.size": size}
+        for name in ("box", "guided_filter(size=9)")
+        for size in (5, 7)
+    ]
+    inner_steps = [
+        setting.pipeline.in_slot("aggregation")[0].value_at("inner") for setting in settings
+    ]
+    assert inner_steps == [
+        step("box", size=5),
+        step("box", size=7),
+        step("guided_filter", size=5),
+        step("guided_filter", size=7),
+    ]
+
+
+def test_the_axis_of_an_inner_stage_comes_before_its_parameters_in_any_order():
+    axes = {f"{ADDRESS}.size": [5, 7], ADDRESS: ["guided_filter", "box"]}
+    settings = load(script_with("box", sweep={"grid": axes})).settings
+    inner_steps = [
+        setting.pipeline.in_slot("aggregation")[0].value_at("inner") for setting in settings
+    ]
+    assert inner_steps == [
+        step("guided_filter", size=5),
+        step("box", size=5),
+        step("guided_filter", size=7),
+        step("box", size=7),
+    ]
+
+
+def test_axes_reach_two_levels_deep_and_into_default_inner_stages():
+    script = script_with({"use": "cross_scale"})
+    script["sweep"] = {"grid": {f"{ADDRESS}.inner.size": [9, 11]}}
+    for setting, size in zip(load(script).settings, (9, 11), strict=True):
+        [aggregation] = setting.pipeline.in_slot("aggregation")
+        assert aggregation.value_at("inner.inner") == step("guided_filter", size=size)
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (f"{ADDRESS}.siz", "no such parameter 'siz' of box; .*did you mean 'size'"),
+        (f"{ADDRESS}.use", f"'use' is no parameter; give the stages at {ADDRESS} itself"),
+        (f"{ADDRESS}.inner.size", "no such parameter 'inner.size' of box"),
+    ],
+)
+def test_axes_that_address_nothing_in_an_inner_stage_are_refused(address, message):
+    with pytest.raises(ScriptError, match=message):
+        load(script_with("box", sweep={"grid": {address: [3]}}))
+
+
+def test_options_set_parameters_of_inner_stages():
+    changed = load(script_with("box"), overrides=f"{ADDRESS}.size=3").settings[0]
+    assert changed.pipeline.in_slot("aggregation") == (
+        step(cross_scale, scales=2, inner=step("box", size=3)),
+    )
+    changed = load(script_with("box"), overrides=f"{ADDRESS}={{use: binomial}}").settings[0]
+    assert changed.pipeline.in_slot("aggregation")[0].value_at("inner") == step("binomial")
+    short = load(script_with("box"), overrides="size=3").settings[0]
+    assert short.pipeline.in_slot("aggregation")[0].value_at("inner") == step("box", size=3)
+
+
+def test_a_setting_shows_an_inner_stage_and_its_parameters():
+    [setting] = load(script_with({"use": "box", "size": 5})).settings
+    parameters = setting.parameters
+    assert parameters[f"{ADDRESS}.use"] == "box"
+    assert parameters[f"{ADDRESS}.size"] == 5
+    assert ADDRESS not in parameters
+    assert json.loads(json.dumps(parameters)) == parameters
+    assert setting.mapping["aggregation"][0]["inner"] == {"use": "box", "size": 5, "iterations": 1}
+    assert load(setting.mapping).settings[0].pipeline == setting.pipeline
+
+
+def test_scripts_merge_parameters_of_the_same_inner_stage(write, tmp_path):
+    @stage("optimization", source="Author 2000")
+    def around(volume, *, inner: Annotated[Step, InSlot("optimization")] = step("semi_global")):
+        return inner(volume=volume)
+
+    write(
+        base="""\
+matching_cost: census
+optimization: {use: around, inner: {use: semi_global, p1: 3}}
+""",
+        changed="""\
+include: base.yaml
+optimization: {use: around, inner: {use: semi_global, p2: 50}}
+""",
+        other="include: base.yaml\noptimization: {use: around, inner: {use: winner_take_all}}\n",
+    )
+    changed = load(tmp_path / "changed.yaml").settings[0].pipeline.in_slot("optimization")[0]
+    assert changed.value_at("inner") == step("semi_global", p1=3, p2=50)
+    other = load(tmp_path / "other.yaml").settings[0].pipeline.in_slot("optimization")[0]
+    assert other.value_at("inner") == step("winner_take_all")
+
+
+def test_the_seed_of_a_script_fills_inner_stages():
+    @stage("aggregation", source="Author 2000")
+    def noisy(volume, *, seed: NonNegativeInt = 0):
+        return volume
+
+    for inner in ("noisy", {"use": "cross_scale", "inner": "noisy"}):
+        name = "inner.seed" if inner == "noisy" else "inner.inner.seed"
+        assert aggregation_of(script_with(inner, seed=7)).value_at(name) == 7
+        noisy_stage = {"use": "noisy", "seed": 3}
+        stages = {"noisy": noisy_stage}
+        nested_stage = {"use": "cross_scale", "inner": noisy_stage}
+        seeded_inner = stages.get(str(inner), nested_stage)
+        assert aggregation_of(script_with(seeded_inner, seed=7)).value_at(name) == 3
+    seeds = load(script_with("noisy", sweep={"grid": {"seed": [1, 2]}})).settings
+    assert [setting.parameters[f"{ADDRESS}.seed"] for setting in seeds] == [1, 2]
+    assert "seed" not in seeds[0].mapping["aggregation"][0]["inner"]
+
+
+def test_default_inner_stages_get_the_seed_of_the_script():
+    @stage("aggregation", source="Author 2000")
+    def noisy(volume, *, seed: NonNegativeInt = 0):
+        return volume
+
+    @stage("aggregation", source="Author 2000")
+    def around(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(noisy)):
+        return inner(volume=volume)
+
+    script = script_with("box", seed=7)
+    script["aggregation"] = ["around"]
+    assert aggregation_of(script).value_at("inner.seed") == 7
+
+
+def test_missing_files_and_impossible_values_of_inner_stages_are_faults(tmp_path):
+    @stage(
+        "aggregation",
+        source="Author 2000",
+        files=lambda: [tmp_path / "missing.bin"],
+        check_parameters=lambda size: "the size is even" if size % 2 == 0 else None,
+    )
+    def particular(volume, *, size: NonNegativeInt = 3):
+        return volume
+
+    with pytest.raises(ScriptError, match="cross_scale: particular: no file .*missing.bin"):
+        load(script_with("particular"))
+    with pytest.raises(ScriptError, match="cross_scale: particular: the size is even"):
+        load(script_with({"use": "particular", "size": 4}))
+
+
+def test_a_wrong_halo_of_an_inner_stage_is_found():
+    @stage("aggregation", source="Author 2000", halo=lambda: 0)
+    def local_box(volume):
+        return box(volume, size=5)
+
+    with pytest.raises(ScriptError, match="local_box gives other results on a strip of rows"):
+        load(script_with("local_box"))
+
+
+def test_settings_that_differ_in_an_inner_stage_have_different_results(tmp_path):
+    script = script_with("box", sweep={"grid": {f"{ADDRESS}.size": [5, 15]}})
+    script["scenes"] = ["synthetic/occlusions"]
+    results = list(stereo_framework.run(script, out=tmp_path / "out", workers=1))
+    assert len({result.id for result in results}) == 2
+    assert [result.axes for result in results] == [
+        {f"{ADDRESS}.size": 5},
+        {f"{ADDRESS}.size": 15},
+    ]
+    errors = [result.statistics["bad_pixels_all"] for result in results]
+    assert errors[0] != errors[1]
+    again = list(stereo_framework.run(script, out=tmp_path / "out", workers=1))
+    assert [result.id for result in again] == [result.id for result in results]
+    np.testing.assert_equal([result.statistics["bad_pixels_all"] for result in again], errors)
+
+
+def test_the_page_of_a_stage_lists_its_inner_stage():
+    page = invoke("stages", "cross_scale").stdout
+    assert "inner = guided_filter   (a stage of aggregation)" in page
