@@ -210,8 +210,8 @@ def build_segment_tree(
 
         w <= min(Int(p) + k / |p|, Int(q) + k / |q|)
 
-    Int is the largest difference inside a subtree, 0 for a single pixel, and \\|p\\| is
-    the number of pixels. This is the rule of Felzenszwalb & Huttenlocher 2004. The
+    Int is the largest difference inside a subtree, 0 for a single pixel. The bars stand
+    for the number of pixels. This is the rule of Felzenszwalb & Huttenlocher 2004. The
     second visit links all subtrees that are still separate.
 
     If `link_penalty` is 0 and `k` is 0 or so large that the image is one segment, the
@@ -386,7 +386,7 @@ def _rooted_tree(
 
 
 def _number_parts(forest: _Forest) -> NDArray[np.int32]:
-    """Number the parts in raster order of their first pixels; (pixels,)."""
+    """Assign numbers to the parts, in raster order of their first pixels; (pixels,)."""
     first_pixels = np.empty_like(forest.representative)
     _find_representatives(forest.representative, first_pixels)
     is_first_pixel = first_pixels == np.arange(first_pixels.size)
@@ -524,8 +524,8 @@ def _sum_along_tree(
         weight = weights[pixel]
         for k in range(sums.shape[1]):
             sums[parent, k] += weight * sums[pixel, k]
-    # From the root to the leaves, each pixel adds what the rest of the tree contributes:
-    # the sum of its parent without the part that came from the pixel itself.
+    # From the root to the leaves, each pixel adds the share of the rest of the tree,
+    # which is the sum of its parent without the part that came from the pixel itself.
     for n in range(1, order.shape[0]):
         pixel = np.uint64(order[n])
         parent = np.uint64(parents[pixel])
