@@ -474,7 +474,7 @@ MIRRORED = [p for p in MIRRORED if p.values[0].name != "plane_paths"]
 @both_kinds
 @pytest.mark.parametrize("stage", MIRRORED)
 def test_a_mirrored_pair_gives_the_mirrored_result(stage, kind, worlds):
-    # A median filter makes neighbours equal, and trees take the first of equal neighbours.
+    # A median filter makes neighbours equal. Trees prefer the first of them.
     mirrorable = {"size": 3, "median_size": 1}
     parameters = FROM_OUTSIDE.get(stage.name, {}) | {
         name: value for name, value in mirrorable.items() if name in stage.parameters

@@ -727,7 +727,7 @@ def test_gradients_of_the_cost_filter_are_compared_with_the_program_of_its_autho
 
 
 @pytest.mark.slow
-def test_the_median_filter_before_the_tree_is_compared(data):
+def test_trees_and_the_median_filter_before_the_tree_are_compared(data):
     script = {
         "matching_cost": {"use": "gradient_difference", "alpha": 0.89},
         "aggregation": ["minimum_spanning_tree"],
@@ -741,6 +741,14 @@ def test_the_median_filter_before_the_tree_is_compared(data):
         25.5,
         smooth,
         mean_of_bad_pixels(script, data),
+    )
+    segment_tree = mean_of_bad_pixels(script | {"aggregation": ["segment_tree"]}, data)
+    assert_printed(
+        "docs/methods/README.md",
+        "the segment tree has N % non-occluded bad pixels and the minimum spanning tree of the "
+        "smoothed image has N %",
+        segment_tree,
+        smooth,
     )
 
 

@@ -293,6 +293,23 @@ def test_a_tree_of_small_weights_keeps_the_costs():
     np.testing.assert_allclose(average_along_tree(costs, tree, np.ones(35)), means, rtol=1e-6)
 
 
+def test_weights_of_0_between_segments_give_the_mean_of_each_segment():
+    image = smooth_image(9, 14, seed=4)
+    costs = np.random.default_rng(4).random((9, 14, 3), np.float32)
+    tree = build_segment_tree(image, k=10)
+    assert tree.segments is not None
+    segments = tree.segments.ravel()
+    weights = (segments == segments[tree.parents]).astype(float)
+
+    means = average_along_tree(costs, tree, weights)
+
+    assert segments.max() > 0
+    for segment in range(segments.max() + 1):
+        inside = tree.segments == segment
+        expected = costs[inside].mean(axis=0, dtype=float)
+        np.testing.assert_allclose(means[inside], np.tile(expected, (inside.sum(), 1)), rtol=1e-6)
+
+
 def test_stage_of_one_segment_is_the_stage_of_the_spanning_tree():
     rng = np.random.default_rng(8)
     image = smooth_image(20, 17, seed=8)
