@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.input_checks import as_image
+from stereo_framework.core.input_checks import IMAGE, fault, fault_of_numbers
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.segments import find_root, sort_with_order
 from stereo_framework.kernels.threads import over_rows
@@ -153,9 +153,9 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
     equal differences, edges are visited in raster order of their left or upper pixel,
     and the edge to the right is visited before the edge downwards.
     """
-    pixels = as_image("build_spanning_tree: image", image)
-    rows, columns = pixels.shape[:2]
-    edges = _sort_edges(pixels, median_size)
+    _check_image("build_spanning_tree", image)
+    rows, columns = image.shape[:2]
+    edges = _sort_edges(image, median_size)
     forest = _separate_pixels(rows * columns)
     _link_parts(edges, np.float32(0), forest)
     return _rooted_tree((rows, columns), edges, forest)
@@ -225,9 +225,9 @@ def build_segment_tree(
     >>> build_segment_tree(image, k=4, median_size=1).segments
     array([[0, 0, 0, 0, 1, 1]], dtype=int32)
     """
-    pixels = as_image("build_segment_tree: image", image)
-    rows, columns = pixels.shape[:2]
-    edges = _sort_edges(pixels, median_size)
+    _check_image("build_segment_tree", image)
+    rows, columns = image.shape[:2]
+    edges = _sort_edges(image, median_size)
     forest = _separate_pixels(rows * columns)
 
     limits = np.full(rows * columns, float(k))
@@ -304,6 +304,18 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
 
     over_rows(compute, -(-levels // _LEVELS), 10 * means.size)
     return means.reshape(rows, columns, levels)
+
+
+def _check_image(function: str, image: Image) -> None:
+    """Refuse arrays that are no images, and intensities that cannot be compared.
+
+    Images whose intensities seem to range from 0 to 1 are accepted without a warning,
+    because direct calls of stages and pipelines warn of such images themselves.
+    """
+    if form_fault := fault(image, IMAGE):
+        raise DataError(f"{function}: image is {form_fault}")
+    if number_fault := fault_of_numbers(image, IMAGE):
+        raise DataError(f"{function}: image has {number_fault}")
 
 
 def _check_fit(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> None:

@@ -20,6 +20,8 @@ from stereo_framework.aggregation.trees import (
     build_segment_tree,
     build_spanning_tree,
 )
+from stereo_framework.core.call_context import storing_results
+from stereo_framework.core.errors import DataWarning
 from stereo_framework.stages import DataError, ParameterError
 
 CONSTANTS = (0.0, 3.0, 40.0, 300.0, 1200.0, 1e9)
@@ -356,6 +358,10 @@ def test_wrong_images_and_parameters_are_refused(build):
         build(image, median_size=2)
     with pytest.raises(DataError, match=rf"{build.__name__}: image is uint8 \(3, 4, 2\)"):
         build(np.zeros((3, 4, 2), np.uint8))
+    with pytest.raises(DataError, match=rf"{build.__name__}: image is float64 \(3, 4\)"):
+        build(np.zeros((3, 4)))
+    with pytest.raises(DataError, match=rf"{build.__name__}: image has NaN or infinite intens"):
+        build(np.where(np.eye(4) == 1, np.float32(np.nan), np.float32(9)))
 
 
 @pytest.mark.parametrize("name", ["k", "link_penalty"])
@@ -364,9 +370,16 @@ def test_negative_parameters_are_refused(name):
         build_segment_tree(np.zeros((3, 4), np.uint8), **{name: -1.0})
 
 
-def test_trees_are_shared_by_calls_for_a_read_only_image():
-    from stereo_framework.core.call_context import storing_results
+@pytest.mark.parametrize("stage", [minimum_spanning_tree, segment_tree])
+def test_intensities_of_0_to_1_give_one_warning(stage):
+    volume = CostVolume(np.zeros((3, 4, 2), np.float32), SearchRange(0, 1), 1.0)
+    image = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
+    with pytest.warns(DataWarning, match="intensities up to 1") as warnings:
+        stage(volume, image)
+    assert len(warnings) == 1
 
+
+def test_trees_are_shared_by_calls_for_a_read_only_image():
     image = np.random.default_rng(4).integers(0, 256, (5, 6), np.uint8)
     image.flags.writeable = False
     volume = CostVolume(np.zeros((5, 6, 2), np.float32), SearchRange(0, 1), 1.0)
