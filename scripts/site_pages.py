@@ -51,6 +51,7 @@ ROOMS = {
     ],
     "Writing stages": [
         "stages",
+        "aggregation.trees",
         "core.registration",
         "core.stage",
         "core.parameters",

@@ -744,6 +744,32 @@ def test_the_median_filter_before_the_tree_is_compared(data):
     )
 
 
+@pytest.mark.slow
+def test_the_segment_tree_is_compared_with_the_spanning_tree_of_the_smoothed_image(data):
+    page = "docs/methods/README.md"
+    script = {
+        "matching_cost": {"use": "gradient_difference", "alpha": 0.89},
+        "optimization": "winner_take_all",
+    }
+    segments = script | {"aggregation": ["segment_tree"]}
+    spanning = script | {"aggregation": [{"use": "minimum_spanning_tree", "median_size": 3}]}
+    assert_printed(
+        page,
+        "the segment tree has N % non-occluded bad pixels and the minimum spanning tree of the "
+        "smoothed image has N %",
+        mean_of_bad_pixels(segments, data),
+        mean_of_bad_pixels(spanning, data),
+    )
+
+    refinement = {"refinement": [{"use": "median", "size": 7}]}
+    assert_printed(
+        page,
+        "as the program does, the segment tree has N % and the minimum spanning tree has N %",
+        mean_of_bad_pixels(segments | refinement, data),
+        mean_of_bad_pixels(spanning | refinement, data),
+    )
+
+
 # --- departures -------------------------------------------------------------------------------------------------------
 
 HEADING = "## Departures from the papers"

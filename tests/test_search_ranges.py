@@ -147,6 +147,7 @@ PARAMETERS = {
     "cross_based": {"tau": 200.0, "tau_far": 200.0, "max_arm": 5},
     "guided_filter": {"size": 7, "epsilon": 0.1},
     "minimum_spanning_tree": {"sigma": 5.0},
+    "segment_tree": {"sigma": 5.0, "median_size": 1},
     # Windows as large as the bands would see two disparities.
     "patch_match": {"size": 7, "iterations": 8, "gamma": 100.0},
     "opencv_bm": {"block_size": 9},
@@ -155,7 +156,7 @@ PARAMETERS = {
 }
 """Parameters that suit the small textured pair, if a stage's defaults do not."""
 
-AFTER_WINDOWS = {"min_filter", "minimum_spanning_tree"}
+AFTER_WINDOWS = {"min_filter", "minimum_spanning_tree", "segment_tree"}
 """Aggregations that need costs which are summed over windows already."""
 
 SEMI_DENSE = {

@@ -12,6 +12,7 @@ from stereo_framework.aggregation.min_filter import min_filter as min_filter
 from stereo_framework.aggregation.minimum_spanning_tree import (
     minimum_spanning_tree as minimum_spanning_tree,
 )
+from stereo_framework.aggregation.segment_tree import segment_tree as segment_tree
 from stereo_framework.aggregation.support_weights import support_weights as support_weights
 
 __all__ = sorted(name for name in globals() if not name.startswith("_"))

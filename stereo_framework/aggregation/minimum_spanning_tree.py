@@ -1,32 +1,15 @@
-"""Non-local aggregation: means over the whole image, whose weights fall along the tree that connects all pixels by the least changes of colour."""
+"""Non-local aggregation: means over the whole image along its minimum spanning tree."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from stereo_framework.core.volume import Costs, CostVolume
-from stereo_framework.kernels.decorator import kernel
-from stereo_framework.kernels.segments import find_root
-from stereo_framework.kernels.threads import over_rows
-from stereo_framework.stages import Image, Positive, Unit, per_image, stage
-
-Places = NDArray[np.int32]
-
-_LEVELS = 16
-"""Levels that walk the tree at a time: of each pixel a line of the caches."""
-
-
-class _Tree(NamedTuple):
-    """Pixels in reading order: all of them, each after the one that it hangs from, that one (of the first pixel itself), and the difference to it."""
-
-    order: NDArray[np.int32]
-    parents: NDArray[np.int32]
-    differences: NDArray[np.float32]
+from stereo_framework.aggregation.trees import average_along_tree, build_spanning_tree
+from stereo_framework.core.volume import CostVolume
+from stereo_framework.stages import Image, Positive, Unit, stage
 
 
 @stage("aggregation", source="Yang 2012", memory=1)
@@ -80,117 +63,6 @@ def minimum_spanning_tree(
     >>> minimum_spanning_tree(CostVolume(costs, SearchRange(0, 1), 9.0), image).costs[0, :, 0].round(2)
     array([3.03, 3.03, 3.03, 4.97, 4.97, 4.97], dtype=float32)
     """
-    tree = _tree(reference, median_size)
+    tree = build_spanning_tree(reference, median_size=median_size)
     weights = np.exp(-tree.differences.astype(np.float64) / sigma)
-    rows, columns, levels = volume.costs.shape
-    given, costs = (
-        np.ascontiguousarray(volume.costs).reshape(-1, levels),
-        np.empty((rows * columns, levels), np.float32),
-    )
-    totals = np.ones((rows * columns, 1))
-    _pass(tree.order, tree.parents, weights, totals)
-
-    def run(start: int, stop: int) -> None:
-        # Columns beyond the last level are computed with the others, and what empty memory holds may overflow.
-        sums = np.zeros((rows * columns, _LEVELS))
-        for first in range(start * _LEVELS, min(stop * _LEVELS, levels), _LEVELS):
-            part = slice(first, min(first + _LEVELS, levels))
-            sums[:, : part.stop - first] = given[:, part]
-            _pass(tree.order, tree.parents, weights, sums)
-            np.divide(sums[:, : part.stop - first], totals, out=costs[:, part], casting="same_kind")
-
-    over_rows(run, -(-levels // _LEVELS), 10 * costs.size)
-    return replace(volume, costs=costs.reshape(rows, columns, levels))
-
-
-@per_image
-def _tree(image: Image, median_size: int) -> _Tree:
-    """Build the tree of an image that is smoothed first."""
-    rows, columns = image.shape[:2]
-    pixels = np.ascontiguousarray(image, np.float32)
-    if median_size > 1:
-        pixels = cv2.medianBlur(pixels, median_size)
-    pixels = pixels.reshape(rows, columns, -1)
-    # To the right and down; what would leave the image is infinitely far.
-    differences = np.full((rows, columns, 2), np.float32(np.inf))
-    differences[:, :-1, 0] = np.abs(np.diff(pixels, axis=1)).max(axis=2)
-    differences[:-1, :, 1] = np.abs(np.diff(pixels, axis=0)).max(axis=2)
-    chosen = np.zeros((rows * columns, 2), np.bool_)
-    flat = differences.reshape(-1)
-    _span(np.argsort(flat, kind="stable"), flat, columns, chosen)
-    tree = _Tree(*(np.zeros(rows * columns, kind) for kind in (np.int32, np.int32, np.float32)))
-    _hang(chosen, differences.reshape(-1, 2), columns, *tree)
-    return tree
-
-
-@kernel
-def _span(
-    order: NDArray[np.int64],
-    differences: NDArray[np.float32],
-    columns: int,
-    chosen: NDArray[np.bool_],
-) -> None:
-    """Kruskal's algorithm: take the least difference that connects what is not connected yet."""
-    stands_for = np.arange(chosen.shape[0])
-    for place in order:
-        if differences[place] == np.inf:
-            break
-        pixel, down = place // 2, place % 2
-        a, b = find_root(stands_for, pixel), find_root(stands_for, pixel + (columns if down else 1))
-        if a != b:
-            stands_for[max(a, b)] = min(a, b)
-            chosen[pixel, down] = True
-
-
-@kernel
-def _hang(
-    chosen: NDArray[np.bool_],
-    differences: Costs,
-    columns: int,
-    order: Places,
-    parents: Places,
-    changes: Costs,
-) -> None:
-    """Walk from the first pixel to all others, nearest first."""
-    seen = np.zeros(chosen.shape[0], np.bool_)
-    seen[0] = True
-    done, count = 0, 1
-    while done < count:
-        pixel = order[done]
-        done += 1
-        # To the right, down, to the left, up: an edge belongs to its left or upper end.
-        for k in range(4):
-            step = columns if k % 2 == 1 else 1
-            edge = pixel if k < 2 else pixel - step
-            if edge < 0 or not chosen[edge, k % 2]:
-                continue
-            other = pixel + step if k < 2 else edge
-            if not seen[other]:
-                seen[other] = True
-                order[count], parents[other], changes[other] = (
-                    other,
-                    pixel,
-                    differences[edge, k % 2],
-                )
-                count += 1
-
-
-@kernel
-def _pass(
-    order: NDArray[np.int32],
-    parents: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """Turn values into their weighted sums over the tree; (pixels, levels)."""
-    for n in range(order.shape[0] - 1, 0, -1):
-        pixel = np.uint64(order[n])
-        parent, weight = np.uint64(parents[pixel]), weights[pixel]
-        for k in range(sums.shape[1]):
-            sums[parent, k] += weight * sums[pixel, k]
-    for n in range(1, order.shape[0]):
-        pixel = np.uint64(order[n])
-        parent, weight = np.uint64(parents[pixel]), weights[pixel]
-        for k in range(sums.shape[1]):
-            # What the parent has, less what it has from here.
-            sums[pixel, k] += weight * (sums[parent, k] - weight * sums[pixel, k])
+    return replace(volume, costs=average_along_tree(volume.costs, tree, weights))

@@ -93,7 +93,7 @@ def segment_image(image: NDArray, sigma: float, k: float, min_size: int) -> NDAr
         size=np.ones(rows * columns, np.int32),
         limit=np.full(rows * columns, float(k)),
     )
-    order, ascending = _sort_with_order(differences.reshape(-1))
+    order, ascending = sort_with_order(differences.reshape(-1))
     pairs = order[: np.searchsorted(ascending, np.inf)].astype(np.uint32)
     separate = _join_segments(pairs, ascending, columns, float(k), 0, forest)
     _join_segments(pairs[:separate], ascending, columns, float(k), min_size, forest)
@@ -154,7 +154,7 @@ def _compute_differences(
                     differences[y, x, step] = np.sqrt(square)
 
 
-def _sort_with_order(
+def sort_with_order(
     numbers: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Sort non-negative numbers in ascending order, and return their order.
