@@ -469,8 +469,7 @@ MIRRORED = [
     if p.values[0].slot not in ("preprocessing", "matcher", "smoothness", "scheme")
 ]
 MIRRORED = [p for p in MIRRORED if p.values[0].name != "plane_paths"]
-# Blocks of pixels begin at the left border. test_cross_scale.py has images of whole
-# blocks.
+# Its smaller images keep every second column, beginning with the first one.
 MIRRORED = [p for p in MIRRORED if p.values[0].name != "cross_scale"]
 
 

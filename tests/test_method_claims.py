@@ -744,6 +744,43 @@ def test_the_median_filter_before_the_tree_is_compared(data):
     )
 
 
+GAINS_OF_AUTHORS = {"box": 9.98 - 7.80, "guided_filter": 5.77 - 5.38, "segment_tree": 7.02 - 5.74}
+"""Percentages of bad pixels by which the maps of the authors with several sizes win."""
+
+
+@pytest.mark.slow
+def test_cross_scale_aggregation_gains_as_much_as_the_maps_of_its_authors(data):
+    scenes = [f"middlebury-v2/{scene}" for scene in SCENES]
+    scenes += [f"middlebury2005/{scene}" for scene in ("Art", "Moebius")]
+    scenes += [f"middlebury2006/{scene}" for scene in ("Aloe", "Baby1")]
+    # The program does not halve gradients. For halved gradients g, its cost
+    # 0.11 min(c, 7) + 0.89 min(2 g, 2) is 1.89 times this cost.
+    cost = {"alpha": 1.78 / 1.89, "truncation": 7, "gradient_truncation": 1}
+    filters = [{"use": "box", "size": 7}, {"use": "guided_filter"}, {"use": "segment_tree"}]
+    printed = []
+    for inner in filters:
+        errors = []
+        for aggregation in (inner, {"use": "cross_scale", "inner": inner}):
+            script = {
+                "matching_cost": {"use": "gradient_difference", **cost},
+                "aggregation": [aggregation],
+                "optimization": "winner_take_all",
+                "search": {"minimum": 1},
+            }
+            results = run(script, scenes=scenes, data=data, maps=False)
+            errors.append(statistics.mean(r.statistics["bad_pixels_nonocc"] for r in results))
+        single_size, several_sizes = errors
+        gain = single_size - several_sizes
+        assert abs(gain - GAINS_OF_AUTHORS[inner["use"]]) <= 0.3
+        printed += errors
+    assert_printed(
+        "docs/methods/README.md",
+        "of `box` with `size: 7` from N % to N %, of `guided_filter` from N % to N %, and of "
+        "`segment_tree` from N % to N %.",
+        *printed,
+    )
+
+
 @pytest.mark.slow
 def test_the_segment_tree_is_compared_with_the_spanning_tree_of_the_smoothed_image(data):
     page = "docs/methods/README.md"

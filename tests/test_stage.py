@@ -13,7 +13,8 @@ from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.parameters import Positive
 from stereo_framework.core.plugins import load_plugin
-from stereo_framework.core.registration import find, of, stage, stages
+from stereo_framework.core.registration import find, stage, stages
+from stereo_framework.core.stage import stage_of
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
@@ -32,10 +33,10 @@ def test_a_registered_function_has_a_stage_and_checks_its_data(registry):
 
     public = aggregation(halo=lambda: 0)(double)
     assert public.__wrapped__ is double
-    new_stage = of(public)
+    new_stage = stage_of(public)
     assert new_stage.public is public
     assert new_stage.function is double
-    assert of(double) is new_stage
+    assert stage_of(double) is new_stage
     assert find("aggregation", "double") is new_stage
     assert new_stage in stages()
     assert new_stage in stages("aggregation")

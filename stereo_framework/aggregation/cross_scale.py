@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -82,8 +84,9 @@ def cross_scale(
     ``scale_weight * (z[s] - z[s - 1])**2``. The solution is a weighted sum of the
     filtered costs, with the weights of `scale_weights`. A pixel and a disparity of the
     full size belong to the pixel and the disparity at half the position in the next
-    size. Between two levels of a smaller size, costs are interpolated linearly. Each
-    pixel of a smaller image is the mean of a block of 2x2 pixels.
+    size. Between two levels of a smaller size, costs are interpolated linearly. The
+    authors' program takes the nearest level instead. As there, smaller images are
+    smoothed with a Gaussian filter, see `half_size`.
 
     Examples
     --------
@@ -104,8 +107,8 @@ def cross_scale(
     images = Pair(reference, match, volume.search, mask)
     pair = cost.pair
     for scale in range(1, scales):
-        images = images.reduced(2)
-        pair = pair.reduced(2)
+        images = half_size(images)
+        pair = half_size(pair)
         costs = cost(pair).floats()
         filtered = inner(
             volume=costs,
@@ -119,6 +122,26 @@ def cross_scale(
         _add_smaller_size(total, filtered, volume.search, 2**scale, weights[scale])
         outside_cost += weights[scale] * filtered.outside_cost
     return CostVolume(total, volume.search, float(outside_cost))
+
+
+def half_size(pair: Pair) -> Pair:
+    """Return a pair whose images have half as many rows and columns.
+
+    The images are smoothed with the Gaussian filter of 5x5 pixels of OpenCV's
+    `pyrDown`. Every second row and column is kept, beginning with the first one. The
+    search range and the mask are those of `Pair.reduced`.
+
+    Examples
+    --------
+    >>> image = np.zeros((5, 8), np.uint8)
+    >>> pair = half_size(Pair(image, image, SearchRange(0, 4)))
+    >>> pair.shape, pair.search.maximum
+    ((3, 4), 2.0)
+    """
+    smaller = pair.reduced(2)
+    reference = cv2.pyrDown(pair.reference)
+    match = cv2.pyrDown(pair.match)
+    return replace(smaller, reference=reference, match=match)
 
 
 def scale_weights(scales: int, scale_weight: float) -> NDArray[np.float64]:

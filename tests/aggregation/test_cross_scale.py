@@ -8,7 +8,7 @@ import pytest
 
 from stereo_framework import Pair, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box, cross_scale, guided_filter
-from stereo_framework.aggregation.cross_scale import scale_weights
+from stereo_framework.aggregation.cross_scale import half_size, scale_weights
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.matching_cost import absolute_difference
@@ -19,7 +19,7 @@ def random_pair(rows, columns, search=None, *, channels=3):
     """Return a pair of random images that are shifted by four pixels."""
     texture = np.random.default_rng(4).integers(0, 256, (rows, columns + 4, channels))
     texture = texture.astype(np.uint8)
-    return Pair(texture[:, 4:].copy(), texture[:, :-4].copy(), search or SearchRange(0, 7))
+    return Pair(texture[:, :-4].copy(), texture[:, 4:].copy(), search or SearchRange(0, 7))
 
 
 def costs_of(pair):
@@ -45,7 +45,7 @@ def minimum_of_energy(pair, filtered_costs, scales, scale_weight):
     """
     volumes = [filtered_costs(pair)]
     for _ in range(scales - 1):
-        pair = pair.reduced(2)
+        pair = half_size(pair)
         volumes.append(filtered_costs(pair))
 
     rows, columns, levels = volumes[0].costs.shape
@@ -125,16 +125,25 @@ def test_the_outside_cost_is_weighted_like_the_costs():
     assert aggregated(pair, step(box)).outside_cost == pytest.approx(costs_of(pair).outside_cost)
 
 
-def test_a_mirrored_pair_has_the_mirrored_result():
-    pair = random_pair(8, 16)
-    mirrored = Pair(
-        pair.reference[:, ::-1].copy(),
-        pair.match[:, ::-1].copy(),
-        replace(pair.search, direction=-1),
-    )
-    volume = aggregated(pair, step(box, size=3), scales=4)
-    mirrored_volume = aggregated(mirrored, step(box, size=3), scales=4)
-    np.testing.assert_allclose(mirrored_volume.costs[:, ::-1], volume.costs, rtol=1e-5)
+def test_smaller_images_are_smoothed_and_keep_every_second_pixel():
+    pair = random_pair(9, 14)
+    smaller = half_size(pair)
+    # The Gaussian filter is separable. OpenCV mirrors the image at the border pixel.
+    kernel = np.array([1, 4, 6, 4, 1]) / 16
+    padded = np.pad(pair.reference.astype(float), [(2, 2), (2, 2), (0, 0)], mode="reflect")
+    for y, x in np.ndindex(smaller.shape):
+        window = padded[2 * y : 2 * y + 5, 2 * x : 2 * x + 5]
+        expected = np.einsum("i,j,ijc->c", kernel, kernel, window)
+        np.testing.assert_allclose(smaller.reference[y, x], expected, atol=0.501)
+    assert smaller.search == pair.reduced(2).search
+
+
+def test_a_shift_by_even_pixels_stays_a_shift_at_half_size():
+    # Both images show the same texture, so the costs of its disparity are 0.
+    pair = random_pair(32, 64)
+    volume = aggregated(pair, step(box, size=1), scales=3)
+    assert (volume.costs[8:-8, 16:-16].argmin(axis=2) == 4).all()
+    assert volume.costs[8:-8, 16:-16, 4].max() == pytest.approx(0, abs=1e-4)
 
 
 def test_masks_hold_at_all_sizes():
