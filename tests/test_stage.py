@@ -100,7 +100,7 @@ def _keywords(volume, **others): ...
             "aggregation",
             _from_later,
             "stages of .* get no data 'disparity'; "
-            "allowed data: mask, match, partial, raw, reference, search;",
+            "allowed data: cost, mask, match, partial, raw, reference, search;",
         ),
         ("aggregation", _status_too_early, "stages of aggregation get no data 'status'"),
         (
@@ -163,7 +163,7 @@ def test_unknown_stages_are_refused(slot, name, message):
 
 @pytest.mark.parametrize(("value", "name"), [(len, "len"), (3, "3"), (None, "None"), ({}, "{}")])
 def test_objects_that_are_no_stage_are_refused(value, name):
-    for call in (of, step):
+    for call in (stage_of, step):
         with pytest.raises(
             ParameterError,
             match=rf"{name}: not a stage; give step\(NAME, parameter=value\), "
