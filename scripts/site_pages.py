@@ -51,6 +51,7 @@ ROOMS = {
     ],
     "Writing stages": [
         "stages",
+        "parts",
         "core.registration",
         "core.stage",
         "core.parameters",
