@@ -95,7 +95,9 @@ def compute_path_costs(
         Images with intensities in 0..255, for penalties that depend on the images.
         Default: None, which is allowed only for constant penalties.
     direction : tuple of int
-        Rows and columns of one step of the paths: a member of `PATH_DIRECTIONS`.
+        Rows and columns of one step of the paths: (0, 1), (1, 0), (0, -1), (-1, 0), or
+        a diagonal such as (1, -1). `PATH_DIRECTIONS` contains all eight directions. For
+        example, the paths of the direction (1, 0) walk down the columns.
     p1 : float
         Penalty of a change by one level between neighbouring pixels of a path, in units
         of the matching cost.

@@ -165,11 +165,11 @@ def path_costs_along(
     # A pass that adds to no other pass searches no winners.
     labels = np.empty((rows, columns), np.int16)
     chosen = np.empty((rows, columns), np.float32)
-    found = Found(sums, labels, chosen)
+    results = Found(sums, labels, chosen)
     closes = costs.dtype == np.uint16
     course = Course(upwards, 0, rows, False, closes, step, step + 1)
     scratch = _scratch(steps, columns, padded, kind)
-    _pass(any_costs(costs), levels, prices, marks, course, scratch, found, searched(sums))
+    _pass(any_costs(costs), levels, prices, marks, course, scratch, results, searched(sums))
     return sums
 
 

@@ -96,6 +96,9 @@ def semi_global(
     pipelines they count as closed. Through pixels without an open cell, which cost
     nothing, paths pass unchanged but for penalties.
 
+    `stereo_framework.parts.compute_path_costs` returns the path costs L of one
+    direction.
+
     At most two threads work, one down and one up the image. Besides the given volume there is that of the sums; paths are kept for a row.
 
     Examples
@@ -111,17 +114,17 @@ def semi_global(
     steps = paths // 2
     shape = volume.shape
     rules = PenaltyRules(p1, p2, penalties, edge_threshold, grey_conversion)
-    found = penalties_of_steps("semi_global", shape, (reference, match), steps, rules)
+    prices = penalties_of_steps("semi_global", shape, (reference, match), steps, rules)
     costs = without_nan(volume.costs)
-    kind = np.uint16 if _fits(costs, found, paths) else np.float32
-    sums, labels, chosen = path_sums(costs, volume.search, found, kind)
+    kind = np.uint16 if _fits(costs, prices, paths) else np.float32
+    sums, labels, chosen = path_sums(costs, volume.search, prices, kind)
     return Labeling(
         labels, chosen, replace(volume, costs=sums, outside_cost=paths * volume.outside_cost)
     )
 
 
 def without_nan(costs: Costs) -> Costs:
-    """Replace NaN by the cost of excluded cells, because NaN would spread along paths."""
+    """Replace NaN, which would spread along paths, by the cost of excluded cells."""
     costs = np.ascontiguousarray(costs)
     if np.isnan(costs.min()):
         return np.where(np.isnan(costs), EXCLUDED_FLOAT, costs)
