@@ -29,7 +29,6 @@ from stereo_framework.optimization._semi_global_penalties import (
 )
 from stereo_framework.optimization.semi_global import fault_of_penalties, without_nan
 from stereo_framework.stages import (
-    Costs,
     CostVolume,
     DataError,
     Disparity,
@@ -68,7 +67,7 @@ Direction = Annotated[tuple[int, int], Words("one of PATH_DIRECTIONS, such as (0
 
 @checked()
 def compute_path_costs(
-    volume: CostVolume | Costs,
+    volume: CostVolume | NDArray,
     reference: Image | None = None,
     match: Image | None = None,
     *,
@@ -198,7 +197,7 @@ def _step_of_direction(function: str, direction: tuple[int, int]) -> tuple[int, 
     return STEPS.index((-direction[0], -direction[1])), True
 
 
-def _with_excluded_cells(volume: CostVolume | Costs) -> CostVolume | Costs:
+def _with_excluded_cells(volume: CostVolume | NDArray) -> CostVolume | NDArray:
     """Replace NaN costs by the cost of excluded cells, as pipelines do."""
     if not isinstance(volume, CostVolume):
         return without_nan(volume) if volume.size else volume
