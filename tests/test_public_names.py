@@ -30,7 +30,8 @@ FAMILIES = {
 }
 
 PARTS = """
-PATH_DIRECTIONS Planes compute_path_costs compute_plane_disparities fit_local_planes fit_segment_planes segment_image
+PATH_DIRECTIONS Planes compute_path_costs compute_plane_disparities fit_local_planes
+fit_segment_planes segment_image
 """
 
 
@@ -120,7 +121,8 @@ from stereo_framework.evaluation.hci import Parameters, extract_subsets, hci_met
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_disparity, write_disparity
 from stereo_framework.matching_cost import census
-from stereo_framework.parts import PATH_DIRECTIONS, compute_path_costs, fit_segment_planes, segment_image
+from stereo_framework.parts import PATH_DIRECTIONS, compute_path_costs
+from stereo_framework.parts import fit_segment_planes, segment_image
 
 method = Pipeline([census, step("box", size=9), sf.optimization.winner_take_all])
 scene: Scene = load_scene(scene_names()[0])
@@ -129,7 +131,8 @@ pair: Pair = Pair(scene.reference, scene.match, search)
 with threads(1):
     result: Estimate = method(pair)
 statistics: dict[str, float] = evaluate(result.disparity, scene, resolve("taxonomy2002"))
-costs = compute_path_costs(census(scene.reference, scene.match, search), direction=PATH_DIRECTIONS[1])
+volume = census(scene.reference, scene.match, search)
+costs = compute_path_costs(volume, direction=PATH_DIRECTIONS[1])
 planes = fit_segment_planes(result.disparity, segment_image(scene.reference), min_count=9)
 wrong: str = evaluate(result.disparity, scene)
 """
