@@ -51,7 +51,7 @@ ROOMS = {
     ],
     "Writing stages": [
         "stages",
-        "aggregation.trees",
+        "parts",
         "core.registration",
         "core.stage",
         "core.parameters",

@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -33,7 +34,7 @@ import stereo_framework
 from stereo_framework import load_scene
 from stereo_framework.cli import main
 from stereo_framework.cli.stages import slot_row
-from stereo_framework.core.plugins import load_plugin
+from stereo_framework.core.plugins import PLUGIN_PREFIX, load_plugin
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.io import read_image, write_disparity, write_image
 from stereo_framework.script import load, schema
@@ -64,6 +65,11 @@ NOT_HERE = {
 """Commands that are parsed and not run, with the reason."""
 REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|(?:^|framework )reproduce ")
 """Commands on real scenes."""
+REAL_PYTHON = re.compile(r"""\bload_scene\(\s*["'](?!synthetic/)""")
+"""Python that loads a real scene."""
+
+QUICK = {"docs/howto/build_a_method.md"}
+"""Pages on real scenes that take less than 20 seconds, so their test is not slow."""
 
 
 def _blocks(file, language=r"\w*"):
@@ -79,10 +85,16 @@ def _name(page):
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
-    """Change to an empty folder, in which the commands of a page run."""
+    """Change to an empty folder, in which the commands of a page run.
+
+    Afterwards, no test can import the Python files of the folder.
+    """
     folder = tmp_path / "desk"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    yield
+    for file in folder.glob("*.py"):
+        sys.modules.pop(file.stem, None)
 
 
 def _write_inputs():
@@ -145,16 +157,36 @@ def _follow(page, real):
     page : Path
         Page, whose shown outputs are compared with the printed outputs.
     real : bool
-        Whether commands on real scenes run.
+        Whether commands and Python on real scenes run. Otherwise, the blocks after
+        Python on real scenes are only checked, because they may need its results.
     """
     names = {"__name__": "page"}
+    runs = True
     for block in read_blocks(_name(page), page.read_text()):
-        if block.language == "yaml":
+        if not real and block.language == "python" and REAL_PYTHON.search(block.text):
+            runs = False
+        if not runs:
+            _check_without_running(_name(page), block)
+        elif block.language == "yaml":
             _use_script(block.text)
         elif block.language == "python" and page.name != "CONTRIBUTING.md":
             _run_python(_name(page), block, names)
         elif block.language in COMMANDS:
             _run_commands(_name(page), block, real)
+
+
+def _check_without_running(page, block):
+    """Check the syntax of Python, the keys of a script or the options of commands."""
+    if block.language == "python":
+        compile(block.text, page, "exec")
+    elif block.language == "yaml":
+        jsonschema.validate(yaml.safe_load(block.text), schema())
+    elif block.language in COMMANDS:
+        for words in split_commands(block.text):
+            if _is_package_command(words):
+                _parse_command(_arguments(words))
+            else:
+                _check_other_program(words)
 
 
 def _use_script(text):
@@ -175,11 +207,17 @@ def _run_python(page, block, names):
     """Run Python of a page, and compare its output if the page shows the output.
 
     A block whose first line names a file is written into this file and is loaded as a
-    plug-in, because commands of the page may load it, too.
+    plug-in, because commands of the page may load it, too. Later blocks may import the
+    file by its name, as a program in the same folder does.
     """
-    if heading := re.match(r"# (\w+\.py)\n", block.text):
-        Path(heading[1]).write_text(block.text)
-        load_plugin(heading[1])
+    if heading := re.match(r"# (\w+)\.py\n", block.text):
+        file = f"{heading[1]}.py"
+        Path(file).write_text(block.text)
+        names_before = set(sys.modules)
+        load_plugin(file)
+        plugins = [name for name in sys.modules if name.startswith(PLUGIN_PREFIX)]
+        [module_name] = set(plugins) - names_before
+        sys.modules[heading[1]] = sys.modules[module_name]
         return
     if block.has_marker(NOT_RUN):
         compile(block.text, page, "exec")
@@ -418,15 +456,56 @@ def test_outputs_on_real_scenes_are_compared_by_the_slow_test(desk):
     assert _uses_real_scenes(_page_of_test("stereo-framework reproduce taxonomy2002/table4", "a"))
 
 
+def test_python_on_real_scenes_and_what_follows_is_only_checked_without_them(desk):
+    text = '```python\nscene = load_scene("middlebury2003/teddy")\n```\n'
+    following = "```python\nundefined_name\n```\n"
+    page = Path("page.md").resolve()
+    page.write_text(text + following)
+    _follow(page, real=False)
+    assert _uses_real_scenes(page)
+    with pytest.raises(NameError, match="load_scene"):
+        _follow(page, real=True)
+    page.write_text(f"{text}```python\nwrong syntax\n```\n")
+    with pytest.raises(SyntaxError):
+        _follow(page, real=False)
+    page.write_text(f"{text}```yaml\nno_such_key: 1\n```\n")
+    with pytest.raises(jsonschema.ValidationError):
+        _follow(page, real=False)
+    page.write_text(f"{text}```sh\nstereo-framework run --no-such-option\n```\n")
+    with pytest.raises(Exception, match="no-such-option"):
+        _follow(page, real=False)
+
+
+def test_python_of_a_page_imports_a_file_of_the_page(desk):
+    file = "```python\n# half_of_a_page.py\nHALF = 0.5\n```\n"
+    page = Path("page.md").resolve()
+    program = "from half_of_a_page import HALF\nprint(HALF)"
+    page.write_text(f"{file}```python\n{program}\n```\n\n```text\n0.5\n```\n")
+    _follow(page, real=False)
+
+
 def _uses_real_scenes(page):
-    """Return whether the slow test runs the commands of a page."""
-    blocks = read_blocks(_name(page), page.read_text("utf-8"))
-    return any(REAL.search(block.text) for block in blocks if block.language in COMMANDS)
+    """Return whether only the test on real scenes runs all blocks of a page."""
+    for block in read_blocks(_name(page), page.read_text("utf-8")):
+        if block.language in COMMANDS and REAL.search(block.text):
+            return True
+        if block.language == "python" and REAL_PYTHON.search(block.text):
+            return True
+    return False
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in FOLLOWED if _uses_real_scenes(page)], ids=_name)
-def test_commands_of_a_page_on_real_scenes_run_and_print_the_shown_outputs(
+def _pages_on_real_scenes():
+    """Return the pages that use real scenes, with the marker of their test."""
+    pages = []
+    for page in FOLLOWED:
+        if _uses_real_scenes(page):
+            marks = () if _name(page) in QUICK else pytest.mark.slow
+            pages.append(pytest.param(page, marks=marks, id=_name(page)))
+    return pages
+
+
+@pytest.mark.parametrize("page", _pages_on_real_scenes())
+def test_commands_and_python_of_a_page_on_real_scenes_run_and_print_the_shown_outputs(
     page, desk, data, monkeypatch
 ):
     _prepare(page, monkeypatch)

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 TEMPLATE_PAGES = {
     "docs/start.md": "tutorial",
     "docs/names.md": "reference",
+    "docs/howto/build_a_method.md": "how-to guide",
     "docs/troubleshooting.md": "how-to guide",
     "docs/architecture.md": "explanation",
 }

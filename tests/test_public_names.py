@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -28,6 +29,11 @@ FAMILIES = {
     "smoothness": "linear potts truncated_linear truncated_quadratic",
 }
 
+PARTS = """
+PATH_DIRECTIONS Planes compute_path_costs compute_plane_disparities fit_local_planes
+fit_segment_planes segment_image
+"""
+
 
 def test_top():
     assert set(TOP.split()) <= set(stereo_framework.__all__)
@@ -49,6 +55,16 @@ def test_families(family):
     for name in FAMILIES[family].split():
         assert name in module.__all__
         assert getattr(module, name) is not None
+
+
+def test_parts_of_stages_have_docstrings_with_all_sections():
+    module = importlib.import_module("stereo_framework.parts")
+    assert set(PARTS.split()) <= set(module.__all__)
+    for name in module.__all__:
+        value = getattr(module, name)
+        if inspect.isfunction(value):
+            for heading in ("Parameters", "Returns", "Raises", "Examples"):
+                assert f"\n    {heading}\n    ---" in value.__doc__, f"{name}: {heading}"
 
 
 PACKAGES = (
@@ -105,6 +121,8 @@ from stereo_framework.evaluation.hci import Parameters, extract_subsets, hci_met
 from stereo_framework.figures.saving import save_picture
 from stereo_framework.io import read_disparity, write_disparity
 from stereo_framework.matching_cost import census
+from stereo_framework.parts import PATH_DIRECTIONS, compute_path_costs
+from stereo_framework.parts import fit_segment_planes, segment_image
 
 method = Pipeline([census, step("box", size=9), sf.optimization.winner_take_all])
 scene: Scene = load_scene(scene_names()[0])
@@ -113,6 +131,9 @@ pair: Pair = Pair(scene.reference, scene.match, search)
 with threads(1):
     result: Estimate = method(pair)
 statistics: dict[str, float] = evaluate(result.disparity, scene, resolve("taxonomy2002"))
+volume = census(scene.reference, scene.match, search)
+costs = compute_path_costs(volume, direction=PATH_DIRECTIONS[1])
+planes = fit_segment_planes(result.disparity, segment_image(scene.reference), min_count=9)
 wrong: str = evaluate(result.disparity, scene)
 """
 

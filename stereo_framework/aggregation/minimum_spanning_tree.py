@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework.aggregation.trees import average_along_tree, build_spanning_tree
+from stereo_framework.aggregation._trees import average_along_tree, build_spanning_tree
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.stages import Image, Positive, Unit, stage
 

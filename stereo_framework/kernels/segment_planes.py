@@ -75,7 +75,53 @@ def compute_plane_disparities(
     segment_count = int(segments.max()) + 1
     has_holes = np.zeros(segment_count, np.bool_)
     has_holes[segments[holes]] = True
-    is_used = has_holes[segments] & ~np.isnan(disparity)
+    planes = fit_segment_planes(
+        disparity,
+        segments,
+        has_holes,
+        plane_tolerance,
+        min_count,
+        min_share,
+        plane_iterations,
+        seed,
+    )
+
+    y, x = np.nonzero(holes)
+    level, down, right = planes[segments[holes]].T
+    return (level + down * y + right * x).astype(np.float32)
+
+
+def fit_segment_planes(
+    disparity: NDArray[np.float32],
+    segments: NDArray[np.int32],
+    is_fitted: NDArray[np.bool_],
+    plane_tolerance: float,
+    min_count: int,
+    min_share: float,
+    plane_iterations: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Fit a plane to the estimates of each selected segment.
+
+    Parameters
+    ----------
+    disparity : ndarray, float32, (rows, columns)
+        Disparities in pixels; NaN means no estimate.
+    segments : ndarray, int32, (rows, columns)
+        Segment number of each pixel, beginning with 0.
+    is_fitted : ndarray, bool, (segments,)
+        Segments that get a plane. At least one segment must be selected.
+    plane_tolerance, min_count, min_share, plane_iterations, seed
+        Parameters of the stage `segment_planes`.
+
+    Returns
+    -------
+    ndarray, float64, (segments, 3)
+        Disparity at pixel (0, 0), slope per row and slope per column of each plane;
+        NaN if a segment is not selected or has no plane.
+    """
+    segment_count = len(is_fitted)
+    is_used = is_fitted[segments] & ~np.isnan(disparity)
     estimates = _group_by_segment(disparity, segments, is_used, segment_count)
 
     planes = np.full((segment_count, 3), np.nan)
@@ -83,7 +129,7 @@ def compute_plane_disparities(
 
     # Segments have different sizes. Therefore each thread gets the same number of
     # estimates, not of segments.
-    segments_to_fit = np.flatnonzero(has_holes)
+    segments_to_fit = np.flatnonzero(is_fitted)
     estimates_per_segment = np.diff(estimates.starts)[segments_to_fit]
     ends = np.cumsum(estimates_per_segment)
 
@@ -104,10 +150,7 @@ def compute_plane_disparities(
     estimate_count = int(ends[-1])
     work = plane_iterations * estimate_count
     over_rows(fit_segments_that_end_between, estimate_count, work)
-
-    y, x = np.nonzero(holes)
-    level, down, right = planes[segments[holes]].T
-    return (level + down * y + right * x).astype(np.float32)
+    return planes
 
 
 def _group_by_segment(

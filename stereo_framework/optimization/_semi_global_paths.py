@@ -35,13 +35,18 @@ class Prices(NamedTuple):
 
 
 class Course(NamedTuple):
-    """The rows of a pass, counted from where it starts; whether it adds to what the other pass has left, and whether cells may be closed."""
+    """The rows of a pass, counted from where it starts; whether it adds to what the other pass has left, and whether cells may be closed.
+
+    Only the steps from `first_step` to `last_step` - 1 are walked.
+    """
 
     upwards: bool
     first: int
     last: int
     adds: bool
     closes: bool
+    first_step: int
+    last_step: int
 
 
 class Scratch(NamedTuple):
@@ -101,16 +106,7 @@ def path_sums(
     starts = np.zeros(columns, np.int64)
     if penalties.match_edges is not None:
         edges, starts = edge_lines(penalties.match_edges, search, padded)
-    # A pass keeps the path costs of the row that it did last, and of the pixel to its side: no second volume.
-    scratch = [
-        Scratch(
-            np.zeros((steps, columns * padded), kind),
-            np.zeros((steps, columns), kind),
-            np.full(padded, HIGHEST[np.dtype(kind)], kind),
-            np.empty(padded, kind),
-        )
-        for _ in range(2)
-    ]
+    scratch = [_scratch(steps, columns, padded, kind) for _ in range(2)]
     own, read = Prices(penalties.classes, prices, starts), any_costs(costs)
 
     # Pass 0, down the image, and pass 1, up, run side by side: each first does the half of the rows that it starts at, and then adds to the other half what the
@@ -120,12 +116,71 @@ def path_sums(
 
         def run(start: int, stop: int, adds: bool = adds) -> None:
             for i in range(start, stop):
-                course = Course(i == 1, bounds[i][adds], bounds[i][adds + 1], adds, closes)
+                rows_of_pass = bounds[i][adds], bounds[i][adds + 1]
+                course = Course(i == 1, *rows_of_pass, adds, closes, 0, steps)
                 marks = None if edges is None else edges[i].reshape(-1)
                 _pass(read, levels, own, marks, course, scratch[i], found, searched(sums))
 
         over_rows(run, 2, costs.size)
     return sums, found.labels, found.chosen
+
+
+def path_costs_along(
+    costs: NDArray, search: SearchRange, penalties: Penalties, step: int, *, upwards: bool
+) -> NDArray[np.float32]:
+    """Compute the costs of the paths from one direction for each cell.
+
+    `path_sums` adds the same numbers.
+
+    Parameters
+    ----------
+    costs : ndarray, float32, uint16 or uint8, (rows, columns, levels)
+        Matching costs in C order, without NaN.
+    search : SearchRange
+    penalties : Penalties
+        Prices of the steps ``STEPS[: step + 1]``, or of more steps.
+    step : int
+        Index of the direction in `STEPS`.
+    upwards : bool
+        Whether the paths walk by the opposite of the step.
+
+    Returns
+    -------
+    ndarray, float32, (rows, columns, levels)
+        Path costs; excluded cells have at least the cost `EXCLUDED_FLOAT`.
+    """
+    kind = np.float32
+    rows, columns, levels = costs.shape
+    lanes = BYTES // np.dtype(kind).itemsize
+    padded = -(-levels // lanes) * lanes
+    steps = len(penalties.classes)
+    marks: Any = None
+    starts = np.zeros(columns, np.int64)
+    if penalties.match_edges is not None:
+        lines, starts = edge_lines(penalties.match_edges, search, padded)
+        marks = lines[int(upwards)].reshape(-1)
+
+    prices = Prices(penalties.classes, penalties.prices.astype(kind), starts)
+    sums: NDArray = np.empty(costs.shape, kind)
+    # A pass that adds to no other pass searches no winners.
+    labels = np.empty((rows, columns), np.int16)
+    chosen = np.empty((rows, columns), np.float32)
+    results = Found(sums, labels, chosen)
+    closes = costs.dtype == np.uint16
+    course = Course(upwards, 0, rows, False, closes, step, step + 1)
+    scratch = _scratch(steps, columns, padded, kind)
+    _pass(any_costs(costs), levels, prices, marks, course, scratch, results, searched(sums))
+    return sums
+
+
+def _scratch(steps: int, columns: int, padded: int, kind: type) -> Scratch:
+    """Allocate the path costs of one row, so that no pass needs a second volume."""
+    return Scratch(
+        paths=np.zeros((steps, columns * padded), kind),
+        least=np.zeros((steps, columns), kind),
+        line=np.full(padded, HIGHEST[np.dtype(kind)], kind),
+        total=np.empty(padded, kind),
+    )
 
 
 _DOWN, _RIGHT = (np.array(amounts) for amounts in zip(*STEPS, strict=True))
@@ -145,7 +200,7 @@ def _pass(
     """Go on with the paths of one pass; where it adds, sums are complete then. `form`: the sums, as winners are searched in them."""
     # What may be None stands alone: the compiler leaves out what does not run then.
     classes, prices, starts = own
-    upwards, first, last, adds, closes = course
+    upwards, first, last, adds, closes, first_step, last_step = course
     paths, least, line, total = scratch
     sums, labels, chosen = found
     (rows, columns), (whole, wide, fractions) = labels.shape, costs
@@ -161,7 +216,7 @@ def _pass(
     )
     for i in range(first, last):
         y = rows - 1 - i if upwards else i
-        for s in range(1, steps):
+        for s in range(max(first_step, 1), last_step):
             # Paths keep their place in the line from row to row, so that a step overwrites what it starts from.
             first_places[s] = -_RIGHT[s] * i % columns
         for j in range(columns):
@@ -186,7 +241,7 @@ def _pass(
                     total[k] = all_sums[cell + np.uint64(k)]
             else:
                 total[:] = 0
-            for s in range(steps):
+            for s in range(first_step, last_step):
                 place = 0 if s == 0 else first_places[s] + j
                 place = place - columns if place >= columns else place
                 if upwards:

@@ -7,6 +7,7 @@ has an edge between the pixels that p and p - r are matched with.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,13 @@ from numpy.typing import NDArray
 from stereo_framework.core.grey import GreyConversion, grey_values
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
-from stereo_framework.stages import Image, SearchRange, kernel_array, per_image
+from stereo_framework.stages import (
+    Image,
+    ParameterError,
+    SearchRange,
+    kernel_array,
+    per_image,
+)
 
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """Rows and columns that paths walk by; their opposites are walked too. The first two are those of four paths."""
@@ -42,6 +49,70 @@ class Penalties:
     prices: NDArray[np.float64]
     classes: NDArray[np.uint8]
     match_edges: NDArray[np.bool_] | None = None
+
+
+PenaltyRule = Literal["constant", "gradient", "edges"]
+"""Rules that reduce the penalties at image edges, or leave them constant."""
+
+
+@dataclass(frozen=True)
+class PenaltyRules:
+    """Parameters of `semi_global` that determine the penalties.
+
+    Parameters
+    ----------
+    p1, p2 : float
+        Penalties of a change by one level and by more, in units of the matching cost.
+    penalties : {"constant", "gradient", "edges"}
+        Rule that reduces the penalties.
+    edge_threshold : float
+        Smallest difference of intensities at an edge, in grey levels.
+    grey_conversion : {"luma", "rounded_luma", "mean"}
+        Conversion of colours for the rule "gradient".
+    """
+
+    p1: float
+    p2: float
+    penalties: PenaltyRule
+    edge_threshold: float
+    grey_conversion: GreyConversion
+
+
+def penalties_of_steps(
+    function: str,
+    shape: tuple[int, int],
+    images: tuple[Image | None, Image | None],
+    steps: int,
+    rules: PenaltyRules,
+) -> Penalties:
+    """Compute the prices of the first steps in `STEPS`.
+
+    Parameters
+    ----------
+    function : str
+        Name of the calling function, for the error message.
+    shape : tuple of int
+        Numbers of rows and columns.
+    images : tuple of ndarray or None
+        Reference image and match image.
+    steps : int
+        Number of steps.
+    rules : PenaltyRules
+
+    Raises
+    ------
+    ParameterError
+        The penalties depend on images, and an image is missing.
+    """
+    if rules.penalties == "constant":
+        return constant(shape, steps, rules.p1, rules.p2)
+    reference, match = images
+    if reference is None or match is None:
+        message = f"{function}.penalties: {rules.penalties!r} needs both images"
+        raise ParameterError(message)
+    if rules.penalties == "gradient":
+        return by_gradient(reference, steps, rules.p1, rules.p2, rules.grey_conversion)
+    return by_edges(reference, match, steps, rules.p1, rules.p2, rules.edge_threshold)
 
 
 def constant(shape: tuple[int, ...], steps: int, p1: float, p2: float) -> Penalties:

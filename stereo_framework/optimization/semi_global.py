@@ -12,11 +12,16 @@ from stereo_framework.core.volume import EXCLUDED, EXCLUDED_FLOAT, Costs, CostVo
 from stereo_framework.optimization._semi_global_paths import path_sums
 from stereo_framework.optimization._semi_global_penalties import (
     Penalties,
-    by_edges,
-    by_gradient,
-    constant,
+    PenaltyRule,
+    PenaltyRules,
+    penalties_of_steps,
 )
-from stereo_framework.stages import Image, NonNegative, ParameterError, Unit, stage
+from stereo_framework.stages import Image, NonNegative, Unit, stage
+
+
+def fault_of_penalties(p1: float, p2: float) -> str | None:
+    """Describe penalties that do not fit together; None if they fit."""
+    return f"p2 is {p2:g}, below p1, {p1:g}" if p2 < p1 else None
 
 
 @stage(
@@ -24,7 +29,7 @@ from stereo_framework.stages import Image, NonNegative, ParameterError, Unit, st
     source="Hirschmueller 2008, section 2.2; Mei et al. 2011",
     memory=1,
     integer=True,
-    check_parameters=lambda p1, p2: f"p2 is {p2:g}, below p1, {p1:g}" if p2 < p1 else None,
+    check_parameters=fault_of_penalties,
 )
 def semi_global(
     volume: CostVolume,
@@ -34,7 +39,7 @@ def semi_global(
     paths: Literal[4, 8] = 8,
     p1: Annotated[NonNegative, Unit("units of the matching cost")] = 20.0,
     p2: Annotated[NonNegative, Unit("units of the matching cost")] = 100.0,
-    penalties: Literal["constant", "gradient", "edges"] = "constant",
+    penalties: PenaltyRule = "constant",
     edge_threshold: Annotated[NonNegative, Unit("grey levels")] = 15.0,
     grey_conversion: GreyConversion = "luma",
 ) -> Labeling:
@@ -91,6 +96,9 @@ def semi_global(
     pipelines they count as closed. Through pixels without an open cell, which cost
     nothing, paths pass unchanged but for penalties.
 
+    `stereo_framework.parts.compute_path_costs` returns the path costs L of one
+    direction.
+
     At most two threads work, one down and one up the image. Besides the given volume there is that of the sums; paths are kept for a row.
 
     Examples
@@ -105,22 +113,22 @@ def semi_global(
     """
     steps = paths // 2
     shape = volume.shape
-    if penalties == "constant":
-        found = constant(shape, steps, p1, p2)
-    elif reference is None or match is None:
-        raise ParameterError(f"semi_global.penalties: {penalties!r} needs both images")
-    elif penalties == "gradient":
-        found = by_gradient(reference, steps, p1, p2, grey_conversion)
-    else:
-        found = by_edges(reference, match, steps, p1, p2, edge_threshold)
-    costs = np.ascontiguousarray(volume.costs)
-    if np.isnan(costs.min()):  # it would spread along all paths
-        costs = np.where(np.isnan(costs), EXCLUDED_FLOAT, costs)
-    kind = np.uint16 if _fits(costs, found, paths) else np.float32
-    sums, labels, chosen = path_sums(costs, volume.search, found, kind)
+    rules = PenaltyRules(p1, p2, penalties, edge_threshold, grey_conversion)
+    prices = penalties_of_steps("semi_global", shape, (reference, match), steps, rules)
+    costs = without_nan(volume.costs)
+    kind = np.uint16 if _fits(costs, prices, paths) else np.float32
+    sums, labels, chosen = path_sums(costs, volume.search, prices, kind)
     return Labeling(
         labels, chosen, replace(volume, costs=sums, outside_cost=paths * volume.outside_cost)
     )
+
+
+def without_nan(costs: Costs) -> Costs:
+    """Replace NaN, which would spread along paths, by the cost of excluded cells."""
+    costs = np.ascontiguousarray(costs)
+    if np.isnan(costs.min()):
+        return np.where(np.isnan(costs), EXCLUDED_FLOAT, costs)
+    return costs
 
 
 def _fits(costs: Costs, penalties: Penalties, paths: int) -> bool:

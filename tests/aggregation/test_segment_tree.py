@@ -14,14 +14,14 @@ from scipy.sparse.csgraph import minimum_spanning_tree as scipy_spanning_tree
 
 from stereo_framework import CostVolume, SearchRange
 from stereo_framework.aggregation import minimum_spanning_tree, segment_tree
-from stereo_framework.aggregation.trees import (
+from stereo_framework.core.call_context import storing_results
+from stereo_framework.core.errors import DataWarning
+from stereo_framework.parts import (
     PixelTree,
     average_along_tree,
     build_segment_tree,
     build_spanning_tree,
 )
-from stereo_framework.core.call_context import storing_results
-from stereo_framework.core.errors import DataWarning
 from stereo_framework.stages import DataError, ParameterError
 
 CONSTANTS = (0.0, 3.0, 40.0, 300.0, 1200.0, 1e9)

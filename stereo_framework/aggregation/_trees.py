@@ -152,6 +152,14 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
     Kruskal's algorithm visits the edges in ascending order of their differences. Among
     equal differences, edges are visited in raster order of their left or upper pixel,
     and the edge to the right is visited before the edge downwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tree = build_spanning_tree(np.array([[90, 95, 200], [90, 96, 203]], np.uint8))
+    >>> tree.parents.reshape(tree.shape)
+    array([[0, 0, 1],
+           [0, 1, 2]], dtype=int32)
     """
     _check_image("build_spanning_tree", image)
     rows, columns = image.shape[:2]
