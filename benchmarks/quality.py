@@ -120,7 +120,7 @@ def matched(method: str, seed: int, scene: Scene) -> Disparity:
 def draws_random_numbers(method: str) -> bool:
     """Return whether a step of a method has a seed."""
     pipeline = load(PEERS.get(method, method)).only.pipeline
-    return any("seed" in bound.parameters for _, bound in pipeline.addressed_steps())
+    return any("seed" in step.parameters for _, step in pipeline.stages())
 
 
 def errors(kind: str, scene: Scene, disparity: Disparity) -> list[float]:

@@ -179,7 +179,10 @@ def _slug(heading: str) -> str:
 def _made_of(name: str, docs: Path) -> str:
     pipeline = load(name).settings[0].pipeline
     rows = []
-    for place, bound in pipeline.addressed_steps():
+    addressed_steps: list[tuple[str, Step]] = []
+    for address, step in pipeline.addressed_steps():
+        addressed_steps += step.with_inner_steps(address)
+    for place, bound in addressed_steps:
         texts = parameter_descriptions(bound.stage.function)
         written = (
             f"{bound.stage.name}.md"

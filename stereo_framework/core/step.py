@@ -27,6 +27,7 @@ from stereo_framework.core.errors import (
     describe_exception,
     nearest,
 )
+from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import (
     Positive,
     as_yaml,
@@ -660,3 +661,6 @@ def _named_parameters(function: Callable[..., Any], values: Mapping[str, Any]) -
     """Select the values that are parameters of a function."""
     names = inspect.signature(function).parameters
     return {name: value for name, value in values.items() if name in names}
+
+
+report_attributes_of_module(__name__)

@@ -199,7 +199,9 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         rest = rest.removeprefix(f"{steps[0].stage.name}.")
 
     step = steps[index]
-    located_parameter = _locate_parameter(slot, step, rest)
+    if rest == "use":
+        return f"'use' is no parameter; give the stages at {slot} itself"
+    located_parameter = _locate_parameter(address_of_stage(slot, step), step, rest)
     if isinstance(located_parameter, _Fault):
         return located_parameter.message
     return index, located_parameter
@@ -233,7 +235,7 @@ def _locate_parameter(address: str, step: Step, rest: str) -> str | _Fault:
     Parameters
     ----------
     address : str
-        Address of the slot or the parameter that holds the stage.
+        Address of the stage, such as ``aggregation.box``.
     step : Step
         The stage.
     rest : str
@@ -249,8 +251,7 @@ def _locate_parameter(address: str, step: Step, rest: str) -> str | _Fault:
         return rest
     name, _, rest_of_inner = rest.partition(".")
     if name in step.inner_steps:
-        inner_address = f"{address_of_stage(address, step)}.{name}"
-        located = _locate_parameter(inner_address, step.inner_steps[name], rest_of_inner)
+        located = _locate_parameter(f"{address}.{name}", step.inner_steps[name], rest_of_inner)
         if isinstance(located, _Fault):
             return located
         return f"{name}.{located}"

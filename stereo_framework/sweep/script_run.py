@@ -272,12 +272,12 @@ def _added(store: Store, task: Task, results: list[Result]) -> list[Result]:
 
 def _matched_before(store: Store, task: Task) -> Result | None:
     """A result of the same match under another protocol, whose map is as it was written."""
-    stages = {step.stage for _, step in task.setting.pipeline.stages()}
+    measures = {step.stage.name for step in task.setting.pipeline.in_slot("confidence")}
     for one in store.of_run(task.id):
         if one.error or one.method != task.setting.method or one.map is None or _lacks_map(one):
             continue
         confidence = confidence_files(one.map)
-        whole = all(stage.slot != "confidence" or stage.name in confidence for stage in stages)
+        whole = measures <= confidence.keys()
         if whole and all(map(is_replaceable, [one.map, *confidence.values()])):
             return one
     return None

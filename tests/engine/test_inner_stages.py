@@ -388,14 +388,14 @@ def compared_costs(steps, pair):
     ids=str,
 )
 @pytest.mark.parametrize("with_mask", [False, True])
-def test_cost_of_the_own_pair_is_the_volume_before_aggregation(steps, with_mask, small_pair):
+def test_cost_of_the_compared_pair_is_the_volume_before_aggregation(steps, with_mask, small_pair):
     pair = small_pair
     if with_mask:
         valid = np.ones(pair.shape, bool)
         valid[5:9, 10:30] = False
         pair = replace(pair, mask=SearchMask(valid=valid))
     comparisons = compared_costs(steps, pair)
-    directions = [own_pair.search.direction for own_pair, _, _ in comparisons]
+    directions = [compared_pair.search.direction for compared_pair, _, _ in comparisons]
     assert directions == ([1, -1] if "left_right_check" in steps else [1])
     for _, volume, costs in comparisons:
         np.testing.assert_array_equal(costs, volume)
