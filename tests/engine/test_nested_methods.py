@@ -1,5 +1,10 @@
 """Random nested methods give the same results as their computation on arrays."""
 
+import contextlib
+import sqlite3
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -20,9 +25,10 @@ import stereo_framework
 from stereo_framework import Scene
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.plugins import load_plugin
+from stereo_framework.sweep.executors import Processes
 
 few = settings(
-    max_examples=120,
+    max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.generate],
 )
@@ -118,4 +124,68 @@ def test_a_sweep_over_a_parameter_of_an_inner_stage(method_and_axis, image):
     scene = made_scene(**image)
     script = script_of(method, axis.address, axis.values)
     results = stereo_framework.run(script, scenes=scene, workers=1)
+    assert_results_equal_solutions(results, axis.methods, Pair.of(scene))
+
+
+def remove_results(folder, indices):
+    """Remove the stored results at some places of the list of results."""
+    database = sqlite3.connect(folder / "results.sqlite")
+    with contextlib.closing(database), database:
+        for index in indices:
+            database.execute("DELETE FROM results WHERE place = ?", (index,))
+            assert database.total_changes > 0
+
+
+@few
+@given(
+    method_and_axis=axes(methods()),
+    image=images(shape=(24, 32), directions=[1]),
+    removed=st.sampled_from([0, 1]),
+)
+def test_a_sweep_that_continues_after_some_results_were_removed(method_and_axis, image, removed):
+    method, axis = method_and_axis
+    scene = made_scene(**image)
+    script = script_of(method, axis.address, axis.values)
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"scenes": scene, "out": folder, "maps": True, "workers": 1}
+        first_results = stereo_framework.run(script, **options)
+        remove_results(Path(folder), [removed])
+        results = stereo_framework.run(script, **options)
+        assert [result.id for result in results] == [result.id for result in first_results]
+        for index, (result, first_result) in enumerate(zip(results, first_results, strict=True)):
+            is_stored = result.seconds == first_result.seconds
+            assert is_stored == (index != removed)
+        assert_results_equal_solutions(results, axis.methods, Pair.of(scene))
+
+
+@few
+@given(method_and_axis=axes(methods()), image=images(shape=(24, 32), directions=[1]))
+def test_a_sweep_that_continues_a_run_of_one_setting(method_and_axis, image):
+    method, axis = method_and_axis
+    scene = made_scene(**image)
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"scenes": scene, "out": folder, "maps": True, "workers": 1}
+        single_script = script_of(method, axis.address, axis.values[1:2])
+        [single_result] = stereo_framework.run(single_script, **options)
+        script = script_of(method, axis.address, axis.values)
+        results = stereo_framework.run(script, **options)
+        assert results[1].id == single_result.id
+        assert len({result.id for result in results}) == len(axis.values)
+        assert_results_equal_solutions(results, axis.methods, Pair.of(scene))
+
+
+@pytest.fixture(scope="module")
+def process():
+    """Start a process that computes the tasks of several sweeps."""
+    with Processes(1) as executor:
+        yield executor
+
+
+@few
+@given(method_and_axis=axes(methods()), image=images(shape=(24, 32), directions=[1]))
+def test_a_sweep_in_another_process(process, method_and_axis, image):
+    method, axis = method_and_axis
+    scene = made_scene(**image)
+    script = script_of(method, axis.address, axis.values)
+    results = stereo_framework.run(script, scenes=scene, executor=process)
     assert_results_equal_solutions(results, axis.methods, Pair.of(scene))
