@@ -31,7 +31,12 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.view import DisparityMap
 from stereo_framework.core.volume import CostVolume, SearchMask, Smoothness, Status
 from stereo_framework.matching_cost import absolute_difference, census
-from stereo_framework.optimization import scanline_optimization, semi_global, winner_take_all
+from stereo_framework.optimization import (
+    dynamic_programming,
+    scanline_optimization,
+    semi_global,
+    winner_take_all,
+)
 from stereo_framework.preprocessing import binomial_blur, mean_subtraction
 from stereo_framework.refinement import (
     equiangular,
@@ -121,7 +126,7 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The results of a method for one side of a pair, before confidence and refinement."""
+    """The results for one side of a pair, before confidence measures and refinements."""
 
     data: Data
     volume: CostVolume
@@ -184,7 +189,7 @@ def solution(method, pair):
 
 
 def side_of(method, pair):
-    """Compute the cost volume and the disparity map of the reference image of a pair."""
+    """Compute the cost volume and the first disparity map of the reference image."""
 
     def cost(other_pair):
         return matching_cost(method, other_pair)
@@ -232,11 +237,12 @@ def optimized(entry, volume, data, smoothness):
 def energy_of(entry, labeling, marked_volume, pair, smoothness):
     """Return the energy of a labeling, or None if its documentation does not define it.
 
-    An optimizer with an inner aggregation returns filtered data costs of its levels. The
-    documentation does not define filtered costs of excluded cells.
+    An optimizer with an inner aggregation returns filtered data costs of its levels.
+    The documentation does not define filtered costs of excluded cells and of pixels
+    without a level.
     """
     is_nested = name_and_parameters(entry)[0] == "filter_and_choose"
-    if is_nested and pair.mask is not None:
+    if is_nested and (pair.mask is not None or labeling.levels.min() < 0):
         return None
     smoothness_costs = 0.0
     if smoothness is not None:
@@ -399,11 +405,12 @@ def cross_scale(volume, data, inner, scales, scale_weight):
     in float32, beginning with the full size. A test compares with float64.
     """
     weights = weights_of_scales(scales, scale_weight)
+    search = volume.search
     filtered = aggregated(inner, volume, data)
     total = np.float32(weights[0]) * filtered.costs
     outside_cost = weights[0] * filtered.outside_cost
     for scale in range(1, scales):
-        data = reduced_data(data, volume.search if scale == 1 else search)
+        data = reduced_data(data, search)
         search = data.raw.search
         filtered = aggregated(inner, data.raw, data)
         total = total + enlarged(filtered, volume.search, volume.shape, 2**scale, weights[scale])
@@ -412,7 +419,7 @@ def cross_scale(volume, data, inner, scales, scale_weight):
 
 
 def reduced_data(data, search):
-    """Return the data of an aggregation for images with half as many rows and columns."""
+    """Return the data of an aggregation for images of half the size."""
     images = Pair(data.reference, data.match, search, data.mask).reduced(2)
     pair = data.pair.reduced(2)
     raw = data.cost(pair)
@@ -420,7 +427,7 @@ def reduced_data(data, search):
 
 
 def weights_of_scales(scales, scale_weight):
-    """Return the weights of all sizes, from the minimum of the energy by its gradient."""
+    """Return the weights of all sizes, for which the gradient of the energy is 0."""
     matrix = np.zeros((scales, scales))
     for scale in range(scales):
         unit = np.zeros(scales)
@@ -481,6 +488,8 @@ def chosen(entry, volume, data, smoothness):
         return chosen(parameters["choice"], smoothed, data, smoothness)
     if name == "scanline_optimization":
         return scanline_optimization(volume, smoothness, **parameters)
+    if name == "dynamic_programming":
+        return dynamic_programming(volume, smoothness, **parameters)
     if name == "semi_global":
         return semi_global(volume, data.reference, data.match, **parameters)
     labeling: Labeling = winner_take_all(volume, **parameters)
@@ -625,7 +634,8 @@ def sums_of_costs(draw):
 
 matching_costs = st.one_of(leaf_costs, nested_costs, sums_of_costs())
 small_penalties = used("semi_global", p1=st.just(4.0), p2=st.just(16.0))
-leaf_optimizers = st.one_of(st.just("winner_take_all"), small_penalties)
+occlusions = used("dynamic_programming", occlusion_cost=st.just(8.0))
+leaf_optimizers = st.one_of(st.just("winner_take_all"), small_penalties, occlusions)
 optimizer_aggregations = st.one_of(leaf_aggregations, aggregations_in_strips)
 refinement_leaves = st.sampled_from(["median", "parabola", "equiangular", "fill_occlusions"])
 check_and_fill = used(
@@ -665,9 +675,7 @@ def methods(draw):
         "optimization": draw(
             st.one_of(
                 leaf_optimizers,
-                used(
-                    "filter_and_choose", smoothing=optimizer_aggregations, choice=leaf_optimizers
-                ),
+                used("filter_and_choose", smoothing=optimizer_aggregations, choice=leaf_optimizers),
             )
         ),
         "confidence": draw(confidence_lists),
@@ -724,6 +732,11 @@ def methods_in_strips(draw):
     }
 
 
+def has_integer_costs(method):
+    """Return whether the optimizer of a method receives integer costs."""
+    return method["matching_cost"] == SMALL_CENSUS and not method["aggregation"]
+
+
 # --- sweeps over parameters of inner stages -------------------------------------------
 
 
@@ -748,6 +761,7 @@ VALUES: Mapping[str, list[Any]] = {
     "width": [3, 5],
     "weight": [2, 4],
     "p1": [2.0, 4.0],
+    "occlusion_cost": [4.0, 8.0],
 }
 """Values of swept parameters."""
 
@@ -788,8 +802,26 @@ def axes_of(method):
                 new_entries[index] = new_entry
                 return {**method, slot: new_entries}
 
+            axes.extend(_axes_of_parameters(entry, address, with_entry))
             axes.extend(_axes_of_inner_stages(slot, entry, address, with_entry))
     return axes
+
+
+def _axes_of_parameters(entry, address, with_entry):
+    """Yield the axes of the numbers that an entry gives as parameters.
+
+    Parameters
+    ----------
+    entry : str or mapping
+    address : str
+    with_entry : callable
+        Function that takes a new entry and returns the method with this entry.
+    """
+    parameters = {} if isinstance(entry, str) else entry
+    for name, values in VALUES.items():
+        if name in parameters:
+            new_methods = [with_entry({**parameters, name: value}) for value in values]
+            yield Axis(f"{address}.{name}", values, new_methods)
 
 
 def _axes_of_inner_stages(slot, entry, address, with_entry):
@@ -816,12 +848,7 @@ def _axes_of_inner_stages(slot, entry, address, with_entry):
         stages = STAGES[inner_slot]
         yield Axis(inner_address, stages, [with_inner(new_value) for new_value in stages])
 
-        inner_name, inner_parameters = name_and_parameters(value)
-        for parameter, values in VALUES.items():
-            if isinstance(value, Mapping) and parameter in inner_parameters:
-                new_inner = [{**value, parameter: new_value} for new_value in values]
-                inner_methods = [with_inner(new_value) for new_value in new_inner]
-                yield Axis(f"{inner_address}.{parameter}", values, inner_methods)
+        yield from _axes_of_parameters(value, inner_address, with_inner)
         yield from _axes_of_inner_stages(inner_slot, value, inner_address, with_inner)
 
 
@@ -846,29 +873,34 @@ def images(shape=(40, 48), directions=(1, -1)):
             "shape": st.just(shape),
             "seed": st.integers(0, 99),
             "is_colour": st.booleans(),
-            "has_mask": st.booleans(),
+            "mask_kind": st.sampled_from(["none", "valid", "limits"]),
             "direction": st.sampled_from(directions),
+            "search_step": st.sampled_from([1, 0.5]),
         }
     )
 
 
-def made_pair(shape, seed, is_colour, has_mask, direction=1):
-    """Return a pair of smooth random images with two surfaces and noise."""
+def made_pair(shape, seed, is_colour=False, mask_kind="none", direction=1, search_step=1):
+    """Return a pair of random images with two surfaces and noise."""
     rng = np.random.default_rng(seed)
     rows, columns = shape
     size = (rows, columns, 3) if is_colour else shape
-    texture = rng.integers(0, 256, size).astype(np.uint8)
-    reference = (texture // 2 + np.roll(texture, 1, axis=0) // 2).astype(np.uint8)
+    texture = rng.integers(0, 240, size).astype(np.uint8)
+    reference = texture // 2 + np.roll(texture, 1, axis=0) // 2
     match = np.roll(reference, -2 * direction, axis=1)
     upper_half = slice(0, rows // 2)
     match[upper_half] = np.roll(reference[upper_half], -5 * direction, axis=1)
-    noise = rng.integers(0, 9, size).astype(np.uint8)
-    match = np.where(match < 240, match + noise, match).astype(np.uint8)
+    match += rng.integers(0, 9, size).astype(np.uint8)
 
     mask = None
-    if has_mask:
+    if mask_kind != "none":
         valid = rng.random(shape) > 0.15
         match_valid = rng.random(shape) > 0.15
         valid[4:8, 10:30] = False
         mask = SearchMask(valid, match_valid)
-    return Pair(reference, match, SearchRange(0, 7, direction=direction), mask)
+    if mask_kind == "limits":
+        low = rng.integers(0, 4, shape).astype(np.float32)
+        mask = replace(mask, low=low, high=low + np.float32(3))
+    maximum = 7 if search_step == 1 else 5
+    search = SearchRange(0, maximum, search_step, direction)
+    return Pair(reference, match, search, mask)

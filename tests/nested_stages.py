@@ -95,7 +95,7 @@ def raw_average(volume, raw, *, inner: InnerAggregation = step(box)):
 
 @stage("aggregation", source="a test", halo=lambda: 0)
 def inverted_guide(volume, reference, *, inner: InnerAggregation = step(box)):
-    """Pass the rows of the reference image in reverse intensity to another aggregation."""
+    """Pass the negative of the reference image to another aggregation."""
     return inner(volume=volume, reference=255 - reference)
 
 
