@@ -126,7 +126,7 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The results for one side of a pair, before confidence measures and refinements."""
+    """The results for one side of a pair, before confidence measures."""
 
     data: Data
     volume: CostVolume
@@ -137,6 +137,14 @@ class Side:
     energy: float | None
     disparity: NDArray
     status: NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Other:
+    """The data of the other image that a refinement receives."""
+
+    disparity_map: DisparityMap
+    volume: CostVolume
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +174,8 @@ def solution(method, pair):
     for entry in entries_of(method, "refinement"):
         new_views = []
         for index, view in enumerate(views):
-            disparity, status = refined(
-                entry, view.disparity, view.status, sides[index], views[1 - index]
-            )
+            other = Other(views[1 - index], sides[1 - index].volume_after)
+            disparity, status = refined(entry, view.disparity, view.status, sides[index], other)
             maps = without_invalid_pixels(disparity, status, allowed[index])
             new_views.append(DisparityMap(*maps, view.search))
         views = new_views
@@ -517,13 +524,20 @@ def refined(entry, disparity, status, side, other):
         disparity, status = refined(parameters["check"], disparity, status, side, other)
         return refined(parameters["filling"], disparity, status, side, other)
     if name == "left_right_check":
-        return left_right_check(disparity, other, side.data.pair.search, status, **parameters)
+        search = side.data.pair.search
+        return left_right_check(disparity, other.disparity_map, search, status, **parameters)
     if name == "left_right_check_fast":
         return left_right_check_fast(disparity, side.volume_after, status, **parameters)
 
     if name in ("parabola", "equiangular"):
         function = {"parabola": parabola, "equiangular": equiangular}[name]
         refined_map = function(disparity, side.volume_after, side.data.mask, **parameters)
+    elif name == "raw_winners":
+        winners = side.data.pair.search.disparities[side.data.raw.costs.argmin(axis=2)]
+        refined_map = np.where(np.isnan(disparity), disparity, winners)
+    elif name == "parity_of_other":
+        is_odd = other.volume.costs.argmin(axis=2) % 2 == 1
+        refined_map = np.where(is_odd, disparity + np.float32(0.5), disparity)
     else:
         function = {"median": median, "fill_occlusions": fill_occlusions}[name]
         refined_map = function(disparity, **parameters)
@@ -637,10 +651,12 @@ small_penalties = used("semi_global", p1=st.just(4.0), p2=st.just(16.0))
 occlusions = used("dynamic_programming", occlusion_cost=st.just(8.0))
 leaf_optimizers = st.one_of(st.just("winner_take_all"), small_penalties, occlusions)
 optimizer_aggregations = st.one_of(leaf_aggregations, aggregations_in_strips)
-refinement_leaves = st.sampled_from(["median", "parabola", "equiangular", "fill_occlusions"])
+refinement_leaves = st.sampled_from(
+    ["median", "parabola", "equiangular", "fill_occlusions", "raw_winners", "parity_of_other"]
+)
 check_and_fill = used(
     "check_and_fill",
-    check=st.sampled_from(["left_right_check", "left_right_check_fast", "median"]),
+    check=st.sampled_from(["left_right_check", "left_right_check_fast", "raw_winners"]),
     filling=refinement_leaves,
 )
 refinements = st.one_of(
@@ -714,7 +730,7 @@ def methods_in_strips(draw):
         st.sampled_from(["parabola", "median"]),
         used(
             "iterated",
-            inner=st.sampled_from(["median", "parabola"]),
+            inner=st.sampled_from(["median", "parabola", "raw_winners"]),
             max_iterations=st.sampled_from([1, 3]),
         ),
         used(

@@ -119,7 +119,7 @@ def doubled_smoothness(
     return replace(term, right=2 * term.right, down=2 * term.down)
 
 
-@stage("optimization", source="a test", halo=lambda: 0)
+@stage("optimization", source="a test", halo=lambda: 0, integer=True)
 def filter_and_choose(
     volume,
     *,
@@ -157,37 +157,15 @@ def check_and_fill(
     return disparity, status
 
 
-@stage("matcher", source="a test")
-def small_method(
-    reference,
-    match,
-    search,
-    *,
-    cost: Annotated[Step, InSlot("matching_cost")] = step(census, width=3, height=3),
-    smoothing: InnerAggregation = step(box, size=3),
-    choice: Annotated[Step, InSlot("optimization")] = step(winner_take_all),
-):
-    """Match two images by a cost, an aggregation and an optimizer."""
-    volume = smoothing(volume=cost().floats())
-    labeling = choice(volume=volume)
-    return search.disparity_of(labeling.levels)
+@stage("refinement", source="a test", halo=lambda: 0)
+def raw_winners(disparity, raw):
+    """Replace each estimate by the disparity of the lowest cost before aggregation."""
+    winners = raw.search.disparity_of(raw.costs.argmin(axis=2))
+    return np.where(np.isnan(disparity), disparity, winners)
 
 
-@stage("scheme", source="a test")
-def upside_down(solve, pair, *, inner: Annotated[Step, InSlot("scheme")] = step("coarse")):
-    """Run another scheme for the pair with its rows in reverse order."""
-    flipped = replace(
-        pair,
-        reference=np.ascontiguousarray(pair.reference[::-1]),
-        match=np.ascontiguousarray(pair.match[::-1]),
-        mask=None,
-        scene=None,
-    )
-    estimate = inner(solve=solve, pair=flipped)
-    return replace(
-        estimate,
-        disparity=np.ascontiguousarray(estimate.disparity[::-1]),
-        status=np.ascontiguousarray(estimate.status[::-1]),
-        levels=None,
-        energy=None,
-    )
+@stage("refinement", source="a test", other_needs={"volume"})
+def parity_of_other(disparity, other):
+    """Add half a pixel where the lowest cost of the other image has an odd level."""
+    is_odd = other.volume.costs.argmin(axis=2) % 2
+    return disparity + is_odd.astype(np.float32) / np.float32(2)
