@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import naive
 import numpy as np
 from hypothesis import strategies as st
@@ -427,10 +428,20 @@ def cross_scale(volume, data, inner, scales, scale_weight):
 
 def reduced_data(data, search):
     """Return the data of an aggregation for images of half the size."""
-    images = Pair(data.reference, data.match, search, data.mask).reduced(2)
-    pair = data.pair.reduced(2)
+    images = half_size(Pair(data.reference, data.match, search, data.mask))
+    pair = half_size(data.pair)
     raw = data.cost(pair)
     return Data(pair, images.reference, images.match, images.mask, raw, data.cost)
+
+
+def half_size(pair):
+    """Return a pair with images that OpenCV has smoothed and halved."""
+    smaller = pair.reduced(2)
+    halved_images = {
+        "reference": cv2.pyrDown(pair.reference),
+        "match": cv2.pyrDown(pair.match),
+    }
+    return replace(smaller, **halved_images)
 
 
 def weights_of_scales(scales, scale_weight):

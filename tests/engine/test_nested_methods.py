@@ -22,6 +22,7 @@ from nested_methods import (
     as_pipeline,
     axes,
     cross_scale,
+    half_size,
     has_integer_costs,
     images,
     made_pair,
@@ -277,7 +278,7 @@ def test_combined_sizes_on_arrays_minimize_the_energy_of_the_paper():
     scale_weight = 0.5
     combined = cross_scale(raw, data, {"use": "box", "size": 3}, 3, scale_weight)
 
-    pairs_of_sizes = [pair, pair.reduced(2), pair.reduced(2).reduced(2)]
+    pairs_of_sizes = [pair, half_size(pair), half_size(half_size(pair))]
     volumes = [box(matching_cost(method, smaller), size=3) for smaller in pairs_of_sizes]
     for y, x, disparity in [(0, 0, 0), (19, 27, 7), (7, 12, 3), (12, 5, 6)]:
         filtered = []
