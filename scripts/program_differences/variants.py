@@ -125,13 +125,15 @@ def _build_tree(pixels: NDArray[np.float32]) -> _Tree:
     starts = np.concatenate([places[:, :-1].reshape(-1), places[:-1].T.reshape(-1)])
     ends = np.concatenate([places[:, 1:].reshape(-1), places[1:].T.reshape(-1)])
 
-    chosen = _spanning_edges(starts, ends, np.argsort(differences, kind="stable"))
-    graph = coo_array((np.ones(len(chosen)), (starts[chosen], ends[chosen])), (rows * columns,) * 2)
+    tree_edges = _spanning_edges(starts, ends, np.argsort(differences, kind="stable"))
+    graph = coo_array(
+        (np.ones(len(tree_edges)), (starts[tree_edges], ends[tree_edges])), (rows * columns,) * 2
+    )
     order, parents = breadth_first_order(graph.tocsr(), 0, directed=False)
     edge_differences = np.zeros(rows * columns)
-    first_is_parent = parents[ends[chosen]] == starts[chosen]
-    children = np.where(first_is_parent, ends[chosen], starts[chosen])
-    edge_differences[children] = differences[chosen]
+    first_is_parent = parents[ends[tree_edges]] == starts[tree_edges]
+    children = np.where(first_is_parent, ends[tree_edges], starts[tree_edges])
+    edge_differences[children] = differences[tree_edges]
     return _Tree(order, parents, edge_differences)
 
 
@@ -147,14 +149,14 @@ def _spanning_edges(
             pixel = roots[pixel]
         return pixel
 
-    chosen = []
+    tree_edges = []
     for edge in order.tolist():
         first = root_of(int(starts[edge]))
         second = root_of(int(ends[edge]))
         if first != second:
             roots[max(first, second)] = min(first, second)
-            chosen.append(edge)
-    return np.array(chosen)
+            tree_edges.append(edge)
+    return np.array(tree_edges)
 
 
 def _sum_over_tree(values: NDArray[np.float64], tree: _Tree, weights: NDArray[np.float64]) -> None:
