@@ -19,6 +19,7 @@ from stereo_framework.core.parameters import as_yaml, describe
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
+from stereo_framework.core.step import Step
 from stereo_framework.script import load, schema
 
 ROOMS = {

@@ -522,8 +522,11 @@ def _volumes(data: Mapping[str, Any]) -> dict[str, CostVolume]:
 def _with_float_costs(data: dict[str, Any]) -> dict[str, Any]:
     """Convert the costs of both views to float32."""
     converted = dict(data)
+    has_mask = data.get("mask") is not None
     for name, volume in _volumes(data).items():
-        converted[name] = replace(volume, costs=read_only(volume.floats().costs))
+        # Only the cost volume that an optimizer decides on contains marks.
+        is_marked = has_mask and name == "volume"
+        converted[name] = replace(volume, costs=read_only(volume.floats(is_marked=is_marked).costs))
     if data.get("other") is not None:
         other = data["other"].floats(VOLUMES)
         # New arrays are writeable, and a kernel would be compiled again for them.

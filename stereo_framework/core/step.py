@@ -11,7 +11,7 @@ import contextlib
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -565,16 +565,32 @@ class InnerStep(Step):
 
         missing = [name for name in self.data if name not in data and not self._has_default(name)]
         if missing:
-            remedy = f"give the data as arguments of {self.outer_stage.name}"
-            if has_other_size:
-                remedy = f"{self.outer_stage.name} must give the data at this image size"
-            message = f"{self.stage.name} needs the data {', '.join(missing)}; {remedy}"
-            raise ParameterError(message)
+            remedy = self._remedy_of_missing(missing, has_other_size=has_other_size)
+            raise ParameterError(f"{self.stage.name} needs the data {', '.join(missing)}; {remedy}")
         if not self.accepts_integers:
             for name in VOLUMES & data.keys():
                 if isinstance(data[name], CostVolume):
                     data[name] = data[name].floats()
         return data
+
+    def _remedy_of_missing(self, names: Sequence[str], *, has_other_size: bool) -> str:
+        """Describe where the missing data of a call must come from.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the missing data.
+        has_other_size : bool
+            True if the call changes the image size.
+        """
+        outer_name = self.outer_stage.name
+        if has_other_size:
+            return f"{outer_name} must give the data at this image size"
+        slot = self.outer_stage.slot
+        data_of_slot = self.outer_stage.rules.may_name.union(*self.outer_stage.rules.must_name)
+        if not data_of_slot.issuperset(names):
+            return f"{outer_name} must give the data, because stages of {slot} do not get them"
+        return f"give the data as arguments of {outer_name}"
 
     def _has_default(self, name: str) -> bool:
         """Return whether the stage can be called without a data argument."""

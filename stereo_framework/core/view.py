@@ -112,14 +112,24 @@ class Volumes:
             partial=self.partial if "partial" in names else None,
         )
 
-    def floats(self, names: Collection[str]) -> Volumes:
-        """Convert the costs of the volumes with the given names to float32."""
+    def floats(self, names: Collection[str], *, has_mask: bool) -> Volumes:
+        """Convert the costs of the volumes with the given names to float32.
+
+        Parameters
+        ----------
+        names : collection of str
+            Names of the volumes, such as ``volume``.
+        has_mask : bool
+            True if the pair has a mask. The restored current volume then marks excluded
+            cells, and the marks are converted to those of float32 costs.
+        """
         # The current volume and the raw volume may share one array. The converted array
         # is shared, too.
         converted: dict[int, CostVolume] = {}
         for name, volume in self.by_name().items():
             if name in names and id(volume.costs) not in converted:
-                converted[id(volume.costs)] = volume.floats()
+                is_marked = has_mask and self.is_restored and volume is self.current
+                converted[id(volume.costs)] = volume.floats(is_marked=is_marked)
 
         def in_floats(volume: CostVolume | None) -> CostVolume | None:
             return None if volume is None else converted.get(id(volume.costs), volume)
@@ -371,7 +381,8 @@ class View:
         dtypes = {volume.costs.dtype for name, volume in volumes.items() if name in names}
         if dtypes <= {np.dtype(np.float32)}:
             return self
-        return replace(self, volumes=self.volumes.floats(names))
+        has_mask = self.pair is not None and self.mask is not None
+        return replace(self, volumes=self.volumes.floats(names, has_mask=has_mask))
 
     def with_map(self, disparity_map: DisparityMap) -> View:
         """Return the view with a new disparity map.

@@ -77,11 +77,20 @@ class CostVolume:
         """
         return float(EXCLUDED_FLOAT) if self.costs.dtype == np.float32 else EXCLUDED
 
-    def floats(self) -> CostVolume:
-        """Return the volume with float32 costs, as a copy only if needed."""
+    def floats(self, *, is_marked: bool = False) -> CostVolume:
+        """Return the volume with float32 costs, as a copy only if needed.
+
+        Parameters
+        ----------
+        is_marked : bool
+            True if integer costs contain marks of excluded cells, see `excluded_cost`.
+        """
         if self.costs.dtype == np.float32:
             return self
-        return replace(self, costs=self.costs.astype(np.float32))
+        costs = self.costs.astype(np.float32)
+        if is_marked:
+            costs[self.costs == EXCLUDED] = EXCLUDED_FLOAT
+        return replace(self, costs=costs)
 
     @checked()
     def chosen(self, levels: Levels) -> Costs:

@@ -328,6 +328,15 @@ def test_data_of_another_size_must_be_given(small_pair):
     assert "(inside at_half_size)" in message
 
 
+def test_data_that_the_outer_slot_does_not_get_must_be_given(small_pair):
+    @stage("optimization", source="Author 2000")
+    def filtering(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(cross_scale)):
+        return inner(volume=volume).costs.argmin(axis=2)
+
+    message = blame(error_of(Pipeline(["census", filtering]), small_pair))
+    assert "cross_scale needs the data cost; filtering must give the data, because" in message
+
+
 def test_unknown_data_are_reported(small_pair):
     @stage("aggregation", source="Author 2000")
     def misspelled(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):

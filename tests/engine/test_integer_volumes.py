@@ -23,10 +23,10 @@ def converted_types(monkeypatch):
     types = []
     convert_to_floats = CostVolume.floats
 
-    def record_type(volume):
+    def record_type(volume, **options):
         if volume.costs.dtype != np.float32:
             types.append(volume.costs.dtype)
-        return convert_to_floats(volume)
+        return convert_to_floats(volume, **options)
 
     monkeypatch.setattr(CostVolume, "floats", record_type)
     return types

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nested_methods import (
     PLUGIN,
@@ -23,7 +23,6 @@ from nested_methods import (
     axes,
     cross_scale,
     half_size,
-    has_integer_costs,
     images,
     made_pair,
     matching_cost,
@@ -54,15 +53,6 @@ def plugin(registry):
     load_plugin(PLUGIN)
 
 
-def assume_marks_are_defined(method, image):
-    """Leave out masks for integer costs.
-
-    `test_a_float_volume_marks_excluded_cells_as_documented` and the test after it check
-    their marks of excluded cells.
-    """
-    assume(not has_integer_costs(method) or image["mask_kind"] == "none")
-
-
 # --- single methods -------------------------------------------------------------------
 
 
@@ -81,7 +71,6 @@ def assert_equals_solution(estimate, expected):
 @many
 @given(method=methods(), image=images())
 def test_a_nested_method_in_a_pipeline(method, image):
-    assume_marks_are_defined(method, image)
     pair = made_pair(**image)
     expected = solution(method, pair)
     estimate = as_pipeline(method)(pair, keep_volume=True)
@@ -157,7 +146,6 @@ small_images = images((24, 32), directions=[1])
 @given(method_and_axis=axes(methods()), image=small_images)
 def test_a_sweep_over_inner_stages_and_their_parameters(method_and_axis, image):
     method, axis = method_and_axis
-    assume_marks_are_defined(method, image)
     scene = made_scene(image)
     results = stereo_framework.run(script_of(method, axis), scenes=scene, workers=1)
     assert_results_equal_solutions(results, axis, scene)
@@ -174,7 +162,6 @@ def process():
 @given(method_and_axis=axes(methods()), image=small_images)
 def test_a_sweep_in_another_process(process, method_and_axis, image):
     method, axis = method_and_axis
-    assume_marks_are_defined(method, image)
     scene = made_scene(image)
     results = stereo_framework.run(script_of(method, axis), scenes=scene, executor=process)
     assert_results_equal_solutions(results, axis, scene)
@@ -192,7 +179,6 @@ def remove_result(folder, index):
 @given(method_and_axis=axes(methods()), image=small_images, removed_index=st.sampled_from([0, 1]))
 def test_a_sweep_that_continues_after_a_result_was_removed(method_and_axis, image, removed_index):
     method, axis = method_and_axis
-    assume_marks_are_defined(method, image)
     scene = made_scene(image)
     script = script_of(method, axis)
     with tempfile.TemporaryDirectory() as folder:
@@ -212,7 +198,6 @@ def test_a_sweep_that_continues_after_a_result_was_removed(method_and_axis, imag
 @given(method_and_axis=axes(methods()), image=small_images)
 def test_a_sweep_that_continues_a_run_of_one_setting(method_and_axis, image):
     method, axis = method_and_axis
-    assume_marks_are_defined(method, image)
     scene = made_scene(image)
     with tempfile.TemporaryDirectory() as folder:
         options = {"scenes": scene, "out": folder, "maps": True, "workers": 1}
@@ -227,13 +212,7 @@ def test_a_sweep_that_continues_a_run_of_one_setting(method_and_axis, image):
 
 # --- marks of excluded cells ----------------------------------------------------------
 
-converted_marks = pytest.mark.xfail(
-    strict=True,
-    reason="float32 costs converted from uint16 keep the mark 65535 of excluded cells",
-)
 
-
-@converted_marks
 def test_a_float_volume_marks_excluded_cells_as_documented():
     volumes = []
 
@@ -249,7 +228,6 @@ def test_a_float_volume_marks_excluded_cells_as_documented():
     assert volume.costs.max() == volume.excluded_cost
 
 
-@converted_marks
 def test_a_single_iteration_equals_the_inner_stage_if_a_mask_excludes_integer_costs():
     pair = made_pair((24, 32), seed=0, mask_kind="valid")
     single = {
