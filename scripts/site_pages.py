@@ -182,7 +182,7 @@ def _made_of(name: str, docs: Path) -> str:
     rows = []
     addressed_steps: list[tuple[str, Step]] = []
     for address, step in pipeline.addressed_steps():
-        addressed_steps += step.with_inner_steps(address)
+        addressed_steps += step.walk(address)
     for place, bound in addressed_steps:
         texts = parameter_descriptions(bound.stage.function)
         written = (

@@ -16,7 +16,7 @@ from nonsense import CALLS, COLUMNS, LEFT, MAP, MASK, NONSENSE, RIGHT, ROWS
 import stereo_framework as sf
 from stereo_framework import io
 from stereo_framework.core.errors import DataError, ParameterError, ResultWarning
-from stereo_framework.core.step import blame
+from stereo_framework.core.step import describe_stage_error
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import winner_take_all
 from stereo_framework.refinement import median
@@ -268,7 +268,7 @@ def test_a_stage_that_creates_a_wrong_cost_volume_is_named_with_its_line(registr
         sf.Pipeline([faulty, "winner_take_all"])(sf.Pair(LEFT, RIGHT, (0, 3)))
     assert re.match(
         r".*test_arguments.py:\d+: matching_cost stage faulty: ArgumentError: CostVolume: costs is",
-        blame(error.value),
+        describe_stage_error(error.value),
     )
 
 

@@ -331,9 +331,9 @@ def _exits(command: Callable[..., int | None]) -> Callable[..., None]:
         except Exception as error:
             stage = getattr(error, "raised_by", None)
             if stage is not None and not stage.is_built_in:
-                from stereo_framework.core.step import blame
+                from stereo_framework.core.step import describe_stage_error
 
-                status = _exit_status_after_error(blame(error), wanted, 2)
+                status = _exit_status_after_error(describe_stage_error(error), wanted, 2)
             elif (message := numba_message(error)) is not None:
                 status = _exit_status_after_error(message, wanted, 2)
             elif str(error) == _NO_THREAD:

@@ -48,7 +48,8 @@ class CostOfPairs:
         Parameters
         ----------
         pair : Pair
-            Pair before preprocessing. Its search range and its mask are obeyed.
+            Pair before preprocessing. The levels and the direction are those of its
+            search range. Cells that its mask excludes get the outside cost.
 
         Raises
         ------

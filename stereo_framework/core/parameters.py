@@ -114,6 +114,8 @@ class InSlot:
         stage = getattr(value, "stage", None)
         if getattr(stage, "slot", None) == self.slot:
             return value
+        if isinstance(value, str):
+            raise ValueError(f"{value!r} is a text; expected a step, such as step({value!r})")
         description = as_yaml(value)
         if stage is not None:
             description = f"{stage.name}, a stage of {stage.slot},"

@@ -155,14 +155,45 @@ def _inner_steps(stage: Stage, parameters: Mapping[str, Any]) -> dict[str, Step]
     """
     inner_steps = {}
     for name, slot in stage.inner_slots.items():
-        value = parameters.get(name, stage.parameters[name].default)
-        if isinstance(value, str):
-            value = checked_step(find(slot, value), {})
-        elif callable(value) and not isinstance(value, Step):
-            value = checked_step(stage_of(value), {})
+        value = _as_step(slot, parameters.get(name, stage.parameters[name].default))
         if isinstance(value, Step):
             inner_steps[name] = value
     return inner_steps
+
+
+def _as_step(slot: str, value: Any) -> Any:
+    """Convert the name or the function of a stage of a slot to a step.
+
+    All other values are returned unchanged.
+    """
+    if isinstance(value, Step):
+        return value
+    if isinstance(value, str):
+        return checked_step(find(slot, value), {})
+    if callable(value):
+        return checked_step(stage_of(value), {})
+    return value
+
+
+def changed_step(old_step: Step, parameters: Mapping[str, Any]) -> Step:
+    """Return a copy of a step with new values of some parameters.
+
+    Parameters
+    ----------
+    old_step : Step
+    parameters : mapping of str to object
+        Values by the address of the parameter, such as ``size`` or ``inner.size``. The
+        name or the function of an inner stage stands for a step.
+    """
+    values = {}
+    for address, value in parameters.items():
+        *names_of_inner_steps, name = address.split(".")
+        owner = old_step
+        for inner_name in names_of_inner_steps:
+            owner = owner.inner_steps.get(inner_name, owner)
+        slot = owner.stage.inner_slots.get(name)
+        values[address] = value if slot is None else _as_step(slot, value)
+    return old_step.having(**values)
 
 
 def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
@@ -387,6 +418,6 @@ def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     box(size=21)
     """
     if isinstance(stage, Step):
-        return stage.having(**parameters) if parameters else stage
+        return changed_step(stage, parameters) if parameters else stage
     registered = by_name(stage) if isinstance(stage, str) else stage_of(stage)
     return checked_step(registered, {**parameters, **_inner_steps(registered, parameters)})

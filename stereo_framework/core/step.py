@@ -160,7 +160,7 @@ class Step:
         """Steps that are parameters of this step, by name of the parameter."""
         return {name: value for name, value in self.parameters.items() if isinstance(value, Step)}
 
-    def with_inner_steps(self, address: str) -> Iterator[tuple[str, Step]]:
+    def walk(self, address: str) -> Iterator[tuple[str, Step]]:
         """Yield this step and all steps inside it, each with its address.
 
         Parameters
@@ -171,7 +171,7 @@ class Step:
         """
         yield address, self
         for name, inner_step in self.inner_steps.items():
-            yield from inner_step.with_inner_steps(f"{address}.{name}")
+            yield from inner_step.walk(f"{address}.{name}")
 
     @functools.cached_property
     def data(self) -> tuple[str, ...]:
@@ -301,17 +301,17 @@ class Step:
         if halo_of_stage is None or self.reads_other or needs_whole_images:
             return None
         parameters = _named_parameters(halo_of_stage, self.parameters)
-        with _attribute_errors(self.stage):
+        with _record_raising_stage(self.stage):
             halo = halo_of_stage(**parameters)
             if halo is not None and (not isinstance(halo, int | np.integer) or halo < 0):
                 raise ValueError(
                     f"its halo is {halo!r}; expected a whole number of rows >= 0, or None"
                 )
         # A function that takes an inner step has counted the rows of this inner step.
-        other_inner_steps = [
+        uncounted_inner_steps = [
             inner_step for name, inner_step in self.inner_steps.items() if name not in parameters
         ]
-        for inner_step in other_inner_steps:
+        for inner_step in uncounted_inner_steps:
             if halo is None or inner_step.halo is None:
                 return None
             halo += inner_step.halo
@@ -326,10 +326,11 @@ class Step:
     @property
     def volumes_in_memory(self) -> int:
         """Number of cost volumes that the step adds to the memory at most."""
-        declared = self.stage.memory
-        if not isinstance(declared, int):
-            declared = self.stage.rules.volumes_in_memory
-        return declared + sum(step.volumes_in_memory for step in self.inner_steps.values())
+        volumes_of_stage = self.stage.rules.volumes_in_memory
+        # The function ``memory`` of a scheme describes parts of images, not volumes.
+        if isinstance(self.stage.memory, int):
+            volumes_of_stage = self.stage.memory
+        return volumes_of_stage + sum(step.volumes_in_memory for step in self.inner_steps.values())
 
     @property
     def whole_steps(self) -> str:
@@ -356,7 +357,7 @@ class Step:
         files_of_stage = self.stage.files
         if files_of_stage is None:
             return ()
-        with _attribute_errors(self.stage):
+        with _record_raising_stage(self.stage):
             values = {**self.parameters, "scene": scene}
             paths = files_of_stage(**_named_parameters(files_of_stage, values)) or ()
             if isinstance(paths, str | Path):
@@ -378,8 +379,8 @@ class Step:
         Parameters
         ----------
         data : mapping of str to object, optional
-            Data by name, such as ``volume``. Data that the stage does not name are
-            given to the inner steps.
+            Data by name, such as ``volume``. The inner steps can read all these data,
+            including data that the stage itself does not read.
         check_result : callable, optional
             Function that checks the results of the inner steps, see `InnerStep`.
         **data_by_name
@@ -398,7 +399,7 @@ class Step:
                 raise ParameterError(f"{self.stage.name} needs the data {name}")
         arguments = map_arrays(arguments, lambda _, array: kernel_array(array))
         parameters = self.arguments_of_parameters({**call_data, **arguments}, check_result)
-        with _attribute_errors(self.stage):
+        with _record_raising_stage(self.stage):
             self.stage.check(parameters)
             result = self.stage.function(**arguments, **parameters)
             if not self.stage.rules.makes_raw_volume:
@@ -406,7 +407,8 @@ class Step:
             volume = as_volume(result, arguments["search"])
             if volume is not result or self.stage.is_built_in:
                 return volume
-            # A plug-in may use its array again. Later steps must not change this array.
+            # A plug-in may keep its array and use it again. Later steps must not
+            # overwrite the array.
             return map_arrays(volume, lambda _, array: read_only(array))
 
     def arguments_of_parameters(
@@ -463,15 +465,16 @@ def checked_step(stage: Stage, parameters: Mapping[str, Any]) -> Step:
             raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {fault}")
         factors = with_defaults(weighted, factors)
     if stage.is_built_in and not own_parameters:
-        # Modules create the default values of inner stages when they are imported. The
-        # check would import pydantic, which is slow.
+        # The import of a stage evaluates the default value of its inner stage, such as
+        # ``step(guided_filter)``. A check would import pydantic, and so make the import
+        # of the package slow. The default values of built-in stages are correct.
         values = default_parameters(stage.function)
     else:
         values = with_defaults(stage.function, own_parameters)
     return Step(stage, MappingProxyType(values | factors))
 
 
-def _step_of_function(function: Callable[..., Any], **parameters: Any) -> Step:
+def _step_of_function(function: Callable[..., Any], /, **parameters: Any) -> Step:
     """Create a step again from its pickled function and parameters."""
     return checked_step(stage_of(function), parameters)
 
@@ -481,10 +484,11 @@ class InnerStep(Step):
     """An inner step during a call of its outer stage.
 
     The outer stage calls the inner step with the data that it has changed, such as
-    ``inner(volume=smoothed)``. The inner step gets all other data that it needs from
-    the call of the outer stage, for example the reference image. If the changed data
-    have another size than the data of the outer stage, for example at half the image
-    size, the outer stage must give all data that the inner step needs.
+    ``inner(volume=smoothed)``. The inner step gets all other data from the call of the
+    outer stage, for example the reference image. If the changed data have another size
+    than the data of the outer stage, for example half the image size, the outer stage
+    must give all data that have no default value. The search range is then taken from
+    the volume.
 
     Parameters
     ----------
@@ -523,8 +527,8 @@ class InnerStep(Step):
         ParameterError
             The inner stage needs data that neither this call nor the outer stage has.
         StereoFrameworkError
-            The inner stage raises an error, or it returns a wrong result. The message
-            names both stages.
+            The inner stage raises an error. In a pipeline, the error is also raised if
+            the inner stage returns a wrong result. The message names both stages.
         """
         check = check_result or self.check_result
         try:
@@ -533,7 +537,7 @@ class InnerStep(Step):
             if check is not None:
                 check(self.stage, result, call_data)
         except Exception as error:
-            self._name_both_stages(error)
+            self._add_outer_stage(error)
             raise
         return result
 
@@ -547,15 +551,20 @@ class InnerStep(Step):
         """
         for name in changed_data:
             if name not in _ALL_DATA:
-                message = f"no such data {name!r}; {nearest(name, _ALL_DATA, kind='data')}"
+                remedy = nearest(name, self.data, kind="data")
+                message = (
+                    f"{self.outer_stage.name} gives {self.stage.name} the data {name!r}, "
+                    f"which do not exist; {remedy}"
+                )
                 raise ParameterError(message)
 
         outer_data = dict(self.data_of_outer)
         changed_size = _image_size(changed_data)
         has_other_size = changed_size is not None and changed_size != _image_size(outer_data)
         if has_other_size:
-            # Arrays of another size do not fit. Only the absence of data, such as of a
-            # mask, is the same at every size.
+            # Data of the outer call belong to another image size, so they are dropped,
+            # including the search range. The value None, such as no mask, is valid at
+            # every size.
             outer_data = {name: None for name, value in outer_data.items() if value is None}
         data = {**outer_data, **changed_data}
         # The inner step cannot continue an earlier run of the outer stage.
@@ -563,7 +572,9 @@ class InnerStep(Step):
         if isinstance(changed_data.get("volume"), CostVolume) and "search" not in changed_data:
             data["search"] = changed_data["volume"].search
 
-        missing = [name for name in self.data if name not in data and not self._has_default(name)]
+        missing = [
+            name for name in self.data if name not in data and not self._may_be_missing(name)
+        ]
         if missing:
             remedy = self._remedy_of_missing(missing, has_other_size=has_other_size)
             raise ParameterError(f"{self.stage.name} needs the data {', '.join(missing)}; {remedy}")
@@ -592,12 +603,15 @@ class InnerStep(Step):
             return f"{outer_name} must give the data, because stages of {slot} do not get them"
         return f"give the data as arguments of {outer_name}"
 
-    def _has_default(self, name: str) -> bool:
-        """Return whether the stage can be called without a data argument."""
+    def _may_be_missing(self, name: str) -> bool:
+        """Return whether this call may lack some data.
+
+        If only a nested inner step needs the data, this step reports their absence.
+        """
         return name not in self.stage.data or self.stage.defaults(name)
 
-    def _name_both_stages(self, error: Exception) -> None:
-        """Add the name of the outer stage to an error of the inner stage."""
+    def _add_outer_stage(self, error: Exception) -> None:
+        """Add the names of the outer stage and the inner stage to an error."""
         outer_name = self.outer_stage.name
         if isinstance(error, StereoFrameworkError) and not isinstance(error, ArgumentError):
             message = str(error)
@@ -605,13 +619,16 @@ class InnerStep(Step):
                 message = f"{self.stage.name}: {message}"
             error.args = (f"{message} (inside {outer_name})",)
         else:
-            # The function `blame` describes other errors with these names.
+            # `describe_stage_error` describes other errors with these names.
             outer_names = (*getattr(error, "outer_stages", ()), outer_name)
             error.outer_stages = outer_names  # type: ignore[attr-defined]
 
 
 def _image_size(data: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """Return the rows and columns of the arrays among data, or None without arrays."""
+    """Return the rows and columns of the first array of several data.
+
+    The result is None without arrays.
+    """
     for name in ("volume", "reference", "image", "disparity", "raw"):
         value = data.get(name)
         array = value.costs if isinstance(value, CostVolume) else value
@@ -621,7 +638,7 @@ def _image_size(data: Mapping[str, Any]) -> tuple[int, ...] | None:
 
 
 @contextlib.contextmanager
-def _attribute_errors(stage: Stage) -> Iterator[None]:
+def _record_raising_stage(stage: Stage) -> Iterator[None]:
     """Store the stage in the attribute ``raised_by`` of its exceptions.
 
     The ``with`` block calls the stage. Nested blocks store the innermost stage.
@@ -643,11 +660,12 @@ def _attribute_errors(stage: Stage) -> Iterator[None]:
         raise raised_error  # noqa: B904  The error carries its own traceback.
 
 
-def blame(error: BaseException) -> str:
+def describe_stage_error(error: BaseException) -> str:
     """Describe an exception of a stage in one line.
 
-    The message of a `StereoFrameworkError` is returned unchanged. For other exceptions,
-    the result begins with the file and the line of the stage.
+    The message of a `StereoFrameworkError` is returned unchanged, except for an
+    `ArgumentError`. For an `ArgumentError` or any other exception in a stage, the
+    result begins with the file and the line of the stage.
     """
     stage: Stage | None = getattr(error, "raised_by", None)
     # An ArgumentError in a stage is a programming mistake. Therefore, the file and the

@@ -94,7 +94,7 @@ def _step_faults(
         name = _reader(step, "auxiliary")
         yield f"{name} needs the disparity maps of auxiliary methods; add an auxiliary method"
     smoothness = next(iter(names["smoothness"]), None)
-    for _, each_step in step.with_inner_steps(""):
+    for _, each_step in step.walk(""):
         if misfit := each_step.stage.misfit({"smoothness": smoothness}):
             yield f"{each_step.stage.name}: {misfit}"
     yield from _inner_optimizer_faults(step)

@@ -18,6 +18,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, n
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.former_names import new_name_hint, parameter_hint, report_attributes
 from stereo_framework.core.pair import Pair
+from stereo_framework.core.registration import changed_step
 from stereo_framework.core.registration import step as create_step
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
@@ -130,7 +131,7 @@ class Pipeline:
                 methods[method_name] = method.having(**{f"{address_in_method}.{parameter}": value})
             else:
                 address, parameter = _split_at_outer_stage(f"{address}.{parameter}", steps)
-                steps[address] = steps[address].having(**{parameter: value})
+                steps[address] = changed_step(steps[address], {parameter: value})
 
         new_steps = [step for step in steps.values() if step.stage.slot not in stages_of_slots]
         for slot, stages in stages_of_slots.items():
@@ -246,7 +247,7 @@ class Pipeline:
         for name, method in self.auxiliary:
             stages += method.stages(f"{prefix}auxiliary.{name}.")
         for address, step in self.addressed_steps(prefix):
-            stages += step.with_inner_steps(address)
+            stages += step.walk(address)
         return tuple(stages)
 
     @checked()

@@ -100,8 +100,9 @@ class PipelineRunner:
     keep_volume : bool
         If True, each estimate contains the cost volume of the optimizer.
     solve : callable, optional
-        Function ``solve(method, pair)`` that matches a pair created by a scheme.
-        Default: `run_pipeline`.
+        Function ``solve(method, pair, *, keep_volume=False)`` that matches a pair
+        created by a scheme. With ``keep_volume=True``, the estimate must contain the
+        cost volume of the optimizer. Default: `run_pipeline`.
     cache : dict, optional
         Cache for the disparity maps of auxiliary methods and for the results of
         `per_image`. By default, the runner creates a new cache. Two runners that get
@@ -487,8 +488,9 @@ class PipelineRunner:
         view : View
             View of the image before the aggregation.
         """
-        count = 1 + max(i for i, step in enumerate(state.steps) if "raw" in step.makes)
-        first_steps = state.steps[:count]
+        indices_of_costs = [i for i, step in enumerate(state.steps) if "raw" in step.makes]
+        # The steps up to the matching cost make the cost volume before aggregation.
+        first_steps = state.steps[: max(indices_of_costs) + 1]
         return CostOfPairs(
             view.require_pair(),
             functools.partial(cost_volume_of_pair, first_steps, state.side, cache=self.cache),
@@ -534,7 +536,7 @@ class PipelineRunner:
         A scheme creates new image pairs and matches each new pair with the other steps.
         """
         stage, method = scheme_call.step.stage, scheme_call.method
-        solve = functools.partial(_solve_keeping, functools.partial(self.solve, method))
+        solve = functools.partial(_solve_for_scheme, functools.partial(self.solve, method))
         # A scheme with the option `memory` divides the pair into parts, such as tiles.
         # The tiles of the match image lie at other positions than the tiles of the
         # reference image. The estimate of a tile cannot be reused for the other image
@@ -543,7 +545,7 @@ class PipelineRunner:
         needs_both_sides = state.on_other_side in self.plans.needs
         if needs_both_sides and not divides_pair and _is_symmetric(method):
             solve = functools.partial(
-                _solve_keeping, functools.partial(self._solve_both_sides, method)
+                _solve_for_scheme, functools.partial(self._solve_both_sides, method)
             )
         pair = replace(view.prepared_pair(), scene=None)
         estimate = call_stage(scheme_call.step, {"solve": solve, "pair": pair})
@@ -645,11 +647,13 @@ def cost_volume_of_pair(
     cache : dict, optional
         Cache for results of `per_image`, see `PipelineRunner`.
     """
-    if side == MATCH:
+    is_match_side = side == MATCH
+    if is_match_side:
         pair = pair.exchanged()
-    # The runner reads only the plan of a method until an estimate is made.
+    # `_FirstSteps` replaces a Pipeline, which must have an optimizer. The runner reads
+    # only its plan. The runner computes the match side only with the option ``both``.
     methods: list[Any] = [_FirstSteps(first_steps)]
-    runner = PipelineRunner(methods, pair, both=side == MATCH, keep_volume=True, cache=cache)
+    runner = PipelineRunner(methods, pair, both=is_match_side, keep_volume=True, cache=cache)
     return runner.volume_after(State(first_steps, side))
 
 
@@ -659,15 +663,16 @@ class _FirstSteps(NamedTuple):
     plan: Beginning
 
 
-def _solve_keeping(
+def _solve_for_scheme(
     solve: Callable[..., Estimate], pair: Pair, *, keep: Literal["volume"] | None = None
 ) -> Estimate:
-    """Match a pair for a scheme, and keep its cost volume if the scheme asks for it.
+    """Match a pair for a scheme, and add the cost volume to the estimate on request.
 
     Parameters
     ----------
     solve : callable
-        Function that takes the pair and the option ``keep_volume``.
+        Function that takes the pair and the option ``keep_volume``. A function of the
+        caller may lack the option if no scheme needs the cost volume.
     pair : Pair
     keep : {"volume", None}
         With ``volume``, the estimate contains the cost volume of the optimizer.
@@ -679,7 +684,9 @@ def _solve_keeping(
     """
     if keep not in ("volume", None):
         raise ParameterError(f"solve: keep is {in_short(keep)}; expected 'volume' or None")
-    return solve(pair, keep_volume=True) if keep == "volume" else solve(pair)
+    if keep == "volume":
+        return solve(pair, keep_volume=True)
+    return solve(pair)
 
 
 def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> View:

@@ -176,7 +176,7 @@ def auxiliary_methods_read(pipeline: Pipeline) -> set[str]:
     read_names: set[str] = set()
     all_steps: list[Step] = []
     for outer_step in pipeline.steps:
-        all_steps += [step for _, step in outer_step.with_inner_steps("")]
+        all_steps += [step for _, step in outer_step.walk("")]
     for step in all_steps:
         if not reads_auxiliary_maps(step):
             continue

@@ -18,7 +18,7 @@ from stereo_framework.core.errors import short, source_location, warn
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import names_of_confidence_maps
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.step import Step, blame
+from stereo_framework.core.step import Step, describe_stage_error
 from stereo_framework.core.view import DisparityMap, View, Volumes
 from stereo_framework.core.volume import CostVolume, Labeling, Smoothness, Status
 from stereo_framework.engine.return_checks import check_returned
@@ -68,7 +68,7 @@ def _try_halo(function: Callable[..., Any], step: Step) -> str:
     try:
         halo = step.halo
     except ValueError as error:
-        return blame(error)
+        return describe_stage_error(error)
     except Exception:
         # Plug-ins may raise anything. Runs with these parameters will report the error.
         return ""

@@ -558,7 +558,7 @@ def _having(method: Method, name: str) -> Iterator[str]:
         swept = method.axes[slot].values if slot in method.axes else ()
         for node in (method.slots.get(slot, NOTHING), *swept):
             for step in method.model.slot(slot, node) or ():
-                for address, each_step in step.with_inner_steps(address_of_stage(slot, step)):
+                for address, each_step in step.walk(address_of_stage(slot, step)):
                     if name in each_step.parameters:
                         yield f"{address}.{name}"
 

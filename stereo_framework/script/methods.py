@@ -397,7 +397,7 @@ class Method:
     def _slot_draws(self, slot: str, node: Node) -> bool:
         """Return whether a stage of a slot draws random numbers with the script's seed."""
         for step_of_slot in self.model.slot(split(slot).word, node) or ():
-            for _, each_step in step_of_slot.with_inner_steps(slot):
+            for _, each_step in step_of_slot.walk(slot):
                 lacks_seed = "seed" in each_step.stage.parameters.keys() - each_step.parameters
                 if lacks_seed and not unread_reason(each_step, "seed"):
                     return True
@@ -538,7 +538,7 @@ class Method:
             one = _with_seed(one, seed)
             found.append(one)
             self._note_unread_parameters(item, one)
-            for _, each_step in one.with_inner_steps(slot):
+            for _, each_step in one.walk(slot):
                 if execution := each_step.stage.execution(each_step.parameters):
                     self.model.executions.setdefault(execution, item.location)
             # Of each stage of a method one message is enough.
@@ -553,7 +553,7 @@ class Method:
         A search for the best values tries parameters that cannot stand together, and finds
         out that they fail.
         """
-        for _, each_step in one.with_inner_steps(""):
+        for _, each_step in one.walk(""):
             message = "" if self._tuning else _misfit(each_step)
             if message := message or halo_fault(each_step):
                 if each_step is not one:

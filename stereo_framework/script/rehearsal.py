@@ -17,7 +17,7 @@ import numpy as np
 from stereo_framework.core.auxiliary_maps import auxiliary_map
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.slots import ResultKind
-from stereo_framework.core.step import Step, blame
+from stereo_framework.core.step import Step, describe_stage_error
 from stereo_framework.core.view import DisparityMap
 from stereo_framework.engine.direction_check import check_direction
 from stereo_framework.engine.pipeline import Pipeline
@@ -110,7 +110,7 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     for address, step in pipeline.addressed_steps():
         if _may_give_confidence(step):
             measures.append(step.stage.slot)
-        for _, each_step in step.with_inner_steps(address):
+        for _, each_step in step.walk(address):
             if message := _name_fault(each_step, measures, auxiliary):
                 yield address, message
         if "confidence" in step.makes:
@@ -191,7 +191,7 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, Dispari
         step.stage.function(**arguments, **step.arguments_of_parameters(data))
     except (StereoFrameworkError, LookupError) as error:
         error.raised_by = step.stage  # type: ignore[union-attr]
-        return blame(error)
+        return describe_stage_error(error)
     except (Exception, _DataRead):
         # Plug-ins may raise anything. The call may fail only because data are missing.
         pass

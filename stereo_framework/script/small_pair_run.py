@@ -5,7 +5,7 @@ Within seconds it shows faults that appear only when the stages run.
 
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.core.step import blame
+from stereo_framework.core.step import describe_stage_error
 from stereo_framework.datasets import load_scene
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.script.load import Script
@@ -32,7 +32,7 @@ def run_on_small_pair(script: Script) -> list[str]:
     failed: dict[str, list[int]] = {}
     for index, found in PipelineRunner([run.pipeline for run in script.settings], pair):
         if isinstance(found, Exception):
-            failed.setdefault(blame(found), []).append(index)
+            failed.setdefault(describe_stage_error(found), []).append(index)
     lines = []
     for line, settings in failed.items():
         run = script.settings[min(settings)]

@@ -32,7 +32,7 @@ from stereo_framework.core.errors import (
     install_command,
     warn,
 )
-from stereo_framework.core.step import blame
+from stereo_framework.core.step import describe_stage_error
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.tiling import refusal
 from stereo_framework.kernels.free_memory import free_memory
@@ -257,7 +257,7 @@ class Crew(contextlib.ExitStack):
         try:
             need = peak_memory(pipelines, *pair)
         except Exception as error:  # a plug-in's halo may raise anything
-            return blame(error)
+            return describe_stage_error(error)
         return need if need <= self._memory else refusal(pipelines[0], *pair, need, self._memory)
 
 

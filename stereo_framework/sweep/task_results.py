@@ -11,7 +11,7 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError, s
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.core.step import blame
+from stereo_framework.core.step import describe_stage_error
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.protocols import Protocol
@@ -79,7 +79,7 @@ def _results_or_error(
     try:
         return results_of(task, *found)
     except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-        return failed(task, blame(error), "".join(traceback.format_exception(error)))
+        return failed(task, describe_stage_error(error), "".join(traceback.format_exception(error)))
 
 
 def _of_match(task: Task, match: Estimate | Exception, keep: bool) -> list[Result]:

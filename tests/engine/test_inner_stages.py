@@ -12,7 +12,7 @@ from stereo_framework import Pair, Pipeline, SearchRange, load_scene, step
 from stereo_framework.aggregation import box, cross_scale, guided_filter
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.slots import SLOTS
-from stereo_framework.core.step import blame
+from stereo_framework.core.step import describe_stage_error
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import memory
 from stereo_framework.engine.memory import peak_memory
@@ -104,6 +104,10 @@ def test_a_name_or_a_function_stands_for_an_inner_stage():
     assert step(cross_scale, inner="box") == step(cross_scale, inner=box)
     assert step(cross_scale, inner="box") == step(cross_scale, inner=step("box"))
     assert step(cross_scale) == step(cross_scale, inner=guided_filter)
+    assert step(step(cross_scale), inner="box") == step(cross_scale, inner="box")
+    method = Pipeline(["census", "cross_scale", "winner_take_all"])
+    changed = method.having(**{"aggregation.cross_scale.inner": "box"})
+    assert changed.in_slot("aggregation") == (step(cross_scale, inner="box"),)
     assert repr(step(cross_scale, inner=step(box, size=5))) == "cross_scale(inner=box(size=5))"
 
 
@@ -274,6 +278,11 @@ def test_an_inner_optimizer_of_both_images_needs_an_outer_one():
 # --- errors ---------------------------------------------------------------------------
 
 
+def message_of(method, pair):
+    """Return the message about the exception that a method raises."""
+    return describe_stage_error(error_of(method, pair))
+
+
 def error_of(method, pair):
     [(_, outcome)] = PipelineRunner([method], pair)
     assert isinstance(outcome, Exception)
@@ -296,11 +305,10 @@ def test_errors_of_an_inner_stage_name_both_stages(small_pair):
         middle = forwarding("aggregation", step(inner), name="middle")
         outer = forwarding("aggregation", step(middle), name="outer")
         method = Pipeline(["census", outer, "winner_take_all"])
-        message = blame(error_of(method, small_pair))
+        message = message_of(method, small_pair)
         assert text in message
-    assert "test_inner_stages.py:" in blame(
-        error_of(Pipeline(["census", step(outer, inner=failing), "winner_take_all"]), small_pair)
-    )
+    method = Pipeline(["census", step(outer, inner=failing), "winner_take_all"])
+    assert "test_inner_stages.py:" in message_of(method, small_pair)
 
 
 def test_wrong_result_of_an_inner_stage_is_reported_with_its_file(small_pair):
@@ -309,7 +317,7 @@ def test_wrong_result_of_an_inner_stage_is_reported_with_its_file(small_pair):
         return volume.costs[::2]
 
     outer = forwarding("aggregation", step(halved), name="outer")
-    message = blame(error_of(Pipeline(["census", outer, "winner_take_all"]), small_pair))
+    message = message_of(Pipeline(["census", outer, "winner_take_all"]), small_pair)
     assert "test_inner_stages.py:" in message
     assert "aggregation stage halved returned" in message
     assert message.endswith("(inside outer)")
@@ -323,7 +331,7 @@ def test_data_of_another_size_must_be_given(small_pair):
 
     Pipeline(["census", at_half_size, "winner_take_all"]).estimate(small_pair)
     method = Pipeline(["census", step(at_half_size, inner="guided_filter"), "winner_take_all"])
-    message = blame(error_of(method, small_pair))
+    message = message_of(method, small_pair)
     assert "needs the data reference; at_half_size must give the data" in message
     assert "(inside at_half_size)" in message
 
@@ -333,7 +341,7 @@ def test_data_that_the_outer_slot_does_not_get_must_be_given(small_pair):
     def filtering(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(cross_scale)):
         return inner(volume=volume).costs.argmin(axis=2)
 
-    message = blame(error_of(Pipeline(["census", filtering]), small_pair))
+    message = message_of(Pipeline(["census", filtering]), small_pair)
     assert "cross_scale needs the data cost; filtering must give the data, because" in message
 
 
@@ -342,8 +350,8 @@ def test_unknown_data_are_reported(small_pair):
     def misspelled(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
         return inner(volum=volume)
 
-    message = blame(error_of(Pipeline(["census", misspelled, "winner_take_all"]), small_pair))
-    assert "no such data 'volum'" in message
+    message = message_of(Pipeline(["census", misspelled, "winner_take_all"]), small_pair)
+    assert "misspelled gives box the data 'volum', which do not exist" in message
     assert "did you mean 'volume'?" in message
 
 

@@ -14,7 +14,7 @@ from stereo_framework import Labeling, Pipeline, StereoFrameworkError, run, step
 from stereo_framework.core import limits
 from stereo_framework.core.call_context import CallReport, report_call
 from stereo_framework.core.registration import stage
-from stereo_framework.core.step import blame
+from stereo_framework.core.step import describe_stage_error
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.optimization import winner_take_all
 
@@ -91,7 +91,7 @@ def assert_refused(method, field):
     """Check that one short line names the field, and the file and line of the stage."""
     with pytest.raises(StereoFrameworkError) as raised:
         method(textured())
-    line = blame(raised.value)
+    line = describe_stage_error(raised.value)
     location = rf"\S*{re.escape(Path(__file__).name)}:\d+"
     assert re.match(f"{location}: optimization stage optimizer returned {field}: ", line), line
     assert len(line.splitlines()) == 1

@@ -11,7 +11,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.registration import find, stage
-from stereo_framework.core.step import blame
+from stereo_framework.core.step import describe_stage_error
 from stereo_framework.core.view import BothSides
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.matching_cost import absolute_difference
@@ -31,7 +31,7 @@ def error_of(method):
 
 def error_line(*stages):
     """Return the line that reports the error of a pipeline of these stages."""
-    return blame(error_of(Pipeline([*stages])))
+    return describe_stage_error(error_of(Pipeline([*stages])))
 
 
 # --- errors that a stage raises -------------------------------------------------------
@@ -98,14 +98,14 @@ def method_with(fault):
 def test_an_error_names_the_stage_and_the_last_line_that_ran_in_its_file(
     plugin_path, fault, code, description
 ):
-    line = blame(error_of(method_with(fault)))
+    line = describe_stage_error(error_of(method_with(fault)))
     location = f"{plugin_path}:{line_number(code)}"
     assert line.startswith(f"{location}: refinement stage breaks: {description}")
     assert "\n" not in line
 
 
 def test_a_wrong_result_names_the_line_at_which_the_stage_begins(plugin_path):
-    line = blame(error_of(method_with(fault="")))
+    line = describe_stage_error(error_of(method_with(fault="")))
     location = f"{plugin_path}:{line_number('@stage')}"
     expected = "disparity or (disparity, status), of (9, 20) pixels and 5 levels"
     assert line == f"{location}: refinement stage breaks returned 5; expected {expected}"
@@ -113,17 +113,17 @@ def test_a_wrong_result_names_the_line_at_which_the_stage_begins(plugin_path):
 
 def test_the_message_of_an_error_of_the_package_is_reported_unchanged(plugin_path):
     error = error_of(method_with("error of the package"))
-    assert blame(error) == "no such thing"
+    assert describe_stage_error(error) == "no such thing"
 
 
 def test_out_of_memory_names_the_stage_but_no_line(plugin_path):
     error = error_of(method_with("out of memory"))
-    assert blame(error) == "refinement.breaks: out of memory (1 TiB)"
+    assert describe_stage_error(error) == "refinement.breaks: out of memory (1 TiB)"
 
 
 def test_the_path_of_a_file_in_the_current_folder_is_relative(plugin_path, monkeypatch):
     monkeypatch.chdir(plugin_path.parent)
-    line = blame(error_of(method_with("message of two lines")))
+    line = describe_stage_error(error_of(method_with("message of two lines")))
     number = line_number("raise ValueError")
     assert line == f"broken.py:{number}: refinement stage breaks: ValueError: one"
 
@@ -134,8 +134,8 @@ def test_an_error_under_a_scheme_or_in_an_auxiliary_method_names_the_innermost_s
     with_auxiliary = Pipeline([absolute_difference, winner_take_all], {"first": method})
     number = line_number("raise ValueError")
     line = f"{plugin_path}:{number}: refinement stage breaks: ValueError: one"
-    assert blame(error_of(under_scheme)) == line
-    assert blame(error_of(with_auxiliary)) == line
+    assert describe_stage_error(error_of(under_scheme)) == line
+    assert describe_stage_error(error_of(with_auxiliary)) == line
 
 
 def test_an_error_in_a_sum_of_costs_names_the_cost_that_raised_it(registry):
@@ -177,8 +177,8 @@ def test_a_base_exception_of_a_stage_is_reported_as_a_runtime_error(registry):
 
 
 def test_an_error_outside_stages_is_reported_without_a_location():
-    assert blame(ValueError("too large")) == "ValueError: too large"
-    assert blame(DataError("no image")) == "no image"
+    assert describe_stage_error(ValueError("too large")) == "ValueError: too large"
+    assert describe_stage_error(DataError("no image")) == "no image"
 
 
 # --- results that a stage must not return ---------------------------------------------
@@ -228,7 +228,7 @@ def assert_refused(slot, data_names, result, message):
     stages[slot] = stage_that_returns(slot, data_names, result)
     error = error_of(Pipeline([*stages.values()]))
     assert isinstance(error, StereoFrameworkError)
-    line = blame(error)
+    line = describe_stage_error(error)
     assert line.startswith(f"<string>:1: {slot} stage wrong returned {message}")
     assert "\n" not in line
 

@@ -244,7 +244,7 @@ def test_code_and_learned_weights_of_all_folders_that_compute_count():
     files = {path for path in package.rglob("*") if path.suffix in (".py", ".yaml")}
     names = {path.relative_to(package).as_posix() for path in files}
     expected = {name for name in names if name.partition("/")[0] in COUNTED_FOLDERS}
-    expected |= {"__init__.py", "__main__.py", "stages.py"} | COUNTED_BESIDES
+    expected |= {"__init__.py", "__main__.py", "parts.py", "stages.py"} | COUNTED_BESIDES
     assert "confidence/learned.yaml" in expected
     counted = [path.resolve() for path in computing_files()]
     assert len(counted) == len(set(counted))
