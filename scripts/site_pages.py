@@ -3,6 +3,7 @@
 import functools
 import importlib
 import inspect
+import itertools
 import re
 from pathlib import Path
 from types import ModuleType
@@ -57,6 +58,8 @@ ROOMS = {
         "core.stage",
         "core.parameters",
         "core.view",
+        "core.cost_of_pairs",
+        "core.auxiliary_maps",
         "core.call_context",
         "core.errors",
     ],
@@ -392,10 +395,28 @@ def python_page(room: str) -> str:
     """The docstrings of a module's public names."""
     module = importlib.import_module(f"stereo_framework.{room}")
     parts = [f"# {room}\n", f"{_about(module)} `from {module.__name__} import ...`\n"]
+    parts.append(_names_of_other_modules(module))
     # By their home: a function and its module may have one name.
     return "\n".join(
         [*parts, *(f"::: {home}\n" for name in _public(module) if (home := _home(module, name)))]
     )
+
+
+def _names_of_other_modules(module: ModuleType) -> str:
+    """Return a table of the public names that other modules define."""
+    documented_modules = {f"stereo_framework.{room}" for room in itertools.chain(*ROOMS.values())}
+    rows = []
+    for name in getattr(module, "__all__", ()):
+        value = getattr(module, name)
+        home = str(getattr(value, "__module__", ""))
+        if home.startswith(module.__name__):
+            continue
+        if isinstance(value, type) or inspect.isroutine(value):
+            link = f"[`{name}`][{home}.{name}]" if home in documented_modules else f"`{name}`"
+            rows.append([link, _about(value)])
+        else:  # A type of parameters, which has no docstring of its own.
+            rows.append([f"`{name}`", describe(value)])
+    return table(["name", "description"], rows)
 
 
 def _public(module: ModuleType) -> list[str]:

@@ -16,6 +16,8 @@ from stereo_framework.core.errors import DataError, ParameterError, StereoFramew
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import (
+    FilePath,
+    FilePaths,
     Fraction01,
     InSlot,
     Located,
@@ -53,6 +55,8 @@ __all__ = [
     "Disparity",
     "DisparityMap",
     "Estimate",
+    "FilePath",
+    "FilePaths",
     "Fraction01",
     "Image",
     "InSlot",

@@ -1,6 +1,7 @@
 """Registration of stages, steps with parameters, and stages of plug-ins."""
 
 import functools
+import importlib
 import pickle
 import re
 import sys
@@ -11,7 +12,7 @@ import stereo_framework.engine.pipeline  # noqa: F401  registers the stages
 from stereo_framework import StereoFrameworkError, step
 from stereo_framework.aggregation import box
 from stereo_framework.core.errors import ParameterError
-from stereo_framework.core.parameters import Positive
+from stereo_framework.core.parameters import Positive, PositiveInt
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.registration import find, stage, stages
 from stereo_framework.core.stage import stage_of
@@ -161,6 +162,24 @@ def test_unknown_stages_are_refused(slot, name, message):
         find(slot, name)
 
 
+@pytest.mark.parametrize(
+    ("option", "function"),
+    [
+        ("halo", lambda sise: sise),
+        ("files", lambda path: [path]),
+        ("executes", lambda path: path),
+        ("check_parameters", lambda sise: ""),
+    ],
+)
+def test_functions_of_options_that_take_unknown_arguments_are_refused(option, function):
+    def misspelled(volume, *, size: PositiveInt = 3):
+        return volume
+
+    message = rf"aggregation.misspelled: the function {option}= takes '(sise|path)', which is no"
+    with pytest.raises(StereoFrameworkError, match=message):
+        stage("aggregation", source="Author 2000", **{option: function})(misspelled)
+
+
 @pytest.mark.parametrize(("value", "name"), [(len, "len"), (3, "3"), (None, "None"), ({}, "{}")])
 def test_objects_that_are_no_stage_are_refused(value, name):
     for call in (stage_of, step):
@@ -293,3 +312,17 @@ def test_missing_plugins_are_refused(tmp_path, monkeypatch):
         match=r"plugins: folder_of_a_test has no source file, because it is a folder",
     ):
         load_plugin("folder_of_a_test")
+
+
+def test_a_file_may_be_imported_and_loaded_as_a_plugin(tmp_path, monkeypatch):
+    (tmp_path / "imported_and_loaded.py").write_text(
+        "from stereo_framework.stages import stage\n"
+        "@stage('refinement', source='Author 2000')\n"
+        "def both_ways(disparity):\n"
+        "    return disparity\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("imported_and_loaded")
+    load_plugin("imported_and_loaded.py", tmp_path)
+    assert step("both_ways") == step(module.both_ways)
+    sys.modules.pop("imported_and_loaded")

@@ -116,6 +116,8 @@ class InSlot:
             return value
         if isinstance(value, str):
             raise ValueError(f"{value!r} is a text; expected a step, such as step({value!r})")
+        if isinstance(value, Mapping):
+            raise ValueError("a mapping; expected a step, such as step('NAME', parameter=value)")
         description = as_yaml(value)
         if stage is not None:
             description = f"{stage.name}, a stage of {stage.slot},"
@@ -175,6 +177,23 @@ class Located:
     """
 
     resolve: Callable[[Any, Path], Any]
+
+
+def _in_folder(path: str, folder: Path) -> str:
+    return str(folder / Path(path).expanduser())
+
+
+FilePath = Annotated[str, Located(_in_folder)]
+"""Annotation of the path of a file.
+
+A relative path in a script starts at the folder of the script. A default value and a
+path in a direct call start at the working folder.
+"""
+
+FilePaths = Annotated[
+    list[str], Located(lambda paths, folder: [_in_folder(path, folder) for path in paths])
+]
+"""Annotation of a list of paths, see `FilePath`."""
 
 
 def resolve_paths(annotation: Any, value: Any, folder: Path) -> Any:

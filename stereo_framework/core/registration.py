@@ -89,6 +89,7 @@ def _create_stage(slot: str, function: Callable[..., Any], **options: Any) -> St
         Fields of `Stage`.
     """
     data_names = _data_names(slot, options.get("resume"), function)
+    _check_option_functions(slot, function, options)
     other_needs = options.pop("other_needs", None)
     if other_needs is None:
         other_needs = _volumes_in_code(function) if "other" in data_names else ()
@@ -101,6 +102,40 @@ def _create_stage(slot: str, function: Callable[..., Any], **options: Any) -> St
         other_needs=frozenset(other_needs),
         **options,
     )
+
+
+_ARGUMENTS_OF_OPTIONS: Mapping[str, frozenset[str]] = {
+    "halo": frozenset(),
+    "files": frozenset({"scene"}),
+    "executes": frozenset(),
+    "check_parameters": frozenset({"smoothness"}),
+}
+"""Arguments of the functions in options, besides the parameters of the stage."""
+
+
+def _check_option_functions(
+    slot: str, function: Callable[..., Any], options: Mapping[str, Any]
+) -> None:
+    """Raise an error if a function in an option takes an unknown argument.
+
+    Raises
+    ------
+    StereoFrameworkError
+        A function takes an argument that is no parameter of the stage.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    names = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    for option, further_arguments in _ARGUMENTS_OF_OPTIONS.items():
+        if not callable(options.get(option)):
+            continue
+        for argument in inspect.signature(options[option]).parameters.values():
+            is_known = argument.name in names | further_arguments
+            if not is_known and argument.default is argument.empty:
+                remedy = nearest(argument.name, names | further_arguments, kind="arguments")
+                raise StereoFrameworkError(
+                    f"stage {slot}.{function.__name__}: the function {option}= takes "
+                    f"{argument.name!r}, which is no parameter of the stage; {remedy}"
+                )
 
 
 def _with_checks(stage: Stage) -> Callable[..., Any]:

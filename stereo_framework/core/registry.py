@@ -5,8 +5,10 @@ Users can also add data sets, file readers, protocols, charts and papers.
 
 from __future__ import annotations
 
+import sys
 from collections import UserDict
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from stereo_framework.core.errors import ParameterError
@@ -49,7 +51,8 @@ class Registry(UserDict[str, T]):
         """Add an object to the registry under a name.
 
         A module may register a name again, for example in a notebook cell. The new
-        object then replaces the old object.
+        object then replaces the old object. This also applies if a program imports a
+        file and loads the same file as a plug-in, which makes two modules.
 
         Parameters
         ----------
@@ -64,11 +67,12 @@ class Registry(UserDict[str, T]):
             Another module has already registered an object with this name.
         """
         first_origin = self._origins.setdefault(name, origin)
-        if first_origin != origin:
+        if first_origin != origin and not _have_same_file(first_origin, origin):
             message = (
                 f"{self.kind} {name!r}: already registered by {first_origin}; choose another name"
             )
             raise ParameterError(message)
+        self._origins[name] = origin
         self[name] = registered
         self.changes += 1
 
@@ -100,3 +104,14 @@ class Registry(UserDict[str, T]):
         """Remove an object from the registry."""
         del self[name], self._origins[name]
         self.changes += 1
+
+
+def _have_same_file(first_module: str, second_module: str) -> bool:
+    """Return whether two imported modules come from the same source file."""
+    files = []
+    for name in (first_module, second_module):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is None:
+            return False
+        files.append(Path(file).resolve())
+    return files[0] == files[1]

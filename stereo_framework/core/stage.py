@@ -11,7 +11,12 @@ from typing import Any
 
 from stereo_framework.core.arguments import describe_value
 from stereo_framework.core.docstrings import summary
-from stereo_framework.core.errors import ParameterError, describe_exception
+from stereo_framework.core.errors import (
+    ParameterError,
+    describe_exception,
+    nearest,
+    source_location,
+)
 from stereo_framework.core.former_names import report_attributes_of_module
 from stereo_framework.core.parameters import inner_slot, parameters_of, unit
 from stereo_framework.core.slots import SLOTS, Slot
@@ -178,8 +183,15 @@ class Stage:
         slots = {}
         for name, parameter in self.parameters.items():
             slot = inner_slot(parameter.annotation)
-            if slot is not None:
-                slots[name] = slot
+            if slot is None:
+                continue
+            if slot not in SLOTS:
+                place = source_location(self.function)
+                remedy = nearest(slot, SLOTS, kind="slots")
+                raise ParameterError(
+                    f"{place}: {self.name}.{name}: InSlot({slot!r}): no such slot; {remedy}"
+                )
+            slots[name] = slot
         return slots
 
     @property

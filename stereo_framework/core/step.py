@@ -32,11 +32,12 @@ from stereo_framework.core.parameters import (
     Positive,
     as_yaml,
     default_parameters,
+    in_short,
     parameter_faults,
     parameters_of,
     with_defaults,
 )
-from stereo_framework.core.scene import read_only
+from stereo_framework.core.scene import SearchRange, read_only
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage, stage_of
 from stereo_framework.core.view import VOLUMES, kernel_array, map_arrays
@@ -532,6 +533,11 @@ class InnerStep(Step):
         """
         check = check_result or self.check_result
         try:
+            if not isinstance(data, Mapping | None):
+                raise ParameterError(
+                    f"{self.outer_stage.name} gives {self.stage.name} an unnamed value; "
+                    "give data by name, such as inner(volume=volume)"
+                )
             call_data = self._data_of_call({**(data or {}), **data_by_name})
             result = super().__call__(call_data, check_result=check)
             if check is not None:
@@ -557,6 +563,13 @@ class InnerStep(Step):
                     f"which do not exist; {remedy}"
                 )
                 raise ParameterError(message)
+
+        for name, kind in _KINDS_OF_DATA.items():
+            if name in changed_data and not isinstance(changed_data[name], kind):
+                raise ParameterError(
+                    f"{self.outer_stage.name} gives {self.stage.name} the data {name}: "
+                    f"{in_short(changed_data[name])}; expected a {kind.__name__}"
+                )
 
         outer_data = dict(self.data_of_outer)
         changed_size = _image_size(changed_data)
@@ -622,6 +635,10 @@ class InnerStep(Step):
             # `describe_stage_error` describes other errors with these names.
             outer_names = (*getattr(error, "outer_stages", ()), outer_name)
             error.outer_stages = outer_names  # type: ignore[attr-defined]
+
+
+_KINDS_OF_DATA = {"volume": CostVolume, "raw": CostVolume, "search": SearchRange}
+"""Classes of the data that an outer stage often creates for its inner stage."""
 
 
 def _image_size(data: Mapping[str, Any]) -> tuple[int, ...] | None:

@@ -458,7 +458,15 @@ class SearchMask:
         return is_excluded
 
     def exclude(self, volume: CostVolume, value: float) -> None:
-        """Write `value` into all excluded cells of a cost volume."""
+        """Write `value` into all excluded cells of a cost volume, in place.
+
+        Parameters
+        ----------
+        volume : CostVolume
+            Volume whose array is changed.
+        value : float
+            New cost of the excluded cells.
+        """
         maps = self.maps(volume.shape)
         costs = volume.costs
         grid = _grid(volume.search)

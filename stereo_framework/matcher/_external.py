@@ -2,24 +2,12 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from stereo_framework.core.scene import Disparity, Image, SearchRange, unmasked
-from stereo_framework.stages import Located, ParameterError, StereoFrameworkError
-
-
-def _from(path: str, folder: Path) -> str:
-    return str(folder / Path(path).expanduser())
-
-
-FilePath = Annotated[str, Located(_from)]
-"""A path that starts at the folder of the script that says it."""
-
-FilePaths = Annotated[
-    list[str], Located(lambda paths, folder: [_from(path, folder) for path in paths])
-]
+from stereo_framework.stages import ParameterError, StereoFrameworkError
 
 
 def existing(parameter: str, paths: Iterable[str]) -> list[Path]:

@@ -29,10 +29,11 @@ from stereo_framework.io import read_disparity, write_image, write_pfm
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
 from stereo_framework.kernels.threads import LIMIT_HINT, environment_of_programs
 from stereo_framework.matcher import _program_usage
-from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
+from stereo_framework.matcher._external import existing, left_and_right, taken
 from stereo_framework.stages import (
     CallReport,
     Disparity,
+    FilePaths,
     Image,
     Located,
     Positive,

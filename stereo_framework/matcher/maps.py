@@ -10,10 +10,10 @@ from annotated_types import Predicate
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.core.parameters import Words
 from stereo_framework.io.scene_maps import map_of, read_map
-from stereo_framework.matcher._external import FilePath
 from stereo_framework.stages import (
     CallReport,
     Disparity,
+    FilePath,
     Image,
     Scene,
     SearchRange,

@@ -18,10 +18,11 @@ from stereo_framework.core.errors import (
     nearest,
 )
 from stereo_framework.kernels.threads import thread_count
-from stereo_framework.matcher._external import FilePath, existing, left_and_right, taken
+from stereo_framework.matcher._external import existing, left_and_right, taken
 from stereo_framework.matcher._onnx_files import model_files
 from stereo_framework.stages import (
     Disparity,
+    FilePath,
     Image,
     NonNegativeInt,
     Positive,

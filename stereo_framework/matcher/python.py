@@ -17,8 +17,8 @@ from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, describe_exception
 from stereo_framework.core.module_sources import record_import, source_files, unload_modules
 from stereo_framework.core.plugins import check_execution, describe_import_error, import_file
-from stereo_framework.matcher._external import FilePaths, existing, left_and_right, taken
-from stereo_framework.stages import Disparity, Image, Located, Scene, SearchRange, stage
+from stereo_framework.matcher._external import existing, left_and_right, taken
+from stereo_framework.stages import Disparity, FilePaths, Image, Located, Scene, SearchRange, stage
 
 
 def _started(function: str, folder: Path) -> str:

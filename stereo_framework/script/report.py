@@ -18,7 +18,7 @@ from stereo_framework.io import name_fault
 from stereo_framework.io.locations import Faults, Node, from_python
 from stereo_framework.kernels.progress import temporarily_set
 from stereo_framework.script.reading import SEARCH, expect_mapping, is_number, read
-from stereo_framework.script.specs import parameters, split
+from stereo_framework.script.specs import addresses_inner_stage, parameters, split
 
 # --- the names of what was set, and of what was measured --------------------------------------------------------------
 
@@ -57,6 +57,8 @@ def key_fault(name: str) -> str | None:
     if head not in heads:
         remedy = new_or_nearest("script_keys", "script", head, heads, kind=kind)
         return f"no such key {name!r}; {remedy}"
+    if head in SLOTS and addresses_inner_stage(head, split(name).rest):
+        return None
     allowed = {home + key for key in _keys_under(head)}
     # Where several stages may stand one may stand twice; they are then told apart by their index.
     generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name.removeprefix(home))

@@ -101,6 +101,49 @@ def parameters(slot: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def addresses_inner_stage(slot: str, rest: str) -> bool:
+    """Return whether an address means an inner stage, or a parameter of an inner stage.
+
+    Parameters
+    ----------
+    slot : str
+        Slot of the outer stage.
+    rest : str
+        Part of the address after the slot.
+
+    Examples
+    --------
+    >>> addresses_inner_stage("aggregation", "cross_scale.inner.size")
+    True
+    >>> addresses_inner_stage("aggregation", "cross_scale.inner.inner.use")
+    True
+    >>> addresses_inner_stage("aggregation", "cross_scale.scales")
+    False
+    """
+    first_part, _, parameter = rest.partition(".")
+    for stage in stages(slot):
+        is_addressed = first_part == stage.name or first_part.isdecimal()
+        if is_addressed and _names_inner_parameter(stage, parameter):
+            return True
+        if not SLOTS[slot].many and _names_inner_parameter(stage, rest):
+            return True
+    return False
+
+
+def _names_inner_parameter(stage: Stage, address: str) -> bool:
+    """Return whether an address below a stage lies in one of its inner stages."""
+    name, _, rest = address.partition(".")
+    if name not in stage.inner_slots:
+        return False
+    if rest in ("", "use"):
+        return True
+    inner_stages = stages(stage.inner_slots[name])
+    return any(
+        rest in inner_stage.parameters or _names_inner_parameter(inner_stage, rest)
+        for inner_stage in inner_stages
+    )
+
+
 Steps = tuple[Step, ...] | None
 """The stages of a slot with all parameters, but for seeds that are not given: the script's fills them. None where a fault was reported, so that nothing
 further is checked against them."""

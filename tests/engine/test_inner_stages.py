@@ -130,6 +130,8 @@ def test_a_stage_of_another_slot_is_refused():
         step(cross_scale, inner="boxx")
     with pytest.raises(ParameterError, match="cross_scale.inner: 5 is not a stage of aggregation"):
         step(cross_scale, inner=5)
+    with pytest.raises(ParameterError, match="cross_scale.inner: a mapping; expected a step"):
+        step(cross_scale, inner={"use": "box"})
 
 
 def test_parameters_of_inner_stages_are_checked():
@@ -334,6 +336,42 @@ def test_data_of_another_size_must_be_given(small_pair):
     message = message_of(method, small_pair)
     assert "needs the data reference; at_half_size must give the data" in message
     assert "(inside at_half_size)" in message
+
+
+def test_data_without_a_name_are_refused(small_pair):
+    @stage("aggregation", source="Author 2000")
+    def unnamed(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        return inner(volume)
+
+    message = message_of(Pipeline(["census", unnamed, "winner_take_all"]), small_pair)
+    assert "unnamed gives box an unnamed value; give data by name" in message
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"volume": np.zeros((4, 5, 6), np.float32)}, "expected a CostVolume"),
+        ({"search": (0, 9)}, "expected a SearchRange"),
+    ],
+)
+def test_data_of_a_wrong_class_are_refused(data, expected, small_pair):
+    @stage("aggregation", source="Author 2000")
+    def wrong(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        return inner(**data)
+
+    message = message_of(Pipeline(["census", wrong, "winner_take_all"]), small_pair)
+    assert f"wrong gives box the data {next(iter(data))}: " in message
+    assert expected in message
+
+
+def test_a_slot_that_does_not_exist_is_reported_with_its_place():
+    @stage("aggregation", source="Author 2000")
+    def misspelled(volume, *, inner: Annotated[Step, InSlot("agregation")] = step(box)):
+        return inner(volume=volume)
+
+    message = "test_inner_stages.py:.*misspelled.inner: InSlot.'agregation'.: no such slot"
+    with pytest.raises(ParameterError, match=message):
+        step(misspelled)
 
 
 def test_data_that_the_outer_slot_does_not_get_must_be_given(small_pair):

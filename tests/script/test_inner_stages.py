@@ -12,7 +12,7 @@ from stereo_framework import step
 from stereo_framework.aggregation import box, cross_scale
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.script import load
-from stereo_framework.stages import InSlot, NonNegativeInt, Step, stage
+from stereo_framework.stages import FilePath, InSlot, NonNegativeInt, Step, stage
 
 ADDRESS = "aggregation.cross_scale.inner"
 
@@ -263,6 +263,38 @@ def test_settings_that_differ_in_an_inner_stage_have_different_results(tmp_path)
     again = list(stereo_framework.run(script, out=tmp_path / "out", workers=1))
     assert [result.id for result in again] == [result.id for result in results]
     np.testing.assert_equal([result.statistics["bad_pixels_all"] for result in again], errors)
+
+
+@pytest.mark.parametrize(
+    "key", [f"{ADDRESS}.size", f"{ADDRESS}.use", ADDRESS, "aggregation.0.inner.size"]
+)
+def test_plots_and_tables_take_addresses_of_inner_stages(key):
+    plot = {"x": key, "y": "bad_pixels_nonocc"}
+    table = {"rows": key, "columns": "scene", "value": "bad_pixels_nonocc"}
+    script = script_with("box", sweep={"grid": {f"{ADDRESS}.size": [5, 9]}})
+    load(script | {"report": {"plots": {"size": plot}, "tables": {"size": table}}})
+
+
+def test_plots_refuse_parameters_that_no_inner_stage_has():
+    plot = {"x": f"{ADDRESS}.siz", "y": "bad_pixels_nonocc"}
+    with pytest.raises(ScriptError, match=f"no such key '{ADDRESS}.siz'"):
+        load(script_with("box", report={"plots": {"size": plot}}))
+
+
+def test_relative_paths_of_inner_stages_start_at_the_folder_of_the_script(write, tmp_path):
+    @stage("aggregation", source="Author 2000")
+    def with_model(volume, *, model: FilePath = "model.bin"):
+        return volume
+
+    write(
+        models__nested="""\
+matching_cost: census
+aggregation: [{use: cross_scale, inner: {use: with_model, model: forest.npz}}]
+optimization: winner_take_all
+"""
+    )
+    aggregation = aggregation_of(tmp_path / "models" / "nested.yaml")
+    assert aggregation.value_at("inner.model") == str(tmp_path / "models" / "forest.npz")
 
 
 def test_the_page_of_a_stage_lists_its_inner_stage():
