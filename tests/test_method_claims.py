@@ -605,7 +605,7 @@ def test_measures_learned_from_scenes_of_the_table_are_marked():
     learned_scenes = set(LEARNED["left_out"])
     assert len(table_scenes) == 19
     assert len(table_scenes & learned_scenes) == 14
-    [marked] = re.findall(r"^\| (\S+) \| 2\.35 \|", text, re.MULTILINE)
+    [marked] = re.findall(r"^\| (\S+) \| 2\.53 \|", text, re.MULTILINE)
     assert marked == confidence_tables.MARKS["learned"]
     assert "were learned on fourteen of these nineteen scenes" in text
 
@@ -652,8 +652,8 @@ def test_statements_on_measures_of_confidence_follow_from_the_table():
     table = confidence_table()
     assert len(table) == 14
     worthless = {
-        "census_window": 9.71,
-        "census_sgm": 12.22,
+        "census_window": 11.00,
+        "census_sgm": 13.41,
         "sad_window": 6.60,
         "sad_sgm": 7.46,
         "ncc_window": 7.31,
@@ -665,7 +665,7 @@ def test_statements_on_measures_of_confidence_follow_from_the_table():
         best = min(areas[column] for areas in single.values())
         if table["maximum_likelihood"][column] > 1.05 * best:
             far_from_best.add(column)
-    assert far_from_best == {"sad_window", "ncc_window"}
+    assert far_from_best == {"census_sgm", "sad_window", "ncc_window"}
 
     better = {
         name
