@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework.aggregation._trees import average_without_checks, build_segment_tree
+from stereo_framework.aggregation._trees import average_finite_costs, build_segment_tree
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.stages import Image, NonNegative, Positive, Unit, stage
 
@@ -89,4 +89,4 @@ def segment_tree(
     """
     tree = build_segment_tree(reference, k=k, link_penalty=link_penalty, median_size=median_size)
     weights = np.exp(-tree.differences.astype(np.float64) / sigma)
-    return replace(volume, costs=average_without_checks(volume.costs, tree, weights))
+    return replace(volume, costs=average_finite_costs(volume.costs, tree, weights))

@@ -1,6 +1,7 @@
 """The segment tree, the spanning tree and means along trees, compared with twins."""
 
 from dataclasses import replace
+from typing import Annotated
 
 import naive_segment_tree
 import numpy as np
@@ -12,17 +13,17 @@ from scipy.ndimage import label, median_filter
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree as scipy_spanning_tree
 
-from stereo_framework import CostVolume, SearchRange
+from stereo_framework import CostVolume, Pair, Pipeline, SearchRange, step
 from stereo_framework.aggregation import minimum_spanning_tree, segment_tree
 from stereo_framework.core.call_context import storing_results
-from stereo_framework.core.errors import ArgumentError, DataWarning
+from stereo_framework.core.errors import ArgumentError, DataWarning, StereoFrameworkError
 from stereo_framework.parts import (
     PixelTree,
     average_along_tree,
     build_segment_tree,
     build_spanning_tree,
 )
-from stereo_framework.stages import DataError, ParameterError
+from stereo_framework.stages import DataError, InSlot, ParameterError, Step, stage
 
 CONSTANTS = (0.0, 3.0, 40.0, 300.0, 1200.0, 1e9)
 """Values of k from one segment for each colour to one segment for the image."""
@@ -342,15 +343,29 @@ def test_arrays_that_do_not_fit_the_tree_are_refused():
     weights = np.ones(12)
     with pytest.raises(DataError, match=r"costs has shape \(4, 3, 2\); expected .* 3 rows and 4"):
         average_along_tree(costs.reshape(4, 3, 2), tree, weights)
-    with pytest.raises(
-        DataError, match=r"costs is float32 \(3, 4\).*\(rows, columns, l"
-    ):
+    with pytest.raises(DataError, match=r"costs is float32 \(3, 4\).*\(rows, columns, l"):
         average_along_tree(costs[..., 0], tree, weights)
     with pytest.raises(DataError, match=r"weights has shape \(11,\); expected \(12,\)"):
         average_along_tree(costs, tree, weights[:11])
     for weight in (-0.1, 1.1, np.nan):
         with pytest.raises(DataError, match=r"weights lie in .*; expected weights in 0..1"):
             average_along_tree(costs, tree, np.where(np.arange(12) == 5, weight, weights))
+
+
+@pytest.mark.parametrize("filter_", [minimum_spanning_tree, segment_tree])
+def test_a_stage_refuses_costs_of_another_size_from_an_outer_stage(filter_):
+    @stage("aggregation", source="Author 2000")
+    def halving(
+        volume, reference, *, inner: Annotated[Step, InSlot("aggregation")] = step(filter_)
+    ):
+        halved = replace(volume, costs=volume.costs[::2, ::2].copy())
+        return inner(volume=halved, reference=reference)
+
+    rng = np.random.default_rng(0)
+    pair = Pair(*rng.integers(0, 256, (2, 12, 16), np.uint8), SearchRange(0, 3))
+    method = Pipeline(["census", halving, "winner_take_all"])
+    with pytest.raises(StereoFrameworkError, match=r"costs has shape \(6, 8, 4\); expected"):
+        method.estimate(pair)
 
 
 def test_wrong_types_and_numbers_are_refused():
