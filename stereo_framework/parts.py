@@ -1,10 +1,10 @@
 """Parts of the built-in stages, for the author of a new method.
 
-The functions of this module are steps inside built-in stages: the path costs of
-semi-global matching, the planes of a disparity map, and averages along trees of an
-image. Each function is plain Python with NumPy arrays, and checks its arguments. The
-module `stereo_framework.stages`
-contains the other names that the author of a stage needs.
+The functions of this module are parts of the computations of built-in stages: the path
+costs of semi-global matching, the planes of a disparity map, and averages along trees
+of an image. You can call each function with NumPy arrays, outside a pipeline. Each
+function checks its arguments. The module `stereo_framework.stages` contains the other
+names that the author of a stage needs.
 """
 
 from __future__ import annotations
@@ -178,23 +178,30 @@ def compute_path_costs(
     [20, 20]
     """
     name = "compute_path_costs"
-    step, upwards = _step_of_direction(name, direction)
+    direction_index, is_opposite = _index_of_direction(name, direction)
     if misfit := fault_of_penalties(p1, p2):
         raise ParameterError(f"{name}: {misfit}")
 
     data = {"volume": _with_excluded_cells(volume), "reference": reference, "match": match}
-    inputs = convert_data(name, data, data, integer=True)
+    inputs = convert_data(name, data, names=data, integer=True)
     images = inputs["reference"], inputs["match"]
     checked_volume = inputs["volume"]
     rules = PenaltyRules(p1, p2, penalties, edge_threshold, grey_conversion)
-    prices = penalties_of_steps(name, checked_volume.shape, images, step + 1, rules)
+    # The penalties of the first directions are computed, up to the requested direction.
+    penalties_of_directions = penalties_of_steps(
+        name, checked_volume.shape, images, direction_index + 1, rules
+    )
     costs = path_costs_along(
-        checked_volume.costs, checked_volume.search, prices, step, upwards=upwards
+        checked_volume.costs,
+        checked_volume.search,
+        penalties_of_directions,
+        direction_index,
+        upwards=is_opposite,
     )
     return replace(checked_volume, costs=costs)
 
 
-def _step_of_direction(function: str, direction: tuple[int, int]) -> tuple[int, bool]:
+def _index_of_direction(function: str, direction: tuple[int, int]) -> tuple[int, bool]:
     """Return the index of a direction in `STEPS`, and whether it is an opposite."""
     if direction not in PATH_DIRECTIONS:
         names = ", ".join(map(str, PATH_DIRECTIONS))
@@ -289,7 +296,7 @@ def fit_local_planes(
         message = "fit_local_planes: radii is (); expected one radius or more, such as (3, 5)"
         raise ParameterError(message)
     data = {"disparity": disparity, "image": image}
-    inputs = convert_data("fit_local_planes", data, data, integer=False)
+    inputs = convert_data("fit_local_planes", data, names=data, integer=False)
     return local_planes.fit_local_planes(
         inputs["disparity"], inputs["image"], radii, gate, gamma_c, ridge
     )
@@ -345,7 +352,7 @@ def segment_image(
     >>> segment_image(image, sigma=0, k=5, min_segment=1).tolist()
     [[0, 0, 1, 1], [0, 0, 1, 1]]
     """
-    inputs = convert_data("segment_image", {"image": image}, ["image"], integer=False)
+    inputs = convert_data("segment_image", {"image": image}, names=["image"], integer=False)
     return segments.segment_image(inputs["image"], float(sigma), float(k), min_segment)
 
 
@@ -418,7 +425,7 @@ def fit_segment_planes(
     """
     name = "fit_segment_planes"
     data = {"disparity": disparity}
-    inputs = convert_data(name, data, data, integer=False)
+    inputs = convert_data(name, data, names=data, integer=False)
     numbers = _segment_numbers(name, segment_numbers)
     check_sizes(name, disparity=inputs["disparity"], segment_numbers=numbers)
     is_fitted = np.ones(int(numbers.max()) + 1, np.bool_)

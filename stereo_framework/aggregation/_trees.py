@@ -8,6 +8,7 @@ can use the functions of this module.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.input_checks import IMAGE, fault, fault_of_numbers
+from stereo_framework.core.input_checks import IMAGE, ArrayKind, fault, fault_of_numbers
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.segments import find_root, sort_with_order
 from stereo_framework.kernels.threads import over_rows
@@ -30,6 +31,10 @@ The sums of a pixel then fill two lines of the processor's cache.
 
 _PENALIZED_SIZE = 50
 """Number of pixels that both parts must exceed for a penalty between them."""
+
+_COSTS = ArrayKind((np.float32,), (3,), "(rows, columns, levels)")
+_WEIGHTS = ArrayKind((np.float64, np.float32), (1,), "(pixels,)")
+_PIXEL_NUMBERS = ArrayKind((np.int32,), (1,), "(pixels,)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +53,10 @@ class PixelTree:
     parents : ndarray, int32, (pixels,)
         Number of the parent of each pixel. The parent of the root is the root itself.
     differences : ndarray, float32, (pixels,)
-        Difference of each pixel from its parent, in grey levels: the largest absolute
-        difference of a channel, plus a penalty where `build_segment_tree` adds one. The
-        difference of the root is 0.
+        Difference between each pixel and its parent in the median-filtered image, in
+        grey levels. It is the maximum of the absolute differences of the channels. If
+        `build_segment_tree` adds a penalty to the edge, the difference includes the
+        penalty. The difference of the root is 0.
     segments : ndarray, int32, (rows, columns), or None
         Segment number of each pixel before the segments are linked. Numbers begin with
         0, in raster order of the first pixels of the segments. None in trees that are
@@ -106,20 +112,20 @@ class _Forest(NamedTuple):
 
     Parameters
     ----------
-    representative : ndarray, int32, (pixels,)
-        Pixel that leads to the representative of the part, for `find_root`.
+    link : ndarray, int32, (pixels,)
+        Next pixel on the way to the representative. `find_root` follows the links. The
+        link of a representative is the representative itself.
     size : ndarray, int32, (pixels,)
         Number of pixels of a part, stored at its representative.
     chosen : ndarray, bool, (2 * pixels,)
         Whether the tree contains each edge.
     """
 
-    representative: NDArray[np.int32]
+    link: NDArray[np.int32]
     size: NDArray[np.int32]
     chosen: NDArray[np.bool_]
 
 
-@per_image
 @checked()
 def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> PixelTree:
     """Build the minimum spanning tree of an image.
@@ -133,7 +139,7 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
         difference of a channel.
     median_size : {1, 3, 5}
         Width and height of the median filter that smooths each channel before the tree
-        is built, in pixels. 1: the image is not smoothed.
+        is built, in pixels. With 1, the image is not smoothed.
 
     Returns
     -------
@@ -161,6 +167,14 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
     array([[0, 0, 1],
            [0, 1, 2]], dtype=int32)
     """
+    return _build_spanning_tree(image, median_size=median_size)
+
+
+# `per_image` needs the image as the first positional argument, so the public function
+# passes it. A caller may then also give the image by name.
+@per_image
+def _build_spanning_tree(image: Image, *, median_size: int) -> PixelTree:
+    """Build the minimum spanning tree of an image, once for each image."""
     _check_image("build_spanning_tree", image)
     rows, columns = image.shape[:2]
     edges = _sort_edges(image, median_size)
@@ -169,7 +183,6 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
     return _rooted_tree((rows, columns), edges, forest)
 
 
-@per_image
 @checked()
 def build_segment_tree(
     image: Image,
@@ -189,14 +202,18 @@ def build_segment_tree(
         Intensities 0..255. The difference of two neighbours is the largest absolute
         difference of a channel.
     k : float
-        Constant of the grouping, in grey levels. Larger values give larger segments.
-        With 0, segments have a constant colour.
+        Constant of the grouping, in grey levels. Two segments are joined if the
+        difference of the edge between them is at most d + k / n for both segments,
+        where d is the largest difference inside the segment and n its number of pixels.
+        Larger values give larger segments. With 0, segments have a constant colour in
+        the median-filtered image.
     link_penalty : float
-        Number of grey levels that is added to the difference of an edge that links two
-        parts of more than 50 pixels each.
+        Penalty, in grey levels, for an edge that links two subtrees if both have more
+        than 50 pixels when they are linked. The penalty is added to the difference of
+        the edge. With 0, no edge gets a penalty.
     median_size : {1, 3, 5}
         Width and height of the median filter that smooths each channel before the tree
-        is built, in pixels. 1: the image is not smoothed.
+        is built, in pixels. With 1, the image is not smoothed.
 
     Returns
     -------
@@ -212,9 +229,12 @@ def build_segment_tree(
 
     Notes
     -----
-    Mei, Sun, Dong, Wang & Zhang 2013 (CVPR). Edges are visited twice, both times in the
-    order that `build_spanning_tree` describes. The first visit joins two subtrees p and
-    q if the difference w of the edge fulfils ::
+    Mei, Sun, Dong, Wang & Zhang 2013 (CVPR). The rules are those of the authors'
+    program, because only the abstract of the paper was available.
+
+    Edges are visited twice, both times in the order that `build_spanning_tree`
+    describes. The first visit joins two subtrees p and q if the difference w of the
+    edge fulfils ::
 
         w <= min(Int(p) + k / |p|, Int(q) + k / |q|)
 
@@ -233,20 +253,30 @@ def build_segment_tree(
     >>> build_segment_tree(image, k=4, median_size=1).segments
     array([[0, 0, 0, 0, 1, 1]], dtype=int32)
     """
+    return _build_segment_tree(image, k=k, link_penalty=link_penalty, median_size=median_size)
+
+
+@per_image
+def _build_segment_tree(
+    image: Image, *, k: float, link_penalty: float, median_size: int
+) -> PixelTree:
+    """Build the segment tree of an image, once for each image and its parameters."""
     _check_image("build_segment_tree", image)
     rows, columns = image.shape[:2]
     edges = _sort_edges(image, median_size)
     forest = _separate_pixels(rows * columns)
 
-    limits = np.full(rows * columns, float(k))
-    separate = _group_pixels(edges, float(k), limits, forest)
+    separating_edge_count = _group_pixels(edges, float(k), forest)
     segments = _number_parts(forest).reshape(rows, columns)
 
-    remaining = edges._replace(ascending=edges.ascending[:separate])
+    # `remaining` shares the array `differences` with `edges`. Therefore the penalties
+    # that `_link_parts` adds are also part of the rooted tree.
+    remaining = edges._replace(ascending=edges.ascending[:separating_edge_count])
     _link_parts(remaining, np.float32(link_penalty), forest)
     return _rooted_tree((rows, columns), edges, forest, segments)
 
 
+@checked()
 def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> Costs:
     """Average costs over all pixels, with weights that fall along the paths of a tree.
 
@@ -256,10 +286,10 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
     Parameters
     ----------
     costs : ndarray, float32, (rows, columns, levels)
-        Costs, or any other numbers. Each level is averaged separately.
+        Costs, or any other finite numbers. Each level is averaged separately.
     tree : PixelTree
         Tree of an image of the same size.
-    weights : ndarray, float64, (pixels,)
+    weights : ndarray, float64 or float32, (pixels,)
         Weight of the edge between each pixel and its parent, 0..1. The weight of the
         root has no effect.
 
@@ -270,9 +300,12 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
 
     Raises
     ------
+    ArgumentError
+        An argument has a wrong class, such as a list instead of an array.
     DataError
-        The shape of `costs` or `weights` does not fit the tree, or a weight is not in
-        0..1.
+        `costs` or `weights` has a wrong type, or a shape that does not fit the tree. A
+        cost is NaN or infinite, or a weight is not in 0..1. In `tree.order`, a parent
+        does not precede its children.
 
     Notes
     -----
@@ -290,7 +323,20 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
     >>> average_along_tree(costs, tree, weights).ravel().round(2)
     array([3.03, 3.03, 3.03, 4.97, 4.97, 4.97], dtype=float32)
     """
-    _check_fit(costs, tree, weights)
+    _check_costs(costs)
+    _check_weights(weights)
+    _check_shapes(costs, tree, weights)
+    _check_tree(tree)
+    return average_finite_costs(costs, tree, weights)
+
+
+def average_finite_costs(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> Costs:
+    """Compute the result of `average_along_tree`, but check only the shapes.
+
+    Stages call this function, because the other checks would take 4 % of their time. A
+    stage that contains such a stage may give it costs of another size than the image.
+    """
+    _check_shapes(costs, tree, weights)
     rows, columns, levels = costs.shape
     pixels = rows * columns
     flat_costs = np.ascontiguousarray(costs).reshape(pixels, levels)
@@ -299,18 +345,24 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
     weight_sums = np.ones((pixels, 1))
     _sum_along_tree(tree.order, tree.parents, edge_weights, weight_sums)
 
-    def compute(start: int, stop: int) -> None:
-        # The kernel also sums the columns beyond the last level, whose contents are not
-        # used. Zeros cannot overflow, unlike the contents of empty memory.
+    def average_blocks(first_block: int, end_block: int) -> None:
+        # `sums` always has `_LEVELS` entries per pixel. In the last block, the entries
+        # beyond the last level hold zeros or sums of the block before. They are summed
+        # but not read. The buffer starts with zeros because uninitialized memory could
+        # overflow.
         sums = np.zeros((pixels, _LEVELS))
-        for first in range(start * _LEVELS, min(stop * _LEVELS, levels), _LEVELS):
+        for block in range(first_block, end_block):
+            first = block * _LEVELS
             part = slice(first, min(first + _LEVELS, levels))
             part_sums = sums[:, : part.stop - first]
             part_sums[:] = flat_costs[:, part]
             _sum_along_tree(tree.order, tree.parents, edge_weights, sums)
             np.divide(part_sums, weight_sums, out=means[:, part], casting="same_kind")
 
-    over_rows(compute, -(-levels // _LEVELS), 10 * means.size)
+    # Each thread computes some blocks of levels, because `over_rows` can distribute
+    # blocks instead of rows. About ten numbers are read or written for each cost.
+    block_count = math.ceil(levels / _LEVELS)
+    over_rows(average_blocks, block_count, work=10 * means.size)
     return means.reshape(rows, columns, levels)
 
 
@@ -326,25 +378,65 @@ def _check_image(function: str, image: Image) -> None:
         raise DataError(f"{function}: image has {number_fault}")
 
 
-def _check_fit(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> None:
-    """Refuse arrays that do not fit a tree, because kernels do not check shapes."""
-    if costs.ndim != 3 or costs.shape[:2] != tree.shape:
+def _check_tree(tree: PixelTree) -> None:
+    """Refuse a tree whose arrays would lead a kernel to a wrong memory address."""
+    pixels = tree.shape[0] * tree.shape[1]
+    for name, array in (("order", tree.order), ("parents", tree.parents)):
+        if array_fault := fault(array, _PIXEL_NUMBERS, (pixels,)):
+            raise DataError(f"average_along_tree: tree.{name} is {array_fault}")
+        if array.min() < 0 or array.max() >= pixels:
+            message = (
+                f"average_along_tree: tree.{name} has numbers from {array.min()} to "
+                f"{array.max()}; expected numbers of pixels, from 0 to {pixels - 1}"
+            )
+            raise DataError(message)
+
+    places = np.full(pixels, -1, np.int64)
+    places[tree.order] = np.arange(pixels)
+    children = tree.order[1:]
+    is_complete = places.min() >= 0
+    if not is_complete or (places[tree.parents[children]] >= places[children]).any():
         message = (
-            f"average_along_tree: costs have shape {costs.shape}; expected (rows, columns, "
-            f"levels) with {tree.shape[0]} rows and {tree.shape[1]} columns, as the tree has"
+            "average_along_tree: tree.order does not have each pixel once and after its "
+            "parent; build_spanning_tree and build_segment_tree return such an order"
         )
         raise DataError(message)
-    if weights.shape != tree.order.shape:
-        message = (
-            f"average_along_tree: weights have shape {weights.shape}; "
-            f"expected {tree.order.shape}, a weight for each pixel of the tree"
-        )
-        raise DataError(message)
+
+
+def _check_costs(costs: Costs) -> None:
+    """Refuse arrays that are no costs, and costs that are not finite."""
+    if form_fault := fault(costs, _COSTS):
+        raise DataError(f"average_along_tree: costs is {form_fault}")
+    if number_fault := fault_of_numbers(costs, _COSTS):
+        raise DataError(f"average_along_tree: costs has {number_fault}")
+
+
+def _check_weights(weights: NDArray[np.float64]) -> None:
+    """Refuse weights outside 0..1, because sums could grow without limit."""
+    if form_fault := fault(weights, _WEIGHTS):
+        raise DataError(f"average_along_tree: weights is {form_fault}")
     # A comparison with NaN is false, so NaN is refused too.
     if not (weights.min() >= 0 and weights.max() <= 1):
         message = (
             f"average_along_tree: weights lie in {weights.min()}..{weights.max()}; "
             "expected weights in 0..1"
+        )
+        raise DataError(message)
+
+
+def _check_shapes(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> None:
+    """Refuse arrays that do not fit a tree, because kernels do not check shapes."""
+    if costs.shape[:2] != tree.shape:
+        message = (
+            f"average_along_tree: costs has shape {costs.shape}; expected (rows, columns, "
+            f"levels) with {tree.shape[0]} rows and {tree.shape[1]} columns, as the tree has"
+        )
+        raise DataError(message)
+    pixels = tree.shape[0] * tree.shape[1]
+    if weights.shape != (pixels,):
+        message = (
+            f"average_along_tree: weights has shape {weights.shape}; "
+            f"expected {(pixels,)}, a weight for each pixel of the tree"
         )
         raise DataError(message)
 
@@ -380,7 +472,7 @@ def _largest_channel(channels: NDArray[np.float32]) -> NDArray[np.float32]:
 def _separate_pixels(pixels: int) -> _Forest:
     """Return a forest in which each pixel is a part."""
     return _Forest(
-        representative=np.arange(pixels, dtype=np.int32),
+        link=np.arange(pixels, dtype=np.int32),
         size=np.ones(pixels, np.int32),
         chosen=np.zeros(2 * pixels, np.bool_),
     )
@@ -407,18 +499,18 @@ def _rooted_tree(
 
 def _number_parts(forest: _Forest) -> NDArray[np.int32]:
     """Assign numbers to the parts, in raster order of their first pixels; (pixels,)."""
-    first_pixels = np.empty_like(forest.representative)
-    _find_representatives(forest.representative, first_pixels)
+    first_pixels = np.empty_like(forest.link)
+    _find_representatives(forest.link, first_pixels)
     is_first_pixel = first_pixels == np.arange(first_pixels.size)
     numbers = np.cumsum(is_first_pixel, dtype=np.int32) - np.int32(1)
     return numbers[first_pixels]
 
 
 @kernel
-def _find_representatives(representative: NDArray[np.int32], out: NDArray[np.int32]) -> None:
+def _find_representatives(link: NDArray[np.int32], out: NDArray[np.int32]) -> None:
     """Write the representative of the part of each pixel."""
     for pixel in range(out.shape[0]):
-        out[pixel] = find_root(representative, np.int32(pixel))
+        out[pixel] = find_root(link, np.int32(pixel))
 
 
 @kernel(inline="always")
@@ -426,21 +518,21 @@ def _parts_of_edge(edges: _Edges, forest: _Forest, edge: int) -> tuple[int, int]
     """Find the representatives of the parts that an edge connects, the lower first."""
     pixel = np.int32(edge // 2)
     step = edges.columns if edge % 2 == 1 else 1
-    a = find_root(forest.representative, pixel)
-    b = find_root(forest.representative, np.int32(pixel + step))
+    a = find_root(forest.link, pixel)
+    b = find_root(forest.link, np.int32(pixel + step))
     return min(a, b), max(a, b)
 
 
 @kernel(inline="always")
 def _join(forest: _Forest, edge: int, first: int, second: int) -> None:
     """Join two parts by an edge; the representative `first` is the lower number."""
-    forest.representative[second] = first
+    forest.link[second] = first
     forest.size[first] += forest.size[second]
     forest.chosen[edge] = True
 
 
 @kernel
-def _group_pixels(edges: _Edges, k: float, limits: NDArray[np.float64], forest: _Forest) -> int:
+def _group_pixels(edges: _Edges, k: float, forest: _Forest) -> int:
     """Visit edges in ascending order, and join parts whose limits allow the difference.
 
     Edges between parts that stay separate are moved to the beginning of
@@ -451,8 +543,6 @@ def _group_pixels(edges: _Edges, k: float, limits: NDArray[np.float64], forest: 
     edges : _Edges
     k : float
         Parameter of `build_segment_tree`.
-    limits : ndarray, float64, (pixels,)
-        Largest difference that may join each part, stored at its representative.
     forest : _Forest
         Parts, joined in place.
 
@@ -461,7 +551,10 @@ def _group_pixels(edges: _Edges, k: float, limits: NDArray[np.float64], forest: 
     int
         Number of edges that did not join parts and did not lie inside a part.
     """
-    separate = 0
+    # A limit is the largest difference that may join a part. It is stored at the
+    # representative of the part. A part of one pixel has the limit k.
+    limits = np.full(forest.link.shape[0], k)
+    separating_edge_count = 0
     for i in range(edges.ascending.shape[0]):
         edge = edges.ascending[i]
         first, second = _parts_of_edge(edges, forest, edge)
@@ -472,9 +565,9 @@ def _group_pixels(edges: _Edges, k: float, limits: NDArray[np.float64], forest: 
             _join(forest, edge, first, second)
             limits[first] = difference + k / forest.size[first]
         else:
-            edges.ascending[separate] = edge
-            separate += 1
-    return separate
+            edges.ascending[separating_edge_count] = edge
+            separating_edge_count += 1
+    return separating_edge_count
 
 
 @kernel

@@ -79,14 +79,19 @@ def cross_scale(
 
     Notes
     -----
-    Zhang et al. 2014 (CVPR), section 3. The combined costs z minimize an energy: the
-    sum over all sizes s of ``(z[s] - filtered[s])**2`` and of
-    ``scale_weight * (z[s] - z[s - 1])**2``. The solution is a weighted sum of the
-    filtered costs, with the weights of `scale_weights`. A pixel and a disparity of the
-    full size belong to the pixel and the disparity at half the position in the next
-    size. Between two levels of a smaller size, costs are interpolated linearly. The
-    authors' program takes the nearest level instead. As there, smaller images are
-    smoothed with a Gaussian filter, see `half_size`.
+    Zhang et al. 2014 (CVPR), section 3. The image sizes have the numbers s = 0, ...,
+    S - 1, where S is `scales` and 0 is the full size. The combined costs z[s] minimize
+    the energy ::
+
+        sum over s = 0, ..., S - 1 of (z[s] - filtered[s])^2
+        + scale_weight * (sum over s = 1, ..., S - 1 of (z[s] - z[s - 1])^2)
+
+    The solution z[0] is a weighted sum of the filtered costs, with the weights of
+    `scale_weights`. The pixel (x, y) with the disparity d corresponds to the pixel
+    (x // 2, y // 2) with the disparity d / 2 at the next size. Between two levels of a
+    smaller size, costs are interpolated linearly. The authors' program takes the
+    nearest level instead. Like the authors' program, `half_size` smooths the smaller
+    images with a Gaussian filter.
 
     Examples
     --------
@@ -104,20 +109,23 @@ def cross_scale(
     total = filtered.costs * np.float32(weights[0])
     outside_cost = weights[0] * filtered.outside_cost
 
-    images = Pair(reference, match, volume.search, mask)
-    pair = cost.pair
+    # The inner aggregation reads the preprocessed images. `cost` applies the
+    # preprocessing itself, so it gets the pair before preprocessing.
+    preprocessed_pair = Pair(reference, match, volume.search, mask)
+    original_pair = cost.pair
     for scale in range(1, scales):
-        images = half_size(images)
-        pair = half_size(pair)
-        costs = cost(pair).floats()
+        preprocessed_pair = half_size(preprocessed_pair)
+        original_pair = half_size(original_pair)
+        costs = cost(original_pair).floats()
+        # No data of the outer call fit a smaller size, so all data are given.
         filtered = inner(
             volume=costs,
             raw=costs,
-            reference=images.reference,
-            match=images.match,
+            reference=preprocessed_pair.reference,
+            match=preprocessed_pair.match,
             search=costs.search,
-            mask=images.mask,
-            cost=CostOfPairs(pair, cost),
+            mask=preprocessed_pair.mask,
+            cost=CostOfPairs(original_pair, cost),
         )
         _add_smaller_size(total, filtered, volume.search, 2**scale, weights[scale])
         outside_cost += weights[scale] * filtered.outside_cost
@@ -138,6 +146,8 @@ def half_size(pair: Pair) -> Pair:
     >>> pair.shape, pair.search.maximum
     ((3, 4), 2.0)
     """
+    # Only the search range and the mask of `smaller` are used. Its images are block
+    # means, which are replaced.
     smaller = pair.reduced(2)
     reference = cv2.pyrDown(pair.reference)
     match = cv2.pyrDown(pair.match)
@@ -181,7 +191,9 @@ def _add_smaller_size(
 ) -> None:
     """Add the weighted costs of a smaller image size to costs of the full size.
 
-    The array of the costs of the full size is changed.
+    The array of the costs of the full size is changed. Disparities outside the smaller
+    search range take the cost of its first or last level. `Pair.reduced` always returns
+    at least two levels, which the interpolation needs.
 
     Parameters
     ----------

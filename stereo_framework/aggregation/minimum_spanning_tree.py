@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework.aggregation._trees import average_along_tree, build_spanning_tree
+from stereo_framework.aggregation._trees import average_finite_costs, build_spanning_tree
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.stages import Image, Positive, Unit, stage
 
@@ -65,4 +65,4 @@ def minimum_spanning_tree(
     """
     tree = build_spanning_tree(reference, median_size=median_size)
     weights = np.exp(-tree.differences.astype(np.float64) / sigma)
-    return replace(volume, costs=average_along_tree(volume.costs, tree, weights))
+    return replace(volume, costs=average_finite_costs(volume.costs, tree, weights))

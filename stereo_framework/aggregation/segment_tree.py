@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stereo_framework.aggregation._trees import average_along_tree, build_segment_tree
+from stereo_framework.aggregation._trees import average_finite_costs, build_segment_tree
 from stereo_framework.core.volume import CostVolume
 from stereo_framework.stages import Image, NonNegative, Positive, Unit, stage
 
@@ -36,26 +36,28 @@ def segment_tree(
         difference of a channel.
     sigma : float
         Sum of the differences along the tree, in grey levels, at which a weight falls
-        to 1/e: the paper's sigma times 255. Larger values average over larger areas.
+        to 1/e: the sigma of the authors' program times 255. Larger values average over
+        larger areas.
     k : float
-        Constant of the grouping, in grey levels: the paper's k. Two segments are joined
-        if the difference between them exceeds the largest difference inside a segment
-        of n pixels by at most k / n. Larger values give larger segments. With 0,
-        segments have a constant colour.
+        Constant of the grouping, in grey levels: the k of the authors' program. Two
+        segments are joined if the difference of the edge between them is at most
+        d + k / n for both segments, where d is the largest difference inside the
+        segment and n its number of pixels. Larger values give larger segments. With 0,
+        segments have a constant colour in the median-filtered image.
     link_penalty : float
-        Number of grey levels that is added to the difference of an edge that links two
-        parts of more than 50 pixels each. The program of the paper's authors adds 5.
-        With 0, edges between segments have the weights of edges inside segments.
+        Penalty, in grey levels, for an edge that links two subtrees if both have more
+        than 50 pixels when they are linked. The penalty is added to the difference of
+        the edge. The authors' program adds 5. With 0, no edge gets a penalty.
     median_size : {1, 3, 5}
         Width and height of the median filter that smooths each channel of the image
-        before the tree is built, in pixels. The program of the paper's authors has 3.
-        1: the image is not smoothed.
+        before the tree is built, in pixels. The authors' program uses 3. With 1, the
+        image is not smoothed.
 
     Returns
     -------
     CostVolume
-        Same unit and shape. Lower is better. Cells out of view take part with their
-        cost.
+        Same unit and shape. Lower is better. Cells outside the image are averaged with
+        their cost like all other cells.
 
     Raises
     ------
@@ -68,11 +70,12 @@ def segment_tree(
     Notes
     -----
     Mei, Sun, Dong, Wang & Zhang 2013 (CVPR), variant ST-1, which uses only the colours
-    of the image. `build_segment_tree` states the rules of the tree and the order of
-    edges with equal differences. The defaults are the values of the authors' public
-    program: 0.1 of the range of intensities for sigma, and 1200 for k. The authors sum
-    costs. The sums are the means times the sum of a pixel's weights, so the levels of
-    lowest cost are the same.
+    of the image. The rules are those of the authors' program, because only the abstract
+    of the paper was available. `build_segment_tree` states the rules of the tree and
+    the order of edges with equal differences. The defaults are the values of the
+    authors' public program: 0.1 of the range of intensities for sigma, and 1200 for k.
+    The authors sum costs. The sums are the means times the sum of a pixel's weights, so
+    the levels of lowest cost are the same.
 
     Examples
     --------
@@ -86,4 +89,4 @@ def segment_tree(
     """
     tree = build_segment_tree(reference, k=k, link_penalty=link_penalty, median_size=median_size)
     weights = np.exp(-tree.differences.astype(np.float64) / sigma)
-    return replace(volume, costs=average_along_tree(volume.costs, tree, weights))
+    return replace(volume, costs=average_finite_costs(volume.costs, tree, weights))

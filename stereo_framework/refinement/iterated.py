@@ -1,4 +1,4 @@
-"""Repetition of another refinement until the disparity map no longer changes."""
+"""Repetition of another refinement until its result no longer changes."""
 
 from __future__ import annotations
 
@@ -37,18 +37,22 @@ def iterated(
 ) -> tuple[Disparity, StatusMap]:
     """Repeat a refinement until the disparity map and the status no longer change.
 
+    The refinement is repeated at most `max_iterations` times.
+
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
         Pixels, NaN = no estimate.
     status : ndarray, uint8, (rows, columns)
-        Status of each pixel.
+        Status of each pixel. In a direct call, you may omit the status. It is then
+        computed from the disparity map: pixels with a disparity are matched, and pixels
+        without a disparity are occluded.
     inner : Step
         Refinement that is repeated. Each iteration gets the disparity map and the
         status of the iteration before. All other data, such as the cost volume, are the
         same in all iterations.
     max_iterations : int
-        Number of iterations after which the repetition ends in any case.
+        Maximum number of iterations.
 
     Returns
     -------

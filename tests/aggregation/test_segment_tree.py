@@ -1,6 +1,7 @@
 """The segment tree, the spanning tree and means along trees, compared with twins."""
 
 from dataclasses import replace
+from typing import Annotated
 
 import naive_segment_tree
 import numpy as np
@@ -12,17 +13,17 @@ from scipy.ndimage import label, median_filter
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree as scipy_spanning_tree
 
-from stereo_framework import CostVolume, SearchRange
+from stereo_framework import CostVolume, Pair, Pipeline, SearchRange, step
 from stereo_framework.aggregation import minimum_spanning_tree, segment_tree
 from stereo_framework.core.call_context import storing_results
-from stereo_framework.core.errors import DataWarning
+from stereo_framework.core.errors import ArgumentError, DataWarning, StereoFrameworkError
 from stereo_framework.parts import (
     PixelTree,
     average_along_tree,
     build_segment_tree,
     build_spanning_tree,
 )
-from stereo_framework.stages import DataError, ParameterError
+from stereo_framework.stages import DataError, InSlot, ParameterError, Step, stage
 
 CONSTANTS = (0.0, 3.0, 40.0, 300.0, 1200.0, 1e9)
 """Values of k from one segment for each colour to one segment for the image."""
@@ -340,15 +341,85 @@ def test_arrays_that_do_not_fit_the_tree_are_refused():
     tree = build_spanning_tree(np.zeros((3, 4), np.uint8))
     costs = np.zeros((3, 4, 2), np.float32)
     weights = np.ones(12)
-    with pytest.raises(DataError, match=r"costs have shape \(4, 3, 2\); expected .* 3 rows and 4"):
+    with pytest.raises(DataError, match=r"costs has shape \(4, 3, 2\); expected .* 3 rows and 4"):
         average_along_tree(costs.reshape(4, 3, 2), tree, weights)
-    with pytest.raises(DataError, match=r"costs have shape \(3, 4\); expected \(rows, columns, l"):
+    with pytest.raises(DataError, match=r"costs is float32 \(3, 4\).*\(rows, columns, l"):
         average_along_tree(costs[..., 0], tree, weights)
-    with pytest.raises(DataError, match=r"weights have shape \(11,\); expected \(12,\)"):
+    with pytest.raises(DataError, match=r"weights has shape \(11,\); expected \(12,\)"):
         average_along_tree(costs, tree, weights[:11])
     for weight in (-0.1, 1.1, np.nan):
         with pytest.raises(DataError, match=r"weights lie in .*; expected weights in 0..1"):
             average_along_tree(costs, tree, np.where(np.arange(12) == 5, weight, weights))
+
+
+@pytest.mark.parametrize("filter_", [minimum_spanning_tree, segment_tree])
+def test_a_stage_refuses_costs_of_another_size_from_an_outer_stage(filter_):
+    @stage("aggregation", source="Author 2000")
+    def halving(
+        volume, reference, *, inner: Annotated[Step, InSlot("aggregation")] = step(filter_)
+    ):
+        halved = replace(volume, costs=volume.costs[::2, ::2].copy())
+        return inner(volume=halved, reference=reference)
+
+    rng = np.random.default_rng(0)
+    pair = Pair(*rng.integers(0, 256, (2, 12, 16), np.uint8), SearchRange(0, 3))
+    method = Pipeline(["census", halving, "winner_take_all"])
+    with pytest.raises(StereoFrameworkError, match=r"costs has shape \(6, 8, 4\); expected"):
+        method.estimate(pair)
+
+
+def test_wrong_types_and_numbers_are_refused():
+    tree = build_spanning_tree(np.zeros((3, 4), np.uint8))
+    costs = np.zeros((3, 4, 2), np.float32)
+    weights = np.ones(12)
+    with pytest.raises(ArgumentError, match="average_along_tree: costs is .*; expected an array"):
+        average_along_tree(costs.tolist(), tree, weights)
+    with pytest.raises(ArgumentError, match="average_along_tree: weights is .*; expected an array"):
+        average_along_tree(costs, tree, weights.tolist())
+    with pytest.raises(ArgumentError, match="average_along_tree: tree is .*; expected a PixelTree"):
+        average_along_tree(costs, None, weights)
+    with pytest.raises(DataError, match=r"costs is float64 \(3, 4, 2\).*; expected float32"):
+        average_along_tree(costs.astype(float), tree, weights)
+    with pytest.raises(DataError, match=r"weights is int64 \(12,\).*; expected float64"):
+        average_along_tree(costs, tree, weights.astype(int))
+    for number in (np.nan, np.inf):
+        wrong_costs = costs.copy()
+        wrong_costs[1, 2, 0] = number
+        with pytest.raises(DataError, match=r"costs has NaN or infinite .* \(values: 1\)"):
+            average_along_tree(wrong_costs, tree, weights)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"order": np.arange(5, dtype=np.int32)}, r"tree.order is int32 \(5,\)"),
+        ({"parents": np.zeros(6)}, r"tree.parents is float64 \(6,\)"),
+        ({"parents": np.array([0, 0, 1, 0, 1, 6], np.int32)}, "numbers from 0 to 6; expected"),
+        ({"order": np.array([0, 1, 2, 3, 4, 4], np.int32)}, "each pixel once"),
+        ({"order": np.array([0, 2, 1, 3, 4, 5], np.int32)}, "after its parent"),
+    ],
+)
+def test_trees_with_wrong_arrays_are_refused(changes, expected):
+    arrays = {
+        "order": np.arange(6, dtype=np.int32),
+        "parents": np.array([0, 0, 1, 0, 1, 2], np.int32),
+    }
+    costs = np.zeros((2, 3, 2), np.float32)
+    differences = np.zeros(6, np.float32)
+    correct_tree = PixelTree((2, 3), **arrays, differences=differences)
+    assert (average_along_tree(costs, correct_tree, np.ones(6)) == 0).all()
+
+    wrong_tree = PixelTree((2, 3), **(arrays | changes), differences=differences)
+    with pytest.raises(DataError, match=expected):
+        average_along_tree(costs, wrong_tree, np.ones(6))
+
+
+@pytest.mark.parametrize("build", [build_spanning_tree, build_segment_tree])
+def test_the_image_may_be_given_by_name(build):
+    image = np.array([[90, 95, 200], [90, 96, 203]], np.uint8)
+    tree = build(image=image, median_size=1)
+    np.testing.assert_array_equal(tree.parents, build(image, median_size=1).parents)
+    assert tree.shape == (2, 3)
 
 
 @pytest.mark.parametrize("build", [build_spanning_tree, build_segment_tree])
