@@ -591,11 +591,26 @@ class InnerStep(Step):
         if missing:
             remedy = self._remedy_of_missing(missing, has_other_size=has_other_size)
             raise ParameterError(f"{self.stage.name} needs the data {', '.join(missing)}; {remedy}")
+        self._check_equal_sizes(data)
         if not self.accepts_integers:
             for name in VOLUMES & data.keys():
                 if isinstance(data[name], CostVolume):
                     data[name] = data[name].floats()
         return data
+
+    def _check_equal_sizes(self, data: Mapping[str, Any]) -> None:
+        """Raise an error if the arrays of a call differ in their rows or columns.
+
+        Compiled kernels read beyond the memory of arrays that are too small.
+        """
+        sizes = {name: _size_of(data[name]) for name in self.data if name in data}
+        known_sizes = {name: size for name, size in sizes.items() if size is not None}
+        if len(set(known_sizes.values())) > 1:
+            listed = ", ".join(f"{name} has {size}" for name, size in known_sizes.items())
+            raise ParameterError(
+                f"{self.outer_stage.name} gives {self.stage.name} data of different sizes: "
+                f"{listed}; expected equal rows and columns"
+            )
 
     def _remedy_of_missing(self, names: Sequence[str], *, has_other_size: bool) -> str:
         """Describe where the missing data of a call must come from.
@@ -647,10 +662,18 @@ def _image_size(data: Mapping[str, Any]) -> tuple[int, ...] | None:
     The result is None without arrays.
     """
     for name in ("volume", "reference", "image", "disparity", "raw"):
-        value = data.get(name)
-        array = value.costs if isinstance(value, CostVolume) else value
-        if isinstance(array, np.ndarray):
-            return array.shape[:2]
+        size = _size_of(data.get(name))
+        if size is not None:
+            return size
+    return None
+
+
+def _size_of(value: Any) -> tuple[int, ...] | None:
+    """Return the rows and columns of an array or a volume, or None for other data."""
+    if isinstance(value, CostVolume):
+        return value.shape
+    if isinstance(value, np.ndarray):
+        return value.shape[:2]
     return None
 
 

@@ -347,6 +347,18 @@ def test_data_without_a_name_are_refused(small_pair):
     assert "unnamed gives box an unnamed value; give data by name" in message
 
 
+def test_data_of_different_sizes_are_refused(small_pair):
+    @stage("aggregation", source="Author 2000")
+    def halved(volume, reference, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        smaller = replace(volume, costs=volume.costs[::2, ::2].copy())
+        return inner(volume=smaller, reference=reference)
+
+    method = Pipeline(["census", step(halved, inner="guided_filter"), "winner_take_all"])
+    message = message_of(method, small_pair)
+    assert "halved gives guided_filter data of different sizes" in message
+    assert "volume has (20, 32), reference has (40, 64)" in message
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
