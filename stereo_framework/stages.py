@@ -14,6 +14,7 @@ from stereo_framework.core.call_context import CallReport, per_image, report_cal
 from stereo_framework.core.cost_of_pairs import CostOfPairs
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.estimate import Estimate
+from stereo_framework.core.other_frames import OtherFrame
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import (
     FilePath,
@@ -66,6 +67,7 @@ __all__ = [
     "Mask",
     "NonNegative",
     "NonNegativeInt",
+    "OtherFrame",
     "Pair",
     "ParameterError",
     "Positive",

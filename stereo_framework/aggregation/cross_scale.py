@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation.guided_filter import guided_filter
+from stereo_framework.core.other_frames import changed_frames
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -151,7 +152,8 @@ def half_size(pair: Pair) -> Pair:
     smaller = pair.reduced(2)
     reference = cv2.pyrDown(pair.reference)
     match = cv2.pyrDown(pair.match)
-    return replace(smaller, reference=reference, match=match)
+    frames = changed_frames(pair.frames, cv2.pyrDown)
+    return replace(smaller, reference=reference, match=match, frames=frames)
 
 
 def scale_weights(scales: int, scale_weight: float) -> NDArray[np.float64]:

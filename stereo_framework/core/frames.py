@@ -196,12 +196,15 @@ class Frame:
         Function without arguments that returns a boolean mask ``(rows, columns)``. The
         mask is True at pixels with data. The result None means that all pixels contain
         data. NaN pixels never contain data.
+    time : float
+        Time at which the image was taken, in frames.
     """
 
     name: str
     load: Callable[[], Image]
     position: float
     valid: Callable[[], Mask | None] | None = None
+    time: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stereo_framework.core import limits
 from stereo_framework.core.arguments import checked, checked_fields
 from stereo_framework.core.errors import DataError
+from stereo_framework.core.other_frames import OtherFrame, changed_frames, exchanged_frames
 from stereo_framework.core.parameters import Checked, Positive, brief
 from stereo_framework.core.scene import Image, Mask, Scene, SearchRange, intensities
 from stereo_framework.core.volume import SearchMask
@@ -73,6 +74,8 @@ class Pair:
         Pixels and disparities that may be matched. Default: all.
     scene : Scene, optional
         Scene of the images. Some matchers read the files of the scene.
+    frames : tuple of OtherFrame
+        Further images of the scene, for stages that match more than two images.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class Pair:
     search: Annotated[SearchRange, Checked(SearchRange.of)]
     mask: SearchMask | None = None
     scene: Scene | None = None
+    frames: tuple[OtherFrame, ...] = ()
 
     def __post_init__(self) -> None:
         if any(isinstance(image, np.ma.MaskedArray) for image in (self.reference, self.match)):
@@ -152,7 +156,9 @@ class Pair:
         maps = (valid, match_valid, low, high, match_low, match_high)
         has_mask = any(array is not None for array in maps)
         mask = SearchMask(*maps) if has_mask else None
-        return Pair(reference, match, replace(search, direction=scene.direction), mask, scene)
+        search = replace(search, direction=scene.direction)
+        frames = tuple(frame.checked_for(reference) for frame in scene.other_frames)
+        return Pair(reference, match, search, mask, scene, frames)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -179,7 +185,8 @@ class Pair:
             scene = replace(scene, name=f"{scene.name} (other view)")
         mask = None if self.mask is None else self.mask.exchanged(self.search)
         search = replace(self.search, direction=-self.search.direction)
-        return Pair(self.match, self.reference, search, mask, scene)
+        frames = exchanged_frames(self.frames)
+        return Pair(self.match, self.reference, search, mask, scene, frames)
 
     @checked()
     def rows(self, top: int, bottom: int) -> Pair:
@@ -190,6 +197,7 @@ class Pair:
             match=self.match[top:bottom],
             mask=None if self.mask is None else self.mask.rows(top, bottom),
             scene=None,
+            frames=changed_frames(self.frames, lambda image: image[top:bottom]),
         )
 
     @checked()
@@ -237,8 +245,9 @@ class Pair:
         smaller_search = SearchRange(lowest, highest, step, search.direction)
         reference = shrunk(self.reference, reduction)
         match = shrunk(self.match, reduction)
+        frames = changed_frames(self.frames, lambda image: shrunk(image, reduction))
         if self.mask is None:
-            return Pair(reference, match, smaller_search)
+            return Pair(reference, match, smaller_search, frames=frames)
 
         maps: dict[str, Any] = {}
         for name, array in vars(self.mask).items():
@@ -251,7 +260,7 @@ class Pair:
                 maps[name] = down(blocks.min(axis=(1, 3))).astype(np.float32)
             else:
                 maps[name] = up(blocks.max(axis=(1, 3))).astype(np.float32)
-        return Pair(reference, match, smaller_search, SearchMask(**maps))
+        return Pair(reference, match, smaller_search, SearchMask(**maps), frames=frames)
 
 
 def _blocks(array: NDArray, reduction: int) -> NDArray:

@@ -7,6 +7,7 @@ larger disparity means a nearer point. NaN means an unknown disparity.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -31,6 +32,7 @@ from stereo_framework.core.frames import (
     read_only,
     unmasked,
 )
+from stereo_framework.core.other_frames import OtherFrame
 from stereo_framework.core.search import SearchArgument, SearchRange
 
 EVALUATED = "evaluated"
@@ -272,6 +274,23 @@ class Scene:
         """
         self._check_index("index", index)
         return self._image_and_mask(index)[0]
+
+    @property
+    def other_frames(self) -> tuple[OtherFrame, ...]:
+        """Frames of the scene besides the reference frame and the match frame.
+
+        The images are loaded when they are read. They have the order of the scene.
+        """
+        origin = self._reference_frame
+        baseline = self._match_frame.position - origin.position
+        frames = []
+        for index, frame in enumerate(self.frames):
+            if index in (self.reference_index, self.match_index):
+                continue
+            share = (frame.position - origin.position) / baseline
+            load = functools.partial(self.image, index)
+            frames.append(OtherFrame(load, share, frame.time - origin.time))
+        return tuple(frames)
 
     @checked()
     def valid(self, index: int) -> Mask | None:

@@ -126,7 +126,7 @@ _DATA_OF_DISPARITIES = _DATA_OF_COSTS | {"volume", "status", "other", "confidenc
 _SLOTS_WITH_COSTS: Mapping[str, Slot] = {
     "matching_cost": Slot(
         must_name=(_IMAGES_TO_COMPARE,),
-        may_name=frozenset({"mask", "auxiliary"}),
+        may_name=frozenset({"mask", "auxiliary", "frames"}),
         results=(ResultKind.COST_VOLUME,),
         returns="CostVolume",
         makes=frozenset({"volume", "raw"}),
@@ -135,7 +135,7 @@ _SLOTS_WITH_COSTS: Mapping[str, Slot] = {
     ),
     "aggregation": Slot(
         must_name=(("volume",),),
-        may_name=_DATA_OF_COSTS | {"partial", "cost"},
+        may_name=_DATA_OF_COSTS | {"partial", "cost", "frames"},
         results=(ResultKind.COST_VOLUME,),
         returns="CostVolume",
         makes=frozenset({"volume"}),
@@ -200,7 +200,7 @@ SLOTS: Mapping[str, Slot] = {
     **_SLOTS_WITH_COSTS,
     "confidence": Slot(
         must_name=(("disparity",),),
-        may_name=_DATA_OF_DISPARITIES,
+        may_name=_DATA_OF_DISPARITIES | {"frames"},
         results=(ResultKind.CONFIDENCE,),
         returns="a float32 map, higher = more certain",
         makes=frozenset({"confidence"}),

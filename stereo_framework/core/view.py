@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from stereo_framework.core.errors import DataError, StereoFrameworkError
 from stereo_framework.core.estimate import Estimate
 from stereo_framework.core.former_names import report_attributes, report_attributes_of_module
+from stereo_framework.core.other_frames import OtherFrame, changed_frames, exchanged_frames
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import brief
 from stereo_framework.core.scene import Disparity, Image, Scene, SearchRange, read_only
@@ -50,21 +51,26 @@ class PreparedImages:
         Both images after all preprocessing stages, such as an alignment of rows.
         Matching costs read the corrected images. A correction may move pixels, so
         refinements read `reference` and `match`.
+    frames : tuple of OtherFrame
+        Further images of the scene, after the preprocessing stages for single images.
     """
 
     reference: Image
     match: Image
     corrected: tuple[Image, Image]
+    frames: tuple[OtherFrame, ...] = ()
 
     @staticmethod
-    def of(reference: Image, match: Image) -> PreparedImages:
+    def of(reference: Image, match: Image, frames: tuple[OtherFrame, ...] = ()) -> PreparedImages:
         """Create an object for two images without a correction of the pair."""
         images = kernel_array(reference), kernel_array(match)
-        return PreparedImages(*images, corrected=images)
+        frames = changed_frames(frames, kernel_array)
+        return PreparedImages(*images, corrected=images, frames=frames)
 
     def exchanged(self) -> PreparedImages:
         """Exchange the reference image and the match image."""
-        return PreparedImages(self.match, self.reference, self.corrected[::-1])
+        frames = exchanged_frames(self.frames)
+        return PreparedImages(self.match, self.reference, self.corrected[::-1], frames)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +234,7 @@ class View:
         auxiliary : mapping of str to tuple of DisparityMap, optional
         """
         if prepared is None:
-            prepared = PreparedImages.of(pair.reference, pair.match)
+            prepared = PreparedImages.of(pair.reference, pair.match, pair.frames)
         return View(pair=pair, prepared=prepared, auxiliary=auxiliary or {})
 
     def exchanged(self) -> View:
@@ -259,6 +265,11 @@ class View:
     def match(self) -> Image:
         """The second image of the pair after preprocessing of single images."""
         return self.require_images().match
+
+    @property
+    def frames(self) -> tuple[OtherFrame, ...]:
+        """Further images of the scene, after preprocessing of single images."""
+        return self.require_images().frames
 
     @property
     def corrected(self) -> tuple[Image, Image]:
@@ -364,7 +375,10 @@ class View:
     def prepared_pair(self) -> Pair:
         """Return the pair after preprocessing of single images."""
         pair = self.require_pair()
-        return Pair(self.reference, self.match, pair.search, pair.mask, pair.scene)
+        images = self.require_images()
+        return Pair(
+            images.reference, images.match, pair.search, pair.mask, pair.scene, images.frames
+        )
 
     def keeping(self, names: Collection[str]) -> View:
         """Keep only the cost volumes with the given names, to save memory."""
@@ -453,7 +467,11 @@ class View:
 
         strip = map_arrays(self, cut)
         pair = None if self.pair is None else self.pair.rows(top, bottom)
-        return replace(strip, pair=pair)
+        prepared = strip.prepared
+        if prepared is not None and prepared.frames:
+            frames = changed_frames(prepared.frames, lambda image: image[top:bottom])
+            prepared = replace(prepared, frames=frames)
+        return replace(strip, pair=pair, prepared=prepared)
 
 
 def _check_costs_below_marker(volume: CostVolume) -> None:

@@ -101,8 +101,15 @@ def load(path: PathLike) -> Scene:
             disparity_offset=entry.disparity_offset,
         )
 
+    def own_position(index: int) -> float:
+        position = entry.frames[index].position
+        return index if position is None else position
+
     def frame(index: int, own: FrameEntry) -> Frame:
-        position = index if own.position is None else own.position
+        position = own_position(index)
+        if own.baseline is not None:
+            origin = own_position(entry.reference)
+            position = origin + own.baseline * (own_position(entry.match) - origin)
         own_search = search if index == pair[0] else None
         return _frame(
             folder / own.file,
@@ -110,6 +117,7 @@ def load(path: PathLike) -> Scene:
             own.mask and folder / own.mask,
             own_search,
             upright=entry.upright,
+            time=own.time,
         )
 
     truths = {pair: map_in(entry.truth), pair[::-1]: map_in(entry.match_truth)}
@@ -266,11 +274,11 @@ def _frame(
     search: SearchRange | None = None,
     *,
     upright: bool = False,
+    time: float = 0.0,
 ) -> Frame:
     load_mask = None if mask is None else _file(read_mask, mask, upright=upright)
-    return Frame(
-        str(path), _file(_image, path, search=search, upright=upright), position, load_mask
-    )
+    load_image = _file(_image, path, search=search, upright=upright)
+    return Frame(str(path), load_image, position, load_mask, time)
 
 
 def _ranges(

@@ -1,5 +1,7 @@
 """What a ``scene.yaml`` may contain: models whose fields say what is allowed."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,11 +41,27 @@ class _Entry(pydantic.BaseModel):
 
 
 class FrameEntry(_Entry):
-    """One image, its place along the baseline, and a mask of the pixels that hold data: white ones."""
+    """An image, the position and time of its camera, and a mask of its valid pixels.
+
+    The key ``position`` gives the position along the baseline in any unit. The key
+    ``baseline`` gives it as a share of the baseline of the pair, which is 0 at the
+    reference frame and 1 at the match frame. White pixels of the mask contain data.
+    """
 
     file: str
     position: float | None = None
+    baseline: float | None = None
+    time: float = 0.0
     mask: str | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _check_one_place(self) -> FrameEntry:
+        if self.position is not None and self.baseline is not None:
+            raise ValueError(
+                "a frame has both position and baseline; give one of the two, because each "
+                "states the place of the camera"
+            )
+        return self
 
 
 class TruthEntry(_Entry):

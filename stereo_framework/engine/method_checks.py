@@ -26,6 +26,8 @@ def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     replacing_slots = {excluded: slot for slot in filled_slots for excluded in SLOTS[slot].excludes}
     yield from _slot_faults(names, replacing_slots)
 
+    yield from _frame_faults(pipeline)
+
     withholding_slots = {data: slot for slot in filled_slots for data in SLOTS[slot].withholds}
     for address, step in pipeline.stages():
         for data_name in sorted(withholding_slots.keys() & {*step.data}):
@@ -39,6 +41,25 @@ def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
         if not is_auxiliary:
             for message in _step_faults(step, pipeline, names, replacing_slots):
                 yield address, message
+
+
+def _frame_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+    """Yield an error message for each stage of both images that precedes other frames.
+
+    Such a stage, for example an alignment of rows, corrects only the two images of the
+    pair. It cannot correct the other frames.
+    """
+    readers = [step for step in pipeline.steps if "frames" in step.data]
+    if not readers:
+        return
+    for address, step in pipeline.addressed_steps():
+        if step.stage.slot == "preprocessing" and "image" not in step.stage.data:
+            message = (
+                f"{step.stage.name} corrects the two images of a pair, but "
+                f"{_reader(readers[0], 'frames')} reads the other frames of the scene, which "
+                "are not corrected; remove one of the two stages"
+            )
+            yield address, message
 
 
 def _slot_faults(

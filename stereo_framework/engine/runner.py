@@ -32,9 +32,10 @@ from stereo_framework.core.call_context import (
 from stereo_framework.core.cost_of_pairs import CostOfPairs
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.estimate import Estimate
+from stereo_framework.core.other_frames import changed_frames
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.parameters import in_short
-from stereo_framework.core.scene import Scene, SearchRange, intensity_scale_warning
+from stereo_framework.core.scene import Image, Scene, SearchRange, intensity_scale_warning
 from stereo_framework.core.step import Step
 from stereo_framework.core.view import (
     BothSides,
@@ -756,11 +757,19 @@ def _preprocess_each_image(step: Step, view: View) -> View:
         check_returned(step.stage, result, view.reference.shape, view.search)
         processed[key] = kernel_array(result)
     reference, match, *corrected = [processed[id(image)] for image in images]
-    prepared = PreparedImages(reference, match, corrected=(corrected[0], corrected[1]))
+    frames = changed_frames(view.frames, functools.partial(_processed_frame, step, view))
+    prepared = PreparedImages(reference, match, (corrected[0], corrected[1]), frames)
     view = replace(view, prepared=prepared)
     # The constructor of a pair raises an error if no stage can match the intensities.
     view.prepared_pair()
     return view
+
+
+def _processed_frame(step: Step, view: View, image: Image) -> Image:
+    """Apply a preprocessing stage to the image of another frame."""
+    result = call_stage(step, {**data_of_stage(step, view), "image": image})
+    check_returned(step.stage, result, image.shape, view.search)
+    return kernel_array(result)
 
 
 def _disparity_map_of(estimate: Estimate) -> DisparityMap:

@@ -8,6 +8,7 @@ from stereo_framework.matching_cost.census import census as census
 from stereo_framework.matching_cost.gradient_difference import (
     gradient_difference as gradient_difference,
 )
+from stereo_framework.matching_cost.multi_baseline import multi_baseline as multi_baseline
 from stereo_framework.matching_cost.mutual_information import (
     mutual_information as mutual_information,
 )

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereo_framework.core.other_frames import changed_frames
 from stereo_framework.kernels.filling import fill_rows
 from stereo_framework.kernels.progress import counted
 from stereo_framework.stages import (
@@ -547,6 +548,22 @@ def _choose_columns(columns: slice, reach: slice, search: SearchRange, width: in
     return _Frame(slice(first, last), slice(first - move, last - move), move)
 
 
+def _choose_equal_columns(columns: slice, reach: slice, pair: Pair) -> _Frame:
+    """Return equal columns of all images that contain all candidates of `columns`.
+
+    Candidates in the other frames lie at shares of the disparity. If the columns of the
+    images were moved against each other, these shares would have other values.
+    """
+    near, far = _find_offsets(pair.search)
+    baselines = [1.0, *(frame.baseline for frame in pair.frames)]
+    offsets = [baseline * offset for baseline in baselines for offset in (near, far)]
+    # At fractions of a pixel, a candidate lies between two columns.
+    start = min(reach.start, columns.start - math.ceil(max(offsets)) - 1)
+    stop = max(reach.stop, columns.stop - math.floor(min(offsets)) + 1)
+    all_columns = slice(max(0, start), min(pair.shape[1], stop))
+    return _Frame(all_columns, all_columns, 0)
+
+
 def cut(
     pair: Pair, window: tuple[slice, slice], reach: slice
 ) -> tuple[Pair, tuple[slice, slice], int]:
@@ -575,6 +592,8 @@ def cut(
     """
     rows, columns = window
     frame = _choose_columns(columns, reach, pair.search, pair.shape[1])
+    if pair.frames:
+        frame = _choose_equal_columns(columns, reach, pair)
     reference_cut = rows, frame.reference
     target_cut = rows, frame.target
 
@@ -588,6 +607,7 @@ def cut(
         _copy_part(pair.match, target_cut),
         search,
         mask,
+        frames=changed_frames(pair.frames, lambda image: _copy_part(image, reference_cut)),
     )
     first = frame.reference.start
     return part, (slice(None), slice(columns.start - first, columns.stop - first)), shift

@@ -1,0 +1,106 @@
+"""Further images of a scene, besides the two images of a pair."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TypeVar
+
+from stereo_framework.core.errors import DataError
+from stereo_framework.core.frames import Image, read_only
+
+T = TypeVar("T")
+
+
+class OtherFrame:
+    """An image of the same scene from another camera, or from another time.
+
+    The image is loaded when it is read for the first time. A method that does not read
+    the other frames of a scene does not load them.
+
+    Parameters
+    ----------
+    load : callable
+        Function without arguments that returns the image. The image must have the shape
+        and the type of the two images of its pair.
+    baseline : float
+        Position of the camera as a share of the baseline of the pair: 0 at the camera
+        of the reference image, 1 at the camera of the match image. A pixel at column x
+        of the reference image with the disparity d has the column
+        ``x - search.direction * baseline * d`` in this image.
+    time : float
+        Time of the image minus the time of the reference image, in frames. 0 if both
+        were taken at the same time.
+
+    Examples
+    --------
+    >>> image = np.zeros((4, 6), np.uint8)
+    >>> frame = OtherFrame(lambda: image, baseline=0.5)
+    >>> frame.image.shape, frame.exchanged().baseline
+    ((4, 6), 0.5)
+    """
+
+    def __init__(self, load: Callable[[], Image], baseline: float, time: float = 0.0):
+        self._load = load
+        self.baseline = float(baseline)
+        self.time = float(time)
+
+    def __repr__(self) -> str:
+        return f"OtherFrame(baseline={self.baseline:g}, time={self.time:g})"
+
+    @functools.cached_property
+    def image(self) -> Image:
+        """The image, a read-only array of uint8 or float32."""
+        return read_only(self._load())
+
+    def with_image(self, change: Callable[[Image], Image]) -> OtherFrame:
+        """Return the frame with a changed image, which is computed when it is read.
+
+        Parameters
+        ----------
+        change : callable
+            Function that takes the image of this frame and returns the new image.
+        """
+        return OtherFrame(lambda: change(self.image), self.baseline, self.time)
+
+    def exchanged(self) -> OtherFrame:
+        """Return the frame of a pair whose two images are exchanged."""
+        return OtherFrame(lambda: self.image, 1 - self.baseline, self.time)
+
+    def checked_for(self, reference: Image) -> OtherFrame:
+        """Return the frame with a check of its image, which runs when it is read.
+
+        Parameters
+        ----------
+        reference : ndarray
+            Reference image, which must have the same shape and type.
+
+        Raises
+        ------
+        DataError
+            The image has another shape or type. The error is raised when the image is
+            read.
+        """
+
+        def check(image: Image) -> Image:
+            if image.shape != reference.shape or image.dtype != reference.dtype:
+                raise DataError(
+                    f"the image at the baseline {self.baseline:g} is {image.dtype} "
+                    f"{image.shape}; expected {reference.dtype} {reference.shape}, as the "
+                    "reference image"
+                )
+            return image
+
+        return self.with_image(check)
+
+
+def exchanged_frames(frames: tuple[OtherFrame, ...]) -> tuple[OtherFrame, ...]:
+    """Return the frames of a pair whose two images are exchanged."""
+    return tuple(frame.exchanged() for frame in frames)
+
+
+def changed_frames(
+    frames: tuple[OtherFrame, ...], change: Callable[[Image], Image]
+) -> tuple[OtherFrame, ...]:
+    """Return frames with changed images, see `OtherFrame.with_image`."""
+    return tuple(frame.with_image(change) for frame in frames)
