@@ -16,6 +16,7 @@ from stereo_framework import (
     Smoothness,
 )
 from stereo_framework.confidence.learned import MEASURES
+from stereo_framework.core.other_frames import OtherFrame
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Frame
 from stereo_framework.core.view import DisparityMap, View, Volumes
@@ -69,6 +70,7 @@ def world_of(kind):
         "confidence": confidence,
         "pair": pair,
         "cost": matcher.cost_of_pairs(pair),
+        "frames": (OtherFrame(reference.copy, 0.5), OtherFrame(match.copy, -0.25)),
         "solve": Pipeline([absolute_difference, winner_take_all]),
     }
     for _, array in arrays(world):
@@ -114,6 +116,8 @@ def rebuilt(value, change, special):
             return rule(value)
     if isinstance(value, np.ndarray):
         return change(value)
+    if isinstance(value, OtherFrame):
+        return value.with_image(change)
     if isinstance(value, dict):
         return {key: rebuilt(item, change, special) for key, item in value.items()}
     if isinstance(value, tuple):

@@ -101,7 +101,7 @@ def _keywords(volume, **others): ...
             "aggregation",
             _from_later,
             "stages of .* get no data 'disparity'; "
-            "allowed data: cost, mask, match, partial, raw, reference, search;",
+            "allowed data: cost, frames, mask, match, partial, raw, reference, search;",
         ),
         ("aggregation", _status_too_early, "stages of aggregation get no data 'status'"),
         (

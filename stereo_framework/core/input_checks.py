@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereo_framework.core.arguments import as_array
+from stereo_framework.core.arguments import as_array, describe_value
 from stereo_framework.core.cost_of_pairs import CostOfPairs
 from stereo_framework.core.errors import DataError, ParameterError, warn
 from stereo_framework.core.frames import LARGEST_EXACT
+from stereo_framework.core.other_frames import OtherFrame
 from stereo_framework.core.pair import Pair, intensity_fault
 from stereo_framework.core.parameters import check_kind, in_short
 from stereo_framework.core.scene import SearchRange, intensities, intensity_scale_warning, read_only
@@ -393,6 +394,18 @@ def as_pair(label: str, value: Any) -> Pair:
 _IMAGE_FORM = "an image: uint8 or float32 (rows, columns) or (rows, columns, 3)"
 
 
+def as_other_frames(label: str, frames: Any) -> tuple[OtherFrame, ...]:
+    """Return further images of a scene as a tuple; refuse any other object."""
+    is_sequence = isinstance(frames, tuple | list)
+    if not is_sequence or not all(isinstance(frame, OtherFrame) for frame in frames):
+        message = (
+            f"{label} is {describe_value(frames)}; expected a tuple of OtherFrame, such as "
+            "Pair.of(scene).frames"
+        )
+        raise ParameterError(message)
+    return tuple(frames)
+
+
 def as_cost_of_pairs(label: str, cost: Any) -> CostOfPairs:
     """Return a matching cost that is a function of pairs; refuse any other object."""
     _check_type(label, cost, CostOfPairs, "a CostOfPairs, such as method.cost_of_pairs(pair)")
@@ -418,6 +431,7 @@ CONVERTERS: Mapping[str, Callable[[str, Any], Any]] = {
     "confidence": as_confidence,
     "pair": as_pair,
     "cost": as_cost_of_pairs,
+    "frames": as_other_frames,
 }
 """Functions that check and convert stage arguments, by argument name.
 

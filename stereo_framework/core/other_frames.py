@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TypeVar
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.frames import Image, read_only
-
-T = TypeVar("T")
 
 
 class OtherFrame:
@@ -34,10 +31,10 @@ class OtherFrame:
 
     Examples
     --------
-    >>> image = np.zeros((4, 6), np.uint8)
-    >>> frame = OtherFrame(lambda: image, baseline=0.5)
+    >>> import numpy as np
+    >>> frame = OtherFrame(lambda: np.zeros((4, 6), np.uint8), baseline=0.25)
     >>> frame.image.shape, frame.exchanged().baseline
-    ((4, 6), 0.5)
+    ((4, 6), 0.75)
     """
 
     def __init__(self, load: Callable[[], Image], baseline: float, time: float = 0.0):

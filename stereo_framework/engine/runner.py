@@ -510,7 +510,8 @@ class PipelineRunner:
         pair = view.prepared_pair()
         both_sides = "both" in self.plans.needs[state]
         image_addresses = (pair.reference.ctypes.data, pair.match.ctypes.data)
-        pair_key = (image_addresses, pair.shape, pair.search, id(pair.mask), both_sides)
+        frames_and_mask = id(pair.frames), id(pair.mask)
+        pair_key = (image_addresses, pair.shape, pair.search, frames_and_mask, both_sides)
 
         methods = dict(matching.methods)
         # The cache may already contain the result of a method, because nested auxiliary

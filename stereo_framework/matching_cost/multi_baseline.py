@@ -101,7 +101,7 @@ def multi_baseline(
     >>> half_way = OtherFrame(lambda: np.roll(image, -2, axis=1), baseline=0.5)
     >>> match = np.roll(image, -4, axis=1)
     >>> volume = multi_baseline(image, match, SearchRange(0, 6), (half_way,))
-    >>> volume.costs[0, 20].argmin()
+    >>> int(volume.costs[0, 20].argmin())
     4
     """
     first = inner(reference=reference, match=match, search=search, mask=None).floats()

@@ -89,6 +89,31 @@ def test_everything(folder):
     assert scene.border == 1
 
 
+def test_frames_have_a_baseline_and_a_time(folder):
+    scene = load(
+        folder,
+        """
+        frames:
+          - {file: third.png, baseline: 1.5, time: 2}
+          - {file: right.png, position: 30, time: 1}
+          - {file: left.png, position: 10, time: 1}
+          - {file: left.png, baseline: -0.25}
+        reference: 2
+        match: 1
+        """,
+    )
+    assert [frame.position for frame in scene.frames] == [40, 30, 10, 5]
+    frames = scene.other_frames
+    assert [frame.baseline for frame in frames] == [1.5, -0.25]
+    assert [frame.time for frame in frames] == [1, -1]
+
+
+def test_frames_without_settings_have_equal_distances(folder):
+    scene = load(folder, "frames: [left.png, third.png, right.png, third.png]\nmatch: 2")
+    assert [frame.baseline for frame in scene.other_frames] == [0.5, 1.5]
+    np.testing.assert_array_equal(scene.other_frames[0].image, scene.image(1))
+
+
 @pytest.mark.parametrize(("unknown", "expected"), [("", np.nan), (", unknown: null", 0)])
 def test_unknown_may_be_null(folder, unknown, expected):
     scene = load(folder, f"{FRAMES}truth: {{file: truth.png, disparity_scale: 4{unknown}}}")

@@ -111,6 +111,7 @@ def test_every_field_of_a_frame_counts_but_the_name_that_messages_show():
         "load": held(31, np.uint8),
         "position": 2.5,
         "valid": held(True, np.bool_),
+        "time": 1.0,
     }
     assert list(other) == [f.name for f in fields(Frame)], (
         "a field was added: say above what another value of it is"
