@@ -142,6 +142,10 @@ def tiles(
     the target image does not show, a tile is always widened in this way. If a widened
     tile would need more memory than any other tile, it is divided by rows.
 
+    If the pair has further frames, all images of a tile have the same columns, which
+    contain the candidates in all frames. Such tiles can be wider than the largest tile
+    of two images, and can need more memory.
+
     If a stage uses the whole image (energies, regions, segments), it sees the tile's part
     of the image: an energy is minimized for each tile.
     """
@@ -555,8 +559,9 @@ def _choose_equal_columns(columns: slice, reach: slice, pair: Pair) -> _Frame:
     images were moved against each other, these shares would have other values.
     """
     near, far = _find_offsets(pair.search)
-    baselines = [1.0, *(frame.baseline for frame in pair.frames)]
-    offsets = [baseline * offset for baseline in baselines for offset in (near, far)]
+    offsets = [near, far]
+    for frame in pair.frames:
+        offsets += [frame.baseline * near, frame.baseline * far]
     # At fractions of a pixel, a candidate lies between two columns.
     start = min(reach.start, columns.start - math.ceil(max(offsets)) - 1)
     stop = max(reach.stop, columns.stop - math.floor(min(offsets)) + 1)
@@ -602,13 +607,10 @@ def cut(
         pair.search, minimum=pair.search.minimum - shift, maximum=pair.search.maximum - shift
     )
     mask = None if pair.mask is None else _cut_mask(pair.mask, reference_cut, target_cut, shift)
-    part = Pair(
-        _copy_part(pair.reference, reference_cut),
-        _copy_part(pair.match, target_cut),
-        search,
-        mask,
-        frames=changed_frames(pair.frames, lambda image: _copy_part(image, reference_cut)),
-    )
+    reference = _copy_part(pair.reference, reference_cut)
+    match = _copy_part(pair.match, target_cut)
+    frames = changed_frames(pair.frames, lambda image: _copy_part(image, reference_cut))
+    part = Pair(reference, match, search, mask, frames=frames)
     first = frame.reference.start
     return part, (slice(None), slice(columns.start - first, columns.stop - first)), shift
 
