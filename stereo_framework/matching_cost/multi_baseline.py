@@ -189,13 +189,10 @@ def _mean_in_view(volumes: list[Costs], in_view: list[NDArray[np.bool_]]) -> Cos
 
 def _mean_of_best_half(volumes: list[Costs], in_view: list[NDArray[np.bool_]]) -> Costs:
     """Return the mean of the lower half of the costs of all images that show a cell."""
-    stacked = np.stack(
-        [
-            np.where(is_visible, costs, np.float32(np.inf))
-            for costs, is_visible in zip(volumes, in_view, strict=True)
-        ]
-    )
-    stacked.sort(axis=0)
+    visible_costs = []
+    for costs, is_visible in zip(volumes, in_view, strict=True):
+        visible_costs.append(np.where(is_visible, costs, np.float32(np.inf)))
+    stacked = np.sort(visible_costs, axis=0)
     counts = np.sum(in_view, axis=0)
     total = np.zeros_like(volumes[0])
     kept_counts = (counts + 1) // 2

@@ -563,8 +563,10 @@ def _choose_equal_columns(columns: slice, reach: slice, pair: Pair) -> _Frame:
     for frame in pair.frames:
         offsets += [frame.baseline * near, frame.baseline * far]
     # At fractions of a pixel, a candidate lies between two columns.
-    start = min(reach.start, columns.start - math.ceil(max(offsets)) - 1)
-    stop = max(reach.stop, columns.stop - math.floor(min(offsets)) + 1)
+    first_candidate = columns.start - math.ceil(max(offsets)) - 1
+    last_candidate = columns.stop - math.floor(min(offsets)) + 1
+    start = min(reach.start, first_candidate)
+    stop = max(reach.stop, last_candidate)
     all_columns = slice(max(0, start), min(pair.shape[1], stop))
     return _Frame(all_columns, all_columns, 0)
 
