@@ -47,7 +47,7 @@ class OtherFrame:
 
     @functools.cached_property
     def image(self) -> Image:
-        """The image, a read-only array of uint8 or float32."""
+        """Return the image, a read-only array of uint8 or float32."""
         return read_only(self._load())
 
     def with_image(self, change: Callable[[Image], Image]) -> OtherFrame:

@@ -106,7 +106,7 @@ class InSlot:
 
     @property
     def text(self) -> str:
-        """Description of the allowed values, for messages."""
+        """Return a description of the allowed values, for messages."""
         return f"a stage of {self.slot}"
 
     def check(self, value: Any) -> Any:

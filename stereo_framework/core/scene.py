@@ -277,7 +277,7 @@ class Scene:
 
     @property
     def other_frames(self) -> tuple[OtherFrame, ...]:
-        """Frames of the scene besides the reference frame and the match frame.
+        """Return the frames of the scene besides the reference frame and the match frame.
 
         The images are loaded when they are read. They have the order of the scene.
         """

@@ -179,7 +179,7 @@ class Stage:
 
     @functools.cached_property
     def inner_slots(self) -> Mapping[str, str]:
-        """Slots of the parameters whose values are stages, by name of the parameter."""
+        """Return the slots of all inner stages, by name of the parameter."""
         slots = {}
         for name, parameter in self.parameters.items():
             slot = inner_slot(parameter.annotation)
