@@ -277,7 +277,7 @@ class Scene:
 
     @property
     def other_frames(self) -> tuple[OtherFrame, ...]:
-        """Return the frames of the scene besides the reference frame and the match frame.
+        """Return all frames but the reference frame and the match frame.
 
         The images are loaded when they are read. They have the order of the scene.
         """
