@@ -189,7 +189,7 @@ def sentence_of_ends(text: str) -> str:
     if not ends:
         return "- No method has its most frequent setting on photographs or roads at an end of its grid."
     sentences = [
-        "- These methods have their most frequent setting on photographs or roads at an end of their grid, and values beyond it were not tried."
+        "- These methods have their most frequent setting on photographs or roads at an end of their grid, and values beyond it are not part of the grid."
     ]
     for is_largest, place in ((True, "At the largest value"), (False, "At the smallest value")):
         listed = _listed_ends([end for end in ends if end.is_largest == is_largest])

@@ -770,8 +770,8 @@ def test_values_that_are_no_numbers_and_single_values_have_no_ends(monkeypatch):
     ("sides", "sentence"),
     [
         ((), "- No method has its most frequent setting on photographs or roads at an end of its"),
-        ((True,), "were not tried. At the largest value: `box` (size 9; roads)."),
-        ((False,), "were not tried. At the smallest value: `box` (size 9; roads)."),
+        ((True,), "are not part of the grid. At the largest value: `box` (size 9; roads)."),
+        ((False,), "are not part of the grid. At the smallest value: `box` (size 9; roads)."),
     ],
 )
 def test_the_sentence_about_grids_names_only_ends_that_occur(monkeypatch, sides, sentence):
