@@ -937,7 +937,7 @@ def test_values_that_the_pages_print_are_those_of_the_scripts():
     )
 
 
-# --- more than two images ---------------------------------------------------------------------------------------------
+# --- more than two images ------------------------------------------------------------
 
 MORE_IMAGES = "docs/howto/more_images.md"
 WINDOW = {"aggregation": [{"use": "box", "size": 5}], "optimization": "winner_take_all"}
