@@ -68,7 +68,7 @@ REAL = re.compile(r"--scene (?!synthetic/|\./)\S|submission/|(?:^|framework )rep
 REAL_PYTHON = re.compile(r"""\bload_scene\(\s*["'](?!synthetic/)""")
 """Python that loads a real scene."""
 
-QUICK = {"docs/howto/build_a_method.md"}
+QUICK = {"docs/howto/build_a_method.md", "docs/howto/more_images.md"}
 """Pages on real scenes that take less than 20 seconds, so their test is not slow."""
 
 

@@ -935,3 +935,91 @@ def test_values_that_the_pages_print_are_those_of_the_scripts():
         gradient["gradient_truncation"],
         gradient["alpha"],
     )
+
+
+# --- more than two images ------------------------------------------------------------
+
+MORE_IMAGES = "docs/howto/more_images.md"
+WINDOW = {"aggregation": [{"use": "box", "size": 5}], "optimization": "winner_take_all"}
+PATHS = {"optimization": "semi_global", "refinement": ["parabola"]}
+SMALL_PENALTIES = {**PATHS, "optimization": {"use": "semi_global", "p1": 5, "p2": 30}}
+
+
+def bad_pixels(data, scene, cost, stages, region="all"):
+    """Return the percentage of bad pixels of a method on a scene of Middlebury 2001."""
+    script = {"matching_cost": cost, **stages}
+    [result] = run(script, scenes=f"middlebury2001/{scene}", data=data, maps=False)
+    return result.statistics[f"bad_pixels_{region}"]
+
+
+@pytest.mark.slow
+def test_nine_images_have_few_bad_pixels(data):
+    cost = {"use": "multi_baseline", "truncation": 20}
+    assert bad_pixels(data, "venus", cost, WINDOW) <= 16.7
+    assert bad_pixels(data, "sawtooth", cost, WINDOW) <= 6.2
+
+
+@pytest.mark.slow
+def test_errors_of_two_images_and_of_census_costs_are_printed(data):
+    sentence = (
+        "`absolute_difference` has N % of all pixels of *venus* wrong, and N % of *sawtooth*."
+    )
+    scenes = ("venus", "sawtooth")
+    two = [bad_pixels(data, scene, "absolute_difference", WINDOW) for scene in scenes]
+    assert_printed(MORE_IMAGES, sentence, *two)
+    census_cost = {"use": "multi_baseline", "inner": "census"}
+    census = [bad_pixels(data, scene, census_cost, WINDOW) for scene in scenes]
+    sentence = (
+        "the same script has N % of all pixels of *venus* wrong, and N % of *sawtooth*. Such a"
+    )
+    assert_printed(MORE_IMAGES, sentence, *census)
+
+
+@pytest.mark.slow
+def test_errors_of_semi_global_matching_with_nine_images_are_printed(data):
+    nine_images = {"use": "multi_baseline", "truncation": 20}
+    truncated = {"use": "absolute_difference", "truncation": 20}
+    costs = (nine_images, "absolute_difference", truncated)
+    nine, two, two_truncated = [
+        bad_pixels(data, "sawtooth", cost, PATHS, "discont") for cost in costs
+    ]
+    sentence = "N % (`bad_pixels_discont`) instead of N % with two images."
+    assert_printed(MORE_IMAGES, sentence, nine, two)
+    sentence = "Two images have N % with costs that are truncated at 20."
+    assert_printed(MORE_IMAGES, sentence, two_truncated)
+    assert_printed(
+        MORE_IMAGES,
+        "two images and `absolute_difference` have N % of all pixels of *venus* and N % of "
+        "*sawtooth* wrong.",
+        bad_pixels(data, "venus", "absolute_difference", SMALL_PENALTIES),
+        bad_pixels(data, "sawtooth", "absolute_difference", SMALL_PENALTIES),
+    )
+
+
+@pytest.mark.slow
+def test_errors_of_the_better_half_of_the_images_are_printed(data):
+    errors = {}
+    for truncation in (20, None):
+        for selection in ("all", "best_half"):
+            cost = {"use": "multi_baseline", "truncation": truncation, "selection": selection}
+            cells = []
+            for scene in ("venus", "sawtooth", "tsukuba"):
+                percentages = [
+                    bad_pixels(data, scene, cost, WINDOW, region) for region in ("all", "occ")
+                ]
+                errors[truncation, selection, scene] = percentages
+                cells.append(" / ".join(f"{percentage:.1f}" for percentage in percentages))
+            first_cell = f"{truncation or 'none'}, `{selection}`"
+            assert table_rows(MORE_IMAGES, first_cell) == [[first_cell, *cells]]
+
+    worse_scenes = []
+    for truncation, selection, scene in errors:
+        if selection == "all":
+            all_images = errors[truncation, "all", scene]
+            best_half = errors[truncation, "best_half", scene]
+            assert best_half[1] < all_images[1]
+            if best_half[0] > all_images[0]:
+                worse_scenes.append((truncation, scene))
+    sentence = "`best_half` is worse in four of the six comparisons"
+    assert sentence in text_of(MORE_IMAGES)
+    assert worse_scenes == [(20, "venus"), (20, "sawtooth"), (20, "tsukuba"), (None, "venus")]
