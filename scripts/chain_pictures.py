@@ -130,6 +130,7 @@ def rows(part: Part, scene: Scene) -> tuple[np.ndarray, str]:
         scene.match,
         1,
         np.where(initial.status == 0, initial.disparity, np.float32(np.nan)),
+        "luma",
     )
     lower = _terms(*np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))) @ field
     aligned = {

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import itertools
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -410,6 +411,9 @@ def _names_of_other_modules(module: ModuleType) -> str:
         value = getattr(module, name)
         home = str(getattr(value, "__module__", ""))
         if home.startswith(module.__name__):
+            continue
+        if isinstance(value, Mapping | tuple | frozenset):
+            # A table of the module, which is no type of parameters.
             continue
         if isinstance(value, type) or inspect.isroutine(value):
             link = f"[`{name}`][{home}.{name}]" if home in documented_modules else f"`{name}`"

@@ -707,6 +707,8 @@ SCENE_FILES = {
 }
 SCENE_VALUES = {
     "frames.position": (("frames", 2, "position"), 3),
+    "frames.baseline": (("frames", 2), {"file": "third.png", "baseline": 3}),
+    "frames.time": (("frames", 2, "time"), 1),
     "search.minimum": (("search", "minimum"), 2),
     "search.maximum": (("search", "maximum"), 3),
     "search.step": (("search", "step"), 0.5),

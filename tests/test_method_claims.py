@@ -954,7 +954,7 @@ def bad_pixels(data, scene, cost, stages, region="all"):
 
 @pytest.mark.slow
 def test_nine_images_have_few_bad_pixels(data):
-    cost = {"use": "multi_baseline", "truncation": 20}
+    cost = {"use": "multi_baseline", "max_cost": 20}
     assert bad_pixels(data, "venus", cost, WINDOW) <= 16.7
     assert bad_pixels(data, "sawtooth", cost, WINDOW) <= 6.2
 
@@ -977,7 +977,7 @@ def test_errors_of_two_images_and_of_census_costs_are_printed(data):
 
 @pytest.mark.slow
 def test_errors_of_semi_global_matching_with_nine_images_are_printed(data):
-    nine_images = {"use": "multi_baseline", "truncation": 20}
+    nine_images = {"use": "multi_baseline", "max_cost": 20}
     truncated = {"use": "absolute_difference", "truncation": 20}
     costs = (nine_images, "absolute_difference", truncated)
     nine, two, two_truncated = [
@@ -1001,7 +1001,7 @@ def test_errors_of_the_better_half_of_the_images_are_printed(data):
     errors = {}
     for truncation in (20, None):
         for selection in ("all", "best_half"):
-            cost = {"use": "multi_baseline", "truncation": truncation, "selection": selection}
+            cost = {"use": "multi_baseline", "max_cost": truncation, "selection": selection}
             cells = []
             for scene in ("venus", "sawtooth", "tsukuba"):
                 percentages = [

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from stereo_framework.stages import (
     Image,
     InSlot,
     OtherFrame,
-    ParameterError,
     Positive,
     SearchRange,
     Step,
@@ -27,6 +25,16 @@ from stereo_framework.stages import (
 
 _LARGEST_DENOMINATOR = 16
 """Largest denominator of the fractions of a pixel at which costs are computed."""
+
+_ROWS_AT_ONCE = 32
+"""Number of rows whose costs of all images are in memory at the same time."""
+
+
+class _OtherImage(NamedTuple):
+    """An image that is compared with the reference image, and its baseline."""
+
+    image: Image
+    baseline: float
 
 
 @stage(
@@ -41,7 +49,7 @@ def multi_baseline(
     frames: tuple[OtherFrame, ...] = (),
     *,
     inner: Annotated[Step, InSlot("matching_cost")] = step(absolute_difference),
-    truncation: Annotated[Positive, Unit("units of the cost")] | None = None,
+    max_cost: Annotated[Positive, Unit("units of the matching cost")] | None = None,
     selection: Literal["all", "best_half"] = "all",
 ) -> CostVolume:
     """Average the costs of the reference image with all other images of the scene.
@@ -58,12 +66,12 @@ def multi_baseline(
     frames : tuple of OtherFrame
         Further images. An image at the baseline b has b times the disparities of the
         match image. A negative baseline means a camera on the other side of the
-        reference camera.
+        reference camera. Images at the baseline 0 show no disparity and do not count.
     inner : Step
         Matching cost that compares the reference image with each image.
-    truncation : float or None
-        Largest cost of an image, in units of the cost. With null, costs are not
-        truncated.
+    max_cost : float or None
+        Truncation of the costs of each image, in units of the matching cost. With null,
+        costs are not truncated.
     selection : {"all", "best_half"}
         Images that count at a pixel and a disparity. ``all``: all images that show the
         pixel. ``best_half``: the half of these images with the lowest costs, rounded
@@ -73,26 +81,27 @@ def multi_baseline(
     -------
     CostVolume
         Float32, in units of the inner cost. Cells outside the match image have the
-        outside cost of the inner cost.
+        outside cost of the inner cost, which is truncated too.
 
     Raises
     ------
     DataError
-        A frame has another size or type than the reference image.
+        A frame of a scene has another size or type than the reference image.
     ParameterError
-        `truncation` is not above 0. A baseline is 0.
+        `max_cost` is not above 0.
 
     Notes
     -----
-    Okutomi & Kanade 1993 (PAMI 15), section III, add the squared differences of all
-    images as functions of the inverse distance. A disparity is proportional to the
-    inverse distance. The mean replaces the sum, so that the cost does not depend on the
-    number of images that show a pixel. Kang, Szeliski & Chai 2001 (CVPR) select the
-    better half of the images.
+    Okutomi & Kanade 1993 (PAMI 15) add the squared differences of all images as
+    functions of the inverse distance. A disparity is proportional to the inverse
+    distance. The mean replaces the sum, so that the cost does not depend on the number
+    of images that show a pixel. Kang, Szeliski & Chai 2001 (CVPR) select the better
+    half of the images.
 
     If b times the step of the search range is a fraction with a denominator up to 16,
     the costs are computed exactly at the disparities of the image. Otherwise, they are
-    interpolated linearly between two neighbouring disparities.
+    interpolated linearly between two neighbouring disparities. Frames of all times
+    count.
 
     Examples
     --------
@@ -104,49 +113,70 @@ def multi_baseline(
     >>> int(volume.costs[0, 20].argmin())
     4
     """
-    first = inner(reference=reference, match=match, search=search, mask=None).floats()
-    volumes = [first.costs]
-    for frame in frames:
-        frame_costs = _costs_of_frame(reference, frame, search, inner)
-        volumes.append(frame_costs)
-    if truncation is not None:
-        volumes = [np.minimum(costs, np.float32(truncation)) for costs in volumes]
+    images = [_OtherImage(match, 1.0)]
+    images += [_OtherImage(frame.image, frame.baseline) for frame in frames if frame.baseline]
+    views = [_is_in_view(search, image.baseline, match.shape[1]) for image in images]
+    combine = _mean_of_best_half if selection == "best_half" else _mean_in_view
 
-    in_view = [_is_in_view(search, 1.0, reference.shape[1])]
-    in_view += [_is_in_view(search, frame.baseline, reference.shape[1]) for frame in frames]
-    if selection == "best_half":
-        costs = _mean_of_best_half(volumes, in_view)
-    else:
-        costs = _mean_in_view(volumes, in_view)
+    costs = np.empty((*reference.shape[:2], search.levels), np.float32)
+    outside_cost = 0.0
+    for rows, rows_with_halo in _row_blocks(reference.shape[0], inner):
+        within_block = slice(rows.start - rows_with_halo.start, rows.stop - rows_with_halo.start)
+        volumes = []
+        for image in images:
+            volume = _costs_at_baseline(
+                reference[rows_with_halo],
+                image.image[rows_with_halo],
+                image.baseline,
+                search,
+                inner,
+            )
+            outside_cost = volume.outside_cost
+            volumes.append(_truncated(volume.costs[within_block], max_cost))
+        costs[rows] = combine(volumes, views)
+
+    if max_cost is not None:
+        outside_cost = min(outside_cost, max_cost)
     # Cells outside the match image have the same cost in all methods.
-    is_outside = ~in_view[0]
-    costs[:, is_outside] = np.float32(first.outside_cost)
-    return replace(first, costs=costs)
+    costs[:, ~views[0]] = np.float32(outside_cost)
+    return CostVolume(costs, search, outside_cost)
 
 
-def _costs_of_frame(reference: Image, frame: OtherFrame, search: SearchRange, inner: Step) -> Costs:
-    """Compute the costs of a frame at the levels of the search range of the pair.
+def _row_blocks(rows: int, inner: Step) -> Iterator[tuple[slice, slice]]:
+    """Yield blocks of rows, and these blocks with the rows that the inner cost reads.
 
-    Returns
-    -------
-    ndarray, float32, (rows, columns, levels)
+    If the inner cost reads all rows, or data besides the two images, there is only one
+    block.
     """
-    if frame.baseline == 0:
-        raise ParameterError(
-            "multi_baseline: a frame has the baseline 0, so it has no disparity; "
-            "expected another position than that of the reference camera"
-        )
-    share = abs(frame.baseline)
-    direction = search.direction if frame.baseline > 0 else -search.direction
-    step_of_frame = Fraction(share * search.step).limit_denominator(_LARGEST_DENOMINATOR)
-    fine_step = 1 / step_of_frame.denominator
-    frame_search = SearchRange.covering(
-        share * search.minimum, share * search.maximum, fine_step, direction
+    reads_only_images = {*inner.data} <= {"reference", "match", "search", "mask"}
+    halo = inner.halo
+    if halo is None or not reads_only_images:
+        yield slice(0, rows), slice(0, rows)
+        return
+    for start in range(0, rows, _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, rows)
+        yield slice(start, stop), slice(max(0, start - halo), min(rows, stop + halo))
+
+
+def _costs_at_baseline(
+    reference: Image, image: Image, baseline: float, search: SearchRange, inner: Step
+) -> CostVolume:
+    """Compute the costs of an image at the levels of the search range of the pair."""
+    share = abs(baseline)
+    direction = search.direction if baseline > 0 else -search.direction
+    step_of_image = Fraction(share * search.step).limit_denominator(_LARGEST_DENOMINATOR)
+    search_of_image = SearchRange.covering(
+        share * search.minimum,
+        share * search.maximum,
+        1 / step_of_image.denominator,
+        direction,
     )
-    volume = inner(reference=reference, match=frame.image, search=frame_search, mask=None).floats()
+    if baseline == 1:
+        search_of_image = search
+    volume = inner(reference=reference, match=image, search=search_of_image, mask=None).floats()
     disparities = share * (search.minimum + search.step * np.arange(search.levels))
-    positions = (disparities - frame_search.minimum) / frame_search.step
-    return _at_positions(volume.costs, positions)
+    positions = (disparities - search_of_image.minimum) / search_of_image.step
+    return CostVolume(_at_positions(volume.costs, positions), search, volume.outside_cost)
 
 
 def _at_positions(costs: Costs, positions: NDArray) -> Costs:
@@ -163,6 +193,13 @@ def _at_positions(costs: Costs, positions: NDArray) -> Costs:
     return interpolated
 
 
+def _truncated(costs: Costs, max_cost: float | None) -> Costs:
+    """Return costs that are at most `max_cost`; None means no limit."""
+    if max_cost is None:
+        return costs
+    return np.minimum(costs, np.float32(max_cost))
+
+
 def _is_in_view(search: SearchRange, baseline: float, columns: int) -> NDArray[np.bool_]:
     """Return which cells of a row have their candidate inside an image.
 
@@ -177,26 +214,26 @@ def _is_in_view(search: SearchRange, baseline: float, columns: int) -> NDArray[n
     return is_in_view
 
 
-def _mean_in_view(volumes: list[Costs], in_view: list[NDArray[np.bool_]]) -> Costs:
+def _mean_in_view(volumes: list[Costs], views: list[NDArray[np.bool_]]) -> Costs:
     """Return the mean of the costs of all images that show a cell."""
     total = np.zeros_like(volumes[0])
-    for costs, is_visible in zip(volumes, in_view, strict=True):
+    for costs, is_visible in zip(volumes, views, strict=True):
         total += np.where(is_visible, costs, np.float32(0))
-    counts = np.sum(in_view, axis=0)
+    counts = np.sum(views, axis=0)
     total /= np.maximum(counts, 1).astype(np.float32)
     return total
 
 
-def _mean_of_best_half(volumes: list[Costs], in_view: list[NDArray[np.bool_]]) -> Costs:
+def _mean_of_best_half(volumes: list[Costs], views: list[NDArray[np.bool_]]) -> Costs:
     """Return the mean of the lower half of the costs of all images that show a cell."""
     visible_costs = []
-    for costs, is_visible in zip(volumes, in_view, strict=True):
+    for costs, is_visible in zip(volumes, views, strict=True):
         visible_costs.append(np.where(is_visible, costs, np.float32(np.inf)))
-    stacked = np.sort(visible_costs, axis=0)
-    counts = np.sum(in_view, axis=0)
+    sorted_costs = np.sort(visible_costs, axis=0)
+    counts = np.sum(views, axis=0)
+    counts_of_half = (counts + 1) // 2
     total = np.zeros_like(volumes[0])
-    kept_counts = (counts + 1) // 2
-    for rank in range(math.ceil(len(volumes) / 2)):
-        total += np.where(rank < kept_counts, stacked[rank], np.float32(0))
-    total /= np.maximum(kept_counts, 1).astype(np.float32)
+    for rank, costs in enumerate(sorted_costs):
+        total += np.where(rank < counts_of_half, costs, np.float32(0))
+    total /= np.maximum(counts_of_half, 1).astype(np.float32)
     return total

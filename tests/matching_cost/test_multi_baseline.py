@@ -86,7 +86,7 @@ def test_costs_are_means_over_the_images_that_show_a_pixel(direction, selection,
         pair.search,
         pair.frames,
         inner=step("absolute_difference", interpolation="linear"),
-        truncation=truncation,
+        max_cost=truncation,
         selection=selection,
     )
     expected = naive_costs(pair, truncation=truncation, best_half=selection == "best_half")
@@ -139,10 +139,31 @@ def test_two_images_give_the_inner_cost():
         assert volume.outside_cost == expected.outside_cost
 
 
-def test_a_frame_at_the_reference_camera_is_refused():
-    pair = shifted_images((0.0,))
-    with pytest.raises(ParameterError, match="a frame has the baseline 0"):
-        multi_baseline(pair.reference, pair.match, pair.search, pair.frames)
+def test_a_frame_at_the_reference_camera_does_not_count():
+    pair = shifted_images((0.5,))
+    arguments = pair.reference, pair.match, pair.search
+    same_place = OtherFrame(lambda: pair.reference, 0.0)
+    expected = multi_baseline(*arguments, pair.frames)
+    volume = multi_baseline(*arguments, (*pair.frames, same_place))
+    np.testing.assert_array_equal(volume.costs, expected.costs)
+
+
+def test_truncated_costs_of_two_images_are_those_of_the_inner_cost():
+    scene = load_scene("synthetic/planes")
+    arguments = scene.reference, scene.match, scene.search
+    expected = absolute_difference(*arguments, truncation=20)
+    volume = multi_baseline(*arguments, max_cost=20)
+    np.testing.assert_array_equal(volume.costs, expected.costs)
+    assert volume.outside_cost == expected.outside_cost == 20
+
+
+def test_windows_of_the_inner_cost_reach_beyond_blocks_of_rows():
+    scene = load_scene("synthetic/planes")
+    arguments = scene.reference, scene.match, scene.search
+    expected = census(*arguments, width=9, height=11)
+    volume = multi_baseline(*arguments, inner=step("census", width=9, height=11))
+    inside = expected.costs != expected.outside_cost
+    np.testing.assert_array_equal(volume.costs[inside], expected.costs[inside])
 
 
 # --- scenes ---------------------------------------------------------------------------
@@ -351,7 +372,7 @@ def test_nine_images_have_fewer_errors_than_two(name, largest):
 
     scene = load_scene(f"middlebury2001/{name}")
     two = Pipeline(["absolute_difference", step("box", size=5), "winner_take_all"])(scene)
-    cost = step("multi_baseline", truncation=20)
+    cost = step("multi_baseline", max_cost=20)
     nine = Pipeline([cost, step("box", size=5), "winner_take_all"])(scene)
     assert evaluate(nine.disparity, scene)["bad_pixels_all"] <= largest
     assert evaluate(two.disparity, scene)["bad_pixels_all"] > largest
