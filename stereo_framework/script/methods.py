@@ -153,7 +153,8 @@ class Method:
             return node, None
         found = locate(at.slot, steps, at.rest)
         if isinstance(found, str):
-            self._fault(location, f"{found} (method {self.name!r})")
+            remedy = self._remedy_in_axis_of_stage(f"{at.slot}.{at.rest}")
+            self._fault(location, f"{found}{remedy} (method {self.name!r})")
             return node, None
         i, name = found
         stages = [*node.items]
@@ -161,6 +162,20 @@ class Method:
         changed = replace(node, value=stages) if isinstance(node.value, list) else stages[0]
         steps = self.model.slot(at.word, changed)
         return changed, steps and _value_in_tables(steps[i], name)
+
+    def _remedy_in_axis_of_stage(self, address: str) -> str:
+        """Return a clause for a parameter that only some inner stages of an axis have.
+
+        The clause is empty if no axis varies the inner stage at the address.
+        """
+        for name in self.axes:
+            if address.startswith(f"{name}.") and not split(name).is_slot:
+                parameter = address.removeprefix(f"{name}.")
+                return (
+                    f"; the axis {name} also has stages without this parameter, so write its "
+                    f"values there: {{use: NAME, {parameter}: ...}}"
+                )
+        return ""
 
     def set(self, address: str, node: Node) -> None:
         """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""

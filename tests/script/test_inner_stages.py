@@ -148,6 +148,15 @@ def test_axes_that_address_nothing_in_an_inner_stage_are_refused(address, messag
         load(script_with("box", sweep={"grid": {address: [3]}}))
 
 
+def test_a_parameter_that_only_one_swept_inner_stage_has_belongs_into_its_axis():
+    axes = {ADDRESS: ["box", "guided_filter"], f"{ADDRESS}.epsilon": [0.01, 0.1]}
+    message = rf"no such parameter 'epsilon' of box.*the axis {ADDRESS} also has stages without"
+    with pytest.raises(ScriptError, match=message):
+        load(script_with("box", sweep={"grid": axes}))
+    stages = ["box", *({"use": "guided_filter", "epsilon": value} for value in (0.01, 0.1))]
+    assert len(load(script_with("box", sweep={"grid": {ADDRESS: stages}})).settings) == 3
+
+
 def test_options_set_parameters_of_inner_stages():
     changed = load(script_with("box"), overrides=f"{ADDRESS}.size=3").settings[0]
     assert changed.pipeline.in_slot("aggregation") == (
