@@ -727,6 +727,7 @@ SCENE_VALUES = {
     ),
 }
 WITHOUT_EFFECT = {
+    "frames.time",
     "match_truth",
     "calibration.focal_length",
     "calibration.baseline",

@@ -114,7 +114,10 @@ def multi_baseline(
     4
     """
     images = [_OtherImage(match, 1.0)]
-    images += [_OtherImage(frame.image, frame.baseline) for frame in frames if frame.baseline]
+    for frame in frames:
+        if frame.baseline != 0:
+            image_of_frame = frame.checked_for(reference).image
+            images.append(_OtherImage(image_of_frame, frame.baseline))
     views = [_is_in_view(search, image.baseline, match.shape[1]) for image in images]
     combine = _mean_of_best_half if selection == "best_half" else _mean_in_view
 

@@ -197,6 +197,14 @@ def test_frames_of_another_size_are_reported_only_if_they_are_read():
         Pipeline(["multi_baseline", "winner_take_all"])(scene)
 
 
+def test_frames_of_another_size_are_refused_in_direct_calls():
+    pair = shifted_images()
+    smaller = OtherFrame(lambda: np.zeros((3, 3), np.uint8), 0.5)
+    expected = r"the image at the baseline 0.5 is uint8 \(3, 3\); expected uint8"
+    with pytest.raises(DataError, match=expected):
+        multi_baseline(pair.reference, pair.match, pair.search, (smaller,))
+
+
 def test_frames_that_no_stage_reads_are_not_loaded():
     pair = shifted_images()
 
