@@ -135,8 +135,8 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. The difference of two neighbours is the largest absolute
-        difference of a channel.
+        Intensities 0..255. The difference of two neighbouring pixels is the maximum of
+        the absolute differences of their channels.
     median_size : {1, 3, 5}
         Width and height of the median filter that smooths each channel before the tree
         is built, in pixels. With 1, the image is not smoothed.
@@ -199,8 +199,8 @@ def build_segment_tree(
     Parameters
     ----------
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. The difference of two neighbours is the largest absolute
-        difference of a channel.
+        Intensities 0..255. The difference of two neighbouring pixels is the maximum of
+        the absolute differences of their channels.
     k : float
         Constant of the grouping, in grey levels. Two segments are joined if the
         difference of the edge between them is at most d + k / n for both segments,
@@ -223,7 +223,7 @@ def build_segment_tree(
     Raises
     ------
     ArgumentError
-        `k` or `link_penalty` is negative, or `median_size` is another number.
+        `k` or `link_penalty` is negative, or `median_size` is not 1, 3 or 5.
     DataError
         The image has another type or shape, or an intensity is not finite.
 
@@ -369,8 +369,8 @@ def average_finite_costs(costs: Costs, tree: PixelTree, weights: NDArray[np.floa
 def _check_image(function: str, image: Image) -> None:
     """Refuse arrays that are no images, and intensities that cannot be compared.
 
-    Images whose intensities seem to range from 0 to 1 are accepted without a warning,
-    because direct calls of stages and pipelines warn of such images themselves.
+    The function does not warn about images whose intensities seem to range from 0 to 1.
+    Stages and pipelines warn about such images before they call it.
     """
     if form_fault := fault(image, IMAGE):
         raise DataError(f"{function}: image is {form_fault}")
@@ -629,7 +629,11 @@ def _sum_along_tree(
     weights: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Replace values by their weighted sums over the tree; (pixels, levels)."""
+    """Replace the values of each pixel by their weighted sums over the tree.
+
+    The array `sums`, (pixels, levels), contains the values before the call and the sums
+    after it.
+    """
     # From the leaves to the root, each pixel collects the sums of its subtree.
     for n in range(order.shape[0] - 1, 0, -1):
         pixel = np.uint64(order[n])

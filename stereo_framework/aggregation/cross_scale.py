@@ -240,7 +240,10 @@ def _add_rows(
     lower_weights: NDArray[np.float32],
     upper_weights: NDArray[np.float32],
 ) -> None:
-    """Add interpolated costs of a smaller size to the rows from `start` on."""
+    """Add the costs of a smaller image to a block of rows that begins at row `start`.
+
+    Costs between two levels of the smaller image are interpolated.
+    """
     rows, columns, levels = total.shape
     for y in range(rows):
         small_row = (start + y) // factor

@@ -438,9 +438,9 @@ def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
         Name of a stage, such as ``census`` or ``refinement.median``, or function of a
         stage. For a step, the result is a copy with new parameter values.
     **parameters
-        Values of parameters by name. Missing parameters get default values. The value
-        of an inner stage is its name, its function or a step. Matching costs in a sum
-        also have a ``weight`` and a ``saturation``; see `weighted`.
+        Values of parameters by name. Missing parameters get default values. An inner
+        stage is given by its name, by its function or as a step. Matching costs in a
+        sum also have a ``weight`` and a ``saturation``; see `weighted`.
 
     Raises
     ------

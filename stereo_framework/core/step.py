@@ -326,7 +326,7 @@ class Step:
 
     @property
     def volumes_in_memory(self) -> int:
-        """Number of cost volumes that the step adds to the memory at most."""
+        """Maximum number of cost volumes that the step keeps in memory in addition."""
         volumes_of_stage = self.stage.rules.volumes_in_memory
         # The function ``memory`` of a scheme describes parts of images, not volumes.
         if isinstance(self.stage.memory, int):

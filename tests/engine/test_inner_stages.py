@@ -422,7 +422,7 @@ def test_a_direct_call_takes_the_data_of_its_inner_stage(small_pair):
 
 
 def compared_costs(steps, pair):
-    """Run a method whose aggregation compares its volume with the cost of its own pair.
+    """Run a method whose aggregation computes the cost of the matched pair again.
 
     The result is a list with the pair and the two arrays of costs for each image.
     """
@@ -468,18 +468,18 @@ def test_cost_of_the_compared_pair_is_the_volume_before_aggregation(steps, with_
         np.testing.assert_array_equal(costs, volume)
 
 
-def test_cost_of_a_smaller_pair_is_that_of_a_method_for_this_pair(small_pair):
+def test_cost_of_a_smaller_pair_is_the_volume_of_a_method_that_matches_it(small_pair):
     smaller = small_pair.reduced(2)
     method = Pipeline(["binomial_blur", "census", "winner_take_all"])
     expected = []
 
     @stage("aggregation", source="Author 2000")
-    def keeping(volume, cost):
+    def store_volume(volume):
         expected.append(np.array(volume.costs))
         return volume
 
     cost = method.cost_of_pairs(small_pair)
-    Pipeline([*method.steps, keeping]).estimate(smaller)
+    Pipeline([*method.steps, store_volume]).estimate(smaller)
     np.testing.assert_array_equal(cost(smaller).costs, expected[0])
 
 

@@ -57,7 +57,7 @@ def plugin(registry):
 
 
 def assert_equals_solution(estimate, expected):
-    """Compare the maps and the energy of an estimate with the computation on arrays."""
+    """Compare the maps and the energy of an estimate with those computed on arrays."""
     for name in ("levels", "disparity", "status"):
         computed_map = getattr(estimate, name)
         np.testing.assert_array_equal(computed_map, getattr(expected, name), err_msg=name)

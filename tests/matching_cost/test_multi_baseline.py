@@ -332,11 +332,11 @@ def test_a_coarse_map_equals_the_enlarged_map_of_a_smaller_pair(venus, direction
 
 
 @pytest.mark.parametrize("direction", [1, -1])
-def test_pyramids_match_the_frames_at_every_size(venus, direction):
+def test_a_pyramid_with_a_wide_margin_gives_the_map_of_the_whole_range(venus, direction):
     pair = with_direction(venus, direction)
     pyramid = step("pyramid", octaves=2, margin=100)
     estimate = Pipeline([*SCHEME_METHOD, pyramid])(pair)
-    # With a wide margin, no pixel has a smaller range at the full size.
+    # With this margin, each pixel is searched over the whole range at the full size.
     np.testing.assert_array_equal(estimate.disparity, Pipeline(SCHEME_METHOD)(pair).disparity)
 
 
