@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
+from typing import Any
 
-from stereo_framework.core.errors import DataError
-from stereo_framework.core.frames import Image, read_only
+from stereo_framework.core.errors import ArgumentError, DataError
+from stereo_framework.core.frames import Image, load_into_memory, read_only
 
 
 class OtherFrame:
@@ -38,9 +40,20 @@ class OtherFrame:
     """
 
     def __init__(self, load: Callable[[], Image], baseline: float, time: float = 0.0):
+        if not callable(load):
+            raise ArgumentError(
+                "load is no function; expected a function without arguments that returns the image"
+            )
+        if not (math.isfinite(baseline) and math.isfinite(time)):
+            raise ArgumentError(f"baseline {baseline} and time {time}: expected two finite numbers")
         self._load = load
         self.baseline = float(baseline)
         self.time = float(time)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The image is loaded before it is pickled, because lambdas cannot be pickled.
+        image = load_into_memory(lambda: self.image)
+        return OtherFrame, (image, self.baseline, self.time)
 
     def __repr__(self) -> str:
         return f"OtherFrame(baseline={self.baseline:g}, time={self.time:g})"

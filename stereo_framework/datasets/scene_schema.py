@@ -110,6 +110,26 @@ class SceneEntry(_Entry):
     border: NonNegativeInt = 0
     upright: bool = False
 
+    @pydantic.model_validator(mode="after")
+    def check_matched_frames(self) -> SceneEntry:
+        """Refuse indices without a frame, and baselines that contradict the pair.
+
+        Baselines are shares of the baseline of the pair. Therefore, the reference frame
+        has the baseline 0 and the match frame has the baseline 1.
+        """
+        last = len(self.frames) - 1
+        for name, index, expected in (("reference", self.reference, 0), ("match", self.match, 1)):
+            if not 0 <= index <= last:
+                raise ValueError(f"{name} {index} is not one of its frames 0..{last}")
+            baseline = self.frames[index].baseline
+            if baseline is not None and baseline != expected:
+                raise ValueError(
+                    f"frames[{index}].baseline: {baseline:g}; frame {index} is the {name} frame, "
+                    f"whose baseline is {expected}; remove the key, or set the key {name} to "
+                    "another frame"
+                )
+        return self
+
 
 def read_entry(file: Path) -> SceneEntry:
     """The checked content of a ``scene.yaml``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Literal, NamedTuple
@@ -15,6 +16,7 @@ from stereo_framework.stages import (
     Image,
     InSlot,
     OtherFrame,
+    ParameterError,
     Positive,
     SearchRange,
     Step,
@@ -25,6 +27,12 @@ from stereo_framework.stages import (
 
 _LARGEST_DENOMINATOR = 16
 """Largest denominator of the fractions of a pixel at which costs are computed."""
+
+_SMALLEST_BASELINE = 1e-9
+"""Smallest baseline, as a share of the pair's, of an image that shows disparities.
+
+Positions of cameras that are equal up to rounding differ by less.
+"""
 
 _ROWS_AT_ONCE = 32
 """Number of rows whose costs of all images are in memory at the same time."""
@@ -88,7 +96,8 @@ def multi_baseline(
     DataError
         A frame of a scene has another size or type than the reference image.
     ParameterError
-        `max_cost` is not above 0.
+        `max_cost` is not above 0. Or the pair has further frames and the inner cost
+        reads other data than images, as `mutual_information` does.
 
     Notes
     -----
@@ -115,9 +124,11 @@ def multi_baseline(
     """
     images = [_OtherImage(match, 1.0)]
     for frame in frames:
-        if frame.baseline != 0:
+        if abs(frame.baseline) > _SMALLEST_BASELINE:
             image_of_frame = frame.checked_for(reference).image
             images.append(_OtherImage(image_of_frame, frame.baseline))
+    if len(images) > 1:
+        _check_inner_data(inner)
     views = [_is_in_view(search, image.baseline, match.shape[1]) for image in images]
     combine = _mean_of_best_half if selection == "best_half" else _mean_in_view
 
@@ -134,7 +145,8 @@ def multi_baseline(
                 search,
                 inner,
             )
-            outside_cost = volume.outside_cost
+            if image is images[0]:
+                outside_cost = volume.outside_cost
             volumes.append(_truncated(volume.costs[within_block], max_cost))
         costs[rows] = combine(volumes, views)
 
@@ -145,11 +157,41 @@ def multi_baseline(
     return CostVolume(costs, search, outside_cost)
 
 
+def _check_inner_data(inner: Step) -> None:
+    """Refuse an inner cost that reads data other than the two images.
+
+    Such data, for example a disparity map, do not fit images at other baselines.
+    """
+    unsuitable = sorted({*inner.data} & {"auxiliary", "frames"})
+    if unsuitable:
+        raise ParameterError(
+            f"inner {inner.name} reads the data {unsuitable[0]}, which belong to the two images "
+            "of the pair and not to images at other baselines; expected a matching cost that "
+            "reads only the two images, such as absolute_difference or census"
+        )
+
+
+def _denominator_of_disparities(first: float, step: float) -> int:
+    """Return the number of costs for each pixel of disparity in an image.
+
+    If possible, the costs lie exactly at the disparities ``first + k * step``.
+    Otherwise, neighbouring costs are at most `step` pixels apart.
+    """
+    fractions = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in (first, step)]
+    denominator = math.lcm(*(fraction.denominator for fraction in fractions))
+    errors = [
+        abs(float(value) - exact) for value, exact in zip(fractions, (first, step), strict=True)
+    ]
+    if denominator <= _LARGEST_DENOMINATOR and max(errors) < 1e-9:
+        return denominator
+    return max(_LARGEST_DENOMINATOR, math.ceil(1 / step))
+
+
 def _row_blocks(rows: int, inner: Step) -> Iterator[tuple[slice, slice]]:
     """Yield blocks of rows, and these blocks with the rows that the inner cost reads.
 
-    If the inner cost reads all rows, or data besides the two images, there is only one
-    block.
+    There is only one block if the inner cost reads all rows, or data other than the two
+    images.
     """
     reads_only_images = {*inner.data} <= {"reference", "match", "search", "mask"}
     halo = inner.halo
@@ -167,11 +209,11 @@ def _costs_at_baseline(
     """Compute the costs of an image at the levels of the search range of the pair."""
     share = abs(baseline)
     direction = search.direction if baseline > 0 else -search.direction
-    step_of_image = Fraction(share * search.step).limit_denominator(_LARGEST_DENOMINATOR)
+    denominator = _denominator_of_disparities(share * search.minimum, share * search.step)
     search_of_image = SearchRange.covering(
         share * search.minimum,
         share * search.maximum,
-        1 / step_of_image.denominator,
+        1 / denominator,
         direction,
     )
     if baseline == 1:

@@ -108,6 +108,22 @@ def test_frames_have_a_baseline_and_a_time(folder):
     assert [frame.time for frame in frames] == [1, -1]
 
 
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("reference: 7", "reference 7 is not one of its frames 0..2"),
+        ("match: -1", "match -1 is not one of its frames 0..2"),
+        ("match: 2", r"frames\[2\].baseline: 0.5; frame 2 is the match frame, whose baseline is 1"),
+        ("{reference: 2, match: 1}", r"frames\[2\].baseline: 0.5; frame 2 is the reference frame"),
+    ],
+)
+def test_baselines_that_contradict_the_pair_are_refused(folder, keys, expected):
+    keys = keys.strip("{}").replace(", ", "\n")
+    third = "{file: third.png, baseline: 0.5}"
+    with pytest.raises(DataError, match=expected):
+        load(folder, f"frames: [left.png, right.png, {third}]\n{keys}")
+
+
 def test_frames_without_settings_have_equal_distances(folder):
     scene = load(folder, "frames: [left.png, third.png, right.png, third.png]\nmatch: 2")
     assert [frame.baseline for frame in scene.other_frames] == [0.5, 1.5]

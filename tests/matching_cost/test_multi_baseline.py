@@ -1,12 +1,13 @@
 """Costs of several images, compared with costs that are computed pixel by pixel."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from stereo_framework import Pair, Pipeline, SearchRange, load_scene, step
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.scene import Frame, Scene
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference, census, multi_baseline
@@ -126,6 +127,55 @@ def test_costs_of_any_baseline_are_interpolated(baseline):
     np.testing.assert_allclose(
         volume.costs[1, 30, away_from_truth], expected[away_from_truth], rtol=1e-3
     )
+
+
+@pytest.mark.parametrize(
+    ("search", "baseline"),
+    [
+        (SearchRange(0, 8, 1 / 8), 0.25),
+        (SearchRange(0, 4, 1 / 32), 0.5),
+        (SearchRange(1, 13, 2), 0.5),
+        (SearchRange(1, 13, 2), 1.5),
+    ],
+)
+def test_costs_at_fractions_of_a_pixel_are_those_of_the_image(search, baseline):
+    values = np.random.default_rng(5).integers(0, 256, (3, 60)).astype(np.float32)
+    frame = OtherFrame(lambda: values, baseline)
+    black = np.zeros_like(values)
+    inner = step("absolute_difference", interpolation="linear")
+    volume = multi_baseline(values, black, search, (frame,), inner=inner)
+    alone = multi_baseline(values, black, search, inner=inner)
+    disparities = search.minimum + search.step * np.arange(search.levels)
+    sampled = np.interp(30 - baseline * disparities, np.arange(60), values[1])
+    expected = (alone.costs[1, 30] + np.abs(values[1, 30] - sampled)) / 2
+    np.testing.assert_allclose(volume.costs[1, 30], expected, atol=0.1)
+
+
+@pytest.mark.parametrize("inner", ["mutual_information", "multi_baseline"])
+def test_inner_costs_that_read_data_of_the_pair_are_refused_with_frames(inner):
+    pair = shifted_images((0.5,))
+    method = Pipeline(
+        [step("multi_baseline", inner=inner), "winner_take_all"],
+        {"first": Pipeline(["census", "winner_take_all"])},
+    )
+    with pytest.raises(StereoFrameworkError, match="which belong to the two images of the pair"):
+        method(pair)
+
+
+def test_a_pair_with_frames_can_be_pickled():
+    pair = shifted_images((0.5, 1.5))
+    copy = pickle.loads(pickle.dumps(pair.reduced(2)))
+    assert [frame.baseline for frame in copy.frames] == [0.5, 1.5]
+    for frame, expected in zip(copy.frames, pair.reduced(2).frames, strict=True):
+        np.testing.assert_array_equal(frame.image, expected.image)
+
+
+def test_a_frame_needs_a_function_and_finite_numbers():
+    image = np.zeros((3, 4), np.uint8)
+    with pytest.raises(ParameterError, match="expected a function without arguments"):
+        OtherFrame(image, 0.5)
+    with pytest.raises(ParameterError, match="expected two finite numbers"):
+        OtherFrame(lambda: image, float("nan"))
 
 
 def test_two_images_give_the_inner_cost():
