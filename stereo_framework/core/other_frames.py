@@ -30,6 +30,14 @@ class OtherFrame:
     time : float
         Time of the image minus the time of the reference image, in frames. 0 if both
         were taken at the same time.
+    match_time : float
+        Time of the match image of the pair minus the time of the reference image, in
+        frames.
+
+    Raises
+    ------
+    ArgumentError
+        `load` is no function, or a number is not finite.
 
     Examples
     --------
@@ -39,21 +47,31 @@ class OtherFrame:
     ((4, 6), 0.75)
     """
 
-    def __init__(self, load: Callable[[], Image], baseline: float, time: float = 0.0):
+    def __init__(
+        self,
+        load: Callable[[], Image],
+        baseline: float,
+        time: float = 0.0,
+        match_time: float = 0.0,
+    ):
         if not callable(load):
             raise ArgumentError(
                 "load is no function; expected a function without arguments that returns the image"
             )
-        if not (math.isfinite(baseline) and math.isfinite(time)):
-            raise ArgumentError(f"baseline {baseline} and time {time}: expected two finite numbers")
+        if not all(map(math.isfinite, (baseline, time, match_time))):
+            raise ArgumentError(
+                f"baseline {baseline}, time {time}, match_time {match_time}: "
+                "expected finite numbers"
+            )
         self._load = load
         self.baseline = float(baseline)
         self.time = float(time)
+        self.match_time = float(match_time)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The image is loaded before it is pickled, because lambdas cannot be pickled.
         image = load_into_memory(lambda: self.image)
-        return OtherFrame, (image, self.baseline, self.time)
+        return OtherFrame, (image, self.baseline, self.time, self.match_time)
 
     def __repr__(self) -> str:
         return f"OtherFrame(baseline={self.baseline:g}, time={self.time:g})"
@@ -71,11 +89,21 @@ class OtherFrame:
         change : callable
             Function that takes the image of this frame and returns the new image.
         """
-        return OtherFrame(lambda: change(self.image), self.baseline, self.time)
+        changed_image = functools.partial(self._changed_image, change)
+        return OtherFrame(changed_image, self.baseline, self.time, self.match_time)
+
+    def _changed_image(self, change: Callable[[Image], Image]) -> Image:
+        return change(self.image)
 
     def exchanged(self) -> OtherFrame:
         """Return the frame of a pair whose two images are exchanged."""
-        return OtherFrame(lambda: self.image, 1 - self.baseline, self.time)
+        # Times of the exchanged pair are relative to the former match image.
+        return OtherFrame(
+            lambda: self.image,
+            1 - self.baseline,
+            self.time - self.match_time,
+            -self.match_time,
+        )
 
     def checked_for(self, reference: Image) -> OtherFrame:
         """Return the frame with a check of its image, which runs when it is read.

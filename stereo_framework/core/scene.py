@@ -283,13 +283,15 @@ class Scene:
         """
         origin = self._reference_frame
         baseline = self._match_frame.position - origin.position
+        match_time = self._match_frame.time - origin.time
         frames = []
         for index, frame in enumerate(self.frames):
             if index in (self.reference_index, self.match_index):
                 continue
             share = (frame.position - origin.position) / baseline
             load = functools.partial(self.image, index)
-            frames.append(OtherFrame(load, share, frame.time - origin.time))
+            time = frame.time - origin.time
+            frames.append(OtherFrame(load, share, time, match_time))
         return tuple(frames)
 
     @checked()

@@ -174,7 +174,7 @@ def test_a_frame_needs_a_function_and_finite_numbers():
     image = np.zeros((3, 4), np.uint8)
     with pytest.raises(ParameterError, match="expected a function without arguments"):
         OtherFrame(image, 0.5)
-    with pytest.raises(ParameterError, match="expected two finite numbers"):
+    with pytest.raises(ParameterError, match="expected finite numbers"):
         OtherFrame(lambda: image, float("nan"))
 
 
@@ -237,6 +237,16 @@ def test_baselines_are_shares_of_the_baseline_of_the_pair(direction):
     assert [frame.baseline for frame in made.frames] == list(BASELINES)
     assert {frame.time for frame in made.frames} == {3.0}
     assert [frame.baseline for frame in made.exchanged().frames] == [1.5, 0.75, 0.25, -0.5]
+
+
+def test_times_of_exchanged_pairs_refer_to_their_reference_image():
+    scene = scene_of(shifted_images((0.5,)))
+    reference, match, other = scene.frames
+    frames = replace(reference, time=1.0), replace(match, time=2.0), replace(other, time=4.0)
+    pair = Pair.of(replace(scene, frames=frames))
+    assert pair.frames[0].time == 3
+    assert pair.exchanged().frames[0].time == Pair.of(pair.exchanged().scene).frames[0].time == 2
+    assert pair.exchanged().exchanged().frames[0].time == 3
 
 
 def test_frames_of_another_size_are_reported_only_if_they_are_read():
