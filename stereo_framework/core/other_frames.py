@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stereo_framework.core.errors import ArgumentError, DataError
-from stereo_framework.core.frames import Image, load_into_memory, read_only
+from stereo_framework.core.frames import Image, intensities, load_into_memory, read_only
 
 
 class OtherFrame:
@@ -79,7 +79,7 @@ class OtherFrame:
     @functools.cached_property
     def image(self) -> Image:
         """Return the image, a read-only array of uint8 or float32."""
-        return read_only(self._load())
+        return read_only(intensities(self._load()))
 
     def with_image(self, change: Callable[[Image], Image]) -> OtherFrame:
         """Return the frame with a changed image, which is computed when it is read.
