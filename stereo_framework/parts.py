@@ -1,10 +1,10 @@
-"""Parts of the built-in stages, for the author of a new method.
+"""Functions that compute parts of built-in stages, for the author of a new method.
 
-The functions of this module are parts of the computations of built-in stages: the path
-costs of semi-global matching, the planes of a disparity map, and averages along trees
-of an image. You can call each function with NumPy arrays, outside a pipeline. Each
-function checks its arguments. The module `stereo_framework.stages` contains the other
-names that the author of a stage needs.
+Each function of this module computes one part of a built-in stage. These parts are the
+path costs of semi-global matching, the planes of a disparity map, and averages along
+trees of an image. You can call each function with NumPy arrays, outside a pipeline.
+Each function checks its arguments. The module `stereo_framework.stages` contains all
+other names that you need for a new stage.
 """
 
 from __future__ import annotations
@@ -64,10 +64,11 @@ __all__ = [
 ]
 
 PATH_DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, -1), (-1, 1))
-"""Directions (rows, columns) of the paths of `semi_global`.
+"""Directions of the paths of `semi_global`, as numbers of rows and columns.
 
 A path reaches the pixel p from the pixel p - direction. For example, the path of the
-direction (1, 0) walks down a column. The first four directions are those of four paths.
+direction (1, 0) walks down a column. With ``paths=4``, `semi_global` uses only the
+first four directions.
 """
 
 Direction = Annotated[tuple[int, int], Words("one of PATH_DIRECTIONS, such as (0, 1) or (-1, 1)")]
@@ -93,45 +94,49 @@ def compute_path_costs(
 
     The stage `semi_global` adds the path costs of four or eight directions, and selects
     the level with the lowest sum. Use this function if your method combines the
-    directions in another way. The memory for the result is one float32 volume for each
-    call, so process one direction after the other if the volume is large.
+    directions in another way. Each call returns a new float32 volume. If the volume is
+    large, process one direction after another to save memory.
 
     Parameters
     ----------
     volume : CostVolume or ndarray, float32, uint8 or uint16, (rows, columns, levels)
-        Matching costs. The levels of an array are the disparities 0, 1, 2 and so on.
-        NaN marks an excluded cell.
+        Matching costs. If you give an array, its levels are the disparities 0, 1, 2 and
+        so on. NaN marks an excluded cell.
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Images with intensities in 0..255, for penalties that depend on the images.
-        Default: None, which is allowed only for constant penalties.
+        Images with intensities in 0..255. The rules "gradient" and "edges" need both
+        images. The default value None is allowed only for the rule "constant".
     direction : tuple of int
-        Rows and columns of one step of the paths: (0, 1), (1, 0), (0, -1), (-1, 0), or
-        a diagonal such as (1, -1). `PATH_DIRECTIONS` contains all eight directions. For
-        example, the paths of the direction (1, 0) walk down the columns.
+        Numbers of rows and columns by which a path moves in one step, such as (0, 1) or
+        (1, -1). `PATH_DIRECTIONS` contains all eight directions. For example, the paths
+        of the direction (1, 0) walk down the columns.
     p1 : float
-        Penalty of a change by one level between neighbouring pixels of a path, in units
-        of the matching cost.
+        Penalty for a change by one level between neighbouring pixels of a path, in
+        units of the matching cost.
     p2 : float
-        Penalty of any larger change, in units of the matching cost; at least `p1`.
+        Penalty for a change by more than one level between neighbouring pixels of a
+        path, in units of the matching cost. `p2` must be at least `p1`.
     penalties : {"constant", "gradient", "edges"}
-        Rule that reduces the penalties at image edges, as in `semi_global`.
+        Rule for the penalties at image edges. The stage `semi_global` has the same
+        rules.
     edge_threshold : float
-        Smallest difference of intensities at an edge, in grey levels, for "edges".
+        Minimum difference of intensities at an image edge, in grey levels. Only the
+        rule "edges" uses this threshold.
     grey_conversion : {"luma", "rounded_luma", "mean"}
-        Conversion of colours to the grey values of "gradient".
+        Conversion of colours to grey values. Only the rule "gradient" uses this
+        conversion.
 
     Returns
     -------
     CostVolume
         Path costs L of the direction, float32 (rows, columns, levels), with the search
-        range and the outside cost of `volume`. Excluded cells have at least the cost
+        range and the outside cost of `volume`. Excluded cells have a cost of at least
         1000000.
 
     Raises
     ------
     ParameterError
         The direction does not exist, a parameter is out of its range, `p2` is below
-        `p1`, or the penalties depend on images that are missing.
+        `p1`, or the rule for the penalties needs an image that is missing.
     DataError
         An array has a wrong type or shape, or the sizes of the arrays differ.
 
@@ -145,26 +150,28 @@ def compute_path_costs(
         L(p, d) = C(p, d) + R(d) - M
 
     If p - r lies outside the image, L(p, d) is C(p, d). Excluded cells stay excluded in
-    the result. No path leads through an excluded cell if `p2` and the other costs are
-    smaller than the cost of an excluded cell.
+    the result. No path leads through an excluded cell if `p2` and the costs of all
+    allowed cells are smaller than the cost of an excluded cell.
 
-    `semi_global` starts with 0. In the rows ``y < rows // 2``, it adds the directions
-    (0, 1), (1, 0), (1, 1) and (1, -1) in this order, and then their opposites in the
-    same order. In the other rows, it adds the four opposites first. Sums in this order
-    have the same bits as the sums of `semi_global`. If costs and penalties are whole
-    numbers, each order gives the same sums.
+    The rounding of a float32 sum depends on the order of its summands. `semi_global`
+    starts with the sum 0. In the rows ``y < rows // 2``, `semi_global` first adds the
+    path costs of the directions (0, 1), (1, 0), (1, 1) and (1, -1) in this order. It
+    then adds the path costs of the four opposite directions in the same order. In the
+    rows ``y >= rows // 2``, `semi_global` adds the four opposite directions first. Sums
+    that are computed in this order equal the sums of `semi_global` to the last bit. If
+    all costs and penalties are whole numbers, the order has no effect on the sums.
 
     Examples
     --------
-    A change by one level costs 2, so the path from the left keeps the level 0 at the
-    middle pixel:
+    A change by one level has the penalty 2. Therefore, level 0 has the lowest path cost
+    at the middle pixel:
 
     >>> import numpy as np
     >>> costs = np.array([[[0, 9], [5, 4], [0, 9]]], np.uint8)
     >>> compute_path_costs(costs, direction=(0, 1), p1=2, p2=2).costs.tolist()
     [[[0.0, 9.0], [5.0, 6.0], [0.0, 10.0]]]
 
-    The sum over four directions is the volume in which `semi_global` searches:
+    The sum of the path costs over four directions equals the volume of `semi_global`:
 
     >>> from stereo_framework import CostVolume, SearchRange
     >>> from stereo_framework.optimization import semi_global
@@ -187,7 +194,7 @@ def compute_path_costs(
     images = inputs["reference"], inputs["match"]
     checked_volume = inputs["volume"]
     rules = PenaltyRules(p1, p2, penalties, edge_threshold, grey_conversion)
-    # The penalties of the first directions are computed, up to the requested direction.
+    # The call computes the penalties of all directions up to the requested direction.
     penalties_of_directions = penalties_of_steps(
         name, checked_volume.shape, images, direction_index + 1, rules
     )
@@ -202,7 +209,11 @@ def compute_path_costs(
 
 
 def _index_of_direction(function: str, direction: tuple[int, int]) -> tuple[int, bool]:
-    """Return the index of a direction in `STEPS`, and whether it is an opposite."""
+    """Return the index of a direction in `STEPS`, and False.
+
+    If `STEPS` contains only the opposite direction, the function returns the index of
+    the opposite direction, and True.
+    """
     if direction not in PATH_DIRECTIONS:
         names = ", ".join(map(str, PATH_DIRECTIONS))
         message = (
@@ -216,7 +227,7 @@ def _index_of_direction(function: str, direction: tuple[int, int]) -> tuple[int,
 
 
 def _with_excluded_cells(volume: CostVolume | NDArray) -> CostVolume | NDArray:
-    """Replace NaN costs by the cost of excluded cells, as pipelines do."""
+    """Replace NaN costs by the cost that pipelines give to excluded cells."""
     if not isinstance(volume, CostVolume):
         return without_nan(volume) if volume.size else volume
     return replace(volume, costs=without_nan(volume.costs)) if volume.costs.size else volume
@@ -238,37 +249,42 @@ def fit_local_planes(
     """Fit a plane to the disparities around each pixel by robust least squares.
 
     The plane at the pixel (x, y) is ``d(x + u, y + v) = value + right * u + down * v``.
-    The stage `plane_smooth` returns `value`. Neighbours with another colour, and
-    neighbours beyond a disparity edge, have a small weight or none.
+    The stage `plane_smooth` returns `value`. Neighbours with another colour have a
+    small weight. Neighbours beyond a disparity edge have a small weight or the weight
+    0.
 
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Disparities in pixels; NaN means no estimate. Pixels without an estimate get no
-        plane, and they do not influence their neighbours.
+        Disparities in pixels. NaN marks a pixel without an estimate. Pixels without an
+        estimate get no plane, and they have no influence on the planes of their
+        neighbours.
     image : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
         Image with intensities in 0..255. The colour difference of two pixels is the
-        largest difference in red, green or blue.
+        maximum of the absolute differences of their channels.
     radii : tuple of int
-        Radii of the square windows, in pixels, in the order of the fits; at least 1.
-        Each fit starts from the previous planes. Large windows are sampled: the fit
-        uses every ``max(1, radius // 4)``-th row and column.
+        Radii of the square windows in the order of the fits, in pixels. Each radius
+        must be at least 1. Each fit starts from the planes of the previous fit. In each
+        window, the fit uses every ``max(1, radius // 4)``-th row and column.
     gate : float
-        Maximum distance of a neighbour's disparity from the plane, in pixels. The first
-        of all fits uses a gate that is 0.2 pixels wider.
+        Maximum distance between the disparity of a neighbour and the plane, in pixels.
+        In the first fit, the maximum distance is 0.2 pixels larger.
     gamma_c : float
-        Colour difference at which the weight of a neighbour is 1/e, in grey levels.
+        Colour difference that multiplies the weight of a neighbour by 1/e, in grey
+        levels.
     ridge : float
-        Weight of the previous slopes, which are 0 at first, in units of the squared
-        radius. Larger values change the slopes less.
+        Weight that keeps the slopes close to the slopes of the previous fit, in units
+        of the squared radius. Before the first fit, the slopes are 0. Larger values
+        change the slopes less.
 
     Returns
     -------
     Planes
-        Named tuple of three arrays, float32 (rows, columns): `value`, the disparity of
-        the plane at the pixel, in pixels, or NaN if the pixel has no estimate; `right`
-        and `down`, the changes of disparity per pixel to the right, at most 1, and
-        downwards, at most 1.5. The slopes are 0 if the pixel has no estimate.
+        Named tuple of three arrays, float32 (rows, columns). `value` is the disparity
+        of the plane at each pixel, in pixels. `right` is the change of the disparity
+        per pixel to the right, and its maximum absolute value is 1. `down` is the
+        change of the disparity per pixel downwards, and its maximum absolute value is
+        1.5. If a pixel has no estimate, `value` is NaN, and `right` and `down` are 0.
 
     Raises
     ------
@@ -279,9 +295,10 @@ def fit_local_planes(
 
     Notes
     -----
-    Moving least squares (Lancaster & Salkauskas 1981). The weight of a neighbour is
-    ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``, where e is its distance from
-    the previous plane. The weight is 0 if e exceeds `gate`.
+    The method is moving least squares (Lancaster & Salkauskas 1981). The weight of a
+    neighbour is ``exp(-difference / gamma_c) (1 - (e / gate)^2)^2``. Here, difference
+    is the colour difference, and e is the distance between the disparity of the
+    neighbour and the previous plane. The weight is 0 if e exceeds `gate`.
 
     Examples
     --------
@@ -320,10 +337,11 @@ def segment_image(
         Image with intensities in 0..255. The difference of two pixels is the Euclidean
         distance of their colours.
     sigma : float
-        Standard deviation of the Gaussian that smooths the image first, in pixels. With
-        0, the image is not smoothed.
+        Standard deviation, in pixels, of the Gaussian filter that smooths the image
+        before the segmentation. With 0, the image is not smoothed.
     k : float
-        Parameter k of the paper, in grey levels. Larger values give larger segments.
+        Parameter k of Felzenszwalb & Huttenlocher 2004, in grey levels. Larger values
+        give larger segments.
     min_segment : int
         Minimum number of pixels of a segment. A smaller segment is joined with the most
         similar neighbouring segment.
@@ -331,8 +349,8 @@ def segment_image(
     Returns
     -------
     ndarray, int32, (rows, columns)
-        Segment number of each pixel. The numbers begin with 0, in the raster order of
-        the first pixels of the segments.
+        Segment number of each pixel. Segments are numbered from 0 in the raster order
+        of their first pixels.
 
     Raises
     ------
@@ -343,7 +361,8 @@ def segment_image(
 
     Notes
     -----
-    Felzenszwalb & Huttenlocher 2004, with the eight neighbours of each pixel.
+    The method is the segmentation of Felzenszwalb & Huttenlocher 2004. Each pixel is
+    compared with its eight neighbours.
 
     Examples
     --------
@@ -372,28 +391,30 @@ def fit_segment_planes(
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Disparities in pixels; NaN means no estimate.
+        Disparities in pixels. NaN marks a pixel without an estimate.
     segment_numbers : ndarray, integer, (rows, columns)
-        Segment number of each pixel, as returned by `segment_image`: at least 0, and
-        less than the number of pixels.
+        Segment number of each pixel, as returned by `segment_image`. Each number must
+        be at least 0 and less than the number of pixels.
     plane_tolerance : float
-        Distance from a plane below which an estimate belongs to the plane, in pixels.
+        Maximum distance of an estimate that belongs to a plane, in pixels.
     min_count : int
-        Minimum number of estimates of a segment with a plane.
+        Minimum number of estimates in a segment. A segment with fewer estimates gets no
+        plane.
     min_share : float
-        Minimum share of the estimates of a segment that belong to its plane, in 0..1.
+        Minimum share of the estimates of a segment that must belong to the plane, in
+        0..1. If the share is smaller, the segment gets no plane.
     plane_iterations : int
-        Number of tested planes of each segment. Each plane contains three random
-        estimates.
+        Number of random planes that are tested for each segment. Larger values take
+        more time and may find a better plane if many estimates are wrong.
     seed : int
-        Seed of the random choice. Equal seeds give equal planes.
+        Seed of the random choice of estimates. Equal seeds give equal planes.
 
     Returns
     -------
     ndarray, float64, (segments, 3)
-        Coefficients (a, b, c) of each plane: the slope per column, the slope per row
-        and the disparity at the pixel (0, 0), in pixels. NaN means that the segment has
-        no plane.
+        Coefficients (a, b, c) of each plane, in pixels. The coefficient a is the slope
+        per column, b is the slope per row, and c is the disparity at the pixel (0, 0).
+        The coefficients are NaN if the segment has no plane.
 
     Raises
     ------
@@ -401,17 +422,17 @@ def fit_segment_planes(
         A parameter is out of its range.
     DataError
         An array has a wrong type or shape, the sizes of the arrays differ, or a segment
-        number is not allowed.
+        number is out of its range.
 
     Notes
     -----
     The score of a plane is the sum of ``1 - (e / plane_tolerance)^2`` over all
     estimates whose distance e from the plane is below `plane_tolerance`. The first
-    tested plane is level, at the median disparity of the segment. The others are drawn
-    as in RANSAC (Fischler & Bolles 1981). Planes with ``abs(a) >= 1`` are left out,
-    because one of the two cameras cannot see them. Two least-squares fits to the
-    estimates that belong to the best plane follow. Klaus, Sormann & Karner 2006
-    describe segments by such planes.
+    tested plane is level and has the median disparity of the segment. Each other plane
+    contains three random estimates, as in RANSAC (Fischler & Bolles 1981). Planes with
+    ``abs(a) >= 1`` are not tested, because one of the two cameras cannot see them. The
+    plane with the highest score is then fitted twice by least squares to the estimates
+    that belong to it. Klaus, Sormann & Karner 2006 describe segments by such planes.
 
     Examples
     --------
@@ -455,12 +476,14 @@ def compute_plane_disparities(
         Coefficients (a, b, c) of each plane d = a x + b y + c, as returned by
         `fit_segment_planes`.
     segment_numbers : ndarray, integer, (rows, columns)
-        Segment number of each pixel: at least 0, and less than the number of planes.
+        Segment number of each pixel. Each number must be at least 0 and less than the
+        number of planes.
 
     Returns
     -------
     ndarray, float32, (rows, columns)
-        Disparities in pixels. NaN means that the segment has no plane.
+        Disparities in pixels. The disparity is NaN if the segment of the pixel has no
+        plane.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""Nested stereo methods: random methods, and their computation on plain arrays.
+"""Random nested stereo methods, and the computation of their results on arrays.
 
-A method is a mapping as in a script. `solution` computes its results without steps,
-pipelines and scripts. It calls the functions of built-in stages that have no inner
-stage, and repeats the formulas of all stages with an inner stage.
+A method is a mapping, as in a script. The function `solution` computes the results of a
+method without steps, pipelines and scripts. If a built-in stage has no inner stage,
+`solution` calls the function of the stage. This module repeats the formulas of all
+stages that have an inner stage.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ from stereo_framework.refinement import (
 from stereo_framework.smoothness import potts
 
 PLUGIN = str(Path(__file__).with_name("nested_stages.py"))
-"""Path of the plug-in with the stages that have inner stages."""
+"""Path of the plug-in that defines stages with inner stages."""
 
 REFERENCE, MATCH = 0, 1
-"""Sides of a pair."""
+"""Indices of the two images of a pair."""
 
 SMALL_CENSUS = {"use": "census", "width": 3, "height": 3}
 
@@ -87,13 +88,13 @@ def name_and_parameters(entry):
 
 
 def entries_of(method, slot):
-    """Return the entries of a slot as a list."""
+    """Return the entries of a slot as a list, even if the slot has only one entry."""
     entries = method.get(slot, [])
     return entries if isinstance(entries, list) else [entries]
 
 
 def as_step(entry):
-    """Return the step of an entry; defaults of its parameters are not written."""
+    """Return the step of an entry of a script."""
     if isinstance(entry, str):
         return step(entry)
     parameters = {}
@@ -117,7 +118,7 @@ class Data:
     """The data that an aggregation or an optimizer receives."""
 
     pair: Pair
-    """The pair before preprocessing, which `CostOfPairs.pair` contains."""
+    """The pair before preprocessing, as in `CostOfPairs.pair`."""
     reference: NDArray
     match: NDArray
     mask: SearchMask | None
@@ -127,13 +128,13 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The results for one side of a pair, before confidence measures."""
+    """The results for one image of a pair, before confidence and refinement."""
 
     data: Data
     volume: CostVolume
-    """Costs that the optimizer received."""
+    """Cost volume that the optimizer received."""
     volume_after: CostVolume
-    """Costs that later stages read."""
+    """Cost volume that the stages after the optimizer read."""
     levels: NDArray
     energy: float | None
     disparity: NDArray
@@ -142,7 +143,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Other:
-    """The data of the other image that a refinement receives."""
+    """The results for the other image that a refinement receives."""
 
     disparity_map: DisparityMap
     volume: CostVolume
@@ -162,7 +163,7 @@ class Solution:
 
 
 def solution(method, pair):
-    """Compute the results of a method on arrays."""
+    """Compute the results of a method for a pair, without the framework's engine."""
     sides = [side_of(method, pair), side_of(method, pair.exchanged())]
     allowed = [allowed_cells(side.data.pair) for side in sides]
     views = [DisparityMap(side.disparity, side.status, side.data.pair.search) for side in sides]
@@ -221,10 +222,11 @@ def side_of(method, pair):
 
 
 def optimized(entry, volume, data, smoothness):
-    """Choose levels, and compute their disparities, their status and their energy."""
+    """Choose levels, and compute the disparity map, the status map and the energy."""
     is_allowed = allowed_cells(data.pair)
     is_valid = is_allowed.any(axis=2, keepdims=True)
-    # Excluded cells have a large cost, and all cells of invalid pixels have the cost 0.
+    # An excluded cell has a large cost. If all cells of a pixel are excluded, all cells
+    # of this pixel have the cost 0.
     marks = np.where(is_valid, 1e6, 0)
     marked_costs = np.where(is_allowed, volume.costs, marks).astype(np.float32)
     marked_volume = replace(volume, costs=marked_costs)
@@ -243,10 +245,10 @@ def optimized(entry, volume, data, smoothness):
 
 
 def energy_of(entry, labeling, marked_volume, pair, smoothness):
-    """Return the energy of a labeling, or None if its documentation does not define it.
+    """Return the energy of a labeling, or None if the documentation does not define it.
 
-    An optimizer with an inner aggregation returns filtered data costs of its levels.
-    The documentation does not define filtered costs of excluded cells and of pixels
+    If an optimizer has an inner aggregation, the energy contains filtered costs. The
+    documentation does not define the filtered costs of excluded cells and of pixels
     without a level.
     """
     is_nested = name_and_parameters(entry)[0] == "filter_and_choose"
@@ -260,7 +262,7 @@ def energy_of(entry, labeling, marked_volume, pair, smoothness):
 
     is_allowed = allowed_cells(pair)
     is_valid = is_allowed.any(axis=2, keepdims=True)
-    # In the energy, an excluded cell of a valid pixel counts with the outside cost.
+    # In the energy, an excluded cell of a valid pixel has the outside cost.
     costs = np.where(~is_allowed & is_valid, marked_volume.outside_cost, marked_volume.costs)
     assigned_levels = np.maximum(labeling.levels, 0)[..., None]
     is_level_allowed = np.take_along_axis(is_allowed, assigned_levels, axis=2)[..., 0]
@@ -281,7 +283,7 @@ def allowed_cells(pair):
         positions = np.arange(columns) - search.direction * disparity
         is_inside = (positions >= 0) & (positions <= columns - 1)
         for neighbours in (np.floor(positions), np.ceil(positions)):
-            # A position outside the image has no pixel that the mask could exclude.
+            # The mask cannot exclude a position outside the image.
             pixels = np.clip(neighbours, 0, columns - 1).astype(int)
             if mask.match_valid is not None:
                 is_allowed[..., level] &= mask.match_valid[:, pixels] | ~is_inside
@@ -325,7 +327,7 @@ def prepared(entry, image):
 
 
 def matching_cost(method, pair):
-    """Compute the costs of a pair; excluded cells have the outside cost."""
+    """Compute the matching cost of a pair, with the outside cost at excluded cells."""
     reference, match = prepared_images(method, pair)
     volumes = []
     for entry in entries_of(method, "matching_cost"):
@@ -338,7 +340,7 @@ def matching_cost(method, pair):
 
 
 def single_cost(entry, reference, match, search):
-    """Compute one of the matching costs, as float32, with its weight in a sum."""
+    """Compute one matching cost as float32, and multiply it by its weight in a sum."""
     name, parameters = name_and_parameters(entry)
     weight = parameters.pop("weight", 1.0)
     if name == "scaled_cost":
@@ -347,7 +349,7 @@ def single_cost(entry, reference, match, search):
     else:
         functions = {"absolute_difference": absolute_difference, "census": census}
         volume = functions[name](reference, match, search, **parameters)
-    # All weights are powers of 2. Products with them are exact.
+    # All weights are powers of 2, so the products are exact.
     costs = volume.costs.astype(np.float32) * np.float32(weight)
     return CostVolume(costs, search, weight * volume.outside_cost)
 
@@ -407,10 +409,11 @@ def inverted_guide(volume, data, inner):
 
 
 def cross_scale(volume, data, inner, scales, scale_weight):
-    """Combine filtered costs of several image sizes, from the equations of the paper.
+    """Combine filtered costs of several image sizes by the equations of the paper.
 
-    The documentation does not give an order of the additions. Here, the sizes are added
-    in float32, beginning with the full size. A test compares with float64.
+    The documentation does not define the order of the additions. This function adds the
+    costs of the image sizes in float32, beginning with the full size. A test compares
+    the combined costs with a computation in float64.
     """
     weights = weights_of_scales(scales, scale_weight)
     search = volume.search
@@ -427,7 +430,7 @@ def cross_scale(volume, data, inner, scales, scale_weight):
 
 
 def reduced_data(data, search):
-    """Return the data of an aggregation for images of half the size."""
+    """Return the data of an aggregation at half the image size."""
     images = half_size(Pair(data.reference, data.match, search, data.mask))
     pair = half_size(data.pair)
     raw = data.cost(pair)
@@ -435,7 +438,7 @@ def reduced_data(data, search):
 
 
 def half_size(pair):
-    """Return a pair with images that OpenCV has smoothed and halved."""
+    """Return a pair of half the size, with images that OpenCV has smoothed."""
     smaller = pair.reduced(2)
     halved_images = {
         "reference": cv2.pyrDown(pair.reference),
@@ -445,7 +448,10 @@ def half_size(pair):
 
 
 def weights_of_scales(scales, scale_weight):
-    """Return the weights of all sizes, for which the gradient of the energy is 0."""
+    """Return the weights of all image sizes in the combined costs at full size.
+
+    The combined costs with these weights minimize the energy of the paper.
+    """
     matrix = np.zeros((scales, scales))
     for scale in range(scales):
         unit = np.zeros(scales)
@@ -458,7 +464,7 @@ def weights_of_scales(scales, scale_weight):
 
 
 def enlarged(smaller, search, shape, factor, weight):
-    """Return the weighted costs of a smaller size at all cells of the full size."""
+    """Return the weighted costs of a smaller image size, enlarged to full size."""
     rows, columns = np.indices(shape) // factor
     enlarged_costs = np.empty((*shape, search.levels), np.float32)
     for level, disparity in enumerate(search.disparities):
@@ -599,7 +605,10 @@ leaf_aggregations_in_strips = st.one_of(
 
 
 def composites_in_strips(inner):
-    """Return a strategy for aggregations that run in strips if the inner stages do."""
+    """Return a strategy for outer aggregations that can run in strips.
+
+    An outer aggregation can run in strips only if its inner aggregations can.
+    """
     return st.one_of(
         used("repeated", inner=inner, times=SMALL_COUNTS),
         used("mixed", first=inner, second=inner),
@@ -609,7 +618,7 @@ def composites_in_strips(inner):
 
 
 def composites(inner):
-    """Return a strategy for aggregations with an inner aggregation."""
+    """Return a strategy for aggregations with inner aggregations."""
     return st.one_of(
         composites_in_strips(inner),
         used("raw_average", inner=inner),
@@ -765,7 +774,11 @@ def has_integer_costs(method):
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a sweep: the address of a parameter, its values, and their methods."""
+    """An axis of a sweep over one parameter.
+
+    The attributes are the address of the parameter, the values of the parameter, and
+    the method for each value.
+    """
 
     address: str
     values: list[Any]
@@ -786,7 +799,7 @@ VALUES: Mapping[str, list[Any]] = {
     "p1": [2.0, 4.0],
     "occlusion_cost": [4.0, 8.0],
 }
-"""Values of swept parameters."""
+"""Values in sweeps, by the name of the parameter."""
 
 STAGES: Mapping[str, list[Any]] = {
     "preprocessing": ["binomial_blur", "inverted"],
@@ -800,14 +813,17 @@ STAGES: Mapping[str, list[Any]] = {
     "confidence": ["matching_score", "winner_margin"],
     "refinement": ["median", {"use": "check_and_fill", "filling": "median"}],
 }
-"""Swept inner stages of each slot."""
+"""Inner stages in sweeps, by slot."""
 
 SLOTS_OF_PARAMETERS = {"smoothing": "aggregation", "choice": "optimization"}
-"""Slots of inner stages, if they differ from the slot of the outer stage."""
+"""Slots of inner stages, by the name of the parameter that selects the inner stage.
+
+All other inner stages have the slot of their outer stage.
+"""
 
 
 def axes_of(method):
-    """Return all axes of a method for its inner stages and their parameters."""
+    """Return all axes that sweep an inner stage or a parameter of a method."""
     axes = []
     for slot in method:
         entries = entries_of(method, slot)
@@ -831,7 +847,7 @@ def axes_of(method):
 
 
 def _axes_of_parameters(entry, address, with_entry):
-    """Yield the axes of the numbers that an entry gives as parameters.
+    """Yield the axes of all numeric parameters of an entry.
 
     Parameters
     ----------
@@ -848,7 +864,7 @@ def _axes_of_parameters(entry, address, with_entry):
 
 
 def _axes_of_inner_stages(slot, entry, address, with_entry):
-    """Yield the axes of the inner stages of an entry.
+    """Yield the axes of the inner stages of an entry, and of their parameters.
 
     Parameters
     ----------
@@ -876,12 +892,12 @@ def _axes_of_inner_stages(slot, entry, address, with_entry):
 
 
 INNER_PARAMETERS = ("inner", "first", "second", "check", "filling")
-"""Parameters whose values are inner stages of the same slot."""
+"""Parameters that select an inner stage in the slot of the outer stage."""
 
 
 @st.composite
 def axes(draw, strategy):
-    """Draw a method, and an axis of one of its inner stages."""
+    """Draw a method, and an axis that sweeps a part of this method."""
     method = draw(strategy.filter(axes_of))
     return method, draw(st.sampled_from(axes_of(method)))
 
@@ -904,7 +920,7 @@ def images(shape=(40, 48), directions=(1, -1)):
 
 
 def made_pair(shape, seed, is_colour=False, mask_kind="none", direction=1, search_step=1):
-    """Return a pair of random images with two surfaces and noise."""
+    """Return a pair of noisy random images that show two surfaces."""
     rng = np.random.default_rng(seed)
     rows, columns = shape
     size = (rows, columns, 3) if is_colour else shape

@@ -1,7 +1,8 @@
 """A plug-in whose stages call other stages, for tests of nested methods.
 
-The formulas of these stages are simple, so that `nested_methods` can repeat them with
-arrays. Each stage passes its inner stages only the data that it has changed.
+These stages have simple formulas, so that the module `nested_methods` can compute the
+same results on arrays. Each stage gives its inner stages only the data that the stage
+has changed.
 """
 
 from dataclasses import replace
@@ -33,7 +34,7 @@ InnerRefinement = Annotated[Step, InSlot("refinement")]
 
 @stage("preprocessing", source="a test")
 def inverted(image, *, inner: Annotated[Step, InSlot("preprocessing")] = step(binomial_blur)):
-    """Filter the negative of an image."""
+    """Apply an inner preprocessing to the negative of an image."""
     return inner(image=255 - image)
 
 
@@ -46,7 +47,7 @@ def scaled_cost(
     inner: Annotated[Step, InSlot("matching_cost")] = step(census, width=3, height=3),
     factor: Positive = 0.5,
 ):
-    """Multiply another matching cost by a factor."""
+    """Multiply the inner matching cost by a factor."""
     volume = inner()
     costs = np.float32(factor) * volume.costs.astype(np.float32)
     return CostVolume(costs, search, factor * volume.outside_cost)
@@ -58,7 +59,7 @@ def _halo_of_repetitions(inner, times):
 
 @stage("aggregation", source="a test", halo=_halo_of_repetitions)
 def repeated(volume, *, inner: InnerAggregation = step(box), times: PositiveInt = 2):
-    """Apply another aggregation several times."""
+    """Apply the inner aggregation several times."""
     for _ in range(times):
         volume = inner(volume=volume)
     return volume
@@ -70,7 +71,7 @@ def _largest_halo(first, second):
 
 @stage("aggregation", source="a test", halo=_largest_halo)
 def mixed(volume, *, first: InnerAggregation = step(box), second: InnerAggregation = step(box)):
-    """Average the costs of two other aggregations."""
+    """Average the costs of two inner aggregations."""
     one = first(volume=volume)
     two = second(volume=volume)
     outside_cost = (one.outside_cost + two.outside_cost) / 2
@@ -79,7 +80,7 @@ def mixed(volume, *, first: InnerAggregation = step(box), second: InnerAggregati
 
 @stage("aggregation", source="a test", halo=lambda: 1)
 def smoothed_rows(volume, *, inner: InnerAggregation = step(box)):
-    """Average each row of another aggregation with its two neighbouring rows."""
+    """Apply the inner aggregation, and average each row with two neighbouring rows."""
     volume = inner(volume=volume)
     rows = np.pad(volume.costs, ((1, 1), (0, 0), (0, 0)), mode="edge")
     neighbours = rows[:-2] + rows[2:]
@@ -88,14 +89,14 @@ def smoothed_rows(volume, *, inner: InnerAggregation = step(box)):
 
 @stage("aggregation", source="a test")
 def raw_average(volume, raw, *, inner: InnerAggregation = step(box)):
-    """Average the costs of another aggregation with the costs before aggregation."""
+    """Average the costs of the inner aggregation with the costs before aggregation."""
     volume = inner(volume=volume)
     return replace(volume, costs=(volume.costs + raw.costs) / np.float32(2))
 
 
 @stage("aggregation", source="a test", halo=lambda: 0)
 def inverted_guide(volume, reference, *, inner: InnerAggregation = step(box)):
-    """Pass the negative of the reference image to another aggregation."""
+    """Call the inner aggregation with the negative of the reference image."""
     return inner(volume=volume, reference=255 - reference)
 
 
@@ -103,7 +104,10 @@ def inverted_guide(volume, reference, *, inner: InnerAggregation = step(box)):
 def continued(
     volume, partial=None, *, inner: InnerAggregation = step(box), iterations: PositiveInt = 2
 ):
-    """Apply another aggregation several times; fewer iterations can be continued."""
+    """Apply the inner aggregation several times.
+
+    The stage can continue an earlier run with fewer iterations.
+    """
     result = volume if partial is None else partial
     for _ in range(iterations):
         result = inner(volume=result)
@@ -114,7 +118,7 @@ def continued(
 def doubled_smoothness(
     reference, search, *, inner: Annotated[Step, InSlot("smoothness")] = step(potts)
 ):
-    """Double the weights of another smoothness term."""
+    """Double the weights of the inner smoothness term."""
     term = inner()
     return replace(term, right=2 * term.right, down=2 * term.down)
 
@@ -126,7 +130,7 @@ def filter_and_choose(
     smoothing: InnerAggregation = step(box, size=3),
     choice: Annotated[Step, InSlot("optimization")] = step(winner_take_all),
 ):
-    """Apply an aggregation before another optimizer."""
+    """Apply an inner aggregation to the costs, and then call an inner optimizer."""
     return choice(volume=smoothing(volume=volume))
 
 
@@ -134,7 +138,7 @@ def filter_and_choose(
 def halved_confidence(
     disparity, *, inner: Annotated[Step, InSlot("confidence")] = step(matching_score)
 ):
-    """Halve another confidence measure."""
+    """Halve the values of the inner confidence measure."""
     return inner() / np.float32(2)
 
 
@@ -146,7 +150,7 @@ def check_and_fill(
     check: InnerRefinement = step(left_right_check),
     filling: InnerRefinement = step(fill_occlusions),
 ):
-    """Apply two other refinements one after another."""
+    """Apply two inner refinements one after another."""
     for refinement in (check, filling):
         result = refinement(disparity=disparity, status=status)
         if isinstance(result, tuple):
@@ -166,6 +170,10 @@ def raw_winners(disparity, raw):
 
 @stage("refinement", source="a test", other_needs={"volume"})
 def parity_of_other(disparity, other):
-    """Add half a pixel where the lowest cost of the other image has an odd level."""
+    """Add half a pixel to each disparity if the winning level of a pixel is odd.
+
+    This pixel has the same row and column in the other image. The winning level is the
+    level with the lowest cost.
+    """
     is_odd = other.volume.costs.argmin(axis=2) % 2
     return disparity + is_odd.astype(np.float32) / np.float32(2)

@@ -962,7 +962,8 @@ def test_nine_images_have_few_bad_pixels(data):
 @pytest.mark.slow
 def test_errors_of_two_images_and_of_census_costs_are_printed(data):
     sentence = (
-        "`absolute_difference` has N % of all pixels of *venus* wrong, and N % of *sawtooth*."
+        "`absolute_difference` has N % of all pixels of *venus* and N % of all pixels of "
+        "*sawtooth* wrong."
     )
     scenes = ("venus", "sawtooth")
     two = [bad_pixels(data, scene, "absolute_difference", WINDOW) for scene in scenes]
@@ -970,7 +971,8 @@ def test_errors_of_two_images_and_of_census_costs_are_printed(data):
     census_cost = {"use": "multi_baseline", "inner": "census"}
     census = [bad_pixels(data, scene, census_cost, WINDOW) for scene in scenes]
     sentence = (
-        "the same script has N % of all pixels of *venus* wrong, and N % of *sawtooth*. Such a"
+        "the same script has N % of all pixels of *venus* and N % of all pixels of "
+        "*sawtooth* wrong."
     )
     assert_printed(MORE_IMAGES, sentence, *census)
 
@@ -985,12 +987,15 @@ def test_errors_of_semi_global_matching_with_nine_images_are_printed(data):
     ]
     sentence = "N % (`bad_pixels_discont`) instead of N % with two images."
     assert_printed(MORE_IMAGES, sentence, nine, two)
-    sentence = "Two images have N % with costs that are truncated at 20."
+    sentence = (
+        "With two images and costs that are truncated at 20, N % of the pixels at these "
+        "discontinuities are wrong."
+    )
     assert_printed(MORE_IMAGES, sentence, two_truncated)
     assert_printed(
         MORE_IMAGES,
-        "two images and `absolute_difference` have N % of all pixels of *venus* and N % of "
-        "*sawtooth* wrong.",
+        "With two images, `absolute_difference` and these penalties, N % of all pixels of *venus* "
+        "and N % of all pixels of *sawtooth* are wrong.",
         bad_pixels(data, "venus", "absolute_difference", SMALL_PENALTIES),
         bad_pixels(data, "sawtooth", "absolute_difference", SMALL_PENALTIES),
     )

@@ -1,8 +1,8 @@
-"""Plug-in: variants of stages that behave as programs of the methods' authors.
+"""Define variants of stages that behave as the programs of the methods' authors.
 
-The scripts of this folder compare each variant with the stage of the package. The
-results are on the page "Differences from the authors' programs". The variants contain
-no code of the programs.
+The module is a plug-in. The scripts of this folder compare each variant with the stage
+of the package, and the page "Differences from the authors' programs" lists the results.
+The variants contain no code of the programs.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ def corrected_sums(
     Parameters
     ----------
     volume : CostVolume
-        Costs (rows, columns, levels).
+        Matching costs (rows, columns, levels).
     method : {"more_global_matching", "semi_global"}
         Optimizer that computes the sums.
     directions : int
@@ -49,7 +49,7 @@ def corrected_sums(
     Returns
     -------
     Labeling
-        Levels int16 (rows, columns), all assigned.
+        Levels as int16 (rows, columns). Each pixel has a level.
     """
     if method == "semi_global":
         result = semi_global(volume, paths=directions, p1=p1, p2=p2)
@@ -63,7 +63,11 @@ def corrected_sums(
 
 
 class _Tree(NamedTuple):
-    """Pixels in breadth-first order, their parents and the differences to these."""
+    """Spanning tree: pixels in breadth-first order, their parents, and the differences.
+
+    The difference of a pixel is the intensity difference between the pixel and its
+    parent.
+    """
 
     order: NDArray[np.int64]
     parents: NDArray[np.int64]
@@ -87,19 +91,20 @@ def tree_of_the_program(
     Parameters
     ----------
     volume : CostVolume
-        Float32 (rows, columns, levels).
+        Matching costs as float32 (rows, columns, levels).
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255.
+        Reference image with intensities from 0 to 255.
     sigma : float
-        Sum of the differences along the tree at which a weight falls to 1/e, in grey
-        levels.
+        Sum of the differences along the tree at which a weight decreases to 1/e, in
+        grey levels.
     median_size : {1, 3, 5}
-        Width and height of the median filter before the tree is built, in pixels.
+        Width and height of the median filter that smooths the image before the tree is
+        built, in pixels.
 
     Returns
     -------
     CostVolume
-        Same unit and shape. Lower is better.
+        Averaged costs with the unit and the shape of the given costs.
     """
     rows, columns, levels = volume.costs.shape
     pixels = np.ascontiguousarray(reference, np.float32)
@@ -116,7 +121,7 @@ def tree_of_the_program(
 
 
 def _build_tree(pixels: NDArray[np.float32]) -> _Tree:
-    """Build the tree, with edges along rows before edges along columns."""
+    """Build the spanning tree, with edges along rows before edges along columns."""
     rows, columns = pixels.shape[:2]
     places = np.arange(rows * columns).reshape(rows, columns)
     along_rows = np.abs(np.diff(pixels, axis=1)).max(axis=2)
@@ -140,7 +145,10 @@ def _build_tree(pixels: NDArray[np.float32]) -> _Tree:
 def _spanning_edges(
     starts: NDArray[np.int64], ends: NDArray[np.int64], order: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the edges that connect two parts when they are tried in an order."""
+    """Return the edges of the spanning tree when edges are inserted in this order.
+
+    An edge is inserted only if it connects two parts that are not yet connected.
+    """
     roots = list(range(int(ends.max()) + 1))
 
     def root_of(pixel: int) -> int:
@@ -164,6 +172,7 @@ def _sum_over_tree(values: NDArray[np.float64], tree: _Tree, weights: NDArray[np
     for pixel in tree.order[:0:-1]:
         values[tree.parents[pixel]] += weights[pixel] * values[pixel]
     for pixel in tree.order[1:]:
-        # The parent's sum already contains the values of this branch.
+        # The sum of the parent already contains the values of this branch. Therefore,
+        # the branch is subtracted before the sum of the parent is added.
         without_branch = values[tree.parents[pixel]] - weights[pixel] * values[pixel]
         values[pixel] += weights[pixel] * without_branch

@@ -1,9 +1,9 @@
 """Trees that connect the pixels of an image, and means of costs along these trees.
 
 A tree connects each pixel with some of its four neighbours, so that exactly one path
-leads from each pixel to each other pixel. A path crosses few edges of the image if the
-tree consists of small differences. Stages that compute weighted means along such trees
-can use the functions of this module.
+leads from each pixel to each other pixel. If the tree connects neighbours with similar
+intensities, a path seldom crosses an edge of an object. Stages that compute weighted
+means along such trees can use the functions of this module.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ from stereo_framework.kernels.threads import over_rows
 from stereo_framework.stages import Costs, DataError, Image, NonNegative, per_image
 
 _LEVELS = 16
-"""Number of levels that one walk along a tree sums.
+"""Number of disparity levels whose costs are summed in one walk along a tree.
 
-The sums of a pixel then fill two lines of the processor's cache.
+The 16 sums of a pixel, in float64, fill two lines of the processor's cache.
 """
 
 _PENALIZED_SIZE = 50
-"""Number of pixels that both parts must exceed for a penalty between them."""
+"""Maximum number of pixels of a small part of a tree.
+
+An edge that links two larger parts gets a penalty.
+"""
 
 _COSTS = ArrayKind((np.float32,), (3,), "(rows, columns, levels)")
 _WEIGHTS = ArrayKind((np.float64, np.float32), (1,), "(pixels,)")
@@ -41,26 +44,27 @@ _PIXEL_NUMBERS = ArrayKind((np.int32,), (1,), "(pixels,)")
 class PixelTree:
     """A tree that connects all pixels of an image.
 
-    Pixels are numbered in raster order. The root is pixel 0, the first one. Stages may
-    share a tree, so do not modify its arrays.
+    Pixels are numbered in raster order. The root of the tree is pixel 0. Stages may
+    share a tree, so do not modify the arrays of a tree.
 
     Parameters
     ----------
     shape : (int, int)
         Numbers of rows and columns of the image.
     order : ndarray, int32, (pixels,)
-        Numbers of all pixels. The root is first, and each parent precedes its children.
+        Numbers of all pixels, beginning with the root. Each pixel stands after its
+        parent.
     parents : ndarray, int32, (pixels,)
         Number of the parent of each pixel. The parent of the root is the root itself.
     differences : ndarray, float32, (pixels,)
         Difference between each pixel and its parent in the median-filtered image, in
-        grey levels. It is the maximum of the absolute differences of the channels. If
-        `build_segment_tree` adds a penalty to the edge, the difference includes the
-        penalty. The difference of the root is 0.
+        grey levels. The difference is the maximum of the absolute differences of the
+        channels. If `build_segment_tree` adds a penalty to the edge, the difference
+        includes the penalty. The difference of the root is 0.
     segments : ndarray, int32, (rows, columns), or None
-        Segment number of each pixel before the segments are linked. Numbers begin with
-        0, in raster order of the first pixels of the segments. None in trees that are
-        built without segments.
+        Number of the segment that contains each pixel. Segments are numbered from 0 in
+        the raster order of their first pixels. The value is None if the tree was built
+        without segments.
 
     Examples
     --------
@@ -85,17 +89,18 @@ class PixelTree:
 class _Edges(NamedTuple):
     """The edges between neighbouring pixels.
 
-    The edge ``2 * pixel`` leads to the right neighbour of a pixel, and the edge ``2 *
-    pixel + 1`` leads to its lower neighbour.
+    The edge with the number ``2 * pixel`` connects a pixel with the right neighbour.
+    The edge with the number ``2 * pixel + 1`` connects a pixel with the lower
+    neighbour.
 
     Parameters
     ----------
     differences : ndarray, float32, (2 * pixels,)
-        Difference of each edge, in grey levels. Edges that would leave the image have
-        the difference inf.
+        Difference between the two pixels of each edge, in grey levels. Edges that would
+        leave the image have the difference inf.
     ascending : ndarray, int64, (edges,)
         Numbers of the edges inside the image, in ascending order of their differences.
-        Edges of equal differences stay in the order of their numbers.
+        Edges with equal differences are in ascending order of their numbers.
     columns : int
         Width of the image, in pixels.
     """
@@ -106,19 +111,22 @@ class _Edges(NamedTuple):
 
 
 class _Forest(NamedTuple):
-    """Parts of a tree that grows (a disjoint-set data structure).
+    """A disjoint-set data structure for the parts of a tree during its construction.
 
-    Each part is a set of pixels. Its representative is its first pixel in raster order.
+    Each part is a set of pixels. The representative of a part is the first pixel of the
+    part in raster order.
 
     Parameters
     ----------
     link : ndarray, int32, (pixels,)
-        Next pixel on the way to the representative. `find_root` follows the links. The
-        link of a representative is the representative itself.
+        Number of the next pixel on the way from each pixel to the representative of the
+        part. `find_root` follows these links. The link of a representative is the
+        representative itself.
     size : ndarray, int32, (pixels,)
-        Number of pixels of a part, stored at its representative.
+        Number of pixels of each part. The index of the number is the representative of
+        the part.
     chosen : ndarray, bool, (2 * pixels,)
-        Whether the tree contains each edge.
+        True at the number of each edge that the tree contains.
     """
 
     link: NDArray[np.int32]
@@ -130,7 +138,7 @@ class _Forest(NamedTuple):
 def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> PixelTree:
     """Build the minimum spanning tree of an image.
 
-    The sum of the differences between pixels and their parents is minimum.
+    No other tree has a smaller sum of the differences between pixels and their parents.
 
     Parameters
     ----------
@@ -138,26 +146,27 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
         Intensities 0..255. The difference of two neighbouring pixels is the maximum of
         the absolute differences of their channels.
     median_size : {1, 3, 5}
-        Width and height of the median filter that smooths each channel before the tree
-        is built, in pixels. With 1, the image is not smoothed.
+        Width and height, in pixels, of the median filter that smooths each channel
+        before the tree is built. With 1, the image is not smoothed.
 
     Returns
     -------
     PixelTree
-        Tree without segments.
+        Minimum spanning tree. The attribute `segments` is None.
 
     Raises
     ------
     ArgumentError
-        `median_size` is another number.
+        `median_size` is not 1, 3 or 5.
     DataError
-        The image has another type or shape, or an intensity is not finite.
+        The image has a wrong type or shape, or an intensity is NaN or infinite.
 
     Notes
     -----
-    Kruskal's algorithm visits the edges in ascending order of their differences. Among
-    equal differences, edges are visited in raster order of their left or upper pixel,
-    and the edge to the right is visited before the edge downwards.
+    Kruskal's algorithm visits the edges in ascending order of their differences. Edges
+    with equal differences are visited in the raster order of their left or upper
+    pixels. At each pixel, the edge to the right neighbour is visited before the edge to
+    the lower neighbour.
 
     Examples
     --------
@@ -171,10 +180,11 @@ def build_spanning_tree(image: Image, *, median_size: Literal[1, 3, 5] = 1) -> P
 
 
 # `per_image` needs the image as the first positional argument, so the public function
-# passes it. A caller may then also give the image by name.
+# passes the image in this way. Callers of the public function may therefore give the
+# image by name.
 @per_image
 def _build_spanning_tree(image: Image, *, median_size: int) -> PixelTree:
-    """Build the minimum spanning tree of an image, once for each image."""
+    """Build the minimum spanning tree, or reuse the stored tree of the same image."""
     _check_image("build_spanning_tree", image)
     rows, columns = image.shape[:2]
     edges = _sort_edges(image, median_size)
@@ -193,7 +203,7 @@ def build_segment_tree(
 ) -> PixelTree:
     """Build the segment tree of an image.
 
-    Pixels are grouped into segments first, and the segments are linked afterwards. The
+    The function first groups the pixels into segments, and then links the segments. The
     path between two pixels of a segment therefore stays inside the segment.
 
     Parameters
@@ -202,49 +212,52 @@ def build_segment_tree(
         Intensities 0..255. The difference of two neighbouring pixels is the maximum of
         the absolute differences of their channels.
     k : float
-        Constant of the grouping, in grey levels. Two segments are joined if the
-        difference of the edge between them is at most d + k / n for both segments,
-        where d is the largest difference inside the segment and n its number of pixels.
-        Larger values give larger segments. With 0, segments have a constant colour in
-        the median-filtered image.
+        Constant k of the rule that groups pixels into segments, in grey levels. Two
+        segments are joined if the difference of the edge between them is at most
+        d + k / n for each of the two segments. Here, d is the largest difference inside
+        the segment, and n is the number of pixels of the segment. Larger values give
+        larger segments. With 0, each segment has a constant colour in the
+        median-filtered image.
     link_penalty : float
-        Penalty, in grey levels, for an edge that links two subtrees if both have more
-        than 50 pixels when they are linked. The penalty is added to the difference of
-        the edge. With 0, no edge gets a penalty.
+        Penalty for an edge that links two large subtrees, in grey levels. A subtree is
+        large if it has more than 50 pixels when the edge is added. The penalty is added
+        to the difference of the edge. With 0, no edge gets a penalty.
     median_size : {1, 3, 5}
-        Width and height of the median filter that smooths each channel before the tree
-        is built, in pixels. With 1, the image is not smoothed.
+        Width and height, in pixels, of the median filter that smooths each channel
+        before the tree is built. With 1, the image is not smoothed.
 
     Returns
     -------
     PixelTree
-        Tree with segments.
+        Segment tree. The attribute `segments` contains the segment of each pixel.
 
     Raises
     ------
     ArgumentError
         `k` or `link_penalty` is negative, or `median_size` is not 1, 3 or 5.
     DataError
-        The image has another type or shape, or an intensity is not finite.
+        The image has a wrong type or shape, or an intensity is NaN or infinite.
 
     Notes
     -----
-    Mei, Sun, Dong, Wang & Zhang 2013 (CVPR). The rules are those of the authors'
-    program, because only the abstract of the paper was available.
+    Mei, Sun, Dong, Wang & Zhang 2013 (CVPR). The function follows the rules of the
+    authors' program, because only the abstract of the paper was available.
 
-    Edges are visited twice, both times in the order that `build_spanning_tree`
-    describes. The first visit joins two subtrees p and q if the difference w of the
-    edge fulfils ::
+    The function visits the edges twice, each time in the order that the docstring of
+    `build_spanning_tree` describes. The first visit joins two subtrees p and q if the
+    difference w of the edge between them satisfies the inequality ::
 
         w <= min(Int(p) + k / |p|, Int(q) + k / |q|)
 
-    Int is the largest difference inside a subtree, 0 for a single pixel. The bars stand
-    for the number of pixels. This is the rule of Felzenszwalb & Huttenlocher 2004. The
-    second visit links all subtrees that are still separate.
+    Int(p) is the largest difference inside the subtree p, and Int(p) is 0 if p is a
+    single pixel. The term ``|p|`` is the number of pixels of p. Felzenszwalb &
+    Huttenlocher 2004 introduced this inequality. The second visit links all subtrees
+    that are still separate.
 
-    If `link_penalty` is 0 and `k` is 0 or so large that the image is one segment, the
-    result equals the minimum spanning tree. Other values of `k` give a tree whose sum
-    of differences is equal or larger.
+    With a `link_penalty` of 0, the segment tree equals the minimum spanning tree if `k`
+    is 0. The two trees are also equal if `k` is so large that the image is one segment.
+    For any other `k`, the sum of the differences along the segment tree is at least the
+    sum along the minimum spanning tree.
 
     Examples
     --------
@@ -260,7 +273,10 @@ def build_segment_tree(
 def _build_segment_tree(
     image: Image, *, k: float, link_penalty: float, median_size: int
 ) -> PixelTree:
-    """Build the segment tree of an image, once for each image and its parameters."""
+    """Build the segment tree, or reuse the stored tree of the same image.
+
+    A stored tree is reused only if it was built with the same parameters.
+    """
     _check_image("build_segment_tree", image)
     rows, columns = image.shape[:2]
     edges = _sort_edges(image, median_size)
@@ -269,8 +285,8 @@ def _build_segment_tree(
     separating_edge_count = _group_pixels(edges, float(k), forest)
     segments = _number_parts(forest).reshape(rows, columns)
 
-    # `remaining` shares the array `differences` with `edges`. Therefore the penalties
-    # that `_link_parts` adds are also part of the rooted tree.
+    # `remaining` and `edges` share the array `differences`. The rooted tree therefore
+    # contains the penalties that `_link_parts` adds to this array.
     remaining = edges._replace(ascending=edges.ascending[:separating_edge_count])
     _link_parts(remaining, np.float32(link_penalty), forest)
     return _rooted_tree((rows, columns), edges, forest, segments)
@@ -278,10 +294,10 @@ def _build_segment_tree(
 
 @checked()
 def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> Costs:
-    """Average costs over all pixels, with weights that fall along the paths of a tree.
+    """Average costs over all pixels with weights that decrease along paths of a tree.
 
-    The weight of one pixel for another is the product of the weights of all edges on
-    the path between them. Each pixel has the weight 1 for itself.
+    The weight between two pixels is the product of the weights of all edges on the path
+    between the pixels. In the mean of a pixel, the pixel itself has the weight 1.
 
     Parameters
     ----------
@@ -290,28 +306,29 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
     tree : PixelTree
         Tree of an image of the same size.
     weights : ndarray, float64 or float32, (pixels,)
-        Weight of the edge between each pixel and its parent, 0..1. The weight of the
+        Weight of the edge between each pixel and its parent, in 0..1. The weight of the
         root has no effect.
 
     Returns
     -------
     ndarray, float32, (rows, columns, levels)
-        Weighted means of the costs of all pixels.
+        Weighted mean of the costs of all pixels, for each pixel and each level.
 
     Raises
     ------
     ArgumentError
         An argument has a wrong class, such as a list instead of an array.
     DataError
-        `costs` or `weights` has a wrong type, or a shape that does not fit the tree. A
-        cost is NaN or infinite, or a weight is not in 0..1. In `tree.order`, a parent
-        does not precede its children.
+        `costs` or `weights` has a wrong type or a shape that does not fit the tree. A
+        cost is NaN or infinite, or a weight is not in 0..1. A pixel stands before its
+        parent in `tree.order`.
 
     Notes
     -----
-    Yang 2012 (CVPR), section 3. A pass from the leaves to the root and a pass back give
-    the exact sums, in a time that does not depend on the weights. Sums are float64, and
-    the result does not depend on the number of threads.
+    Yang 2012 (CVPR), section 3. The function computes the exact sums in a pass from the
+    leaves to the root and a pass from the root to the leaves. The computation time does
+    not depend on the weights. Sums are computed in float64. The result does not depend
+    on the number of threads.
 
     Examples
     --------
@@ -331,10 +348,11 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
 
 
 def average_finite_costs(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> Costs:
-    """Compute the result of `average_along_tree`, but check only the shapes.
+    """Compute the result of `average_along_tree`, but check only the array shapes.
 
-    Stages call this function, because the other checks would take 4 % of their time. A
-    stage that contains such a stage may give it costs of another size than the image.
+    Stages call this function because the omitted checks would take 4 % of the time of a
+    stage. The shapes are checked because an outer stage may give its inner stage costs
+    whose size differs from the size of the image.
     """
     _check_shapes(costs, tree, weights)
     rows, columns, levels = costs.shape
@@ -347,9 +365,9 @@ def average_finite_costs(costs: Costs, tree: PixelTree, weights: NDArray[np.floa
 
     def average_blocks(first_block: int, end_block: int) -> None:
         # `sums` always has `_LEVELS` entries per pixel. In the last block, the entries
-        # beyond the last level hold zeros or sums of the block before. They are summed
-        # but not read. The buffer starts with zeros because uninitialized memory could
-        # overflow.
+        # beyond the last level contain zeros or sums of the previous block. These
+        # entries are summed, but the results are not read. The buffer starts with zeros
+        # because sums of uninitialized numbers could overflow.
         sums = np.zeros((pixels, _LEVELS))
         for block in range(first_block, end_block):
             first = block * _LEVELS
@@ -359,18 +377,18 @@ def average_finite_costs(costs: Costs, tree: PixelTree, weights: NDArray[np.floa
             _sum_along_tree(tree.order, tree.parents, edge_weights, sums)
             np.divide(part_sums, weight_sums, out=means[:, part], casting="same_kind")
 
-    # Each thread computes some blocks of levels, because `over_rows` can distribute
-    # blocks instead of rows. About ten numbers are read or written for each cost.
+    # `over_rows` distributes the blocks of levels over the threads, in the same way as
+    # the rows of an image. The threads read or write about ten numbers for each cost.
     block_count = math.ceil(levels / _LEVELS)
     over_rows(average_blocks, block_count, work=10 * means.size)
     return means.reshape(rows, columns, levels)
 
 
 def _check_image(function: str, image: Image) -> None:
-    """Refuse arrays that are no images, and intensities that cannot be compared.
+    """Refuse arrays that are not images, and images with NaN or infinite intensities.
 
-    The function does not warn about images whose intensities seem to range from 0 to 1.
-    Stages and pipelines warn about such images before they call it.
+    The function does not warn if the intensities of an image seem to range from 0 to 1.
+    A stage that builds a tree has already checked its image and issued this warning.
     """
     if form_fault := fault(image, IMAGE):
         raise DataError(f"{function}: image is {form_fault}")
@@ -379,7 +397,10 @@ def _check_image(function: str, image: Image) -> None:
 
 
 def _check_tree(tree: PixelTree) -> None:
-    """Refuse a tree whose arrays would lead a kernel to a wrong memory address."""
+    """Refuse a tree whose arrays have a wrong type, a wrong number or a wrong order.
+
+    With a wrong number of a pixel, a kernel would access memory outside the arrays.
+    """
     pixels = tree.shape[0] * tree.shape[1]
     for name, array in (("order", tree.order), ("parents", tree.parents)):
         if array_fault := fault(array, _PIXEL_NUMBERS, (pixels,)):
@@ -404,7 +425,7 @@ def _check_tree(tree: PixelTree) -> None:
 
 
 def _check_costs(costs: Costs) -> None:
-    """Refuse arrays that are no costs, and costs that are not finite."""
+    """Refuse arrays that are not cost arrays, and costs that are NaN or infinite."""
     if form_fault := fault(costs, _COSTS):
         raise DataError(f"average_along_tree: costs is {form_fault}")
     if number_fault := fault_of_numbers(costs, _COSTS):
@@ -412,7 +433,7 @@ def _check_costs(costs: Costs) -> None:
 
 
 def _check_weights(weights: NDArray[np.float64]) -> None:
-    """Refuse weights outside 0..1, because sums could grow without limit."""
+    """Refuse weights outside 0..1, because sums with such weights could overflow."""
     if form_fault := fault(weights, _WEIGHTS):
         raise DataError(f"average_along_tree: weights is {form_fault}")
     # A comparison with NaN is false, so NaN is refused too.
@@ -425,7 +446,10 @@ def _check_weights(weights: NDArray[np.float64]) -> None:
 
 
 def _check_shapes(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> None:
-    """Refuse arrays that do not fit a tree, because kernels do not check shapes."""
+    """Refuse costs and weights whose shapes do not fit a tree.
+
+    The kernels do not check the shapes of their arguments.
+    """
     if costs.shape[:2] != tree.shape:
         message = (
             f"average_along_tree: costs has shape {costs.shape}; expected (rows, columns, "
@@ -442,7 +466,7 @@ def _check_shapes(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -
 
 
 def _sort_edges(image: Image, median_size: int) -> _Edges:
-    """Sort the edges of a smoothed image by their differences."""
+    """Smooth an image, and sort the edges between its pixels by their differences."""
     rows, columns = image.shape[:2]
     smooth = np.ascontiguousarray(image, np.float32)
     if median_size > 1:
@@ -461,7 +485,8 @@ def _sort_edges(image: Image, median_size: int) -> _Edges:
 def _largest_channel(channels: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the maximum of the channels of each pixel.
 
-    For three channels, this is several times faster than ``channels.max(axis=2)``.
+    For three channels, this function is several times faster than
+    ``channels.max(axis=2)``.
     """
     largest = channels[..., 0]
     for channel in range(1, channels.shape[2]):
@@ -470,7 +495,7 @@ def _largest_channel(channels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _separate_pixels(pixels: int) -> _Forest:
-    """Return a forest in which each pixel is a part."""
+    """Return a forest in which each pixel is a separate part."""
     return _Forest(
         link=np.arange(pixels, dtype=np.int32),
         size=np.ones(pixels, np.int32),
@@ -484,7 +509,7 @@ def _rooted_tree(
     forest: _Forest,
     segments: NDArray[np.int32] | None = None,
 ) -> PixelTree:
-    """Return the tree that consists of the chosen edges."""
+    """Return the tree of the chosen edges, with pixel 0 as the root."""
     pixels = shape[0] * shape[1]
     tree = PixelTree(
         shape,
@@ -498,7 +523,10 @@ def _rooted_tree(
 
 
 def _number_parts(forest: _Forest) -> NDArray[np.int32]:
-    """Assign numbers to the parts, in raster order of their first pixels; (pixels,)."""
+    """Return the number of the part of each pixel, as an array (pixels,).
+
+    Parts are numbered from 0 in the raster order of their first pixels.
+    """
     first_pixels = np.empty_like(forest.link)
     _find_representatives(forest.link, first_pixels)
     is_first_pixel = first_pixels == np.arange(first_pixels.size)
@@ -508,14 +536,14 @@ def _number_parts(forest: _Forest) -> NDArray[np.int32]:
 
 @kernel
 def _find_representatives(link: NDArray[np.int32], out: NDArray[np.int32]) -> None:
-    """Write the representative of the part of each pixel."""
+    """Find the representative of the part of each pixel, and write it to `out`."""
     for pixel in range(out.shape[0]):
         out[pixel] = find_root(link, np.int32(pixel))
 
 
 @kernel(inline="always")
 def _parts_of_edge(edges: _Edges, forest: _Forest, edge: int) -> tuple[int, int]:
-    """Find the representatives of the parts that an edge connects, the lower first."""
+    """Return the representatives of the two parts of an edge in ascending order."""
     pixel = np.int32(edge // 2)
     step = edges.columns if edge % 2 == 1 else 1
     a = find_root(forest.link, pixel)
@@ -525,7 +553,11 @@ def _parts_of_edge(edges: _Edges, forest: _Forest, edge: int) -> tuple[int, int]
 
 @kernel(inline="always")
 def _join(forest: _Forest, edge: int, first: int, second: int) -> None:
-    """Join two parts by an edge; the representative `first` is the lower number."""
+    """Join two parts by an edge.
+
+    The arguments `first` and `second` are the representatives of the two parts. The
+    number `first` must be lower than the number `second`.
+    """
     forest.link[second] = first
     forest.size[first] += forest.size[second]
     forest.chosen[edge] = True
@@ -533,26 +565,28 @@ def _join(forest: _Forest, edge: int, first: int, second: int) -> None:
 
 @kernel
 def _group_pixels(edges: _Edges, k: float, forest: _Forest) -> int:
-    """Visit edges in ascending order, and join parts whose limits allow the difference.
+    """Join parts if the difference of the edge between them is within their limits.
 
-    Edges between parts that stay separate are moved to the beginning of
-    ``edges.ascending``. Their order does not change.
+    The function visits the edges in ascending order of their differences. If an edge
+    connects two parts but does not join them, the number of the edge is moved to the
+    beginning of ``edges.ascending``. The moved numbers keep their order.
 
     Parameters
     ----------
     edges : _Edges
     k : float
-        Parameter of `build_segment_tree`.
+        Parameter `k` of `build_segment_tree`, in grey levels.
     forest : _Forest
-        Parts, joined in place.
+        Parts of the tree. The function changes the arrays of the forest.
 
     Returns
     -------
     int
-        Number of edges that did not join parts and did not lie inside a part.
+        Number of edges that were moved to the beginning of ``edges.ascending``.
     """
-    # A limit is the largest difference that may join a part. It is stored at the
-    # representative of the part. A part of one pixel has the limit k.
+    # The limit of a part is the largest difference of an edge that may join the part
+    # with another part. The index of a limit is the representative of the part. A part
+    # of one pixel has the limit k.
     limits = np.full(forest.link.shape[0], k)
     separating_edge_count = 0
     for i in range(edges.ascending.shape[0]):
@@ -572,10 +606,11 @@ def _group_pixels(edges: _Edges, k: float, forest: _Forest) -> int:
 
 @kernel
 def _link_parts(edges: _Edges, penalty: float, forest: _Forest) -> None:
-    """Link all parts to one tree, by the edges with the smallest differences.
+    """Link all parts to one tree with the edges of the smallest differences.
 
-    This is Kruskal's algorithm. If both parts have more than `_PENALIZED_SIZE` pixels,
-    the penalty is added to the difference of the edge in place.
+    The function uses Kruskal's algorithm. If an edge links two parts that each have
+    more than `_PENALIZED_SIZE` pixels, the function adds the penalty to the difference
+    of the edge in ``edges.differences``.
     """
     for edge in edges.ascending:
         first, second = _parts_of_edge(edges, forest, edge)
@@ -594,9 +629,10 @@ def _find_parents(
     parents: NDArray[np.int32],
     differences: NDArray[np.float32],
 ) -> None:
-    """Walk from pixel 0 along the chosen edges, and write the fields of the tree.
+    """Walk from pixel 0 along the chosen edges, and write the arrays of the tree.
 
-    The walk visits pixels in ascending number of edges between them and pixel 0.
+    The walk is a breadth-first search. It visits a pixel earlier if fewer edges lead
+    from pixel 0 to the pixel.
     """
     visited = np.zeros(order.shape[0], np.bool_)
     visited[0] = True
@@ -605,8 +641,8 @@ def _find_parents(
     while done < count:
         pixel = order[done]
         done += 1
-        # The neighbours to the right, below, to the left and above are visited in this
-        # order. An edge has the number of its left or upper pixel.
+        # The walk visits the right, lower, left and upper neighbours in this order. The
+        # number of an edge follows from the number of its left or upper pixel.
         for side in range(4):
             step = edges.columns if side % 2 == 1 else 1
             owner = pixel if side < 2 else pixel - step
@@ -631,18 +667,20 @@ def _sum_along_tree(
 ) -> None:
     """Replace the values of each pixel by their weighted sums over the tree.
 
-    The array `sums`, (pixels, levels), contains the values before the call and the sums
-    after it.
+    The array `sums` has the shape (pixels, levels). Before the call, the array contains
+    the values. After the call, the array contains the weighted sums.
     """
-    # From the leaves to the root, each pixel collects the sums of its subtree.
+    # In the pass from the leaves to the root, each pixel collects the weighted sums
+    # over its subtree.
     for n in range(order.shape[0] - 1, 0, -1):
         pixel = np.uint64(order[n])
         parent = np.uint64(parents[pixel])
         weight = weights[pixel]
         for k in range(sums.shape[1]):
             sums[parent, k] += weight * sums[pixel, k]
-    # From the root to the leaves, each pixel adds the share of the rest of the tree,
-    # which is the sum of its parent without the part that came from the pixel itself.
+    # In the pass from the root to the leaves, each pixel adds the weighted sums over
+    # the rest of the tree. These sums are the sums of the parent minus the contribution
+    # of the pixel to the sums of the parent.
     for n in range(1, order.shape[0]):
         pixel = np.uint64(order[n])
         parent = np.uint64(parents[pixel])

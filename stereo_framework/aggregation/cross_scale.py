@@ -44,55 +44,60 @@ def cross_scale(
 ) -> CostVolume:
     """Filter the costs at several image sizes, and combine the filtered costs.
 
-    At each size, the matching cost of the method is computed from smaller images and is
-    filtered by the inner aggregation. The combined cost of a pixel is a weighted sum of
-    the costs of this pixel at all sizes. Coarse sizes help in regions without texture.
+    The stage computes the matching cost of the method again for smaller images. The
+    inner aggregation filters the costs at each image size. The combined cost of a pixel
+    is a weighted sum of the filtered costs of this pixel at all image sizes. The
+    smaller images improve the costs in regions without texture.
 
     Parameters
     ----------
     volume : CostVolume
-        Float32 (rows, columns, levels). Costs at full size.
+        Matching costs at full image size, float32 (rows, columns, levels).
     reference, match : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Images after preprocessing, which the inner aggregation reads. Intensities
-        0..255.
+        Images after preprocessing, with intensities in 0..255. The inner aggregation
+        may read these images.
     cost : CostOfPairs
-        Matching cost of the method. Its pair must have the size of the images.
+        Function that computes the matching cost of the method for a pair. The pair
+        ``cost.pair`` must have the size of the images.
     mask : SearchMask, optional
         Allowed pixels and disparities of the pair.
     inner : Step
         Aggregation that filters the costs at each size.
     scales : int
-        Number of image sizes, including the full size. Each size has half as many rows
-        and columns as the size before.
+        Number of image sizes, including the full size. Each image size has half as many
+        rows and columns as the next larger image size.
     scale_weight : float
-        Weight of the differences between costs of neighbouring sizes: the paper's
-        lambda. With 0, only the full size counts.
+        Weight of the differences between the costs of neighbouring image sizes. The
+        paper calls this weight lambda. With 0, only the costs at full size have an
+        effect.
 
     Returns
     -------
     CostVolume
-        Same unit and shape. Lower is better.
+        Combined costs, with the unit and the shape of the matching costs. Lower is
+        better.
 
     Raises
     ------
     ParameterError
-        `scales` below 1, or a negative `scale_weight`.
+        `scales` is below 1, or `scale_weight` is negative.
 
     Notes
     -----
     Zhang et al. 2014 (CVPR), section 3. The image sizes have the numbers s = 0, ...,
-    S - 1, where S is `scales` and 0 is the full size. The combined costs z[s] minimize
-    the energy ::
+    S - 1. Here, S is the parameter `scales`, and s = 0 is the full size. The combined
+    costs z[s] minimize the energy ::
 
         sum over s = 0, ..., S - 1 of (z[s] - filtered[s])^2
         + scale_weight * (sum over s = 1, ..., S - 1 of (z[s] - z[s - 1])^2)
 
-    The solution z[0] is a weighted sum of the filtered costs, with the weights of
-    `scale_weights`. The pixel (x, y) with the disparity d corresponds to the pixel
-    (x // 2, y // 2) with the disparity d / 2 at the next size. Between two levels of a
-    smaller size, costs are interpolated linearly. The authors' program takes the
-    nearest level instead. Like the authors' program, `half_size` smooths the smaller
-    images with a Gaussian filter.
+    The solution z[0] is a weighted sum of the filtered costs of all image sizes. The
+    function `scale_weights` computes the weights of this sum. The pixel (x, y) with the
+    disparity d corresponds to the pixel (x // 2, y // 2) with the disparity d / 2 at
+    the next smaller image size. If this disparity lies between two levels, the stage
+    interpolates the costs of the two levels linearly. The authors' program does not
+    interpolate, and it takes the cost of the nearest level. Like the authors' program,
+    `half_size` smooths each image with a Gaussian filter before the image is reduced.
 
     Examples
     --------
@@ -110,15 +115,16 @@ def cross_scale(
     total = filtered.costs * np.float32(weights[0])
     outside_cost = weights[0] * filtered.outside_cost
 
-    # The inner aggregation reads the preprocessed images. `cost` applies the
-    # preprocessing itself, so it gets the pair before preprocessing.
+    # The inner aggregation reads the preprocessed images. The function `cost` applies
+    # the preprocessing itself, so `cost` gets the pair before preprocessing.
     preprocessed_pair = Pair(reference, match, volume.search, mask)
     original_pair = cost.pair
     for scale in range(1, scales):
         preprocessed_pair = half_size(preprocessed_pair)
         original_pair = half_size(original_pair)
         costs = cost(original_pair).floats()
-        # No data of the outer call fit a smaller size, so all data are given.
+        # The data of the outer call belong to the full image size. Therefore, this call
+        # gives the inner step all data at the smaller image size.
         filtered = inner(
             volume=costs,
             raw=costs,
@@ -137,8 +143,9 @@ def half_size(pair: Pair) -> Pair:
     """Return a pair whose images have half as many rows and columns.
 
     The images are smoothed with the Gaussian filter of 5x5 pixels of OpenCV's
-    `pyrDown`. Every second row and column is kept, beginning with the first one. The
-    search range and the mask are those of `Pair.reduced`.
+    `pyrDown`. Every second row and column is kept, beginning with the first row and the
+    first column. The method `Pair.reduced` computes the search range and the mask of
+    the smaller pair.
 
     Examples
     --------
@@ -147,8 +154,8 @@ def half_size(pair: Pair) -> Pair:
     >>> pair.shape, pair.search.maximum
     ((3, 4), 2.0)
     """
-    # Only the search range and the mask of `smaller` are used. Its images are block
-    # means, which are replaced.
+    # Only the search range and the mask of `smaller` are used. The images of `smaller`
+    # are block means, and the smoothed images replace these block means.
     smaller = pair.reduced(2)
     reference = cv2.pyrDown(pair.reference)
     match = cv2.pyrDown(pair.match)
@@ -160,19 +167,20 @@ def scale_weights(scales: int, scale_weight: float) -> NDArray[np.float64]:
     """Return the weights of all image sizes in the combined costs at full size.
 
     The minimum of the energy in `cross_scale` is the solution of linear equations with
-    a tridiagonal matrix. The weights are the first row of the inverse matrix.
+    a tridiagonal matrix. The weights are the first row of the inverse of this matrix.
 
     Parameters
     ----------
     scales : int
         Number of image sizes.
     scale_weight : float
-        Weight of the differences between neighbouring sizes.
+        Weight of the differences between the costs of neighbouring image sizes.
 
     Returns
     -------
     ndarray, float64, (scales,)
-        Weights from the full size to the smallest size. Their sum is 1.
+        Weights of the image sizes, ordered from the full size to the smallest size. The
+        sum of the weights is 1.
 
     Examples
     --------
@@ -191,22 +199,25 @@ def scale_weights(scales: int, scale_weight: float) -> NDArray[np.float64]:
 def _add_smaller_size(
     total: Costs, smaller: CostVolume, search: SearchRange, factor: int, weight: float
 ) -> None:
-    """Add the weighted costs of a smaller image size to costs of the full size.
+    """Add weighted costs from a smaller image size to the costs at full image size.
 
-    The array of the costs of the full size is changed. Disparities outside the smaller
-    search range take the cost of its first or last level. `Pair.reduced` always returns
-    at least two levels, which the interpolation needs.
+    The function changes the array `total`. A disparity outside the search range of the
+    smaller size gets the cost of the first or the last level of this search range. The
+    interpolation needs at least two levels. The search range that `Pair.reduced`
+    computes always has at least two levels.
 
     Parameters
     ----------
     total : ndarray, float32, (rows, columns, levels)
+        Sum of the weighted costs at full image size.
     smaller : CostVolume
-        Costs of the smaller images.
+        Filtered costs of the smaller images.
     search : SearchRange
-        Search range of the full size.
+        Search range at full image size.
     factor : int
-        Ratio of the image sizes, such as 2.
+        Width of the full images divided by the width of the smaller images, such as 2.
     weight : float
+        Weight of the smaller image size in the sum.
     """
     disparities = search.minimum + search.step * np.arange(search.levels)
     positions = (disparities / factor - smaller.search.minimum) / smaller.search.step
@@ -240,9 +251,11 @@ def _add_rows(
     lower_weights: NDArray[np.float32],
     upper_weights: NDArray[np.float32],
 ) -> None:
-    """Add the costs of a smaller image to a block of rows that begins at row `start`.
+    """Add the weighted costs of a smaller image to a block of rows at full size.
 
-    Costs between two levels of the smaller image are interpolated.
+    The first row of the block `total` is the row `start` of the full image. If a
+    disparity lies between two levels of the smaller image, the costs of the two levels
+    are interpolated.
     """
     rows, columns, levels = total.shape
     for y in range(rows):

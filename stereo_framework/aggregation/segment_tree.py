@@ -1,4 +1,4 @@
-"""Non-local aggregation: means over the whole image along a tree of its segments."""
+"""Non-local aggregation: costs are averaged over the image along a segment tree."""
 
 from __future__ import annotations
 
@@ -24,58 +24,64 @@ def segment_tree(
 ) -> CostVolume:
     """Average the costs of all pixels, with weights that fall along a segment tree.
 
-    The tree connects the pixels of each segment first, and the segments afterwards.
-    Each level is averaged separately.
+    The tree first connects the pixels inside each segment, and then connects the
+    segments. Each disparity level is averaged separately.
 
     Parameters
     ----------
     volume : CostVolume
-        Float32 (rows, columns, levels).
+        Matching costs, float32 (rows, columns, levels).
     reference : ndarray, uint8 or float32, (rows, columns) or (rows, columns, 3)
-        Intensities 0..255. The difference of two neighbours is the largest absolute
-        difference of a channel.
+        Intensities 0..255. The difference of two neighbouring pixels is the maximum of
+        the absolute differences of their channels.
     sigma : float
-        Sum of the differences along the tree, in grey levels, at which a weight falls
-        to 1/e: the sigma of the authors' program times 255. Larger values average over
-        larger areas.
+        Sum of the differences along a path of the tree for which the weight is 1/e, in
+        grey levels. The value is 255 times the sigma of the authors' program. Larger
+        values average over larger areas.
     k : float
-        Constant of the grouping, in grey levels: the k of the authors' program. Two
-        segments are joined if the difference of the edge between them is at most
-        d + k / n for both segments, where d is the largest difference inside the
-        segment and n its number of pixels. Larger values give larger segments. With 0,
-        segments have a constant colour in the median-filtered image.
+        Constant k of the rule that groups pixels into segments, in grey levels. The
+        authors' program uses the same constant. Two segments are joined if the
+        difference of the edge between them is at most d + k / n for each of the two
+        segments. Here, d is the largest difference inside the segment, and n is the
+        number of pixels of the segment. Larger values give larger segments. With 0,
+        each segment has a constant colour in the median-filtered image.
     link_penalty : float
-        Penalty, in grey levels, for an edge that links two subtrees if both have more
-        than 50 pixels when they are linked. The penalty is added to the difference of
-        the edge. The authors' program adds 5. With 0, no edge gets a penalty.
+        Penalty for an edge that links two large subtrees, in grey levels. A subtree is
+        large if it has more than 50 pixels when the edge is added. The penalty is added
+        to the difference of the edge. The authors' program adds a penalty of 5. With 0,
+        no edge gets a penalty.
     median_size : {1, 3, 5}
-        Width and height of the median filter that smooths each channel of the image
-        before the tree is built, in pixels. The authors' program uses 3. With 1, the
+        Width and height, in pixels, of the median filter that smooths each channel of
+        the image before the tree is built. The authors' program uses 3. With 1, the
         image is not smoothed.
 
     Returns
     -------
     CostVolume
-        Same unit and shape. Lower is better. Cells outside the image are averaged with
-        their cost like all other cells.
+        Averaged costs, with the unit and the shape of the matching costs. Lower is
+        better. The costs of cells outside the match image are averaged like all other
+        costs.
 
     Raises
     ------
     DataError
-        The image does not fit the volume, or is neither uint8 nor float32.
+        The image has another size than the volume, or the image is neither uint8 nor
+        float32.
     ParameterError
         `sigma` is not above 0, `k` or `link_penalty` is negative, or `median_size` is
-        another number.
+        not 1, 3 or 5.
 
     Notes
     -----
-    Mei, Sun, Dong, Wang & Zhang 2013 (CVPR), variant ST-1, which uses only the colours
-    of the image. The rules are those of the authors' program, because only the abstract
-    of the paper was available. `build_segment_tree` states the rules of the tree and
-    the order of edges with equal differences. The defaults are the values of the
-    authors' public program: 0.1 of the range of intensities for sigma, and 1200 for k.
-    The authors sum costs. The sums are the means times the sum of a pixel's weights, so
-    the levels of lowest cost are the same.
+    Mei, Sun, Dong, Wang & Zhang 2013 (CVPR). The stage is the variant ST-1, which uses
+    only the colours of the image. The stage follows the rules of the authors' program,
+    because only the abstract of the paper was available. The docstring of
+    `build_segment_tree` describes the rules of the tree and the order of edges with
+    equal differences. The default values are the values of the authors' public program.
+    In this program, sigma is 0.1 of the range of intensities, and k is 1200. The
+    authors compute weighted sums of the costs. At each pixel, the weighted sum is the
+    weighted mean times the sum of the weights. The level with the lowest cost is
+    therefore the same for sums and means.
 
     Examples
     --------

@@ -48,13 +48,14 @@ class CostOfPairs:
         Parameters
         ----------
         pair : Pair
-            Pair before preprocessing. The levels and the direction are those of its
-            search range. Cells that its mask excludes get the outside cost.
+            Pair before preprocessing. The search range of this pair determines the
+            levels and the direction of the cost volume. Cells that the mask of this
+            pair excludes get the outside cost.
 
         Raises
         ------
         ParameterError
-            The argument is not a pair.
+            The argument is not a `Pair`.
         """
         if not isinstance(pair, Pair):
             raise ParameterError(

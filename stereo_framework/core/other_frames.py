@@ -1,4 +1,4 @@
-"""Further images of a scene, besides the two images of a pair."""
+"""Further images of a scene, in addition to the two images of a pair."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from stereo_framework.core.frames import Image, intensities, load_into_memory, r
 class OtherFrame:
     """An image of the same scene from another camera, or from another time.
 
-    The image is loaded when it is read for the first time. A method that does not read
-    the other frames of a scene does not load them.
+    The image is loaded when a method reads the image for the first time. A method that
+    does not read the other frames of a scene does not load their images.
 
     Parameters
     ----------
     load : callable
-        Function without arguments that returns the image. The image must have the shape
-        and the type of the two images of its pair.
+        Function without arguments that returns the image. The image must have the same
+        shape and the same type as the two images of the pair.
     baseline : float
-        Position of the camera as a share of the baseline of the pair: 0 at the camera
-        of the reference image, 1 at the camera of the match image. A pixel at column x
-        of the reference image with the disparity d has the column
-        ``x - search.direction * baseline * d`` in this image.
+        Position of the camera as a share of the baseline of the pair. The camera of the
+        reference image has the position 0, and the camera of the match image has the
+        position 1. If a pixel of the reference image has the column x and the disparity
+        d, the corresponding pixel of this image has the column
+        ``x - search.direction * baseline * d``.
     time : float
-        Time of the image minus the time of the reference image, in frames. 0 if both
-        were taken at the same time.
+        Time of this image minus the time of the reference image, in frames. The value
+        is 0 if the two images were taken at the same time.
     match_time : float
         Time of the match image of the pair minus the time of the reference image, in
         frames.
@@ -69,7 +70,8 @@ class OtherFrame:
         self.match_time = float(match_time)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The image is loaded before it is pickled, because lambdas cannot be pickled.
+        # The image is loaded before the frame is pickled, because a lambda function
+        # that loads the image cannot be pickled.
         image = load_into_memory(lambda: self.image)
         return OtherFrame, (image, self.baseline, self.time, self.match_time)
 
@@ -82,21 +84,22 @@ class OtherFrame:
         return read_only(intensities(self._load()))
 
     def with_image(self, change: Callable[[Image], Image]) -> OtherFrame:
-        """Return the frame with a changed image, which is computed when it is read.
+        """Return the frame with a changed image.
+
+        The changed image is computed when a method reads the image.
 
         Parameters
         ----------
         change : callable
             Function that takes the image of this frame and returns the new image.
         """
-        changed_image = functools.partial(self._changed_image, change)
-        return OtherFrame(changed_image, self.baseline, self.time, self.match_time)
-
-    def _changed_image(self, change: Callable[[Image], Image]) -> Image:
-        return change(self.image)
+        return OtherFrame(lambda: change(self.image), self.baseline, self.time, self.match_time)
 
     def exchanged(self) -> OtherFrame:
-        """Return the frame of a pair whose two images are exchanged."""
+        """Return the frame for the pair with exchanged images.
+
+        In this pair, the former match image is the reference image.
+        """
         # Times of the exchanged pair are relative to the former match image.
         return OtherFrame(
             lambda: self.image,
@@ -106,18 +109,20 @@ class OtherFrame:
         )
 
     def checked_for(self, reference: Image) -> OtherFrame:
-        """Return the frame with a check of its image, which runs when it is read.
+        """Return a frame that checks the shape and the type of its image.
+
+        The check runs when a method reads the image.
 
         Parameters
         ----------
         reference : ndarray
-            Reference image, which must have the same shape and type.
+            Reference image. The image of the frame must have the same shape and type.
 
         Raises
         ------
         DataError
-            The image has another shape or type. The error is raised when the image is
-            read.
+            The image of the frame and the reference image differ in their shapes or
+            types. The error is raised when a method reads the image of the frame.
         """
 
         def check(image: Image) -> Image:
@@ -133,12 +138,18 @@ class OtherFrame:
 
 
 def exchanged_frames(frames: tuple[OtherFrame, ...]) -> tuple[OtherFrame, ...]:
-    """Return the frames of a pair whose two images are exchanged."""
+    """Return the frames for the pair with exchanged images.
+
+    In this pair, the former match image is the reference image.
+    """
     return tuple(frame.exchanged() for frame in frames)
 
 
 def changed_frames(
     frames: tuple[OtherFrame, ...], change: Callable[[Image], Image]
 ) -> tuple[OtherFrame, ...]:
-    """Return frames with changed images, see `OtherFrame.with_image`."""
+    """Return frames whose images are changed by a function.
+
+    The changed images are computed when a method reads them.
+    """
     return tuple(frame.with_image(change) for frame in frames)

@@ -1,4 +1,4 @@
-"""Registration of functions as stages, and the creation of steps from them."""
+"""Registration of functions as stages, and creation of steps from these stages."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def stage(
         Reference to a section, an equation or a table of a paper. The command `check`
         requires a source for each stage of a script.
     halo : callable, optional
-        Function that takes parameters of the stage by name. The result is the number of
-        rows above and below a row that affect this row. None means all rows of the
-        image.
+        Function that takes parameters of the stage by name. The function returns the
+        number of rows above and below a row that affect this row. None means that all
+        rows of the image affect each row.
     **options
         Further options, such as ``memory``. The docstring of `Stage` describes all
         options.
@@ -78,7 +78,7 @@ def stage(
 
 
 def _create_stage(slot: str, function: Callable[..., Any], **options: Any) -> Stage:
-    """Create a stage whose public function is the function of its author.
+    """Create a stage whose public function is the undecorated function of the author.
 
     Parameters
     ----------
@@ -110,18 +110,22 @@ _ARGUMENTS_OF_OPTIONS: Mapping[str, frozenset[str]] = {
     "executes": frozenset(),
     "check_parameters": frozenset({"smoothness"}),
 }
-"""Arguments of the functions in options, besides the parameters of the stage."""
+"""Arguments that the function in an option may take, by the name of the option.
+
+In addition to these arguments, the function may take the parameters of the stage.
+"""
 
 
 def _check_option_functions(
     slot: str, function: Callable[..., Any], options: Mapping[str, Any]
 ) -> None:
-    """Raise an error if a function in an option takes an unknown argument.
+    """Check the arguments of the functions that are given as options of a stage.
 
     Raises
     ------
     StereoFrameworkError
-        A function takes an argument that is no parameter of the stage.
+        A function takes an argument that is neither a parameter of the stage nor an
+        allowed argument of the option.
     """
     parameters = inspect.signature(function).parameters.values()
     names = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
@@ -139,7 +143,7 @@ def _check_option_functions(
 
 
 def _with_checks(stage: Stage) -> Callable[..., Any]:
-    """Return the function for users, which checks its data and parameters first."""
+    """Return the function for users, which checks its data and its parameters."""
 
     @functools.wraps(stage.function)
     def public(*positional: Any, **keywords: Any) -> Any:
@@ -152,8 +156,9 @@ def _with_checks(stage: Stage) -> Callable[..., Any]:
         data = dict(zip(stage.data, positional, strict=False))
         inner_steps = _inner_steps(stage, keywords)
         keywords |= inner_steps
-        # The order of the data decides which size messages name. Data of inner steps
-        # follow the data of the stage.
+        # If two data have different sizes, the order of the data decides which size the
+        # message calls wrong. Therefore, the data of the stage come before the data of
+        # the inner steps.
         for name in Step(stage, inner_steps).data:
             if name in keywords:
                 data[name] = keywords.pop(name)
@@ -169,19 +174,20 @@ def _with_checks(stage: Stage) -> Callable[..., Any]:
 
 
 def _inner_steps(stage: Stage, parameters: Mapping[str, Any]) -> dict[str, Step]:
-    """Convert the values of inner stages to steps.
+    """Convert the parameters that select inner stages to steps.
 
     Parameters
     ----------
     stage : Stage
     parameters : mapping of str to object
-        Given parameters of the stage. A name or a function of an inner stage stands for
-        a step with default parameters.
+        Given parameters of the stage. The name or the function of an inner stage is
+        converted to a step with default parameters.
 
     Returns
     -------
     dict of str to Step
-        All inner steps of the stage, including default values.
+        All inner steps of the stage. If no inner stage is given for a parameter, the
+        dictionary contains the default inner step.
 
     Raises
     ------
@@ -197,7 +203,7 @@ def _inner_steps(stage: Stage, parameters: Mapping[str, Any]) -> dict[str, Step]
 
 
 def _as_step(slot: str, value: Any) -> Any:
-    """Convert the name or the function of a stage of a slot to a step.
+    """Convert the name or the function of a stage in a slot to a step.
 
     All other values are returned unchanged.
     """
@@ -218,7 +224,7 @@ def changed_step(old_step: Step, parameters: Mapping[str, Any]) -> Step:
     old_step : Step
     parameters : mapping of str to object
         Values by the address of the parameter, such as ``size`` or ``inner.size``. The
-        name or the function of an inner stage stands for a step.
+        name or the function of an inner stage is converted to a step.
     """
     values = {}
     for address, value in parameters.items():
@@ -234,8 +240,9 @@ def changed_step(old_step: Step, parameters: Mapping[str, Any]) -> Step:
 def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:
     """Find the names ``volume`` and ``raw`` in the code of a function.
 
-    A stage without ``other_needs`` may read these cost volumes of the other image. The
-    code of called functions is not searched.
+    The names are used as ``other_needs`` if a stage reads the results for the other
+    image and does not declare ``other_needs``. The code of functions that the stage
+    calls is not searched.
     """
     code = getattr(function, "__code__", None)
     return VOLUMES.intersection(code.co_names) if code is not None else frozenset()
@@ -253,10 +260,10 @@ def _public_result(
     result : object
         Result of the undecorated function.
     inputs : mapping of str to object
-        Checked data arguments of the call.
+        Data arguments of the call after the check.
     returns_array : bool
-        True if the caller passed an array instead of a `CostVolume`. The result is then
-        an array, too.
+        True if the caller passed an array instead of a `CostVolume`. In this case, an
+        array of costs is returned instead of a `CostVolume`.
     """
     if SLOTS[slot].makes_raw_volume:
         return as_volume(result, inputs["search"])
@@ -293,7 +300,10 @@ def _data_names(slot: str, resume: str | None, function: Callable[..., Any]) -> 
 
 
 def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
-    """Describe an argument that is neither a data argument nor a parameter."""
+    """Describe the first argument that is neither a data argument nor a parameter.
+
+    If all arguments are allowed, the description is empty.
+    """
     for parameter in parameters.values():
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             continue
@@ -305,7 +315,10 @@ def _fault_of_kinds(parameters: Mapping[str, inspect.Parameter]) -> str:
 
 
 def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
-    """Describe a data argument that is not allowed in a slot."""
+    """Describe the first data argument that is not allowed in a slot.
+
+    If all data arguments are allowed, the description is empty.
+    """
     beginnings = SLOTS[slot].must_name
     first = next((begin for begin in beginnings if names[: len(begin)] == begin), None)
     if first is None:
@@ -314,7 +327,8 @@ def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
 
     allowed = SLOTS[slot].may_name
     if first == ("image",):
-        # A stage for single images cannot get the auxiliary disparity maps of the pair.
+        # A stage that processes a single image cannot get the auxiliary disparity maps,
+        # because these maps belong to a pair.
         allowed = allowed - {"auxiliary"}
     for name in names[len(first) :]:
         if name not in allowed:
@@ -324,7 +338,10 @@ def _fault_of_data(slot: str, names: tuple[str, ...]) -> str:
 
 
 def _fault_of_factors(slot: str, parameters: Collection[str]) -> str:
-    """Describe a parameter of a matching cost with a reserved name; empty if none."""
+    """Describe the first parameter of a matching cost that has a reserved name.
+
+    If no parameter has a reserved name, the description is empty.
+    """
     if not SLOTS[slot].added:
         return ""
     for name in ("weight", "saturation"):
@@ -338,7 +355,10 @@ def _fault_of_factors(slot: str, parameters: Collection[str]) -> str:
 def _fault_of_resume(
     resume: str | None, data_names: tuple[str, ...], parameters: Collection[str]
 ) -> str:
-    """Describe an incomplete declaration of a stage that can be continued."""
+    """Describe an incomplete declaration of a stage that can continue an earlier run.
+
+    If the declaration is complete, the description is empty.
+    """
     names_partial = "partial" in data_names
     if resume is None and not names_partial:
         return ""
@@ -367,10 +387,9 @@ def names_of_confidence_maps() -> list[str]:
 
 
 def stages(slot: str | None = None) -> tuple[Stage, ...]:
-    """Return the stages of one slot, or of all slots in the order of a pipeline.
+    """Return the stages of one slot, or the stages of all slots.
 
-    The stages of a slot are sorted by name.
-
+    The slots are in the order of a pipeline. The stages of a slot are sorted by name.
     The result includes the stages of installed plug-ins.
 
     Raises
@@ -393,8 +412,8 @@ def find(slot: str, name: str) -> Stage:
     ParameterError
         The slot or the stage does not exist. The message lists the allowed names.
     """
-    # The function `stages` loads all plug-ins, which is slow. Therefore the search
-    # begins with the stages that are loaded already.
+    # The function `stages` loads all plug-ins, and this takes a long time. Therefore,
+    # the search begins with the stages that are already loaded.
     stages_of_slot: Mapping[str, Stage] = _STAGES.get(slot, {})
     if name in stages_of_slot:
         return stages_of_slot[name]
@@ -413,7 +432,7 @@ def by_name(name: str) -> Stage:
     Raises
     ------
     ParameterError
-        No stage has this name. Several slots have a stage of this name.
+        No stage has this name, or several slots have a stage with this name.
     """
     slot, _, name_in_slot = name.rpartition(".")
     if slot:
@@ -435,17 +454,19 @@ def step(stage: str | Callable[..., Any] | Step, /, **parameters: Any) -> Step:
     Parameters
     ----------
     stage : str, callable or Step
-        Name of a stage, such as ``census`` or ``refinement.median``, or function of a
-        stage. For a step, the result is a copy with new parameter values.
+        Name of a stage, such as ``census`` or ``refinement.median``, or the function of
+        a stage. If you give a step, the result is a copy of this step with new
+        parameter values.
     **parameters
-        Values of parameters by name. Missing parameters get default values. An inner
-        stage is given by its name, by its function or as a step. Matching costs in a
-        sum also have a ``weight`` and a ``saturation``; see `weighted`.
+        Values of parameters by name. Missing parameters get default values. You can
+        give an inner stage as a name, as a function or as a step. Matching costs in a
+        sum also have the parameters ``weight`` and ``saturation`` of `weighted`.
 
     Raises
     ------
     ParameterError
-        The stage or a parameter does not exist. A value is not allowed.
+        The stage does not exist, a parameter does not exist, or the value of a
+        parameter is not allowed.
 
     Examples
     --------

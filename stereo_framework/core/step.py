@@ -1,8 +1,8 @@
 """Steps of a method: stages with parameter values.
 
 A parameter of a stage may be another step, which is called the inner step. For example,
-a stage that aggregates costs at several image sizes calls its inner aggregation once
-for each size.
+the stage `cross_scale` aggregates costs at several image sizes. It calls its inner
+aggregation once for each image size.
 """
 
 from __future__ import annotations
@@ -47,17 +47,18 @@ from stereo_framework.core.volume import CostVolume, as_volume
 def weighted(
     volume: CostVolume, *, weight: Positive = 1.0, saturation: Positive | None = None
 ) -> CostVolume:
-    """Saturate and weight a matching cost for a sum of matching costs.
+    """Saturate a matching cost, and multiply it by its weight in a sum of costs.
 
     Parameters
     ----------
     volume : CostVolume
-        Cost volume of one matching cost. A writeable float32 array is overwritten.
+        Cost volume of one matching cost. The function overwrites a writeable float32
+        array of costs.
     weight : float
         Factor that multiplies the costs.
     saturation : float or None
-        Constant of the saturated cost ``1 - exp(-cost / saturation)``, in the unit of
-        the matching cost. None means no saturation.
+        Constant of the saturated cost ``1 - exp(-cost / saturation)``, in units of the
+        matching cost. With None, the costs are not saturated.
 
     Returns
     -------
@@ -79,31 +80,33 @@ def weighted(
 
 
 FACTORS = tuple(parameters_of(weighted))
-"""Names of the additional parameters of matching costs in a sum."""
+"""Names of the two parameters that each matching cost in a sum has in addition."""
 
 ResultCheck = Callable[[Stage, Any, Mapping[str, Any]], Any]
 """Function that checks the result of a stage.
 
-Its arguments are the stage, the result and the data of the call.
+The arguments of the function are the stage, the result and the data of the call.
 """
 
 _ALL_DATA = frozenset().union(*(slot.may_name.union(*slot.must_name) for slot in SLOTS.values()))
-"""Names of the data of all slots."""
+"""Names of the data that stages of at least one slot can get."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
     """A stage with parameter values. Create a step with the function `step`.
 
-    Steps are immutable and can be keys of dictionaries. The properties of a step, such
-    as its halo, take its inner steps into account.
+    Steps are immutable and can be keys of dictionaries. The inner steps of a step
+    affect the properties of the step. For example, the rows of an inner step are added
+    to the halo of the outer step.
 
     Parameters
     ----------
     stage : Stage
     parameters : mapping of str to object
-        Values of all parameters of the stage, by name. The value of an inner stage is a
-        `Step`. Matching costs in a sum also have a ``weight`` and a ``saturation``.
+        Values of all parameters of the stage, by name. If a parameter selects an inner
+        stage, its value is a `Step`. Matching costs in a sum also have the parameters
+        ``weight`` and ``saturation``.
     """
 
     stage: Stage
@@ -111,7 +114,7 @@ class Step:
 
     @functools.cached_property
     def _key(self) -> str:
-        # The key is a text, because 1 and True are equal in Python.
+        # The key is a text, because Python treats the values 1 and True as equal.
         parameters = {
             name: value._key if isinstance(value, Step) else value
             for name, value in self.parameters.items()
@@ -142,8 +145,9 @@ class Step:
         Parameters
         ----------
         **parameters
-            Values by the name of the parameter. The address ``inner.size`` means the
-            parameter ``size`` of the inner step ``inner``.
+            New values, by the name or the address of the parameter. For example, the
+            address ``inner.size`` means the parameter ``size`` of the inner step
+            ``inner``.
         """
         values = dict(self.parameters)
         for address, value in parameters.items():
@@ -158,7 +162,7 @@ class Step:
 
     @functools.cached_property
     def inner_steps(self) -> Mapping[str, Step]:
-        """Steps that are parameters of this step, by name of the parameter."""
+        """Inner steps of this step, by the name of the parameter that selects them."""
         return {name: value for name, value in self.parameters.items() if isinstance(value, Step)}
 
     def walk(self, address: str) -> Iterator[tuple[str, Step]]:
@@ -176,10 +180,11 @@ class Step:
 
     @functools.cached_property
     def data(self) -> tuple[str, ...]:
-        """Names of the data that the step gets, for its stage and its inner steps.
+        """Names of the data that the stage and its inner steps get from the pipeline.
 
-        An inner step gets only data that the slot of the outer stage may get. The outer
-        stage must give all other data when it calls the inner step.
+        The pipeline gives an inner step only data that are allowed in the slot of the
+        outer stage. The outer stage must give all other data when it calls the inner
+        step.
         """
         rules = self.stage.rules
         allowed = rules.may_name.union(*rules.must_name) - {"partial"}
@@ -189,7 +194,7 @@ class Step:
         return tuple(names)
 
     def requires(self, name: str) -> bool:
-        """Return whether the stage or an inner stage cannot run without some data."""
+        """Return whether the stage or an inner stage requires the data of a name."""
         stage_requires = name in self.stage.data and not self.stage.defaults(name)
         return stage_requires or any(
             name in self.data and inner_step.requires(name)
@@ -204,7 +209,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Name of the step: the names of its slot and its stage.
+        """Name that consists of the slot and the stage, such as ``refinement.median``.
 
         Examples
         --------
@@ -216,12 +221,12 @@ class Step:
 
     @property
     def short_name(self) -> str:
-        """Name of the stage, which is shown while the step runs."""
+        """Name of the stage, which progress messages show while the step runs."""
         return self.stage.name
 
     @property
     def is_summand(self) -> bool:
-        """Return whether the step is a matching cost in a sum."""
+        """Return whether the step is a weighted matching cost in a sum of costs."""
         return "weight" in self.parameters and self.stage.rules.added
 
     @property
@@ -243,7 +248,8 @@ class Step:
     def without_iterations(self) -> Step:
         """A copy of the step without its number of iterations.
 
-        If the copies of two steps are equal, only their iterations differ.
+        If these copies of two steps are equal, the steps differ only in their numbers
+        of iterations.
         """
         if self.stage.resume is None:
             return self
@@ -262,19 +268,20 @@ class Step:
 
     @property
     def reads_other(self) -> bool:
-        """Return whether the step reads the view of the other image."""
+        """Return whether the step reads the results for the other image of the pair."""
         return "other" in self.data
 
     @functools.cached_property
     def other_reads(self) -> frozenset[str]:
-        """Names of the required cost volumes of the other image."""
+        """Names of the cost volumes of the other image that the step requires."""
         if not self.reads_other:
             return frozenset()
         needs = self.stage.other_needs.union(
             *(inner_step.other_reads for inner_step in self.inner_steps.values())
         )
         if self.stage.rules.chooses_from_costs:
-            # An optimizer for both images needs both cost volumes.
+            # An optimizer that reads the other image needs the cost volumes of both
+            # images.
             return needs | {"volume"}
         return needs
 
@@ -295,9 +302,12 @@ class Step:
 
     @functools.cached_property
     def halo(self) -> int | None:
-        """Number of neighbouring rows that affect a row; None for all rows."""
+        """Number of rows above and below a row that affect the row.
+
+        None means that all rows of the image affect each row.
+        """
         halo_of_stage = self.stage.halo
-        # The matching cost of another pair needs the whole images of this pair.
+        # A stage with the data ``cost`` computes matching costs of whole images.
         needs_whole_images = self.stage.rules.needs_whole_images or "cost" in self.data
         if halo_of_stage is None or self.reads_other or needs_whole_images:
             return None
@@ -308,7 +318,8 @@ class Step:
                 raise ValueError(
                     f"its halo is {halo!r}; expected a whole number of rows >= 0, or None"
                 )
-        # A function that takes an inner step has counted the rows of this inner step.
+        # If the halo function takes an inner step as an argument, the result already
+        # includes the rows of this inner step.
         uncounted_inner_steps = [
             inner_step for name, inner_step in self.inner_steps.items() if name not in parameters
         ]
@@ -326,16 +337,20 @@ class Step:
 
     @property
     def volumes_in_memory(self) -> int:
-        """Maximum number of cost volumes that the step keeps in memory in addition."""
+        """Maximum number of additional cost volumes that the step keeps in memory."""
         volumes_of_stage = self.stage.rules.volumes_in_memory
-        # The function ``memory`` of a scheme describes parts of images, not volumes.
+        # If `memory` is a function, the stage is a scheme. The function describes parts
+        # of images, and it does not return a number of cost volumes.
         if isinstance(self.stage.memory, int):
             volumes_of_stage = self.stage.memory
         return volumes_of_stage + sum(step.volumes_in_memory for step in self.inner_steps.values())
 
     @property
     def whole_steps(self) -> str:
-        """Reason why a stage supports only steps of whole pixels, or an empty text."""
+        """Reason why the step supports only a search step of whole pixels.
+
+        The text is empty if the step also supports fractions of a pixel.
+        """
         for inner_step in self.inner_steps.values():
             if inner_step.whole_steps:
                 return f"contains {inner_step.stage.name}, which {inner_step.whole_steps}"
@@ -347,8 +362,8 @@ class Step:
         Parameters
         ----------
         scene : Scene, optional
-            Scene of the images. Files that depend on the scene are returned only with a
-            scene.
+            Scene of the images. If the scene is None, the method does not return files
+            that depend on the scene.
 
         Raises
         ------
@@ -383,7 +398,7 @@ class Step:
             Data by name, such as ``volume``. The inner steps can read all these data,
             including data that the stage itself does not read.
         check_result : callable, optional
-            Function that checks the results of the inner steps, see `InnerStep`.
+            Function that checks the results of the inner steps.
         **data_by_name
             Further data by name.
         """
@@ -408,8 +423,8 @@ class Step:
             volume = as_volume(result, arguments["search"])
             if volume is not result or self.stage.is_built_in:
                 return volume
-            # A plug-in may keep its array and use it again. Later steps must not
-            # overwrite the array.
+            # A plug-in may use its array again in a later call. Therefore, the array
+            # becomes read-only, and later steps cannot overwrite the array.
             return map_arrays(volume, lambda _, array: read_only(array))
 
     def arguments_of_parameters(
@@ -420,13 +435,13 @@ class Step:
         Parameters
         ----------
         data : mapping of str to object
-            Data of this call, which the inner steps get too.
+            Data of this call. The inner steps get these data, too.
         check_result : callable, optional
             Function that checks the results of the inner steps.
         """
         arguments = {}
         for name, value in self.parameters.items():
-            # The function of the stage has no parameters `FACTORS`.
+            # The function of the stage does not take the parameters in `FACTORS`.
             if name not in self.stage.parameters:
                 continue
             if isinstance(value, Step):
@@ -438,20 +453,22 @@ class Step:
                     check_result=check_result,
                 )
             else:
-                # Lists are copied, because a stage may change its arguments.
+                # A stage may change a list that it gets as an argument. Therefore, the
+                # stage gets a copy of the list.
                 arguments[name] = copy.deepcopy(value)
         return arguments
 
 
 def checked_step(stage: Stage, parameters: Mapping[str, Any]) -> Step:
-    """Create a step; check the values of its parameters, and add default values.
+    """Create a step with default values after a check of the given parameters.
 
     Parameters
     ----------
     stage : Stage
     parameters : mapping of str to object
-        Values by name. The values of inner stages are steps. Matching costs in a sum
-        also have a ``weight`` and a ``saturation``.
+        Values by name. A parameter that selects an inner stage has a `Step` as its
+        value. Matching costs in a sum also have the parameters ``weight`` and
+        ``saturation``.
 
     Raises
     ------
@@ -466,9 +483,10 @@ def checked_step(stage: Stage, parameters: Mapping[str, Any]) -> Step:
             raise ParameterError(f"{stage.slot}.{stage.name}.{name}: {fault}")
         factors = with_defaults(weighted, factors)
     if stage.is_built_in and not own_parameters:
-        # The import of a stage evaluates the default value of its inner stage, such as
-        # ``step(guided_filter)``. A check would import pydantic, and so make the import
-        # of the package slow. The default values of built-in stages are correct.
+        # The import of a stage evaluates default values such as
+        # ``step(guided_filter)``. A check of this step would import pydantic, and the
+        # import of the package would become slow. The default values of built-in stages
+        # are correct, so the check is omitted.
         values = default_parameters(stage.function)
     else:
         values = with_defaults(stage.function, own_parameters)
@@ -476,7 +494,7 @@ def checked_step(stage: Stage, parameters: Mapping[str, Any]) -> Step:
 
 
 def _step_of_function(function: Callable[..., Any], /, **parameters: Any) -> Step:
-    """Create a step again from its pickled function and parameters."""
+    """Create a step from the function and the parameters of a pickled step."""
     return checked_step(stage_of(function), parameters)
 
 
@@ -484,18 +502,18 @@ def _step_of_function(function: Callable[..., Any], /, **parameters: Any) -> Ste
 class InnerStep(Step):
     """An inner step during a call of its outer stage.
 
-    The outer stage calls the inner step with the data that it has changed, such as
-    ``inner(volume=smoothed)``. The inner step gets all other data from the call of the
-    outer stage, for example the reference image. If the changed data have another size
-    than the data of the outer stage, for example half the image size, the outer stage
-    must give all data that have no default value. The search range is then taken from
-    the volume.
+    The outer stage calls the inner step and gives the data that the outer stage has
+    changed, such as ``inner(volume=smoothed)``. The inner step gets all other data, for
+    example the reference image, from the call of the outer stage. If the changed data
+    have another image size than the outer call, the outer stage must give all data that
+    have no default value. The outer stage need not give the search range, because the
+    search range of the given cost volume is used.
 
     Parameters
     ----------
     outer_stage : Stage
     data_of_outer : mapping of str to object
-        Data of the call of the outer stage.
+        Data with which the outer stage was called.
     check_result : callable or None
         Function that checks the results of the inner step.
     """
@@ -517,19 +535,22 @@ class InnerStep(Step):
         Parameters
         ----------
         data : mapping of str to object, optional
-            Data by name that replace the data of the outer stage.
+            Data by name. These data replace the data of the outer stage.
         check_result : callable, optional
-            Function that replaces the check of the outer stage.
+            Function that checks the result of the inner stage. The default is the
+            function from the call of the outer stage.
         **data_by_name
             Further data by name.
 
         Raises
         ------
         ParameterError
-            The inner stage needs data that neither this call nor the outer stage has.
+            The inner stage needs data that are missing in this call and in the call of
+            the outer stage.
         StereoFrameworkError
-            The inner stage raises an error. In a pipeline, the error is also raised if
-            the inner stage returns a wrong result. The message names both stages.
+            The inner stage raises an error. In a pipeline, this error is also raised if
+            the inner stage returns a wrong result. The message names the inner stage
+            and the outer stage.
         """
         check = check_result or self.check_result
         try:
@@ -548,7 +569,7 @@ class InnerStep(Step):
         return result
 
     def _data_of_call(self, changed_data: Mapping[str, Any]) -> dict[str, Any]:
-        """Combine the data that the outer stage gives with the data of its own call.
+        """Combine the data that the outer stage gives with the data of the outer call.
 
         Parameters
         ----------
@@ -575,9 +596,9 @@ class InnerStep(Step):
         changed_size = _image_size(changed_data)
         has_other_size = changed_size is not None and changed_size != _image_size(outer_data)
         if has_other_size:
-            # Data of the outer call belong to another image size, so they are dropped,
-            # including the search range. The value None, such as no mask, is valid at
-            # every size.
+            # The data of the outer call, including the search range, belong to another
+            # image size and cannot be used. The value None is valid at every image
+            # size. For example, a mask of None means that no pixel is excluded.
             outer_data = {name: None for name, value in outer_data.items() if value is None}
         data = {**outer_data, **changed_data}
         # The inner step cannot continue an earlier run of the outer stage.
@@ -601,7 +622,7 @@ class InnerStep(Step):
     def _check_equal_sizes(self, data: Mapping[str, Any]) -> None:
         """Raise an error if the arrays of a call differ in their rows or columns.
 
-        Compiled kernels read beyond the memory of arrays that are too small.
+        If an array is too small, compiled kernels read memory outside the array.
         """
         sizes = {name: _size_of(data[name]) for name in self.data if name in data}
         known_sizes = {name: size for name, size in sizes.items() if size is not None}
@@ -620,7 +641,8 @@ class InnerStep(Step):
         names : sequence of str
             Names of the missing data.
         has_other_size : bool
-            True if the call changes the image size.
+            True if the image size of the inner call differs from the image size of the
+            outer call.
         """
         outer_name = self.outer_stage.name
         if has_other_size:
@@ -632,9 +654,10 @@ class InnerStep(Step):
         return f"give the data as arguments of {outer_name}"
 
     def _may_be_missing(self, name: str) -> bool:
-        """Return whether this call may lack some data.
+        """Return whether the inner stage can be called without the data of a name.
 
-        If only a nested inner step needs the data, this step reports their absence.
+        If only a step inside the inner stage needs the data, the call of that step
+        raises an error.
         """
         return name not in self.stage.data or self.stage.defaults(name)
 
@@ -647,19 +670,22 @@ class InnerStep(Step):
                 message = f"{self.stage.name}: {message}"
             error.args = (f"{message} (inside {outer_name})",)
         else:
-            # `describe_stage_error` describes other errors with these names.
+            # The function `describe_stage_error` adds these names to its message.
             outer_names = (*getattr(error, "outer_stages", ()), outer_name)
             error.outer_stages = outer_names  # type: ignore[attr-defined]
 
 
 _KINDS_OF_DATA = {"volume": CostVolume, "raw": CostVolume, "search": SearchRange}
-"""Classes of the data that an outer stage often creates for its inner stage."""
+"""Expected classes of data, by the name of the data.
+
+An outer stage often creates these data for its inner stage.
+"""
 
 
 def _image_size(data: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """Return the rows and columns of the first array of several data.
+    """Return the numbers of rows and columns of the first array in the data.
 
-    The result is None without arrays.
+    If the data contain no array, the function returns None.
     """
     for name in ("volume", "reference", "image", "disparity", "raw"):
         size = _size_of(data.get(name))
@@ -669,7 +695,10 @@ def _image_size(data: Mapping[str, Any]) -> tuple[int, ...] | None:
 
 
 def _size_of(value: Any) -> tuple[int, ...] | None:
-    """Return the rows and columns of an array or a volume, or None for other data."""
+    """Return the numbers of rows and columns of an array or a cost volume.
+
+    For all other values, the function returns None.
+    """
     if isinstance(value, CostVolume):
         return value.shape
     if isinstance(value, np.ndarray):
@@ -679,9 +708,10 @@ def _size_of(value: Any) -> tuple[int, ...] | None:
 
 @contextlib.contextmanager
 def _record_raising_stage(stage: Stage) -> Iterator[None]:
-    """Store the stage in the attribute ``raised_by`` of its exceptions.
+    """Store the stage in the attribute ``raised_by`` of each exception of the stage.
 
-    The ``with`` block calls the stage. Nested blocks store the innermost stage.
+    Call the stage inside the ``with`` block. If several ``with`` blocks are nested, the
+    attribute contains the stage of the innermost block.
     """
     try:
         yield
@@ -703,13 +733,13 @@ def _record_raising_stage(stage: Stage) -> Iterator[None]:
 def describe_stage_error(error: BaseException) -> str:
     """Describe an exception of a stage in one line.
 
-    The message of a `StereoFrameworkError` is returned unchanged, except for an
-    `ArgumentError`. For an `ArgumentError` or any other exception in a stage, the
-    result begins with the file and the line of the stage.
+    If the exception is a `StereoFrameworkError` but not an `ArgumentError`, the
+    function returns the message of the exception. For all other exceptions in a stage,
+    the description begins with the file and the line of the stage.
     """
     stage: Stage | None = getattr(error, "raised_by", None)
-    # An ArgumentError in a stage is a programming mistake. Therefore, the file and the
-    # line are reported.
+    # An ArgumentError in a stage is a programming mistake. Therefore, the description
+    # contains the file and the line of the stage.
     is_mistake_in_stage = stage is not None and isinstance(error, ArgumentError)
     if isinstance(error, StereoFrameworkError) and not is_mistake_in_stage:
         return str(error)

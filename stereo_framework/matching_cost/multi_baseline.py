@@ -26,20 +26,27 @@ from stereo_framework.stages import (
 )
 
 _LARGEST_DENOMINATOR = 16
-"""Largest denominator of the fractions of a pixel at which costs are computed."""
+"""Maximum denominator of the exact disparities of a further image.
+
+Costs are computed at fractions of a pixel, such as 1/2 or 3/16.
+"""
 
 _SMALLEST_BASELINE = 1e-9
-"""Smallest baseline, as a share of the pair's, of an image that shows disparities.
+"""Minimum baseline of an image that shows disparities.
 
-Positions of cameras that are equal up to rounding differ by less.
+The unit is the baseline of the pair. If two cameras have the same position, rounding
+errors of their positions are smaller than this baseline.
 """
 
 _ROWS_AT_ONCE = 32
-"""Number of rows whose costs of all images are in memory at the same time."""
+"""Number of rows in a block.
+
+For one block at a time, the costs of all images are in memory.
+"""
 
 
 class _OtherImage(NamedTuple):
-    """An image that is compared with the reference image, and its baseline."""
+    """An image that is compared with the reference image, and the image's baseline."""
 
     image: Image
     baseline: float
@@ -63,7 +70,7 @@ def multi_baseline(
     """Average the costs of the reference image with all other images of the scene.
 
     A wrong disparity may have a low cost in one image, for example at a repeated
-    pattern. It seldom has low costs in several images at once.
+    pattern. A wrong disparity seldom has low costs in several images at once.
 
     Parameters
     ----------
@@ -72,45 +79,50 @@ def multi_baseline(
     search : SearchRange
         Disparities between the reference image and the match image.
     frames : tuple of OtherFrame
-        Further images. An image at the baseline b has b times the disparities of the
-        match image. A negative baseline means a camera on the other side of the
-        reference camera. Images at the baseline 0 show no disparity and do not count.
+        Further images of the scene. The disparities of an image at the baseline b are b
+        times the disparities of the match image. A negative baseline means that the
+        reference camera is between this camera and the match camera. Images at the
+        baseline 0 show no disparities, so they are not used.
     inner : Step
         Matching cost that compares the reference image with each image.
     max_cost : float or None
-        Truncation of the costs of each image, in units of the matching cost. With null,
-        costs are not truncated.
+        Maximum cost of each image, in units of the matching cost. Higher costs are
+        replaced by this value. With null, costs are not truncated.
     selection : {"all", "best_half"}
-        Images that count at a pixel and a disparity. ``all``: all images that show the
-        pixel. ``best_half``: the half of these images with the lowest costs, rounded
-        up. A pixel that is occluded in some images is often visible in the others.
+        Images whose costs are averaged at a pixel and a disparity. ``all`` selects all
+        images that show the pixel. ``best_half`` selects only the half of these images
+        with the lowest costs. The number of selected images is rounded up. A pixel that
+        is occluded in some images is often non-occluded in the other images.
 
     Returns
     -------
     CostVolume
-        Float32, in units of the inner cost. Cells outside the match image have the
-        outside cost of the inner cost, which is truncated too.
+        Averaged costs, float32, in units of the inner matching cost. Cells outside the
+        match image have the outside cost of the inner matching cost. The outside cost
+        is truncated like all other costs.
 
     Raises
     ------
     DataError
-        A frame of a scene has another size or type than the reference image.
+        A further image has another size or type than the reference image.
     ParameterError
-        `max_cost` is not above 0. Or the pair has further frames and the inner cost
-        reads other data than images, as `mutual_information` does.
+        `max_cost` is not above 0. The error is also raised if the pair has further
+        images and the inner matching cost reads other data than images. For example,
+        `mutual_information` reads a disparity map.
 
     Notes
     -----
     Okutomi & Kanade 1993 (PAMI 15) add the squared differences of all images as
     functions of the inverse distance. A disparity is proportional to the inverse
-    distance. The mean replaces the sum, so that the cost does not depend on the number
-    of images that show a pixel. Kang, Szeliski & Chai 2001 (CVPR) select the better
-    half of the images.
+    distance. This stage computes a mean and not a sum, because a sum would depend on
+    the number of images that show a pixel. Kang, Szeliski & Chai 2001 (CVPR) average
+    only the half of the images with the lowest costs.
 
-    If b times the step of the search range is a fraction with a denominator up to 16,
-    the costs are computed exactly at the disparities of the image. Otherwise, they are
-    interpolated linearly between two neighbouring disparities. Frames of all times
-    count.
+    The disparities in an image at the baseline b are b times the disparities of the
+    search range. If these disparities are multiples of 1/n pixel and n is at most 16,
+    the stage computes the costs exactly at these disparities. For other baselines, the
+    stage interpolates the costs linearly between neighbouring disparities. The stage
+    uses the images of all times.
 
     Examples
     --------
@@ -152,15 +164,15 @@ def multi_baseline(
 
     if max_cost is not None:
         outside_cost = min(outside_cost, max_cost)
-    # Cells outside the match image have the same cost in all methods.
+    # In all methods, cells outside the match image have the outside cost.
     costs[:, ~views[0]] = np.float32(outside_cost)
     return CostVolume(costs, search, outside_cost)
 
 
 def _check_inner_data(inner: Step) -> None:
-    """Refuse an inner cost that reads data other than the two images.
+    """Refuse an inner matching cost that reads disparity maps or further images.
 
-    Such data, for example a disparity map, do not fit images at other baselines.
+    These data belong to the pair and cannot be used for images at other baselines.
     """
     unsuitable = sorted({*inner.data} & {"auxiliary", "frames"})
     if unsuitable:
@@ -172,10 +184,10 @@ def _check_inner_data(inner: Step) -> None:
 
 
 def _denominator_of_disparities(first: float, step: float) -> int:
-    """Return the number of costs for each pixel of disparity in an image.
+    """Return the number of costs that are computed per pixel of disparity.
 
-    If possible, the costs lie exactly at the disparities ``first + k * step``.
-    Otherwise, neighbouring costs are at most `step` pixels apart.
+    If possible, costs are computed exactly at the disparities ``first + k * step``. If
+    this is impossible, the distance of neighbouring costs is not larger than `step`.
     """
     fractions = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in (first, step)]
     denominator = math.lcm(*(fraction.denominator for fraction in fractions))
@@ -188,10 +200,11 @@ def _denominator_of_disparities(first: float, step: float) -> int:
 
 
 def _row_blocks(rows: int, inner: Step) -> Iterator[tuple[slice, slice]]:
-    """Yield blocks of rows, and these blocks with the rows that the inner cost reads.
+    """Yield each block of rows, and the rows that the inner cost reads for this block.
 
-    There is only one block if the inner cost reads all rows, or data other than the two
-    images.
+    If the inner cost reads all rows of an image, the function yields only one block
+    with all rows. The function also yields only one block if the inner cost reads other
+    data than the two images.
     """
     reads_only_images = {*inner.data} <= {"reference", "match", "search", "mask"}
     halo = inner.halo
@@ -206,7 +219,7 @@ def _row_blocks(rows: int, inner: Step) -> Iterator[tuple[slice, slice]]:
 def _costs_at_baseline(
     reference: Image, image: Image, baseline: float, search: SearchRange, inner: Step
 ) -> CostVolume:
-    """Compute the costs of an image at the levels of the search range of the pair."""
+    """Compute the costs of an image at all levels of the search range of the pair."""
     share = abs(baseline)
     direction = search.direction if baseline > 0 else -search.direction
     denominator = _denominator_of_disparities(share * search.minimum, share * search.step)
@@ -225,7 +238,7 @@ def _costs_at_baseline(
 
 
 def _at_positions(costs: Costs, positions: NDArray) -> Costs:
-    """Return costs at fractional levels, by linear interpolation."""
+    """Interpolate costs linearly at fractional levels."""
     positions = np.clip(positions, 0, costs.shape[2] - 1)
     lower_levels = np.floor(positions + 1e-6).astype(np.int64)
     fractions = positions - lower_levels
@@ -239,18 +252,19 @@ def _at_positions(costs: Costs, positions: NDArray) -> Costs:
 
 
 def _truncated(costs: Costs, max_cost: float | None) -> Costs:
-    """Return costs that are at most `max_cost`; None means no limit."""
+    """Replace costs above `max_cost` by `max_cost`, unless `max_cost` is None."""
     if max_cost is None:
         return costs
     return np.minimum(costs, np.float32(max_cost))
 
 
 def _is_in_view(search: SearchRange, baseline: float, columns: int) -> NDArray[np.bool_]:
-    """Return which cells of a row have their candidate inside an image.
+    """Find the cells of a row whose candidate pixel is inside an image.
 
     Returns
     -------
     ndarray, bool, (columns, levels)
+        True if the candidate pixel of the cell is inside the image.
     """
     disparities = search.minimum + search.step * np.arange(search.levels)
     offsets = search.direction * baseline * disparities
@@ -260,7 +274,7 @@ def _is_in_view(search: SearchRange, baseline: float, columns: int) -> NDArray[n
 
 
 def _mean_in_view(volumes: list[Costs], views: list[NDArray[np.bool_]]) -> Costs:
-    """Return the mean of the costs of all images that show a cell."""
+    """Average the costs of all images that contain the candidate pixel of a cell."""
     total = np.zeros_like(volumes[0])
     for costs, is_visible in zip(volumes, views, strict=True):
         total += np.where(is_visible, costs, np.float32(0))
@@ -270,7 +284,10 @@ def _mean_in_view(volumes: list[Costs], views: list[NDArray[np.bool_]]) -> Costs
 
 
 def _mean_of_best_half(volumes: list[Costs], views: list[NDArray[np.bool_]]) -> Costs:
-    """Return the mean of the lower half of the costs of all images that show a cell."""
+    """Average the lower half of the costs at each cell.
+
+    Only images that contain the candidate pixel of the cell have a cost.
+    """
     visible_costs = []
     for costs, is_visible in zip(volumes, views, strict=True):
         visible_costs.append(np.where(is_visible, costs, np.float32(np.inf)))

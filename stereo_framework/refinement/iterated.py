@@ -1,4 +1,4 @@
-"""Repetition of another refinement until its result no longer changes."""
+"""Repetition of a refinement until the disparity map no longer changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stereo_framework.stages import (
 
 
 def _halo(inner: Step, max_iterations: int) -> int | None:
-    """Return the number of rows that all iterations together reach up or down."""
+    """Return the number of rows above and below a row that affect its disparities."""
     if inner.halo is None:
         return None
     return max_iterations * inner.halo
@@ -42,15 +42,15 @@ def iterated(
     Parameters
     ----------
     disparity : ndarray, float32, (rows, columns)
-        Pixels, NaN = no estimate.
+        Disparities in pixels. NaN marks a pixel without an estimate.
     status : ndarray, uint8, (rows, columns)
-        Status of each pixel. In a direct call, you may omit the status. It is then
-        computed from the disparity map: pixels with a disparity are matched, and pixels
-        without a disparity are occluded.
+        Status of each pixel. In a direct call, you may omit the status. The status is
+        then computed from the disparity map. Pixels with a disparity are matched, and
+        pixels without a disparity are occluded.
     inner : Step
         Refinement that is repeated. Each iteration gets the disparity map and the
-        status of the iteration before. All other data, such as the cost volume, are the
-        same in all iterations.
+        status of the previous iteration. All other data, such as the cost volume, are
+        the same in all iterations.
     max_iterations : int
         Maximum number of iterations.
 
@@ -62,13 +62,13 @@ def iterated(
     Raises
     ------
     ParameterError
-        `max_iterations` below 1.
+        `max_iterations` is below 1.
 
     Notes
     -----
-    Gallagher & Wise 1981 prove for signals of one dimension that a repeated median
-    filter converges to a signal that the filter does not change, which they call a
-    root. Other refinements need not converge.
+    Gallagher & Wise 1981 study repeated median filters for one-dimensional signals.
+    They prove that the filtered signal converges. The filter does not change the final
+    signal, which they call a root. Other refinements may not converge.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cross-scale aggregation, compared with the minimum of its energy."""
+"""Tests that cross-scale aggregation minimizes the energy of the paper."""
 
 import functools
 from dataclasses import replace
@@ -16,7 +16,7 @@ from stereo_framework.stages import CostOfPairs
 
 
 def random_pair(rows, columns, search=None, *, channels=3):
-    """Return a pair of random images that are shifted by four pixels."""
+    """Return a pair of random images with a disparity of four pixels."""
     texture = np.random.default_rng(4).integers(0, 256, (rows, columns + 4, channels))
     texture = texture.astype(np.uint8)
     return Pair(texture[:, :-4].copy(), texture[:, 4:].copy(), search or SearchRange(0, 7))
@@ -27,7 +27,7 @@ def costs_of(pair):
 
 
 def aggregated(pair, inner, **parameters):
-    """Call the stage directly with absolute differences."""
+    """Call the stage `cross_scale` directly with absolute differences as costs."""
     cost = CostOfPairs(pair, costs_of)
     return cross_scale(costs_of(pair), pair.reference, pair.match, cost, inner=inner, **parameters)
 
@@ -49,8 +49,10 @@ def minimum_of_energy(pair, filtered_costs, scales, scale_weight):
         volumes.append(filtered_costs(pair))
 
     rows, columns, levels = volumes[0].costs.shape
-    # The derivative of the energy is 0 for (1 + n * weight) z[s] - weight * neighbours,
-    # where n is the number of neighbouring sizes.
+    # The derivative of the energy is 0 if the following equation holds for each size s:
+    # (1 + n * scale_weight) * z[s] - scale_weight * neighbours = filtered[s].
+    # Here, n is the number of neighbouring sizes, and `neighbours` is the sum of their
+    # combined costs.
     matrix = np.zeros((scales, scales))
     for scale in range(scales):
         neighbours = [other for other in (scale - 1, scale + 1) if 0 <= other < scales]
@@ -108,7 +110,8 @@ def test_equal_costs_at_all_sizes_stay_as_they_are():
     darker = np.full((12, 20), 60, np.uint8)
     pair = Pair(image, darker, SearchRange(-8, -1))
     volume = aggregated(pair, step(box, size=3), scales=2)
-    # At columns whose windows lie inside the image at both sizes, all costs are 30.
+    # In these columns, the windows lie inside the image at both image sizes. Therefore,
+    # all costs are 30.
     np.testing.assert_allclose(volume.costs[:, 2:8], 30, rtol=1e-6)
 
 
@@ -128,7 +131,7 @@ def test_the_outside_cost_is_weighted_like_the_costs():
 def test_smaller_images_are_smoothed_and_keep_every_second_pixel():
     pair = random_pair(9, 14)
     smaller = half_size(pair)
-    # The Gaussian filter is separable. OpenCV mirrors the image at the border pixel.
+    # The Gaussian filter is separable. At the border, OpenCV mirrors the image.
     kernel = np.array([1, 4, 6, 4, 1]) / 16
     padded = np.pad(pair.reference.astype(float), [(2, 2), (2, 2), (0, 0)], mode="reflect")
     for y, x in np.ndindex(smaller.shape):
@@ -139,7 +142,7 @@ def test_smaller_images_are_smoothed_and_keep_every_second_pixel():
 
 
 def test_a_shift_by_even_pixels_stays_a_shift_at_half_size():
-    # Both images show the same texture, so the costs of its disparity are 0.
+    # Both images show the same texture, so the costs are 0 at the correct disparity.
     pair = random_pair(32, 64)
     volume = aggregated(pair, step(box, size=1), scales=3)
     assert (volume.costs[8:-8, 16:-16].argmin(axis=2) == 4).all()

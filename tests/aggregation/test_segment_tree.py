@@ -1,4 +1,7 @@
-"""The segment tree, the spanning tree and means along trees, compared with twins."""
+"""Tests of the segment tree, the minimum spanning tree and means along trees.
+
+Some tests compare the results with the slow functions of `naive_segment_tree`.
+"""
 
 from dataclasses import replace
 from typing import Annotated
@@ -26,11 +29,18 @@ from stereo_framework.parts import (
 from stereo_framework.stages import DataError, InSlot, ParameterError, Step, stage
 
 CONSTANTS = (0.0, 3.0, 40.0, 300.0, 1200.0, 1e9)
-"""Values of k from one segment for each colour to one segment for the image."""
+"""Values of k for the tests.
+
+With the smallest value, each segment has one colour. With the largest value, the whole
+image is one segment.
+"""
 
 
 def edges_of(tree: PixelTree) -> dict[tuple[int, int], float]:
-    """Return the edges of a tree and their differences, without directions."""
+    """Return the difference of each edge of a tree, by the two pixels of the edge.
+
+    The pixel with the lower number comes first.
+    """
     edges = {}
     for pixel in tree.order[1:].tolist():
         ends = sorted([pixel, int(tree.parents[pixel])])
@@ -39,7 +49,7 @@ def edges_of(tree: PixelTree) -> dict[tuple[int, int], float]:
 
 
 def assert_is_rooted(tree: PixelTree) -> None:
-    """Check that the first pixel is the root, and that parents precede children."""
+    """Check that pixel 0 is the root, and that each pixel stands after its parent."""
     rows, columns = tree.shape
     assert sorted(tree.order.tolist()) == list(range(rows * columns))
     assert (tree.order[0], tree.parents[0], tree.differences[0]) == (0, 0, 0)
@@ -53,7 +63,7 @@ def assert_is_rooted(tree: PixelTree) -> None:
 
 
 def smooth_image(rows: int, columns: int, seed: int) -> np.ndarray:
-    """Return a colour image of two flat surfaces with a little noise."""
+    """Return a colour image of two surfaces of constant colour with a little noise."""
     rng = np.random.default_rng(seed)
     image = rng.integers(0, 3, (rows, columns, 3), np.uint8)
     image[:, columns // 2 :] += np.uint8(40)
@@ -98,7 +108,8 @@ def test_large_parts_are_linked_with_the_penalty(k, seed):
 
 @pytest.mark.parametrize(("rows", "penalty"), [(5, 0), (6, 5)])
 def test_the_penalty_is_added_if_both_parts_have_more_than_fifty_pixels(rows, penalty):
-    # Each half has 10 columns, and therefore 50 or 60 pixels.
+    # Each half of the image has 10 columns. It has 50 pixels if the image has 5 rows,
+    # and 60 pixels if the image has 6 rows.
     image = np.full((rows, 20), 100, np.uint8)
     image[:, 10:] = 110
 
@@ -109,12 +120,14 @@ def test_the_penalty_is_added_if_both_parts_have_more_than_fifty_pixels(rows, pe
 
 
 def test_segments_are_joined_up_to_their_limits():
-    # The limit of the four left pixels is 2 + 4/4 = 3, below the difference 4.
+    # The limit of the four left pixels is 2 + 4/4 = 3. The difference 4 exceeds this
+    # limit, so the segments are not joined.
     image = np.array([[10, 12, 14, 16, 20, 21]], np.uint8)
     tree = build_segment_tree(image, k=4, median_size=1)
     np.testing.assert_array_equal(tree.segments, [[0, 0, 0, 0, 1, 1]])
 
-    # With k = 8 the limit is 2 + 8/4 = 4. A difference at the limit joins segments.
+    # With k = 8, the limit is 2 + 8/4 = 4. Segments are also joined if the difference
+    # equals the limit.
     tree = build_segment_tree(image, k=8, median_size=1)
     np.testing.assert_array_equal(tree.segments, [[0, 0, 0, 0, 0, 0]])
 
@@ -152,7 +165,8 @@ def test_tree_of_constant_colours_or_of_one_segment_is_the_spanning_tree(images,
 @given(images=image_pairs(), k=st.sampled_from(CONSTANTS))
 def test_no_tree_has_a_smaller_sum_than_the_spanning_tree(images, k):
     image = images[0]
-    # SciPy takes 0 for a missing edge, so each difference is increased by 1.
+    # For SciPy, a difference of 0 means that the edge is missing. Therefore, each
+    # difference is increased by 1.
     ends = [(difference + 1, p, q) for difference, p, _, q in naive_segment_tree.edges_of(image)]
     pixels = image.shape[0] * image.shape[1]
     minimum = 0.0
@@ -169,9 +183,10 @@ def test_no_tree_has_a_smaller_sum_than_the_spanning_tree(images, k):
 
 
 def test_grouping_can_increase_the_sum_of_the_tree():
-    # The limit of the ten pixels of colour 100 is 30/10, so the differences 10 do not
-    # join them with 110 and 90. The limits of these single pixels are 30, so the
-    # difference 20 makes the two pixels a segment.
+    # The segment of the ten pixels with colour 100 has the limit 30/10. Its difference
+    # from the pixels with the colours 110 and 90 is 10, so these two pixels do not join
+    # the segment. Each of the two pixels has the limit 30, and their difference is 20,
+    # so they become a segment.
     image = np.full((2, 6), 100, np.uint8)
     image[1, :2] = [110, 90]
 
@@ -232,8 +247,9 @@ def test_stage_agrees_with_the_sum_over_all_pixels(data, images, sigma, k, threa
         result = segment_tree(volume, image, sigma=sigma, k=k, median_size=1)
 
     expected = naive_segment_tree.means_along(tree, volume.costs, sigma)
-    # Means are rounded to float32. Weights of far pixels are lost in the second pass,
-    # which subtracts nearly equal sums.
+    # The tolerance is needed because means are rounded to float32. In addition, the
+    # second pass subtracts nearly equal sums, so the small weights of distant pixels
+    # are rounded.
     np.testing.assert_allclose(result.costs, expected, rtol=1e-6, atol=1e-12)
     assert (result.search, result.outside_cost) == (volume.search, 1020.0)
     assert result.costs.dtype == np.float32
@@ -249,7 +265,7 @@ def test_two_surfaces_of_equal_size_have_the_means_of_a_hand_calculation():
         CostVolume(costs, SearchRange(0, 1), 8.0), image, sigma=15, k=0, median_size=1
     )
 
-    # The path from one surface to the other has the difference 10 and the penalty 5.
+    # The path between the two surfaces has the difference 10 and the penalty 5.
     weight = np.exp(-1)
     np.testing.assert_allclose(result.costs[:, :10], 8 * weight / (1 + weight), rtol=1e-6)
     np.testing.assert_allclose(result.costs[:, 10:], 8 / (1 + weight), rtol=1e-6)

@@ -24,13 +24,13 @@ from stereo_framework.stages import CostOfPairs, CostVolume, InSlot, Step, stage
 
 @pytest.fixture(scope="module")
 def small_pair():
-    """Return a textured pair with two surfaces, 40 rows and 64 columns."""
+    """Return a textured pair with 40 rows and 64 columns that shows two surfaces."""
     scene = load_scene("synthetic/planes")
     return Pair(scene.reference[:40, :64], scene.match[:40, :64], SearchRange(0, 15))
 
 
 def method_with(step_of_slot):
-    """Return a complete method that contains a stage of any slot."""
+    """Return a complete method that contains the given step in its slot."""
     slot = step_of_slot.stage.slot
     steps = {
         "matching_cost": step("absolute_difference"),
@@ -172,7 +172,8 @@ def test_cost_volumes_of_inner_stages_count_in_the_memory():
     outer = forwarding("aggregation", step("minimum_spanning_tree"), name="outer")
     twice = forwarding("aggregation", step(outer), name="twice")
     volume_bytes = memory._BYTES_OF_CELL * 100 * 100 * 16
-    # The matching cost, four volumes of the outer stage and one of the spanning tree.
+    # The memory contains one volume of the matching cost, four volumes of each outer
+    # stage and one volume of the spanning tree.
     assert peak(step(outer)) == (1 + 4 + 1) * volume_bytes
     assert peak(step(twice)) == (1 + 4 + 4 + 1) * volume_bytes
 
@@ -422,9 +423,11 @@ def test_a_direct_call_takes_the_data_of_its_inner_stage(small_pair):
 
 
 def compared_costs(steps, pair):
-    """Run a method whose aggregation computes the cost of the matched pair again.
+    """Run a method whose aggregation computes the matching cost of the pair again.
 
-    The result is a list with the pair and the two arrays of costs for each image.
+    The result is a list with an entry for each image of the pair. An entry contains the
+    matched pair, the costs that the aggregation received, and the costs that the
+    aggregation computed again.
     """
     comparisons = []
 

@@ -1,8 +1,9 @@
-"""Random nested methods give the same results as their computation on arrays.
+"""Random nested methods give the same results as simple computations on arrays.
 
-A nested method has stages with inner stages. Each method runs in a pipeline, in strips,
-in a sweep, in another process, and in a sweep that continues an earlier run. All maps
-must be equal to the last bit.
+A nested method contains stages with inner stages. The tests run such methods in a
+pipeline, in strips, in a sweep, in another process, and in a sweep that continues an
+earlier run. All maps must be equal to the maps of the array computation to the last
+bit.
 """
 
 import contextlib
@@ -49,7 +50,7 @@ few = settings(max_examples=max(1, EXAMPLES // 3))
 
 @pytest.fixture(autouse=True)
 def plugin(registry):
-    """Register the stages of the plug-in."""
+    """Register the stages of the plug-in `nested_stages`."""
     load_plugin(PLUGIN)
 
 
@@ -57,7 +58,7 @@ def plugin(registry):
 
 
 def assert_equals_solution(estimate, expected):
-    """Compare the maps and the energy of an estimate with those computed on arrays."""
+    """Check that an estimate has the maps and the energy of the array computation."""
     for name in ("levels", "disparity", "status"):
         computed_map = getattr(estimate, name)
         np.testing.assert_array_equal(computed_map, getattr(expected, name), err_msg=name)
@@ -75,7 +76,7 @@ def test_a_nested_method_in_a_pipeline(method, image):
     expected = solution(method, pair)
     estimate = as_pipeline(method)(pair, keep_volume=True)
     assert_equals_solution(estimate, expected)
-    # The costs of excluded cells have no meaning.
+    # The costs of excluded cells are not defined, so they are not compared.
     costs = np.where(expected.is_allowed, estimate.volume.costs, 0)
     expected_costs = np.where(expected.is_allowed, expected.volume.costs, 0)
     np.testing.assert_array_equal(costs, expected_costs)
@@ -112,7 +113,8 @@ def script_of(method, axis):
 def made_scene(image):
     """Return a scene with the images, the search range and the mask of `made_pair`.
 
-    The scene fills pixels without data. Its pair thus differs from the made pair.
+    The scene fills pixels without data. The pair of the scene therefore differs from
+    the pair that `made_pair` returns.
     """
     pair = made_pair(**image)
     masks = {}
@@ -130,7 +132,7 @@ def made_scene(image):
 
 
 def assert_results_equal_solutions(results, axis, scene):
-    """Compare the maps and the energies of results with the computation on arrays."""
+    """Check that results have the maps and the energies of the array computation."""
     for result, method in zip(results, axis.methods, strict=True):
         assert result.error is None, method
         expected = solution(method, Pair.of(scene))
@@ -168,7 +170,7 @@ def test_a_sweep_in_another_process(process, method_and_axis, image):
 
 
 def remove_result(folder, index):
-    """Remove the stored result at a place of the list of results."""
+    """Remove one stored result, which is selected by its index in the results."""
     database = sqlite3.connect(Path(folder, "results.sqlite"))
     with contextlib.closing(database), database:
         cursor = database.execute("DELETE FROM results WHERE place = ?", (index,))
@@ -188,7 +190,7 @@ def test_a_sweep_that_continues_after_a_result_was_removed(method_and_axis, imag
         results = stereo_framework.run(script, **options)
         for index, (result, first_result) in enumerate(zip(results, first_results, strict=True)):
             assert result.id == first_result.id
-            # Equal run times show that a stored result was not computed again.
+            # If the run times are equal, the result was loaded and not computed again.
             is_stored = result.seconds == first_result.seconds
             assert is_stored == (index != removed_index)
         assert_results_equal_solutions(results, axis, scene)
@@ -246,7 +248,7 @@ def test_a_single_iteration_equals_the_inner_stage_if_a_mask_excludes_integer_co
 
 
 def test_combined_sizes_on_arrays_minimize_the_energy_of_the_paper():
-    """Compare the float32 computation on arrays with a solution in float64."""
+    """Compare costs of the float32 array computation with minima in float64."""
     pair = made_pair((20, 28), seed=4)
     method = {"matching_cost": "absolute_difference"}
     raw = matching_cost(method, pair)

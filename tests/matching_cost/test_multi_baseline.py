@@ -1,4 +1,7 @@
-"""Costs of several images, compared with costs that are computed pixel by pixel."""
+"""Tests of multiple-baseline stereo and of further images in pipelines.
+
+Some tests compare the costs with costs that are computed pixel by pixel.
+"""
 
 import pickle
 from dataclasses import replace
@@ -21,12 +24,12 @@ def image_of(texture, start, columns):
 
 
 def shifted_images(baselines=BASELINES, *, rows=6, columns=40, disparity=4, direction=1):
-    """Return a pair of a random texture, with frames at other baselines."""
+    """Return a pair with a random texture, and with frames at other baselines."""
     texture = np.random.default_rng(7).integers(0, 256, (rows, columns + 60)).astype(np.uint8)
     middle = 30
 
     def image(baseline):
-        # The pixel at column x of the reference image shows column middle + x.
+        # Column x of the reference image shows column `middle + x` of the texture.
         return image_of(texture, middle + round(direction * baseline * disparity), columns)
 
     frames = tuple(OtherFrame(lambda b=b: image(b), b) for b in baselines)
@@ -74,7 +77,8 @@ def naive_costs(pair, *, truncation=None, best_half=False):
 @pytest.mark.parametrize("truncation", [None, 30])
 def test_costs_are_means_over_the_images_that_show_a_pixel(direction, selection, truncation):
     pair = shifted_images((-0.5, 0.5, 1.5, 2.0), direction=direction)
-    # Samples between two uint8 pixels are rounded. Samples of float32 are not rounded.
+    # In uint8 images, interpolated intensities are rounded. In float32 images, they are
+    # not rounded.
     pair = replace(
         pair,
         reference=pair.reference.astype(np.float32),
@@ -108,7 +112,8 @@ def test_the_true_disparity_has_no_cost_in_any_image(direction):
 
 @pytest.mark.parametrize("baseline", [1 / 3, 0.7131, -1.2345])
 def test_costs_of_any_baseline_are_interpolated(baseline):
-    # If intensities grow linearly, costs are linear on each side of the truth.
+    # If intensities increase linearly along a row, costs increase linearly on each side
+    # of the true disparity.
     columns = np.arange(60, dtype=np.float32)
     reference = np.tile(2 * columns, (3, 1))
     match = np.tile(2 * (columns + 4), (3, 1))
@@ -220,7 +225,10 @@ def test_windows_of_the_inner_cost_reach_beyond_blocks_of_rows():
 
 
 def scene_of(pair, positions=None, *, bad_frame=None):
-    """Return a scene of the images of a pair, with positions in any unit."""
+    """Return a scene of the images of a pair.
+
+    The baseline of the pair is 4 units of the camera positions.
+    """
     frames = [Frame("reference", pair.reference.copy, 2.0), Frame("match", pair.match.copy, 6.0)]
     for frame in pair.frames:
         image = frame.image if bad_frame is None else bad_frame
@@ -281,7 +289,11 @@ def test_frames_that_no_stage_reads_are_not_loaded():
 
 
 def frames_of_costs(method, pair):
-    """Run a method whose matching cost records the frames and images that it gets."""
+    """Run a method, and record the data of each call of its matching cost.
+
+    The recorded data are the image size, the search direction, the baselines of the
+    frames and the images of the frames.
+    """
     calls = []
 
     @stage("matching_cost", source="Author 2000", halo=lambda: 0)
@@ -351,7 +363,7 @@ SCHEME_METHOD = ["multi_baseline", step("box", size=5), "winner_take_all"]
 
 @pytest.fixture(scope="module")
 def venus():
-    """Return a part of a scene with nine frames."""
+    """Return a pair that shows a part of the scene Venus, which has nine images."""
     scene = load_scene("middlebury2001/venus")
     pair = Pair.of(scene)
     window = slice(100, 180), slice(60, 260)
@@ -396,7 +408,7 @@ def test_a_pyramid_with_a_wide_margin_gives_the_map_of_the_whole_range(venus, di
     pair = with_direction(venus, direction)
     pyramid = step("pyramid", octaves=2, margin=100)
     estimate = Pipeline([*SCHEME_METHOD, pyramid])(pair)
-    # With this margin, each pixel is searched over the whole range at the full size.
+    # With this margin, the full search range of each pixel is searched at full size.
     np.testing.assert_array_equal(estimate.disparity, Pipeline(SCHEME_METHOD)(pair).disparity)
 
 

@@ -18,7 +18,7 @@ ADDRESS = "aggregation.cross_scale.inner"
 
 
 def script_with(inner, **keys):
-    """Return a script that filters costs at two image sizes."""
+    """Return a script with `cross_scale` at two image sizes and an inner stage."""
     return {
         "scenes": ["synthetic/planes"],
         "matching_cost": "absolute_difference",
@@ -92,6 +92,12 @@ optimization: winner_take_all
         load(tmp_path / "nested.yaml")
 
 
+def inner_aggregations(settings):
+    """Return the inner stage of the aggregation of each setting."""
+    methods = [setting.pipeline for setting in settings]
+    return [method.in_slot("aggregation")[0].value_at("inner") for method in methods]
+
+
 def test_axes_address_inner_stages_and_their_parameters(validator):
     axes = {ADDRESS: ["box", {"use": "guided_filter", "size": 9}], f"{ADDRESS}.size": [5, 7]}
     script = script_with("box", sweep={"grid": axes})
@@ -102,10 +108,7 @@ def test_axes_address_inner_stages_and_their_parameters(validator):
         for name in ("box", "guided_filter(size=9)")
         for size in (5, 7)
     ]
-    inner_steps = [
-        setting.pipeline.in_slot("aggregation")[0].value_at("inner") for setting in settings
-    ]
-    assert inner_steps == [
+    assert inner_aggregations(settings) == [
         step("box", size=5),
         step("box", size=7),
         step("guided_filter", size=5),
@@ -116,10 +119,7 @@ def test_axes_address_inner_stages_and_their_parameters(validator):
 def test_the_axis_of_an_inner_stage_comes_before_its_parameters_in_any_order():
     axes = {f"{ADDRESS}.size": [5, 7], ADDRESS: ["guided_filter", "box"]}
     settings = load(script_with("box", sweep={"grid": axes})).settings
-    inner_steps = [
-        setting.pipeline.in_slot("aggregation")[0].value_at("inner") for setting in settings
-    ]
-    assert inner_steps == [
+    assert inner_aggregations(settings) == [
         step("guided_filter", size=5),
         step("box", size=5),
         step("guided_filter", size=7),
