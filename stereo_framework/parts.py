@@ -268,7 +268,7 @@ def fit_local_planes(
         window, the fit uses every ``max(1, radius // 4)``-th row and column.
     gate : float
         Maximum distance between the disparity of a neighbour and the plane, in pixels.
-        In the first fit, the maximum distance is 0.2 pixels larger.
+        In the first fit, the maximum distance is ``gate + 0.2`` pixels.
     gamma_c : float
         Colour difference that multiplies the weight of a neighbour by 1/e, in grey
         levels.

@@ -285,8 +285,8 @@ def _build_segment_tree(
     separating_edge_count = _group_pixels(edges, float(k), forest)
     segments = _number_parts(forest).reshape(rows, columns)
 
-    # `remaining` and `edges` share the array `differences`. The rooted tree therefore
-    # contains the penalties that `_link_parts` adds to this array.
+    # `_link_parts` adds the penalties to the array `differences`. The rooted tree gets
+    # the penalties, too, because `remaining` and `edges` share this array.
     remaining = edges._replace(ascending=edges.ascending[:separating_edge_count])
     _link_parts(remaining, np.float32(link_penalty), forest)
     return _rooted_tree((rows, columns), edges, forest, segments)
@@ -350,9 +350,9 @@ def average_along_tree(costs: Costs, tree: PixelTree, weights: NDArray[np.float6
 def average_finite_costs(costs: Costs, tree: PixelTree, weights: NDArray[np.float64]) -> Costs:
     """Compute the result of `average_along_tree`, but check only the array shapes.
 
-    Stages call this function because the omitted checks would take 4 % of the time of a
-    stage. The shapes are checked because an outer stage may give its inner stage costs
-    whose size differs from the size of the image.
+    Stages call this function, because checks of the values would take 4 % of the time
+    of a stage. The shapes are checked because an outer stage may give its inner stage
+    costs whose size differs from the size of the image.
     """
     _check_shapes(costs, tree, weights)
     rows, columns, levels = costs.shape
@@ -585,8 +585,8 @@ def _group_pixels(edges: _Edges, k: float, forest: _Forest) -> int:
         Number of edges that were moved to the beginning of ``edges.ascending``.
     """
     # The limit of a part is the largest difference of an edge that may join the part
-    # with another part. The index of a limit is the representative of the part. A part
-    # of one pixel has the limit k.
+    # with another part. The array `limits` has an entry for each pixel. The limit of a
+    # part is the entry of its representative. A part of one pixel has the limit k.
     limits = np.full(forest.link.shape[0], k)
     separating_edge_count = 0
     for i in range(edges.ascending.shape[0]):
@@ -606,7 +606,7 @@ def _group_pixels(edges: _Edges, k: float, forest: _Forest) -> int:
 
 @kernel
 def _link_parts(edges: _Edges, penalty: float, forest: _Forest) -> None:
-    """Link all parts to one tree with the edges of the smallest differences.
+    """Link all parts into one tree by the edges with the smallest differences.
 
     The function uses Kruskal's algorithm. If an edge links two parts that each have
     more than `_PENALIZED_SIZE` pixels, the function adds the penalty to the difference

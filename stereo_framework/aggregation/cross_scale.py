@@ -123,7 +123,7 @@ def cross_scale(
         preprocessed_pair = half_size(preprocessed_pair)
         original_pair = half_size(original_pair)
         costs = cost(original_pair).floats()
-        # The data of the outer call belong to the full image size. Therefore, this call
+        # The data of the outer call have the full image size. Therefore, this call
         # gives the inner step all data at the smaller image size.
         filtered = inner(
             volume=costs,

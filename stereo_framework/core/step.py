@@ -339,8 +339,8 @@ class Step:
     def volumes_in_memory(self) -> int:
         """Maximum number of additional cost volumes that the step keeps in memory."""
         volumes_of_stage = self.stage.rules.volumes_in_memory
-        # If `memory` is a function, the stage is a scheme. The function describes parts
-        # of images, and it does not return a number of cost volumes.
+        # Only schemes have a function as `memory`. This function describes the parts of
+        # the images that are matched, and not a number of cost volumes.
         if isinstance(self.stage.memory, int):
             volumes_of_stage = self.stage.memory
         return volumes_of_stage + sum(step.volumes_in_memory for step in self.inner_steps.values())
@@ -405,7 +405,7 @@ class Step:
         call_data = {**(data or {}), **data_by_name}
         arguments: dict[str, Any] = {}
         for name in self.stage.data:
-            # The data ``partial`` exists only after an earlier run with fewer
+            # The data ``partial`` exist only after an earlier run with fewer
             # iterations.
             if name in call_data:
                 arguments[name] = call_data[name]

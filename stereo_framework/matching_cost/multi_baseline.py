@@ -32,16 +32,15 @@ Costs are computed at fractions of a pixel, such as 1/2 or 3/16.
 """
 
 _SMALLEST_BASELINE = 1e-9
-"""Minimum baseline of an image that shows disparities.
+"""Baseline below which an image is ignored, as a share of the baseline of the pair.
 
-The unit is the baseline of the pair. If two cameras have the same position, rounding
-errors of their positions are smaller than this baseline.
+A smaller baseline is a rounding error of two equal camera positions.
 """
 
 _ROWS_AT_ONCE = 32
 """Number of rows in a block.
 
-For one block at a time, the costs of all images are in memory.
+To save memory, the costs of all images are held for only one block at a time.
 """
 
 
@@ -67,7 +66,7 @@ def multi_baseline(
     max_cost: Annotated[Positive, Unit("units of the matching cost")] | None = None,
     selection: Literal["all", "best_half"] = "all",
 ) -> CostVolume:
-    """Average the costs of the reference image with all other images of the scene.
+    """Compare the reference image with each other image, and average the costs.
 
     A wrong disparity may have a low cost in one image, for example at a repeated
     pattern. A wrong disparity seldom has low costs in several images at once.
@@ -82,7 +81,7 @@ def multi_baseline(
         Further images of the scene. The disparities of an image at the baseline b are b
         times the disparities of the match image. A negative baseline means that the
         reference camera is between this camera and the match camera. Images at the
-        baseline 0 show no disparities, so they are not used.
+        baseline 0 are not used, because they show the same view as the reference image.
     inner : Step
         Matching cost that compares the reference image with each image.
     max_cost : float or None
@@ -91,8 +90,8 @@ def multi_baseline(
     selection : {"all", "best_half"}
         Images whose costs are averaged at a pixel and a disparity. ``all`` selects all
         images that show the pixel. ``best_half`` selects only the half of these images
-        with the lowest costs. The number of selected images is rounded up. A pixel that
-        is occluded in some images is often non-occluded in the other images.
+        with the lowest costs, because the costs of images in which the pixel is
+        occluded are often higher. The number of selected images is rounded up.
 
     Returns
     -------
@@ -107,8 +106,8 @@ def multi_baseline(
         A further image has another size or type than the reference image.
     ParameterError
         `max_cost` is not above 0. The error is also raised if the pair has further
-        images and the inner matching cost reads other data than images. For example,
-        `mutual_information` reads a disparity map.
+        images and the inner matching cost reads disparity maps or further images. For
+        example, `mutual_information` reads a disparity map.
 
     Notes
     -----
@@ -121,8 +120,8 @@ def multi_baseline(
     The disparities in an image at the baseline b are b times the disparities of the
     search range. If these disparities are multiples of 1/n pixel and n is at most 16,
     the stage computes the costs exactly at these disparities. For other baselines, the
-    stage interpolates the costs linearly between neighbouring disparities. The stage
-    uses the images of all times.
+    stage interpolates the costs linearly between neighbouring disparities. Images that
+    were taken at other times than the reference image are used, too.
 
     Examples
     --------
@@ -141,7 +140,7 @@ def multi_baseline(
             images.append(_OtherImage(image_of_frame, frame.baseline))
     if len(images) > 1:
         _check_inner_data(inner)
-    views = [_is_in_view(search, image.baseline, match.shape[1]) for image in images]
+    in_view = [_cells_in_view(search, image.baseline, match.shape[1]) for image in images]
     combine = _mean_of_best_half if selection == "best_half" else _mean_in_view
 
     costs = np.empty((*reference.shape[:2], search.levels), np.float32)
@@ -157,15 +156,17 @@ def multi_baseline(
                 search,
                 inner,
             )
-            if image is images[0]:
-                outside_cost = volume.outside_cost
-            volumes.append(_truncated(volume.costs[within_block], max_cost))
-        costs[rows] = combine(volumes, views)
+            volumes.append(volume)
+        # The first image is the match image.
+        outside_cost = volumes[0].outside_cost
+        costs_of_images = [_truncated(volume.costs[within_block], max_cost) for volume in volumes]
+        costs[rows] = combine(costs_of_images, in_view)
 
     if max_cost is not None:
         outside_cost = min(outside_cost, max_cost)
-    # In all methods, cells outside the match image have the outside cost.
-    costs[:, ~views[0]] = np.float32(outside_cost)
+    # As in all other matching costs, cells outside the match image have the outside
+    # cost.
+    costs[:, ~in_view[0]] = np.float32(outside_cost)
     return CostVolume(costs, search, outside_cost)
 
 
@@ -183,11 +184,11 @@ def _check_inner_data(inner: Step) -> None:
         )
 
 
-def _denominator_of_disparities(first: float, step: float) -> int:
-    """Return the number of costs that are computed per pixel of disparity.
+def _samples_per_pixel(first: float, step: float) -> int:
+    """Return n, so that the costs of an image are computed at multiples of 1/n pixel.
 
-    If possible, costs are computed exactly at the disparities ``first + k * step``. If
-    this is impossible, the distance of neighbouring costs is not larger than `step`.
+    If n can be at most 16, the disparities ``first + k * step`` are such multiples.
+    Otherwise, 1/n is not larger than `step`.
     """
     fractions = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in (first, step)]
     denominator = math.lcm(*(fraction.denominator for fraction in fractions))
@@ -202,9 +203,8 @@ def _denominator_of_disparities(first: float, step: float) -> int:
 def _row_blocks(rows: int, inner: Step) -> Iterator[tuple[slice, slice]]:
     """Yield each block of rows, and the rows that the inner cost reads for this block.
 
-    If the inner cost reads all rows of an image, the function yields only one block
-    with all rows. The function also yields only one block if the inner cost reads other
-    data than the two images.
+    The function yields only one block with all rows if the inner cost reads all rows of
+    an image, or data other than the images, the search range and the mask.
     """
     reads_only_images = {*inner.data} <= {"reference", "match", "search", "mask"}
     halo = inner.halo
@@ -220,17 +220,18 @@ def _costs_at_baseline(
     reference: Image, image: Image, baseline: float, search: SearchRange, inner: Step
 ) -> CostVolume:
     """Compute the costs of an image at all levels of the search range of the pair."""
+    if baseline == 1:
+        # The match image has the search range of the pair.
+        return inner(reference=reference, match=image, search=search, mask=None).floats()
     share = abs(baseline)
     direction = search.direction if baseline > 0 else -search.direction
-    denominator = _denominator_of_disparities(share * search.minimum, share * search.step)
+    samples_per_pixel = _samples_per_pixel(share * search.minimum, share * search.step)
     search_of_image = SearchRange.covering(
         share * search.minimum,
         share * search.maximum,
-        1 / denominator,
+        1 / samples_per_pixel,
         direction,
     )
-    if baseline == 1:
-        search_of_image = search
     volume = inner(reference=reference, match=image, search=search_of_image, mask=None).floats()
     disparities = share * (search.minimum + search.step * np.arange(search.levels))
     positions = (disparities - search_of_image.minimum) / search_of_image.step
@@ -240,6 +241,7 @@ def _costs_at_baseline(
 def _at_positions(costs: Costs, positions: NDArray) -> Costs:
     """Interpolate costs linearly at fractional levels."""
     positions = np.clip(positions, 0, costs.shape[2] - 1)
+    # A position that rounding has moved slightly below a level counts as this level.
     lower_levels = np.floor(positions + 1e-6).astype(np.int64)
     fractions = positions - lower_levels
     if (fractions < 1e-5).all():
@@ -258,7 +260,7 @@ def _truncated(costs: Costs, max_cost: float | None) -> Costs:
     return np.minimum(costs, np.float32(max_cost))
 
 
-def _is_in_view(search: SearchRange, baseline: float, columns: int) -> NDArray[np.bool_]:
+def _cells_in_view(search: SearchRange, baseline: float, columns: int) -> NDArray[np.bool_]:
     """Find the cells of a row whose candidate pixel is inside an image.
 
     Returns
@@ -273,26 +275,26 @@ def _is_in_view(search: SearchRange, baseline: float, columns: int) -> NDArray[n
     return is_in_view
 
 
-def _mean_in_view(volumes: list[Costs], views: list[NDArray[np.bool_]]) -> Costs:
+def _mean_in_view(volumes: list[Costs], in_view: list[NDArray[np.bool_]]) -> Costs:
     """Average the costs of all images that contain the candidate pixel of a cell."""
     total = np.zeros_like(volumes[0])
-    for costs, is_visible in zip(volumes, views, strict=True):
-        total += np.where(is_visible, costs, np.float32(0))
-    counts = np.sum(views, axis=0)
+    for costs, is_in_view in zip(volumes, in_view, strict=True):
+        total += np.where(is_in_view, costs, np.float32(0))
+    counts = np.sum(in_view, axis=0)
     total /= np.maximum(counts, 1).astype(np.float32)
     return total
 
 
-def _mean_of_best_half(volumes: list[Costs], views: list[NDArray[np.bool_]]) -> Costs:
+def _mean_of_best_half(volumes: list[Costs], in_view: list[NDArray[np.bool_]]) -> Costs:
     """Average the lower half of the costs at each cell.
 
-    Only images that contain the candidate pixel of the cell have a cost.
+    Costs of images that do not contain the candidate pixel of the cell are left out.
     """
-    visible_costs = []
-    for costs, is_visible in zip(volumes, views, strict=True):
-        visible_costs.append(np.where(is_visible, costs, np.float32(np.inf)))
-    sorted_costs = np.sort(visible_costs, axis=0)
-    counts = np.sum(views, axis=0)
+    costs_in_view = []
+    for costs, is_in_view in zip(volumes, in_view, strict=True):
+        costs_in_view.append(np.where(is_in_view, costs, np.float32(np.inf)))
+    sorted_costs = np.sort(costs_in_view, axis=0)
+    counts = np.sum(in_view, axis=0)
     counts_of_half = (counts + 1) // 2
     total = np.zeros_like(volumes[0])
     for rank, costs in enumerate(sorted_costs):

@@ -1,6 +1,7 @@
-"""Stages as scripts write them, addresses of what a method consists of, such as ``auxiliary.robust.aggregation.box.size``, and settings.
+"""Addresses of stages and parameters, and the settings of a script.
 
-A setting is a pipeline of a script with the values that its sweep gave it.
+An example of an address is ``auxiliary.robust.aggregation.box.size``. A setting is a
+method of a script with one combination of the swept values.
 """
 
 import re
@@ -20,7 +21,10 @@ from stereo_framework.io.locations import Node
 from stereo_framework.matcher._opencv import SEARCH_NAMES
 
 NAME = r"[\w-]+"
-"""Names of auxiliary methods: they hold no dot, as addresses are divided there."""
+"""Pattern of the name of an auxiliary method.
+
+The name contains no dot, because dots divide addresses.
+"""
 
 _HOME = re.compile(rf"(?:auxiliary\.{NAME}\.)*")
 
@@ -30,16 +34,17 @@ NO_EFFECT = ""
 
 
 class Address(NamedTuple):
-    """An address divided.
+    """The three parts of an address.
 
     Parameters
     ----------
     home : str
-        The mapping that a slot stands in: empty for the method itself, ``auxiliary.robust.`` for an auxiliary method.
+        Prefix of an auxiliary method, such as ``auxiliary.robust.``. The prefix is
+        empty for the method itself.
     word : str
-        The first word after it: a slot, most often.
+        First word after the prefix. The word is mostly the name of a slot.
     rest : str
-        What follows: ``box.size``.
+        Part of the address after the first word, such as ``box.size``.
     """
 
     home: str
@@ -48,17 +53,17 @@ class Address(NamedTuple):
 
     @property
     def slot(self) -> str:
-        """The address of the slot that it lies in."""
+        """Address of the slot that contains the stage or the parameter."""
         return self.home + self.word
 
     @property
     def is_slot(self) -> bool:
-        """Whether it is that of a whole slot."""
+        """Whether the address means a whole slot."""
         return self.word in SLOTS and not self.rest
 
 
 def split(address: str) -> Address:
-    """Divide an address.
+    """Divide an address into its three parts.
 
     Examples
     --------
@@ -73,7 +78,7 @@ def split(address: str) -> Address:
 
 
 def names(home: str) -> list[str]:
-    """The auxiliary methods that a home lies in, the outermost first.
+    """Return the names of the auxiliary methods in a prefix, the outermost first.
 
     Examples
     --------
@@ -84,21 +89,23 @@ def names(home: str) -> list[str]:
 
 
 def parameters(slot: str) -> list[str]:
-    """The addresses of all parameters in a slot, each once.
+    """Return the addresses of all parameters in a slot, each once.
 
     Examples
     --------
     >>> [address for address in parameters("aggregation") if "box" in address]
     ['aggregation.box.size', 'aggregation.box.iterations']
     """
-    about, found = SLOTS[slot], []
+    rules = SLOTS[slot]
+    addresses = []
     for stage in stages(slot):
-        for name in parameter_names(stage, added=about.added):
-            if name in stage.parameters and not about.many:
-                found.append(f"{slot}.{name}")
-            if about.many or about.added:
-                found.append(f"{slot}.{stage.name}.{name}")
-    return list(dict.fromkeys(found))
+        for name in parameter_names(stage, added=rules.added):
+            # If the slot contains a single stage, the name of the stage is omitted.
+            if name in stage.parameters and not rules.many:
+                addresses.append(f"{slot}.{name}")
+            if rules.many or rules.added:
+                addresses.append(f"{slot}.{stage.name}.{name}")
+    return list(dict.fromkeys(addresses))
 
 
 def addresses_inner_stage(slot: str, rest: str) -> bool:
@@ -123,15 +130,20 @@ def addresses_inner_stage(slot: str, rest: str) -> bool:
     first_part, _, parameter = rest.partition(".")
     for stage in stages(slot):
         is_addressed = first_part == stage.name or first_part.isdecimal()
-        if is_addressed and _names_inner_parameter(stage, parameter):
+        if is_addressed and _is_in_inner_stage(stage, parameter):
             return True
-        if not SLOTS[slot].many and _names_inner_parameter(stage, rest):
+        # If the slot contains a single stage, the address may omit its name.
+        if not SLOTS[slot].many and _is_in_inner_stage(stage, rest):
             return True
     return False
 
 
-def _names_inner_parameter(stage: Stage, address: str) -> bool:
-    """Return whether an address below a stage lies in one of its inner stages."""
+def _is_in_inner_stage(stage: Stage, address: str) -> bool:
+    """Return whether an inner stage of a stage has the parameter at an address.
+
+    The address begins with the name of the parameter that selects the inner stage, such
+    as ``inner.size``.
+    """
     name, _, rest = address.partition(".")
     if name not in stage.inner_slots:
         return False
@@ -139,14 +151,17 @@ def _names_inner_parameter(stage: Stage, address: str) -> bool:
         return True
     inner_stages = stages(stage.inner_slots[name])
     return any(
-        rest in inner_stage.parameters or _names_inner_parameter(inner_stage, rest)
+        rest in inner_stage.parameters or _is_in_inner_stage(inner_stage, rest)
         for inner_stage in inner_stages
     )
 
 
 Steps = tuple[Step, ...] | None
-"""The stages of a slot with all parameters, but for seeds that are not given: the script's fills them. None where a fault was reported, so that nothing
-further is checked against them."""
+"""Stages of a slot, with all parameters except seeds that are not given.
+
+The seed of the script fills the missing seeds later. None means that a fault of the
+slot was already reported. In this case, no further checks are made.
+"""
 
 
 def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
@@ -244,10 +259,10 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     step = steps[index]
     if rest == "use":
         return f"'use' is no parameter; give the stages at {slot} itself"
-    located_parameter = _locate_parameter(address_of_stage(slot, step), step, rest)
-    if isinstance(located_parameter, _Fault):
-        return located_parameter.message
-    return index, located_parameter
+    names = _locate_parameter(address_of_stage(slot, step), step, rest)
+    if isinstance(names, str):
+        return names
+    return index, ".".join(names)
 
 
 def address_of_stage(slot: str, step: Step) -> str:
@@ -266,13 +281,7 @@ def address_of_stage(slot: str, step: Step) -> str:
     return slot
 
 
-class _Fault(NamedTuple):
-    """The fault of an address."""
-
-    message: str
-
-
-def _locate_parameter(address: str, step: Step, rest: str) -> str | _Fault:
+def _locate_parameter(address: str, step: Step, rest: str) -> tuple[str, ...] | str:
     """Find the parameter of a stage that an address means.
 
     Parameters
@@ -286,19 +295,19 @@ def _locate_parameter(address: str, step: Step, rest: str) -> str | _Fault:
 
     Returns
     -------
-    str or _Fault
-        Name of the parameter, such as ``inner.size``, or a description of the fault.
+    tuple of str, or str
+        Names that lead to the parameter, such as ``("inner", "size")``, or a
+        description of the fault.
     """
     parameters = parameter_names(step.stage, added=step.is_summand)
     if rest in parameters:
-        return rest
+        return (rest,)
     name, _, rest_of_inner = rest.partition(".")
     if name in step.inner_steps:
-        located = _locate_parameter(f"{address}.{name}", step.inner_steps[name], rest_of_inner)
-        if isinstance(located, _Fault):
-            return located
-        return f"{name}.{located}"
-    return _Fault(_fault_of_parameter(address, step, rest, parameters))
+        inner_step = step.inner_steps[name]
+        inner_names = _locate_parameter(f"{address}.{name}", inner_step, rest_of_inner)
+        return inner_names if isinstance(inner_names, str) else (name, *inner_names)
+    return _fault_of_parameter(address, step, rest, parameters)
 
 
 def _fault_of_parameter(address: str, step: Step, rest: str, parameters: Sequence[str]) -> str:
@@ -370,7 +379,8 @@ class Setting:
     Parameters
     ----------
     method : str
-        Key in the script's ``methods``, else the script's name, else its file's.
+        Key in the ``methods`` of the script. A script without ``methods`` has its own
+        name here, or else the name of its file.
     pipeline : Pipeline
     search : dict of str to float
         ``minimum``, ``maximum``, ``step`` in pixels, as far as they differ from the scene's own; ``truth_margin`` as a share.
@@ -379,8 +389,9 @@ class Setting:
     swept : tuple of str
         Addresses of what was swept.
     values : tuple
-        What was chosen there. A whole stage is shown by its name and what differs from its defaults. `NO_EFFECT` where the
-        axis has no effect on the setting.
+        Values at these addresses, in the same order. A stage is shown by its name and
+        by its parameters that differ from the default values. `NO_EFFECT` marks an axis
+        without effect on this setting.
     shared : dict
         What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
     """
@@ -421,7 +432,10 @@ class Setting:
 
     @property
     def mapping(self) -> dict[str, Any]:
-        """A script of this run alone, defaults filled in, that `load` accepts; plain values that YAML can hold."""
+        """Script that contains only this setting, with all default values.
+
+        The function `load` accepts the script, and YAML can store its values.
+        """
         shared = {
             key: said for key, said in (self.shared | {"search": self.search}).items() if said
         }
@@ -449,7 +463,10 @@ def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
 
 
 def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
-    """The slots of a method, and its auxiliary methods, as a script of this seed writes them."""
+    """Return the slots and the auxiliary methods of a method as a script writes them.
+
+    Seeds that equal the seed of the script are left out.
+    """
     found: dict[str, list[Step]] = {}
     for one in method.steps:
         found.setdefault(one.stage.slot, []).append(_without_seed(one, seed))

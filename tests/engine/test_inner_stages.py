@@ -326,12 +326,13 @@ def test_wrong_result_of_an_inner_stage_is_reported_with_its_file(small_pair):
     assert message.endswith("(inside outer)")
 
 
-def test_data_of_another_size_must_be_given(small_pair):
+def test_an_inner_stage_at_another_size_needs_all_its_data(small_pair):
     @stage("aggregation", source="Author 2000")
     def at_half_size(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
         inner(volume=replace(volume, costs=volume.costs[::2, ::2].copy()))
         return volume
 
+    # The stage `box` reads only the volume, but `guided_filter` also reads an image.
     Pipeline(["census", at_half_size, "winner_take_all"]).estimate(small_pair)
     method = Pipeline(["census", step(at_half_size, inner="guided_filter"), "winner_take_all"])
     message = message_of(method, small_pair)
@@ -490,6 +491,9 @@ def test_cost_takes_only_pairs(small_pair):
     cost = Pipeline(["census", "winner_take_all"]).cost_of_pairs(small_pair)
     with pytest.raises(ParameterError, match="cost: the argument is .*; expected a Pair"):
         cost(small_pair.reference)
+
+
+def test_methods_without_a_matching_cost_have_no_cost_of_pairs(small_pair):
     with pytest.raises(ParameterError, match="no matching cost"):
         Pipeline(["opencv_sgbm"]).cost_of_pairs(small_pair)
 

@@ -58,7 +58,7 @@ def plugin(registry):
 
 
 def assert_equals_solution(estimate, expected):
-    """Check that an estimate has the maps and the energy of the array computation."""
+    """Check that the maps and energy of an estimate equal those computed on arrays."""
     for name in ("levels", "disparity", "status"):
         computed_map = getattr(estimate, name)
         np.testing.assert_array_equal(computed_map, getattr(expected, name), err_msg=name)
@@ -132,7 +132,7 @@ def made_scene(image):
 
 
 def assert_results_equal_solutions(results, axis, scene):
-    """Check that results have the maps and the energies of the array computation."""
+    """Check that the maps and energies of results equal those computed on arrays."""
     for result, method in zip(results, axis.methods, strict=True):
         assert result.error is None, method
         expected = solution(method, Pair.of(scene))
