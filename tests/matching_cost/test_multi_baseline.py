@@ -183,6 +183,7 @@ def test_a_frame_needs_a_function_and_finite_numbers():
         OtherFrame(lambda: image, float("nan"))
 
 
+@pytest.mark.compiled
 def test_two_images_give_the_inner_cost():
     scene = load_scene("synthetic/planes")
     arguments = scene.reference, scene.match, scene.search
@@ -203,6 +204,7 @@ def test_a_frame_at_the_reference_camera_does_not_count():
     np.testing.assert_array_equal(volume.costs, expected.costs)
 
 
+@pytest.mark.compiled
 def test_truncated_costs_of_two_images_are_those_of_the_inner_cost():
     scene = load_scene("synthetic/planes")
     arguments = scene.reference, scene.match, scene.search
@@ -212,6 +214,7 @@ def test_truncated_costs_of_two_images_are_those_of_the_inner_cost():
     assert volume.outside_cost == expected.outside_cost == 20
 
 
+@pytest.mark.compiled
 def test_windows_of_the_inner_cost_reach_beyond_blocks_of_rows():
     scene = load_scene("synthetic/planes")
     arguments = scene.reference, scene.match, scene.search
@@ -362,9 +365,9 @@ SCHEME_METHOD = ["multi_baseline", step("box", size=5), "winner_take_all"]
 
 
 @pytest.fixture(scope="module")
-def venus():
+def venus(data):
     """Return a pair that shows a part of the scene Venus, which has nine images."""
-    scene = load_scene("middlebury2001/venus")
+    scene = load_scene("middlebury2001/venus", data=data)
     pair = Pair.of(scene)
     window = slice(100, 180), slice(60, 260)
 
@@ -447,10 +450,10 @@ def test_semi_global_matching_and_a_parabola_follow(venus):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "largest"), [("venus", 16.7), ("sawtooth", 6.2)])
-def test_nine_images_have_fewer_errors_than_two(name, largest):
+def test_nine_images_have_fewer_errors_than_two(data, name, largest):
     from stereo_framework import evaluate
 
-    scene = load_scene(f"middlebury2001/{name}")
+    scene = load_scene(f"middlebury2001/{name}", data=data)
     two = Pipeline(["absolute_difference", step("box", size=5), "winner_take_all"])(scene)
     cost = step("multi_baseline", max_cost=20)
     nine = Pipeline([cost, step("box", size=5), "winner_take_all"])(scene)

@@ -70,6 +70,7 @@ def test_the_status_of_each_iteration_is_kept():
     ]
 
 
+@pytest.mark.compiled
 def test_refinements_that_return_a_status_are_repeated():
     scene = load_scene("synthetic/occlusions")
     method = Pipeline(["census", "winner_take_all", left_right_check])
@@ -82,6 +83,7 @@ def test_refinements_that_return_a_status_are_repeated():
     np.testing.assert_array_equal(status, expected.status)
 
 
+@pytest.mark.compiled
 def test_repetition_in_strips_gives_the_same_map():
     scene = load_scene("synthetic/planes")
     repeated = step(iterated, inner=step(median, size=3), max_iterations=3)
