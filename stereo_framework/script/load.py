@@ -33,7 +33,7 @@ from stereo_framework.script.merging import (
 )
 from stereo_framework.script.methods import Method, count_runs, methods, report_idle_axes
 from stereo_framework.script.model import Model
-from stereo_framework.script.reading import KEYS, METHOD_KEYS, NOTHING, Axis, text
+from stereo_framework.script.reading import KEYS, METHOD_KEYS, Axis, text
 from stereo_framework.script.specs import Setting, address_of_stage, ambiguity, split
 
 _OVERRIDES = "a sequence of texts such as 'aggregation.box.size=9'"
@@ -496,17 +496,35 @@ def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, lis
             )
         elif (at.word in SLOTS and at.rest) or ("." not in local and local not in KEYS):
             waiting.append((method, local, node))
-        elif method is None or not _swept_for_all(root, local, node, model):
+        elif method is None or not _swept_for_all([local, at.slot], root, node, model):
             root = _merge(root, method, local, node, model)
     return root, waiting
 
 
-def _swept_for_all(root: Node, local: str, node: Node, model: Model) -> bool:
-    """Report what is set for one method, when it or the slot that it belongs to is swept at the script's top."""
-    swept = [name for name in (local, split(local).slot) if name in axes(root)]
+def _swept_for_all(addresses: Iterable[str], root: Node, value: Node, model: Model) -> bool:
+    """Report that a value is set for one method, but an axis of all methods varies it.
+
+    Parameters
+    ----------
+    addresses : iterable of str
+        Address of the value, and addresses of the stages around it.
+    root : Node
+        The merged script.
+    value : Node
+    model : Model
+
+    Returns
+    -------
+    bool
+        True if a fault was reported.
+    """
+    swept = [address for address in addresses if address in axes(root)]
     for axis in swept[:1]:
-        said = f"{axis} is swept for all methods; set it for all, or move the axis into the methods it is meant for"
-        model.fault(node.location, said)
+        message = (
+            f"{axis} is swept for all methods; set the value for all methods, or move the axis "
+            "into the methods that need it"
+        )
+        model.fault(value.location, message)
     return bool(swept)
 
 
@@ -529,14 +547,19 @@ def set_parameters(
                 model.fault(node.location, message)
                 continue
             local = full[0]
-        if only and _swept_for_all(root, local, node, model):
-            continue
-        stage, _, name = split(local).rest.rpartition(".")
+        if only:
+            shared_axes = [
+                name
+                for method in meant
+                for name in method.axes_that_decide(local)
+                if name not in method.own
+            ]
+            if _swept_for_all(shared_axes, root, node, model):
+                continue
         # What is set in a slot is nothing to a method that cannot have it, unless none can.
         for method in [method for method in meant if not lacks(method.whole, local)] or meant:
-            # An axis may leave out the stage's name where one stage stands.
-            for axis in (local, f"{split(local).slot}.{name}") if stage else (local,):
-                method.axes.pop(axis, None)
+            for axis in method.axes_of(local):
+                del method.axes[axis]
             method.set(local, node)
 
 
@@ -553,11 +576,14 @@ def _new_name_hint(methods: Iterable[Method], name: str) -> str:
 
 
 def _having(method: Method, name: str) -> Iterator[str]:
-    """The addresses of a parameter in the method's own slots, their axes included."""
+    """Yield the addresses of a parameter in all stages of a method.
+
+    The stages include those of axes and those inside other stages. Auxiliary methods
+    are not searched.
+    """
     for slot in SLOTS:
-        swept = method.axes[slot].values if slot in method.axes else ()
-        for node in (method.slots.get(slot, NOTHING), *swept):
-            for step in method.model.slot(slot, node) or ():
+        for content in method.all_contents(slot):
+            for step in method.model.slot(slot, content) or ():
                 for address, each_step in step.walk(address_of_stage(slot, step)):
                     if name in each_step.parameters:
                         yield f"{address}.{name}"

@@ -196,20 +196,25 @@ def _union(
 
 
 def _stage(slot: str, base: Node, over: Node) -> Node:
-    """A slot of two mappings: the same stage merges parameters, another one replaces, a list is replaced whole."""
-    one, other = entry(slot, base), entry(slot, over)
-    same = slot == "maps" or (not SLOTS[slot].many and one.at("use").value == other.at("use").value)
-    return _union(one, other, _inner_stage) if same else over
+    """Merge a slot of two mappings.
 
-
-def _inner_stage(name: str, base: Node, over: Node) -> Node:
-    """Merge a parameter of a stage that two mappings give.
-
-    A parameter that is a stage has a mapping with the key ``use``. The same stage
-    merges parameters. Everything else is replaced.
+    The same stage merges parameters, and another stage replaces. A list is replaced as
+    a whole.
     """
-    if "use" not in over.entries:
+    if slot == "maps":
+        return _union(entry(slot, base), entry(slot, over))
+    return over if SLOTS[slot].many else merged_stage(base, over)
+
+
+def merged_stage(base: Node, over: Node) -> Node:
+    """Merge two stages, or two values of a parameter that may be a stage.
+
+    A stage is a mapping with the key ``use``, or the name of the stage alone. The same
+    stage merges parameters. Everything else is replaced.
+    """
+    if "use" not in base.entries and "use" not in over.entries:
         return over
-    base_stage = entry("", base)
-    is_same_stage = base_stage.at("use").value == over.at("use").value
-    return _union(base_stage, over, _inner_stage) if is_same_stage else over
+    stage_of_base, stage_over = entry("", base), entry("", over)
+    if stage_of_base.at("use").value != stage_over.at("use").value:
+        return over
+    return _union(stage_of_base, stage_over, lambda name, below, above: merged_stage(below, above))

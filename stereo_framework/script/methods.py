@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import ParameterError, nearest
-from stereo_framework.core.parameters import as_yaml
+from stereo_framework.core.parameters import as_yaml, parameters_of
 from stereo_framework.core.registration import step
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.slots import SLOTS, exclusions
-from stereo_framework.core.step import Step
+from stereo_framework.core.step import FACTORS, Step, weighted
 from stereo_framework.engine.method_checks import steps_below_a_pixel
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.io.locations import Location, Node, join
@@ -26,7 +26,15 @@ from stereo_framework.script.effects import (
     unread_reason,
 )
 from stereo_framework.script.halo_check import halo_fault
-from stereo_framework.script.merging import axes, filled, lacks, merge, tree, without_axes
+from stereo_framework.script.merging import (
+    axes,
+    filled,
+    lacks,
+    merge,
+    merged_stage,
+    tree,
+    without_axes,
+)
 from stereo_framework.script.model import Model
 from stereo_framework.script.reading import FAULTY, NOTHING, Axis, entry, is_number
 from stereo_framework.script.rehearsal import direction_faults, name_faults
@@ -35,7 +43,9 @@ from stereo_framework.script.specs import (
     NO_EFFECT,
     Address,
     Setting,
+    inner_slot,
     locate,
+    locate_stage,
     names,
     show,
     split,
@@ -108,7 +118,8 @@ class Method:
         if "maps" in whole.entries:
             self.slots["matcher"] = model.maps(whole.entries["maps"])
         self.search, self.seed = model.search(whole.at("search")), model.seed(whole.at("seed")) or 0
-        self.axes = _each_once(model.sweep(whole.at("sweep")), model)
+        self.axes = model.sweep(whole.at("sweep"))
+        self._remove_repeated_values()
         self.idle_axes: dict[str, IdleAxis] = {}
 
     @property
@@ -134,92 +145,293 @@ class Method:
             outer += f"auxiliary.{name}."
         return None
 
-    def put(self, at: Address, node: Node, value: Node, location: Location) -> tuple[Node, Any]:
-        """What stands in a slot, with a value at an address in it, and how that value is shown.
+    def put(
+        self, at: Address, content: Node, value: Node, location: Location, *, merges: bool = False
+    ) -> Node:
+        """Return the content of a slot with a new value at an address.
 
         Parameters
         ----------
         at : Address
-            Of the slot itself or of a parameter of one of its stages.
-        node, value : Node
+            Address of the slot, or of a parameter of one of its stages.
+        content : Node
+            Content of the slot before.
+        value : Node
         location : Location
-            Of the address. What is wrong with it is reported, and nothing changed.
+            Location of the address. If the address has a fault, the fault is reported
+            there, and the content stays as it is.
+        merges : bool
+            True if a value that is the same inner stage as before changes only the
+            parameters that it gives.
         """
         if not at.rest:
-            steps = self.model.slot(at.word, value)
-            return value, None if steps is None else show(steps)
-        steps = self.model.slot(at.word, node)
+            return value
+        steps = self.model.slot(at.word, content)
         if steps is None:
-            return node, None
-        found = locate(at.slot, steps, at.rest)
-        if isinstance(found, str):
+            return content
+        located = locate(at.slot, steps, at.rest)
+        if isinstance(located, str):
             remedy = self._remedy_in_axis_of_stage(f"{at.slot}.{at.rest}")
-            self._fault(location, f"{found}{remedy} (method {self.name!r})")
-            return node, None
-        i, name = found
-        stages = [*node.items]
-        stages[i] = _with_parameter(entry(at.word, stages[i]), steps[i], name, value)
-        changed = replace(node, value=stages) if isinstance(node.value, list) else stages[0]
-        steps = self.model.slot(at.word, changed)
-        return changed, steps and _value_in_tables(steps[i], name)
+            self._fault(location, f"{located}{remedy} (method {self.name!r})")
+            return content
+        index, name = located
+        items = [*content.items]
+        stage_node = entry(at.word, items[index])
+        items[index] = _with_parameter(stage_node, steps[index], name, value, merges=merges)
+        return replace(content, value=items) if isinstance(content.value, list) else items[0]
 
     def _remedy_in_axis_of_stage(self, address: str) -> str:
         """Return a clause for a parameter that only some inner stages of an axis have.
 
         The clause is empty if no axis varies the inner stage at the address.
         """
-        for name in self.axes:
-            if address.startswith(f"{name}.") and not split(name).is_slot:
-                parameter = address.removeprefix(f"{name}.")
+        for name in self._axes_around(address):
+            if not split(name).is_slot:
+                parameter = self._part_below(name, address)
                 return (
                     f"; the axis {name} also has stages without this parameter, so write its "
                     f"values there: {{use: NAME, {parameter}: ...}}"
                 )
         return ""
 
-    def set(self, address: str, node: Node) -> None:
-        """Set a parameter in every stage that may stand at its address: the slot's own or, where the slot is swept, each of those."""
+    # --- axes of stages and of their parameters ---------------------------------------
+
+    def contents(self, slot: str) -> tuple[Node, ...]:
+        """Return what may stand in a slot: the values of its axis, or its only content."""
+        if slot in self.axes:
+            return self.axes[slot].values
+        return (self.slots.get(slot, NOTHING),)
+
+    def all_contents(self, slot: str) -> Iterator[Node]:
+        """Yield what may stand in a slot, with each value of the axes of its inner stages."""
+        yield from self.contents(slot)
+        for axis in self.axes.values():
+            at = split(axis.name)
+            base = self._content_below(axis)
+            if at.slot == slot and base is not None and self._is_inner_stage(at, base):
+                for value in axis.values:
+                    yield self.put(at, base, value, axis.location)
+
+    def _parameter_in(self, content: Node, at: Address) -> tuple[int, str] | None:
+        """Return the index of a stage and the name of its parameter, such as ``inner.size``.
+
+        The inner stages on the way to the parameter need not have it. The result is
+        None if the content of the slot has no stage at the address.
+        """
+        steps = self.model.slot(at.word, content) if at.word in SLOTS else None
+        if not steps or not at.rest:
+            return None
+        located = locate_stage(at.slot, steps, at.rest)
+        return None if isinstance(located, str) else located
+
+    def _is_inner_stage(self, at: Address, content: Node) -> bool:
+        """Return whether the parameter at an address is an inner stage."""
+        located = self._parameter_in(content, at)
+        if located is None:
+            return False
+        index, name = located
+        steps = self.model.slot(at.word, content) or ()
+        return inner_slot(steps[index], name) is not None
+
+    def _part_below(self, outer: str, address: str) -> str | None:
+        """Return the part of an address that follows the address of a stage.
+
+        Parameters
+        ----------
+        outer : str
+            Address of a slot or of a parameter, which may be an inner stage.
+        address : str
+            Address that may lie below the outer address. The two addresses may name the
+            same stage in different ways, such as ``aggregation.0`` and
+            ``aggregation.box``.
+
+        Returns
+        -------
+        str or None
+            Part such as ``size``. It is empty if both addresses mean the same. None
+            means that the address does not lie below.
+        """
+        if outer == address:
+            return ""
+        outer_parts, parts = split(outer), split(address)
+        if outer_parts.slot != parts.slot:
+            return None
+        if outer_parts.is_slot:
+            return parts.rest
+        for content in self.contents(parts.slot):
+            outer_located = self._parameter_in(content, outer_parts)
+            located = self._parameter_in(content, parts)
+            if outer_located is None or located is None or outer_located[0] != located[0]:
+                continue
+            if outer_located == located:
+                return ""
+            if located[1].startswith(f"{outer_located[1]}."):
+                return located[1].removeprefix(f"{outer_located[1]}.")
+        return None
+
+    def axes_of(self, address: str) -> list[str]:
+        """Return the names of the axes that vary the parameter at an address."""
+        return [name for name in self.axes if self._part_below(name, address) == ""]
+
+    def _axes_around(self, address: str) -> list[str]:
+        """Return the axes of stages that contain the parameter at an address.
+
+        The axis of the slot comes first, and the axis of the innermost stage is last.
+        """
+        parts = {name: self._part_below(name, address) for name in self.axes}
+        around = [name for name, part in parts.items() if part]
+        return sorted(around, key=lambda name: len(parts[name] or ""), reverse=True)
+
+    def axes_that_decide(self, address: str) -> list[str]:
+        """Return the axes that vary a parameter or a stage around it."""
+        return [*self.axes_of(address), *self._axes_around(address)]
+
+    def _content_below(self, axis: Axis) -> Node | None:
+        """Return the content of a slot that an axis of one of its parameters changes.
+
+        The axes of the stages around the parameter have their first values. The result
+        is None if no content of the slot has a stage at the address of the axis.
+        """
+        at = split(axis.name)
+        contents = self.contents(at.slot)
+        content = next((one for one in contents if self._parameter_in(one, at)), None)
+        for name in self._axes_around(axis.name):
+            values = self.axes[name].values
+            if content is not None and values and not split(name).is_slot:
+                content = self.put(split(name), content, values[0], axis.location)
+        return content
+
+    def _remove_repeated_values(self) -> None:
+        """Keep each value of an axis once, and each row of axes that move together."""
+        for group in _groups([*self.axes.values()]):
+            if len({len(axis.values) for axis in group}) != 1:
+                continue
+            keys_of_rows = zip(*map(self._run_keys, group), strict=True)
+            values_of_rows = zip(*(axis.values for axis in group), strict=True)
+            rows: dict[tuple[str, ...], tuple[Node, ...]] = {}
+            for keys, row in zip(keys_of_rows, values_of_rows, strict=True):
+                rows.setdefault(keys, row)
+            for axis, values in zip(group, zip(*rows.values(), strict=True), strict=False):
+                self.axes[axis.name] = replace(axis, values=values)
+
+    def _run_keys(self, axis: Axis) -> list[str]:
+        """Return a text for each value of an axis; equal texts mean equal runs."""
+        at = split(axis.name)
+        if at.is_slot:
+            return [self._text_of_stages(at.word, node) for node in axis.values]
+        base = self._content_below(axis)
+        if base is not None and self._is_inner_stage(at, base):
+            contents = [self.put(at, base, node, axis.location) for node in axis.values]
+            return [self._text_of_stages(at.word, content) for content in contents]
+        values = [node.data() for node in axis.values]
+        return [repr(float(value) if is_number(value) else value) for value in values]
+
+    def _text_of_stages(self, slot: str, content: Node) -> str:
+        """Return a text of a slot's stages with all their parameters."""
+        steps = self.model.slot(slot, content) or ()
+        return repr([(step.is_summand, step.stage.name, step.parameters) for step in steps])
+
+    def set(self, address: str, value: Node) -> None:
+        """Set a parameter in every stage that may stand at its address.
+
+        If an axis varies the slot or an inner stage around the parameter, the parameter
+        is set in each stage of the axis.
+        """
         at = split(address)
-        if wrong := self.no_home(at.home):
-            self._fault(node.location, wrong)
-        elif axis := self.axes.get(at.slot):
-            self.axes[at.slot] = replace(
-                axis,
-                values=tuple(self.put(at, value, node, node.location)[0] for value in axis.values),
-            )
+        if fault := self.no_home(at.home):
+            self._fault(value.location, fault)
+            return
+        around = self._axes_around(address)
+        if not around:
+            content = self.slots.get(at.slot, NOTHING)
+            self.slots[at.slot] = self.put(at, content, value, value.location, merges=True)
+            return
+        # The innermost axis decides which stages the runs contain.
+        axis = self.axes[around[-1]]
+        axis_at = split(axis.name)
+        if axis_at.is_slot:
+            stages = [self.put(at, one, value, value.location, merges=True) for one in axis.values]
         else:
-            self.slots[at.slot] = self.put(
-                at, self.slots.get(at.slot, NOTHING), node, node.location
-            )[0]
+            stages = [self._inner_stage_with(axis, one, address, value) for one in axis.values]
+        self.axes[axis.name] = replace(axis, values=tuple(stages))
+
+    def _inner_stage_with(self, axis: Axis, stage_node: Node, address: str, value: Node) -> Node:
+        """Return a value of an axis of an inner stage, with a new value of a parameter."""
+        base = self._content_below(axis)
+        if base is None:
+            return stage_node
+        content = self.put(split(axis.name), base, stage_node, axis.location)
+        at = split(address)
+        if self.put(at, content, value, value.location) is content:
+            return stage_node
+        inner_step = self._inner_step_at(split(axis.name), content)
+        name = self._part_below(axis.name, address)
+        if inner_step is None or not name:
+            return stage_node
+        return _with_parameter(entry("", stage_node), inner_step, name, value, merges=True)
 
     def written(self, axis: Axis) -> list[Any]:
-        """The values of an axis as a script writes them, checked."""
+        """Return the values of an axis as a script writes them, checked."""
         at = split(axis.name)
         if at.word not in SLOTS:
             return [node.value for node in axis.values]
         if at.is_slot:
             return [written(at.word, self.model.slot(at.word, node) or ()) for node in axis.values]
-        first = self.axes[at.slot].values[0] if at.slot in self.axes else self.slots[at.slot]
+        content = self._content_below(axis)
         values = []
         for node in axis.values:
-            changed, value = self.put(at, first, node, axis.location)
-            inner_step = self._inner_step_at(at, changed)
-            if inner_step is not None:
-                value = written_stage(inner_step)
-            values.append(value)
+            changed = self.put(at, content or NOTHING, node, axis.location)
+            value = self._value_at(at, changed)
+            values.append(written_stage(value) if isinstance(value, Step) else value)
         return values
 
-    def _inner_step_at(self, at: Address, node: Node) -> Step | None:
-        """Return the inner step at an address of a slot's content, or None."""
-        steps = self.model.slot(at.word, node)
+    def _value_at(self, at: Address, content: Node) -> Any:
+        """Return the value at an address of a slot's content, or None after a fault."""
+        steps = self.model.slot(at.word, content)
         if not steps:
             return None
         located = locate(at.slot, steps, at.rest)
         if isinstance(located, str):
             return None
         index, name = located
-        value = steps[index].value_at(name)
+        return steps[index].value_at(name)
+
+    def _inner_step_at(self, at: Address, content: Node) -> Step | None:
+        """Return the inner step at an address of a slot's content, or None."""
+        value = self._value_at(at, content)
         return value if isinstance(value, Step) else None
+
+    def _label(self, name: str, content: Node) -> Any:
+        """Return the value of an axis as tables show it.
+
+        A stage is a text with the parameters that differ from the default values. The
+        text leaves out parameters that other axes vary.
+
+        Parameters
+        ----------
+        name : str
+            Name of the axis.
+        content : Node
+            Content of the slot with the value of the axis.
+        """
+        at = split(name)
+        steps = self.model.slot(at.word, content)
+        if steps is None:
+            return None
+        shown_steps = [*steps]
+        for other in self._parameters_swept_in(name):
+            swept_parameter = self._parameter_in(content, split(other))
+            if swept_parameter is not None:
+                index, parameter = swept_parameter
+                shown_steps[index] = _without_parameter(shown_steps[index], parameter)
+        if at.is_slot:
+            return show(shown_steps)
+        located = locate(at.slot, steps, at.rest)
+        if isinstance(located, str):
+            return None
+        index, parameter = located
+        value = shown_steps[index].value_at(parameter)
+        return str(value) if isinstance(value, Step) else value
 
     def mapping(self, home: str = "") -> dict[str, Any]:
         """The slots of a home and its auxiliary methods as a script writes them, checked, with their defaults."""
@@ -251,8 +463,9 @@ class Method:
         # The axes of whole slots come first. The axis of an inner stage comes before the
         # axes of its parameters.
         placed = ((g, axis, split(axis.name)) for g, group in enumerate(groups) for axis in group)
-        self._placed = sorted(placed, key=_depth_of_axis)
+        self._placed = sorted(placed, key=lambda placed_axis: self._depth(placed_axis[2]))
         self._memo: dict[tuple[Any, ...], Any] = {}
+        self._swept_below: dict[str, list[str]] = {}
         self._reported_stages: set[tuple[str, int]] = set()
         self._faulty = False
 
@@ -281,6 +494,21 @@ class Method:
             for axis in group:
                 if message := self.no_home(split(axis.name).home):
                     self._fault(axis.location, message)
+                earlier_axes = itertools.takewhile(axis.name.__ne__, self.axes)
+                for name in set(self.axes_of(axis.name)).intersection(earlier_axes):
+                    self._fault(
+                        axis.location,
+                        f"varies the same parameter as the axis {name}; keep one of the two axes "
+                        f"(method {self.name!r})",
+                    )
+
+    def _depth(self, at: Address) -> int:
+        """Return how many stages an axis lies in, to apply the axes of stages first."""
+        if not at.rest:
+            return 0
+        located = [self._parameter_in(content, at) for content in self.contents(at.slot)]
+        names = [parameter.split(".") for _, parameter in filter(None, located)]
+        return min(map(len, names), default=1)
 
     def run(self, choice: Sequence[int]) -> Setting:
         """The run of one choice: an index for each group."""
@@ -313,9 +541,9 @@ class Method:
                 shown[axis.name] = seed
             else:
                 before = slots.get(at.slot, NOTHING)
-                slots[at.slot], shown[axis.name] = self._made_once(
-                    self.put, at, before, value, axis.location
-                )
+                content = self._made_once(self.put, at, before, value, axis.location)
+                slots[at.slot] = content
+                shown[axis.name] = self._made_once(self._label, axis.name, content)
         shown |= dict.fromkeys(idle, NO_EFFECT)
         return _Choice(slots, ranges, seed, shown)
 
@@ -331,13 +559,11 @@ class Method:
 
     def _parameters_swept_in(self, name: str) -> list[str]:
         """Return the axes of parameters in a slot or inner stage that is an axis."""
-        if not split(name).is_slot:
-            return [other for other in self._names if other.startswith(f"{name}.")]
-        return [
-            other
-            for other in self._names
-            if other != name and split(other).slot == split(name).slot
-        ]
+        if name not in self._swept_below:
+            self._swept_below[name] = [
+                other for other in self._names if self._part_below(name, other)
+            ]
+        return self._swept_below[name]
 
     def _without_repetitions(
         self,
@@ -402,7 +628,8 @@ class Method:
         for index in range(len(axis.values)):
             others.append(self._run([index if g == group else i for g, i in enumerate(choice)]))
         if all(other.pipeline == setting.pipeline for other in others):
-            return f"{' and '.join(parameters)} replaces all in which its values differ"
+            verb = "replaces" if len(parameters) == 1 else "replace"
+            return f"{' and '.join(parameters)} {verb} all in which its values differ"
         return ""
 
     def _draws(self, slots: Mapping[str, Node]) -> bool:
@@ -622,13 +849,9 @@ class Method:
                 self._fault(replace(location, path=join(location.path, address)), message)
 
 
-def _depth_of_axis(placed_axis: tuple[int, Axis, Address]) -> tuple[bool, int]:
-    """Return a sort key that places axes of stages before axes of their parameters."""
-    _, axis, address = placed_axis
-    return not address.is_slot, axis.name.count(".")
-
-
-def _with_parameter(stage_node: Node, stage_step: Step, name: str, value: Node) -> Node:
+def _with_parameter(
+    stage_node: Node, stage_step: Step, name: str, value: Node, *, merges: bool
+) -> Node:
     """Return the mapping of a stage with a new value of a parameter.
 
     Parameters
@@ -640,17 +863,44 @@ def _with_parameter(stage_node: Node, stage_step: Step, name: str, value: Node) 
     name : str
         Name of the parameter, such as ``size``, or ``inner.size`` in an inner stage.
     value : Node
+    merges : bool
+        True if a value that is the same inner stage as before changes only the
+        parameters that it gives.
     """
     first_name, _, rest = name.partition(".")
+    old_value = stage_node.entries.get(first_name)
     if not rest:
+        if merges and old_value is not None and first_name in stage_step.inner_steps:
+            value = merged_stage(old_value, value)
         return stage_node.having(name, value)
     inner_step = stage_step.inner_steps[first_name]
-    inner_node = stage_node.entries.get(first_name)
-    if inner_node is None or inner_node.value is None:
+    if old_value is None or old_value.value is None:
         # The script does not give the inner stage, so its default is written out.
-        inner_node = _node_of(written_stage(inner_step), value.location)
-    inner_node = _with_parameter(entry("", inner_node), inner_step, rest, value)
+        old_value = _node_of(written_stage(inner_step), value.location)
+    inner_node = _with_parameter(entry("", old_value), inner_step, rest, value, merges=merges)
     return stage_node.having(first_name, inner_node)
+
+
+def _without_parameter(stage_step: Step, name: str) -> Step:
+    """Return a step without a parameter, so that its text does not show the parameter.
+
+    Parameters
+    ----------
+    stage_step : Step
+    name : str
+        Name of the parameter, such as ``size``, or ``inner.size`` in an inner stage.
+    """
+    first_name, _, rest = name.partition(".")
+    parameters = dict(stage_step.parameters)
+    inner_step = stage_step.inner_steps.get(first_name)
+    if rest and inner_step is not None:
+        parameters[first_name] = _without_parameter(inner_step, rest)
+    elif stage_step.is_summand and first_name in FACTORS:
+        # The weight marks the cost as a summand.
+        parameters[first_name] = parameters_of(weighted)[first_name].default
+    else:
+        parameters.pop(first_name, None)
+    return replace(stage_step, parameters=parameters)
 
 
 def _node_of(data: Any, location: Location) -> Node:
@@ -660,14 +910,6 @@ def _node_of(data: Any, location: Location) -> Node:
     if isinstance(data, list | tuple):
         return Node([_node_of(item, location) for item in data], location)
     return Node(data, location)
-
-
-def _value_in_tables(stage_step: Step, name: str) -> Any:
-    """Return the value of a parameter for tables, where an inner stage is a text."""
-    value = stage_step.value_at(name)
-    if isinstance(value, Step):
-        return str(value)
-    return value
 
 
 def _with_seed(stage_step: Step, seed: int) -> Step:
@@ -690,33 +932,6 @@ def _misfit(one: Step) -> str:
     except ParameterError as error:
         return str(error)
     return f"{one.stage.name}: no file {missing[0]}" if missing else ""
-
-
-def _each_once(axes: dict[str, Axis], model: Model) -> dict[str, Axis]:
-    """The same axes, each value once; of axes that move together, each row of values."""
-    for group in _groups([*axes.values()]):
-        if len({len(axis.values) for axis in group}) == 1:
-            rows: dict[tuple[str, ...], tuple[Any, ...]] = {}
-            for row in zip(*(axis.values for axis in group), strict=True):
-                rows.setdefault(
-                    tuple(
-                        _same_run(axis.name, value, model)
-                        for axis, value in zip(group, row, strict=True)
-                    ),
-                    row,
-                )
-            for axis, values in zip(group, zip(*rows.values(), strict=True), strict=False):
-                axes[axis.name] = replace(axis, values=values)
-    return axes
-
-
-def _same_run(name: str, value: Node, model: Model) -> str:
-    """Equal for values of an axis that make equal runs."""
-    if split(name).is_slot:
-        steps = model.slot(split(name).word, value) or ()
-        return repr([(step.is_summand, step.stage.name, step.parameters) for step in steps])
-    data = value.data()
-    return repr(float(data) if is_number(data) else data)
 
 
 def _meetings(groups: Sequence[list[Axis]], counts: Sequence[int]) -> Iterator[list[int]]:

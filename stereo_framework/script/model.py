@@ -304,15 +304,20 @@ class Model:
             if name not in given and name != "use":
                 self.fault(node.keys[name], no_parameter(stage, name, added=added))
         inner_steps = {}
+        has_faulty_inner_stage = False
         for name, slot_of_inner_stage in stage.inner_slots.items():
             if name in given and given[name].value is not None:
                 inner_step = self._inner_stage(name, slot_of_inner_stage, given[name])
                 if inner_step is None:
-                    return None
-                inner_steps[name] = inner_step
+                    has_faulty_inner_stage = True
+                    del given[name]
+                else:
+                    inner_steps[name] = inner_step
         right, wrong = checked(stage, given, inner_steps, added=added)
         for name, message in wrong.items():
             self.fault(given[name].location, message)
+        if has_faulty_inner_stage:
+            return None
         factors = {"weight": 1.0} if added else {}
         new_step = step(stage.function, **{**factors, **right})
         return _without_default_seeds(new_step, right)

@@ -247,22 +247,71 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
     """
     if not steps:
         return f"addresses nothing: there is no {slot} stage"
-    index = 0
-    if steps[0].is_in_list:
-        located = _locate_in_list(slot, steps, rest)
-        if isinstance(located, str):
-            return located
-        index, rest = located
-    else:
-        rest = rest.removeprefix(f"{steps[0].stage.name}.")
-
-    step = steps[index]
-    if rest == "use":
+    located_stage = locate_stage(slot, steps, rest)
+    if isinstance(located_stage, str):
+        return located_stage
+    index, parameter = located_stage
+    if parameter == "use":
         return f"'use' is no parameter; give the stages at {slot} itself"
-    names = _locate_parameter(address_of_stage(slot, step), step, rest)
+    names = _locate_parameter(address_of_stage(slot, steps[index]), steps[index], parameter)
     if isinstance(names, str):
         return names
     return index, ".".join(names)
+
+
+def locate_stage(slot: str, steps: tuple[Step, ...], rest: str) -> tuple[int, str] | str:
+    """Find the stage that an address in a slot means, without a check of the parameter.
+
+    Different addresses of the same parameter, such as ``box.size`` and ``size``, have
+    equal results.
+
+    Parameters
+    ----------
+    slot, rest
+        As in `locate`.
+    steps : tuple of Step
+        Stages in the slot; at least one.
+
+    Returns
+    -------
+    tuple of int and str, or str
+        Index of the stage and the part of the address after the stage, such as
+        ``inner.size``, or a description of the fault.
+    """
+    if steps[0].is_in_list:
+        return _locate_in_list(slot, steps, rest)
+    return 0, rest.removeprefix(f"{steps[0].stage.name}.")
+
+
+def inner_slot(step: Step, parameter: str) -> str | None:
+    """Return the slot of the inner stage that a parameter of a stage is.
+
+    Parameters
+    ----------
+    step : Step
+        The outer stage.
+    parameter : str
+        Names that lead to the parameter, such as ``inner`` or ``inner.inner``.
+
+    Returns
+    -------
+    str or None
+        Name of the slot. None if the parameter is no stage, or if the outer stage does
+        not have it.
+
+    Examples
+    --------
+    >>> from stereo_framework import step
+    >>> inner_slot(step("cross_scale"), "inner")
+    'aggregation'
+    >>> inner_slot(step("cross_scale"), "scales") is None
+    True
+    """
+    name, _, rest = parameter.partition(".")
+    if not rest:
+        return step.stage.inner_slots.get(name)
+    inner_step = step.inner_steps.get(name)
+    return None if inner_step is None else inner_slot(inner_step, rest)
 
 
 def address_of_stage(slot: str, step: Step) -> str:
@@ -357,13 +406,14 @@ def _locate_in_list(slot: str, steps: tuple[Step, ...], rest: str) -> tuple[int,
 
     # The name of a parameter alone is enough if only one stage has this parameter.
     having_parameter = []
-    for i, step in enumerate(steps if rest == first_part else ()):
-        if first_part in parameter_names(step.stage, added=step.is_summand):
+    for i, step in enumerate(steps):
+        is_parameter = first_part in parameter_names(step.stage, added=step.is_summand)
+        if is_parameter and (rest == first_part or first_part in step.stage.inner_slots):
             having_parameter.append(i)
     if len(having_parameter) == 1:
         return having_parameter[0], rest
     if having_parameter:
-        return ambiguity(f"{slot}.{names[i]}.{first_part}" for i in having_parameter)
+        return ambiguity(f"{slot}.{names[i]}.{rest}" for i in having_parameter)
     hints = (parameter_hint(step.stage.function, first_part) for step in steps)
     remedy = next(filter(None, hints), "") or nearest(first_part, names, kind="stages there")
     return f"addresses nothing: {slot} has no stage {first_part!r}; {remedy}"

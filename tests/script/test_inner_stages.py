@@ -105,7 +105,7 @@ def test_axes_address_inner_stages_and_their_parameters(validator):
     settings = load(script).settings
     assert [setting.axes for setting in settings] == [
         {ADDRESS: name, f"{ADDRESS}.size": size}
-        for name in ("box", "guided_filter(size=9)")
+        for name in ("box", "guided_filter")
         for size in (5, 7)
     ]
     assert inner_aggregations(settings) == [
@@ -309,3 +309,166 @@ optimization: winner_take_all
 def test_the_page_of_a_stage_lists_its_inner_stage():
     page = invoke("stages", "cross_scale").stdout
     assert "inner = guided_filter   (a stage of aggregation)" in page
+
+
+# --- axes and options that reach into inner stages in several ways --------------------
+
+
+def multi_baseline_script(**axes):
+    return {
+        "matching_cost": "multi_baseline",
+        "optimization": "winner_take_all",
+        "sweep": {"grid": axes},
+    }
+
+
+@pytest.mark.parametrize("size_first", [True, False])
+@pytest.mark.parametrize(
+    ("stage_address", "size_address"),
+    [
+        ("matching_cost.multi_baseline.inner", "matching_cost.inner.width"),
+        ("matching_cost.inner", "matching_cost.multi_baseline.inner.width"),
+    ],
+)
+def test_addresses_with_and_without_the_outer_stage_may_be_mixed(
+    stage_address, size_address, size_first
+):
+    stages = [{"use": "census", "height": 5}, "rank"]
+    axes = {stage_address: stages[:1], size_address: [5, 7]}
+    if size_first:
+        axes = dict(reversed(axes.items()))
+    settings = load(multi_baseline_script(**axes)).settings
+    inner_costs = [setting.pipeline.steps[0].value_at("inner") for setting in settings]
+    assert inner_costs == [step("census", width=width, height=5) for width in (5, 7)]
+
+
+def test_equal_values_of_an_inner_axis_run_once():
+    values = ["box", {"use": "box"}, {"use": "box", "size": step(box).value_at("size")}, "binomial"]
+    settings = load(script_with("box", sweep={"grid": {ADDRESS: values}})).settings
+    assert inner_aggregations(settings) == [step("box"), step("binomial")]
+
+
+def test_two_axes_of_one_parameter_are_refused():
+    axes = {f"{ADDRESS}.size": [3, 5], "aggregation.0.inner.size": [7, 9]}
+    message = f"0.inner.size: varies the same parameter as the axis {ADDRESS}.size; keep one"
+    with pytest.raises(ScriptError, match=message):
+        load(script_with("box", sweep={"grid": axes}))
+
+
+def test_an_option_replaces_the_axis_of_an_inner_parameter_however_it_is_written():
+    two_stages = script_with("box")
+    two_stages["aggregation"] = [*two_stages["aggregation"], {"use": "min_filter", "size": 3}]
+    for axis in (f"{ADDRESS}.size", "aggregation.0.inner.size", "aggregation.inner.size"):
+        axes = {axis: [3, 5], "aggregation.min_filter.size": [5, 7]}
+        script = two_stages | {"sweep": {"grid": axes}}
+        settings = load(script, overrides=f"{ADDRESS}.size=9").settings
+        assert [setting.pipeline.in_slot("aggregation") for setting in settings] == [
+            (step(cross_scale, scales=2, inner=step(box, size=9)), step("min_filter", size=size))
+            for size in (5, 7)
+        ]
+
+
+def test_an_option_sets_a_parameter_in_each_stage_of_an_inner_axis():
+    script = script_with("box", sweep={"grid": {ADDRESS: ["box", "guided_filter"]}})
+    expected = [step("box", size=3), step("guided_filter", size=3)]
+    for key in (f"{ADDRESS}.size", "aggregation.0.inner.size", "size"):
+        assert inner_aggregations(load(script, overrides=f"{key}=3").settings) == expected
+    with pytest.raises(ScriptError, match=f"'epsilon' of box.*the axis {ADDRESS} also has stages"):
+        load(script, overrides="epsilon=3")
+
+
+def test_an_option_reaches_the_inner_stages_of_a_swept_slot_and_of_a_swept_inner_stage():
+    nested = {"use": "cross_scale", "scales": 3, "inner": {"use": "cross_scale", "inner": "box"}}
+    axes = {"aggregation": [[nested], ["cross_scale"]], ADDRESS: ["cross_scale"]}
+    axes[f"{ADDRESS}.inner"] = ["box", "binomial"]
+    script = script_with("box", sweep={"grid": axes})
+    script = load(script, overrides=f"{ADDRESS}.inner.iterations=2")
+    assert [setting.pipeline.in_slot("aggregation")[0] for setting in script.settings] == [
+        step(cross_scale, scales=scales, inner=step(cross_scale, inner=step(name, iterations=2)))
+        for scales in (3, step(cross_scale).value_at("scales"))
+        for name in ("box", "binomial")
+    ]
+
+
+def test_an_option_that_names_the_same_inner_stage_keeps_its_other_parameters():
+    script = script_with({"use": "guided_filter", "size": 5})
+    for option, expected in (
+        ("{use: guided_filter, epsilon: 0.5}", step("guided_filter", size=5, epsilon=0.5)),
+        ("guided_filter", step("guided_filter", size=5)),
+        ("box", step("box")),
+    ):
+        changed = load(script, overrides=f"{ADDRESS}={option}").settings
+        assert inner_aggregations(changed) == [expected]
+
+
+def test_an_option_for_one_method_is_refused_if_all_methods_sweep_a_stage_around_it():
+    script = script_with("box", sweep={"grid": {ADDRESS: ["box", "guided_filter"]}})
+    script["methods"] = {"first": {}, "second": {"seed": 3}}
+    with pytest.raises(ScriptError, match=f"{ADDRESS} is swept for all methods"):
+        load(script, overrides=f"methods.first.{ADDRESS}.size=3")
+
+
+def test_axes_of_an_inner_stage_and_its_parameters_can_be_tuned_and_resolved(tmp_path):
+    axes = {ADDRESS: [{"use": "guided_filter", "size": 9}], f"{ADDRESS}.epsilon": [0.01, 0.1]}
+    script = load(script_with("box", sweep={"grid": axes}))
+    assert script.resolved["sweep"]["grid"] == {
+        ADDRESS: [{"use": "guided_filter", **step("guided_filter", size=9).parameters}],
+        f"{ADDRESS}.epsilon": [0.01, 0.1],
+    }
+    again = load(script.resolved).settings
+    assert [setting.pipeline for setting in again] == [
+        setting.pipeline for setting in script.settings
+    ]
+    script_file = tmp_path / "nested.yaml"
+    script_file.write_text(json.dumps(script_with("box", sweep={"grid": axes})))
+    tuned = invoke("tune", script_file, "--trials", 2, "--out", tmp_path / "tuned", "--json")
+    assert tuned.exit_code == 0, tuned.output
+
+
+def test_faults_of_inner_and_outer_stages_are_reported_together():
+    script = script_with({"use": "box", "size": 0})
+    script["aggregation"][0]["scales"] = -1
+    with pytest.raises(ScriptError) as raised:
+        load(script)
+    assert len(raised.value.faults) == 2
+
+
+def test_a_script_that_names_the_same_inner_stage_keeps_the_parameters_below(write, tmp_path):
+    @stage("optimization", source="Author 2000")
+    def around(volume, *, inner: Annotated[Step, InSlot("optimization")] = step("semi_global")):
+        return inner(volume=volume)
+
+    inner = {"text": "semi_global", "mapping": "{use: semi_global}"}
+    for kind, written_inner in inner.items():
+        write(
+            base="""\
+matching_cost: census
+optimization: {use: around, inner: {use: semi_global, p1: 3}}
+""",
+            **{
+                kind: f"include: base.yaml\noptimization: {{use: around, inner: {written_inner}}}\n"
+            },
+        )
+        [changed] = load(tmp_path / f"{kind}.yaml").settings[0].pipeline.in_slot("optimization")
+        assert changed.value_at("inner") == step("semi_global", p1=3)
+
+
+def test_labels_leave_out_parameters_that_another_axis_varies():
+    nested = {"use": "cross_scale", "scales": 3, "inner": {"use": "box", "size": 9}}
+    axes = {"aggregation": [[nested], ["cross_scale"]], f"{ADDRESS}.size": [5, 7]}
+    settings = load(script_with("box", sweep={"grid": axes})).settings
+    assert [setting.axes["aggregation"] for setting in settings] == [
+        *2 * ["cross_scale(inner=box, scales=3)"],
+        *2 * ["cross_scale"],
+    ]
+
+
+def test_values_that_differ_only_in_a_swept_parameter_run_once():
+    axes = {
+        ADDRESS: [{"use": "box", "size": 9}, "box", "guided_filter"],
+        f"{ADDRESS}.size": [5, 7],
+    }
+    settings = load(script_with("box", sweep={"grid": axes})).settings
+    assert inner_aggregations(settings) == [
+        step(name, size=size) for name in ("box", "guided_filter") for size in (5, 7)
+    ]
