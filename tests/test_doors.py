@@ -223,7 +223,7 @@ METRIC = "@sf.metric(unit='px', better='lower', source='s')\ndef "
             "sf.protocol('eth3d', base='kitti2015')",
             "'eth3d' is|protocol 'eth3d': already registered",
         ),
-        ("sf.protocol('p', base='kitti2016')", "no protocol 'kitti2016'"),
+        ("sf.protocol('p', base='kitti2016')", "there is no protocol 'kitti2016'"),
         ("sf.protocol('p', base='kitti2015', tresholds=[1])", "tresholds"),
     ],
 )

@@ -31,7 +31,7 @@ from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.io import write_image
 from stereo_framework.script import schema
-from stereo_framework.script.reading import AUXILIARY_KEYS, KEYS
+from stereo_framework.script.keys import AUXILIARY_KEYS, KEYS
 
 ENTRIES = [
     (section, place, former, new)
@@ -93,18 +93,18 @@ def stage_parameter_errors(place, former, new):
     is_list = added or SLOTS[stage.slot].many
     value = f"[{entry}]" if is_list else entry
     path = f"{stage.slot}.{stage.name}" if is_list else stage.slot
-    message = f"no such parameter {former!r} of {stage.name}; {clause(new)}"
+    message = f"{stage.name} has no parameter {former!r}; {clause(new)}"
     yield fault_about(former, f"{stage.slot}: {value}"), f"{path}: {message}"
 
 
 def script_key_errors(place, former, new):
     text = f"{former}: {{a: 1}}"
     if place != "script":
-        expected = f"{place}: no such key {former!r}; {clause(new)}"
+        expected = f"{place}: there is no key {former!r}; {clause(new)}"
         yield fault_about(former, f"{place}: {{{text}}}"), expected
         return
-    yield fault_about(former, text), f"no such key {former!r}; {clause(new)}"
-    expected = f"methods.m: no such key {former!r} of a method; {clause(new)}"
+    yield fault_about(former, text), f"there is no key {former!r}; {clause(new)}"
+    expected = f"methods.m: there is no key {former!r} of a method; {clause(new)}"
     yield fault_about(former, f"methods: {{m: {{{text}}}}}"), expected
 
 
@@ -113,7 +113,7 @@ def protocol_field_errors(place, former, new):
     with pytest.raises(ParameterError) as error:
         resolve({"base": "taxonomy2002", **fields})
     if place == "protocol":
-        expected = f"protocol.{former}: no such field of a protocol; {clause(new)}"
+        expected = f"protocol.{former}: a protocol has no such field; {clause(new)}"
     else:
         expected = f"protocol.{place}: {former}: no such parameter; {clause(new)}"
     yield str(error.value), expected
@@ -146,7 +146,7 @@ def command_value_errors(place, former, new):
     result = invoke(*words)
     assert result.exit_code == 2
     [line] = error_lines(result)
-    event = f"{option}: no slot" if option else "no stage"
+    event = f"{option}: no slot" if option else "there is no stage"
     yield line, f"error: {event} {former!r}; {clause(new)}"
 
 
@@ -237,11 +237,11 @@ def function_at(place):
 
 def statistic_errors(place, former, new):
     plots = f"report: {{plots: {{a: {{x: matching_cost.truncation, y: {former}}}}}}}"
-    message = f"no such statistic {former!r}; {clause(new)}"
+    message = f"there is no statistic {former!r}; {clause(new)}"
     yield fault_about(former, plots), f"report.plots.a.y: {message}"
     with pytest.raises(ParameterError) as error:
         resolve({"base": "taxonomy2002", place: [former]})
-    yield str(error.value), f"protocol.{place}: no such metric: {former!r}; {clause(new)}"
+    yield str(error.value), f"protocol.{place}: there is no metric {former!r}; {clause(new)}"
 
 
 ERRORS = {

@@ -15,7 +15,7 @@ from stereo_framework.core.parameters import parameters_of
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import weighted
 from stereo_framework.datasets import scene_schema
-from stereo_framework.script.reading import KEYS, SEARCH
+from stereo_framework.script.keys import KEYS, SEARCH
 from stereo_framework.script.report import PARTS
 
 TESTS = Path(__file__).parent

@@ -458,7 +458,7 @@ def protocol_spec(text: str | None) -> str | dict[str, Any] | None:
     faults = Faults()
     node = parse(text, "--protocol", faults)
     faults.raise_if_any()
-    return node.data() if node else None
+    return node.data if node else None
 
 
 def size(text: str) -> int:

@@ -17,6 +17,7 @@ def check(
     no_plugins: _shared.NoPlugins = False,
     try_out: Annotated[bool, typer.Option("--try")] = False,
     schema: bool = False,
+    explain: str | None = None,
 ) -> None:
     """Validate parameter scripts without running them.
 
@@ -35,6 +36,8 @@ def check(
         Also run every setting, on 64x48 pixels of a synthetic scene: what a plug-in's stage returns shows only then.
     schema
         Print the JSON Schema of scripts instead, with which editors complete and check them.
+    explain
+        Show how the values of an axis, such as aggregation.box.size, reach the parameter of a stage.
     """
     from stereo_framework.core.errors import DataError, ParameterError, ScriptError
     from stereo_framework.core.plugins import NO_PLUGINS, execution_is_off
@@ -42,20 +45,22 @@ def check(
 
     if schema:
         unused_options = {"a script": bool(script), "--set": bool(settings), "--try": try_out}
-        _shared.refuse_without_effect(
-            "with --schema, which prints the schema of all scripts", unused_options
-        )
+        unused_options["--explain"] = explain is not None
+        reason = "with --schema, which prints the schema of all scripts"
+        _shared.refuse_without_effect(reason, unused_options)
         _shared.print_json(script_schema())
         return
     if not script:
         raise ParameterError("check: no script; name one or more")
 
     without_execution = no_plugins or execution_is_off()
-    if without_execution and try_out:
-        message = (
-            f"--try runs what the script names; leave out --no-plugins, and unset {NO_PLUGINS}"
-        )
-        raise ParameterError(message)
+    if without_execution:
+        remedy = f"leave out --no-plugins, and unset {NO_PLUGINS}"
+        if try_out:
+            raise ParameterError(f"--try runs what the script names; {remedy}")
+        if explain is not None:
+            event = "--explain needs the stages of the script, which plug-ins may define"
+            raise ParameterError(f"{event}; {remedy}")
     faults: list[str] = []
     # A plug-in of one script must not move the folder from which the scenes of the next one start.
     start = Path.cwd()
@@ -64,7 +69,7 @@ def check(
             if without_execution:
                 _inspect(name, settings or [])
             else:
-                faults += _check(name, settings or [], plugin or [], try_out, start)
+                faults += _check(name, settings or [], plugin or [], try_out, explain, start)
         except (ScriptError, DataError) as error:
             faults += str(error).splitlines()
     if faults:
@@ -88,14 +93,34 @@ def _inspect(name: str, settings: Sequence[str]) -> None:
 
 
 def _check(
-    name: str, settings: Sequence[str], plugins: Sequence[str], try_out: bool, folder: Path
+    name: str,
+    settings: Sequence[str],
+    plugins: Sequence[str],
+    try_out: bool,
+    axis: str | None,
+    folder: Path,
 ) -> list[str]:
     """Check a script with its plug-ins, and print the result.
 
-    Return the failures of its settings on a small pair; without `try_out` there are none.
+    Parameters
+    ----------
+    name : str
+        Name or path of the script.
+    settings, plugins : sequence of str
+        Values of the options ``--set`` and ``--plugin``.
+    try_out : bool
+        Whether every setting runs on a small pair.
+    axis : str or None
+        Name of an axis that is explained.
+    folder : Path
+        Folder of relative paths of scenes.
 
-    Relative paths of scenes start from `folder`.
+    Returns
+    -------
+    list of str
+        Failures of the settings on the small pair.
     """
+    from stereo_framework.script.explain import explain_axis
     from stereo_framework.script.small_pair_run import run_on_small_pair
     from stereo_framework.sweep.script_run import load_tasks
 
@@ -123,10 +148,13 @@ def _check(
         verdict = _verdict(name, len(script.settings), script.scenes)
         print(_shared.as_typed(f"{verdict}, tried on a small pair" if try_out else verdict))
     _print_executions(name, script.executions)
+    if axis is not None:
+        print(_shared.as_typed(explain_axis(script, axis)))
     return [f"{name}: {failure}" for failure in failures]
 
 
 def _verdict(name: str, run_count: int, scenes: Sequence[str]) -> str:
+    """Return the line about a script without faults."""
     runs = "1 run" if run_count == 1 else f"{run_count} runs"
     listed_scenes = ", ".join(scenes) or "scenes named later"
     if len(scenes) > 1:

@@ -99,7 +99,7 @@ def stages(
             remedy = new_or_nearest("command_values", "stages", str(name), names, kind="names")
         else:
             remedy = _remedy_for_unknown(str(name), {*names, *SLOTS, *PRESETS, *_LISTS})
-        raise ParameterError(f"no stage {name!r}; {remedy}")
+        raise ParameterError(f"there is no stage {name!r}; {remedy}")
     if slots:
         if known:
             _shared.print_table(

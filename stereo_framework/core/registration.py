@@ -422,7 +422,7 @@ def find(slot: str, name: str) -> Stage:
         other_slots = [other for other in SLOTS if name in _STAGES[other]]
         hint = f"; {name!r} is a stage of {other_slots[0]}" if other_slots else ""
         remedy = nearest(name, stages_of_slot, kind="stages")
-        raise ParameterError(f"{slot}: no stage {name!r}; {remedy}{hint}")
+        raise ParameterError(f"{slot}: there is no stage {name!r}; {remedy}{hint}")
     return stages_of_slot[name]
 
 
@@ -444,7 +444,7 @@ def by_name(name: str) -> Stage:
     if not matches:
         names = [registered.name for registered in stages()]
         remedy = close_or_listing(name, names, "'stereo-framework stages' lists all stages")
-        raise ParameterError(f"no stage {name!r}; {remedy}")
+        raise ParameterError(f"there is no stage {name!r}; {remedy}")
     return matches[0]
 
 

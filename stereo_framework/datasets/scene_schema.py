@@ -144,7 +144,7 @@ def read_entry(file: Path) -> SceneEntry:
     try:
         if root is not None:
             try:
-                entry = SceneEntry.model_validate(root.data())
+                entry = SceneEntry.model_validate(root.data)
             except pydantic.ValidationError as error:
                 for fault in error.errors(include_url=False):
                     faults.add(root.location_of(fault["loc"]), _words(fault))

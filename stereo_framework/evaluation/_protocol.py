@@ -93,7 +93,7 @@ def _check_metrics(value: Any) -> tuple[Any, ...]:
     strange = [name for name in items(value) if isinstance(name, str) and name not in allowed]
     if strange:
         near = new_or_nearest("statistics", "metrics", strange[0], allowed, kind="metrics")
-        raise ValueError(f"no such metric: {', '.join(map(repr, strange))}; {near}")
+        raise ValueError(f"there is no metric {', '.join(map(repr, strange))}; {near}")
     return items(value)
 
 

@@ -186,7 +186,7 @@ def faults(spec: object) -> dict[str, str]:
             fields = {"base", "threshold", *allowed}
             name = str(key)
             remedy = new_or_nearest("protocol_fields", "protocol", name, fields, kind="fields")
-            found[name] = f"no such field of a protocol; {remedy}"
+            found[name] = f"a protocol has no such field; {remedy}"
     for key in spec:
         if isinstance(key, str) and field(key) != key and field(key) in spec:
             found[key] = f"given twice: as {key!r} and as {field(key)!r}; keep one"
@@ -214,7 +214,7 @@ def of_scene(scene: Scene) -> Protocol:
 
 
 def _no_preset(name: object) -> str:
-    return f"no protocol {as_yaml(name)}; {nearest(str(name), PRESETS, kind='protocols')}"
+    return f"there is no protocol {as_yaml(name)}; {nearest(str(name), PRESETS, kind='protocols')}"
 
 
 def _derived_name(base: Protocol, derived: Protocol) -> str:

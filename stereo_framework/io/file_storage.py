@@ -104,13 +104,13 @@ def read_file_storage(path: PathLike) -> dict[str, Any]:
     if text.startswith("%"):
         text = text.partition("\n")[2]
     root = parse(text.replace("!!opencv-matrix", ""), str(path), Faults())
-    if root is None or not isinstance(root.value, dict):
+    if root is None or not isinstance(root.data, dict):
         message = (
             f"{path}: the file may be damaged or not a file of OpenCV's FileStorage; write it "
             "again with cv2.FileStorage, or name another file"
         )
         raise DataError(message)
-    return {name: node.data() for name, node in root.entries.items()}
+    return root.data
 
 
 # --- matrices -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Values of a parameter script with their line numbers, and the script's faults.
+"""Locations in a parameter script, and the faults of the script.
 
 A *fault* is a mistake in a parameter script, such as an unknown key. The error message
 names the file, the line and the column.
@@ -7,20 +7,12 @@ names the file, the line and the column.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import ScriptError, short
-
-Scalar = None | bool | int | float | str
-
-_SHOWN_VALUE_LENGTH = 80
-"""Maximum length of a wrong value in an error message."""
+from stereo_framework.core.errors import ScriptError
 
 
 @dataclass(frozen=True)
@@ -37,12 +29,21 @@ class Location:
         command line or from a dict.
     path : str
         Dotted path of the value, such as ``aggregation.box.size``.
+    key : Location, optional
+        Location of the key of a value in a mapping. Its `path` is the path of the
+        mapping. Two locations that differ only in `key` or in `unquoted_text` are
+        equal.
+    unquoted_text : str, optional
+        Original text of a scalar without quotes. For example, YAML converts a scene
+        name ``007`` to the number 7, but this text is ``007``.
     """
 
     file: str = ""
     line: int = 0
     column: int = 0
     path: str = ""
+    key: Location | None = field(default=None, compare=False)
+    unquoted_text: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         if not self.file:
@@ -73,105 +74,6 @@ class Location:
         return f" ({shown_location})"
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A value of a parameter script with its location in the file.
-
-    Parameters
-    ----------
-    value : None, bool, int, float, str, list of Node or dict of str to Node
-        A scalar, a list of nodes, or a dict of nodes.
-    location : Location
-        File, line and column of the value.
-    keys : mapping of str to Location
-        Location of each key, if the value is a dict. The `path` in each location is the
-        path of the dict, without the key.
-    raw : str, optional
-        Original text of a scalar without quotes. For example, YAML converts a scene
-        name ``007`` to the number 7, but `raw` is ``007``.
-    """
-
-    value: Scalar | list[Node] | dict[str, Node]
-    location: Location
-    keys: Mapping[str, Location] = field(default_factory=dict)
-    raw: str | None = None
-
-    @property
-    def entries(self) -> dict[str, Node]:
-        """The nodes of a dict by their keys. A list or scalar has no entries."""
-        return self.value if isinstance(self.value, dict) else {}
-
-    @property
-    def items(self) -> list[Node]:
-        """The nodes of a list, or a list with this node for a scalar or dict.
-
-        In a script, ``aggregation: box`` is equivalent to ``aggregation: [box]``.
-
-        Examples
-        --------
-        >>> node = Node("box", Location(path="aggregation"))
-        >>> [item.value for item in node.items]
-        ['box']
-        """
-        return self.value if isinstance(self.value, list) else [self]
-
-    def at(self, *keys: str) -> Node:
-        """Return the node under nested keys, such as ``node.at("search", "step")``.
-
-        If a key is missing, the result has the value None and the location of this
-        node.
-        """
-        node = self
-        for key in keys:
-            node = node.entries.get(key, Node(None, self.location))
-        return node
-
-    def location_of(self, steps: Iterable[int | str]) -> Location:
-        """Return the location in the script of an error that pydantic reports.
-
-        Parameters
-        ----------
-        steps : iterable of int or str
-            The ``loc`` of pydantic's error, such as ``("search", "step")``. Each step
-            is a key or a list index. A final step ``"[key]"`` means that the key before
-            this step is wrong.
-
-        Returns
-        -------
-        Location
-            Location of the wrong value or key. For a missing key, the line and column
-            are those of the dict.
-        """
-        node = self
-        key_location = self.location
-        for step in steps:
-            if step == "[key]":
-                return key_location
-            if isinstance(step, str) and step not in node.entries:
-                return replace(node.location, path=join(node.location.path, step))
-            key_location = node.keys.get(str(step), key_location)
-            node = node.items[step] if isinstance(step, int) else node.entries[step]
-        return node.location
-
-    def key(self, name: str) -> Location:
-        """Return the location of the key `name`, with the path of its value."""
-        return replace(self.keys[name], path=join(self.location.path, name))
-
-    def having(self, name: str, node: Node) -> Node:
-        """Return a copy of this dict node with `node` under the key `name`."""
-        entries = {**self.entries, name: node}
-        keys = {name: node.location, **self.keys}
-        return replace(self, value=entries, keys=keys)
-
-    def data(self) -> Any:
-        """Convert the node to Python scalars, lists and dicts without locations."""
-        if isinstance(self.value, dict):
-            return {name: node.data() for name, node in self.value.items()}
-        if isinstance(self.value, list):
-            return [node.data() for node in self.value]
-        return self.value
-
-
 class Faults:
     """Collects the mistakes in a parameter script and reports them together.
 
@@ -196,7 +98,7 @@ class Faults:
         self.without_plugins = without_plugins
         self.unknown: list[str] = []
         self.files = [""]
-        self._value_count = 0.0
+        self._value_counts: dict[Location, float] = {}
         self._location_of_fault: dict[str, Location] = {}
         self._locations: set[Location] = set()
 
@@ -229,7 +131,7 @@ class Faults:
 
         Call this method before you create the values of an axis. For example, the axis
         ``{range: [0, 60, 1]}`` has 61 values. A typing error could otherwise fill the
-        memory.
+        memory. An axis that is read again counts once.
 
         Parameters
         ----------
@@ -243,8 +145,8 @@ class Faults:
         ScriptError
             All axes together have more than ``limits.SETTINGS`` values.
         """
-        self._value_count += count
-        if self._value_count > limits.SETTINGS:
+        self._value_counts[location] = count
+        if sum(self._value_counts.values()) > limits.SETTINGS:
             message = (
                 f"the axes of the script have more than {limits.SETTINGS} values, which is the "
                 "limit; remove axes or values"
@@ -310,53 +212,3 @@ def item_paths(path: str, uses: Sequence[object]) -> list[str]:
         else:
             paths.append(f"{path}[{i}]")
     return paths
-
-
-def from_python(value: Any, faults: Faults, path: str = "") -> Node:
-    """Convert a Python dict, list or scalar to a `Node`.
-
-    NumPy scalars become Python numbers, and NumPy arrays become lists. A value of
-    another type, such as a set, is a fault and becomes None.
-    """
-    location = Location(path=path)
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if value is None or isinstance(value, bool | int | float | str):
-        return Node(value, location)
-    if isinstance(value, Path):
-        return Node(str(value), location)
-    if isinstance(value, Mapping):
-        return _from_mapping(value, faults, location)
-    if isinstance(value, Iterable) and not isinstance(value, bytes | set | frozenset):
-        return _from_iterable(value, faults, location)
-    shown_value = short(repr(value), _SHOWN_VALUE_LENGTH)
-    message = (
-        f"a script cannot contain {shown_value}; allowed: null, true, false, numbers, texts, "
-        "lists, mappings"
-    )
-    faults.add(location, message)
-    return Node(None, location)
-
-
-def _from_mapping(mapping: Mapping[Any, Any], faults: Faults, location: Location) -> Node:
-    """Convert a Python dict to a node. Each key that is not a str is a fault."""
-    for name in mapping:
-        if not isinstance(name, str):
-            shown_name = short(repr(name), _SHOWN_VALUE_LENGTH)
-            faults.add(location, f"the key {shown_name} is not a text")
-    entries = {}
-    for name, item in mapping.items():
-        if isinstance(name, str):
-            entries[name] = from_python(item, faults, join(location.path, name))
-    return Node(entries, location, dict.fromkeys(entries, location))
-
-
-def _from_iterable(values: Iterable[Any], faults: Faults, location: Location) -> Node:
-    """Convert a Python list, tuple or other iterable to a node with a list."""
-    items = list(values)
-    uses = [item.get("use") if isinstance(item, Mapping) else None for item in items]
-    paths = item_paths(location.path, uses)
-    nodes = [
-        from_python(item, faults, item_path) for item, item_path in zip(items, paths, strict=True)
-    ]
-    return Node(nodes, location)

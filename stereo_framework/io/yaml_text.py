@@ -10,12 +10,14 @@ Lists and mappings have at most `limits.NESTING` levels. Aliases repeat at most
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import yaml
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, short
-from stereo_framework.io.locations import Faults, Location, Node, Scalar, item_paths, join
+from stereo_framework.io.document import Document, Scalar, dict_of, list_of
+from stereo_framework.io.locations import Faults, Location, item_paths, join
 from stereo_framework.io.numbers import parse_number, parse_whole_number
 
 _TAG = "tag:yaml.org,2002:"
@@ -80,8 +82,8 @@ Error messages use the name of the expected value, such as ``true or false``.
 """
 
 
-def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node | None:
-    """Convert a YAML text to a tree of `Node` objects.
+def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Document | None:
+    """Convert a YAML text to a document.
 
     Parameters
     ----------
@@ -98,17 +100,16 @@ def parse(text: str | bytes, file: str, faults: Faults, path: str = "") -> Node 
 
     Returns
     -------
-    Node or None
-        Root of the tree, or None if the text is not valid YAML. For an empty text, the
-        value of the root is None.
+    Document or None
+        None if the text is not valid YAML. For an empty text, the data are None.
     """
     reader = _Reader(file, faults)
     try:
         content = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         root = yaml.compose(content, Loader=_Loader)
         if root is None:
-            return Node(None, reader.location(None, path))
-        return reader.node(root, path)
+            return Document(None, {(): reader.location(None, path)})
+        return reader.document(root, path)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         faults.add(
@@ -151,7 +152,7 @@ def _location_of_character(content: str, position: int, file: str) -> Location:
 
 
 class _Reader:
-    """Converts PyYAML nodes to `Node` objects with locations.
+    """Converts PyYAML nodes to documents.
 
     Parameters
     ----------
@@ -189,8 +190,8 @@ class _Reader:
             return Location(self.file, line=1, column=1, path=path)
         return Location(self.file, mark.line + 1, mark.column + 1, path)
 
-    def node(self, node: yaml.Node, path: str) -> Node:
-        """Convert a PyYAML node with all its child nodes to a `Node`.
+    def document(self, node: yaml.Node, path: str) -> Document:
+        """Convert a PyYAML node with all its child nodes to a document.
 
         Raises
         ------
@@ -200,8 +201,9 @@ class _Reader:
         location = self.location(node.start_mark, path)
         self._check_limits(node)
         if isinstance(node, yaml.ScalarNode):
-            raw_text = node.value if node.style is None else None
-            return Node(self._scalar(node, location), location, raw=raw_text)
+            unquoted_text = node.value if node.style is None else None
+            scalar = self._scalar(node, location)
+            return Document(scalar, {(): replace(location, unquoted_text=unquoted_text)})
         self.level += 1
         if isinstance(node, yaml.MappingNode):
             converted = self._mapping(node, location)
@@ -231,24 +233,23 @@ class _Reader:
             )
             raise DataError(message)
 
-    def _sequence(self, node: yaml.Node, location: Location) -> Node:
-        """Convert a YAML list to a `Node` with a list.
+    def _sequence(self, node: yaml.Node, location: Location) -> Document:
+        """Convert a YAML list to a document.
 
         The dotted path of an item contains the name of its stage: ``aggregation.box``.
         """
         self._refuse_tag(node, "seq", location)
         paths = item_paths(location.path, [_used_stage(item) for item in node.value])
-        items = [self.node(item, path) for item, path in zip(node.value, paths, strict=True)]
-        return Node(items, location)
+        items = [self.document(item, path) for item, path in zip(node.value, paths, strict=True)]
+        return list_of(items, location)
 
-    def _mapping(self, node: yaml.MappingNode, location: Location) -> Node:
-        """Convert a YAML mapping to a `Node` with a dict.
+    def _mapping(self, node: yaml.MappingNode, location: Location) -> Document:
+        """Convert a YAML mapping to a document with a dict.
 
         Repeated keys and keys that are not texts are stored as faults and ignored.
         """
         self._refuse_tag(node, "map", location)
-        entries: dict[str, Node] = {}
-        keys: dict[str, Location] = {}
+        entries: dict[str, Document] = {}
         for key, value in node.value:
             key_location = self.location(key.start_mark, location.path)
             if not isinstance(key, yaml.ScalarNode):
@@ -261,14 +262,14 @@ class _Reader:
                 self.faults.add(key_location, message)
             elif key.value in entries:
                 message = f"the key {key.value!r} occurs twice"
-                first_line = keys[key.value].line
+                first_line = entries[key.value].key().line
                 if first_line:
                     message += f"; the first is in line {first_line}"
                 self.faults.add(key_location, message)
             else:
-                entries[key.value] = self.node(value, join(location.path, key.value))
-                keys[key.value] = key_location
-        return Node(entries, location, keys)
+                entry = self.document(value, join(location.path, key.value))
+                entries[key.value] = entry.at_location(replace(entry.location, key=key_location))
+        return dict_of(entries, location)
 
     def _scalar(self, node: yaml.ScalarNode, location: Location) -> Scalar:
         """Convert a YAML scalar to None, a bool, an int, a float or a str.

@@ -14,7 +14,7 @@ from stereo_framework.core.registration import stages
 from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import Step
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.script.specs import Address, locate, names
+from stereo_framework.script.addresses import Address, locate, names
 
 
 class Switch(NamedTuple):
@@ -114,11 +114,11 @@ class IdleAxis:
         reasons = self._joined_reasons()
         # No stage draws random numbers, so there is no remedy to add.
         if axis == "seed":
-            return f"addresses nothing: {reasons}"
+            return f"this address means nothing, because {reasons}"
         remedy = "remove this axis"
         if any(reason.endswith(IGNORES_SMOOTHNESS) for reason in self.reasons):
             remedy += f", or choose an optimizer that reads the term: {', '.join(readers_of_smoothness())}"
-        return f"has no effect on any setting of method {method!r}, because {reasons}; {remedy}"
+        return f"this axis has no effect on any setting of method {method!r}, because {reasons}; {remedy}"
 
     def note(self, method: str, first_value: str) -> str:
         """Return the remark on the settings that an axis does not change.

@@ -1,68 +1,71 @@
-"""Loading a script: read, overridden, checked, expanded."""
+"""Loads a script: reads it, merges it with includes and overrides, and checks it."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, ParameterError, nearest
-from stereo_framework.core.former_names import new_name_hint, parameter_hint
-from stereo_framework.core.plugins import execution_is_off, not_executed
+from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.plugins import execution_is_off
 from stereo_framework.core.scene import Scene
-from stereo_framework.core.slots import SLOTS
 from stereo_framework.datasets import load_scenes
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_metrics
 from stereo_framework.io import encoding_fault
-from stereo_framework.io.locations import Faults, Location, Node
-from stereo_framework.io.yaml_text import parse as parse_yaml
-from stereo_framework.script.include import RESOLVED, Reader, find_script
-from stereo_framework.script.merging import (
-    axes,
-    lacks,
-    merge,
-    tree,
-    without_axes,
-    without_null_keys,
+from stereo_framework.io.document import Document
+from stereo_framework.io.locations import Faults
+from stereo_framework.script.expansion import (
+    Expansion,
+    refuse_too_many_settings,
+    report_idle_axes,
 )
-from stereo_framework.script.methods import Method, count_runs, methods, report_idle_axes
+from stereo_framework.script.findings import Findings
+from stereo_framework.script.include import RESOLVED, Reader, find_script
+from stereo_framework.script.keys import text_of
+from stereo_framework.script.methods import read_methods
 from stereo_framework.script.model import Model
-from stereo_framework.script.reading import KEYS, METHOD_KEYS, Axis, text
-from stereo_framework.script.specs import Setting, address_of_stage, ambiguity, split
+from stereo_framework.script.overrides import apply_overrides, set_parameters
+from stereo_framework.script.resolved import resolved_script
+from stereo_framework.script.setting import Setting
 
 _OVERRIDES = "a sequence of texts such as 'aggregation.box.size=9'"
+
+_LONGEST_FILE_NAME = 255
+"""Maximum length of a file name, in bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Script:
-    """A parameter script, checked.
+    """A parameter script without faults.
 
     Parameters
     ----------
     name : str
     path : Path or None
-        None for a mapping.
+        File of the script. None means that the script is a mapping from Python.
     scenes : tuple of str
-        Names of scenes; they exist if the script was loaded ``with_scenes``.
+        Names of the scenes. The scenes exist if the script was loaded ``with_scenes``.
     settings : tuple of Setting
-        In the order of ``methods`` and of the axes; none where the script was loaded for tuning.
-    methods : tuple of Method
-        What the settings are made from, for each method.
+        Settings in the order of the methods and axes. They are empty if the script was
+        loaded for tuning.
+    expansions : tuple of Expansion
+        Makes the settings of each method.
     report : dict
-        As written.
+        Key ``report`` as it is written.
     plugins : tuple of str
-        Paths of the plug-ins' sources.
+        Paths of the sources of the plug-ins.
     resolved : dict
-        The whole script with includes and overrides merged and defaults filled in; plain values that YAML can hold. It
-        loads to the same settings.
+        The script without includes and overrides, with all default values. It consists
+        of plain values that YAML can store, and it loads to the same settings.
     executions : tuple of str
-        Third-party code that a run of the script executes: plug-ins, Python functions, programs and shell commands.
+        Third-party code that a run of the script executes: plug-ins, Python functions,
+        programs and shell commands.
     remarks : tuple of str
         Axes without effect on some settings, and keys without effect on any.
     """
@@ -71,7 +74,7 @@ class Script:
     path: Path | None
     scenes: tuple[str, ...]
     settings: tuple[Setting, ...]
-    methods: tuple[Method, ...]
+    expansions: tuple[Expansion, ...]
     report: dict[str, Any]
     plugins: tuple[str, ...]
     resolved: dict[str, Any]
@@ -80,16 +83,16 @@ class Script:
 
     @property
     def only(self) -> Setting:
-        """The one setting of a script that sweeps nothing.
+        """The setting of a script that sweeps nothing.
 
         Raises
         ------
         ParameterError
-            It has several.
+            The script has several settings.
         """
         if len(self.settings) != 1:
             raise ParameterError(
-                f"{self.name}: has {len(self.settings)} settings; a script of one is needed"
+                f"{self.name}: the script has {len(self.settings)} settings; expected one setting"
             )
         return self.settings[0]
 
@@ -100,23 +103,28 @@ class Script:
         Raises
         ------
         ParameterError
-            It has several settings.
+            The script has several settings.
         """
         return self.only.pipeline
 
     @functools.cached_property
     def protocols(self) -> tuple[Protocol, ...]:
-        """How its settings are measured; none: by the protocol of each scene."""
+        """Protocols of the script. Without any, each scene is evaluated by its own."""
         return tuple(map(resolve, self._evaluation("protocol")))
 
     def protocols_on(self, scene: Scene) -> tuple[Protocol, ...]:
-        """How its settings are measured on a scene: by its own protocols, else by the scene's, with the metrics that it names beside theirs."""
-        more = tuple(self._evaluation("metrics"))
-        return tuple(with_metrics(one, more) for one in self.protocols or (of_scene(scene),))
+        """Return the protocols on a scene, with the metrics that the script adds.
+
+        The protocols are those of the script, or else the protocol of the scene.
+        """
+        metrics = tuple(self._evaluation("metrics"))
+        protocols = self.protocols or (of_scene(scene),)
+        return tuple(with_metrics(protocol, metrics) for protocol in protocols)
 
     def _evaluation(self, key: str) -> list[Any]:
-        said = self.resolved.get("evaluation", {}).get(key) or []
-        return said if isinstance(said, list) else [said]
+        """Return the values of a key under ``evaluation``."""
+        values = self.resolved.get("evaluation", {}).get(key) or []
+        return values if isinstance(values, list) else [values]
 
 
 @checked(source="a file, the name of a built-in script, or a mapping", overrides=_OVERRIDES)
@@ -129,21 +137,24 @@ def load(
     with_scenes: bool = False,
     data: str | Path | None = None,
 ) -> Script:
-    """Load a parameter script, check all of it and expand its sweep.
+    """Load a parameter script, check it as a whole, and make its settings.
 
     Parameters
     ----------
     source : str, Path or mapping
-        A file, the name of a built-in script (``ssd``, ``methods/ssd``), or the script itself as a mapping.
+        A file, the name of a built-in script (``ssd``, ``methods/ssd``), or the script
+        itself as a mapping.
     overrides : sequence of str, or str
-        ``key.path=value`` as on the command line: ``matching_cost.truncation=20``. A single
-        text is one override. A value given for an axis of the sweep
-        replaces the axis.
+        Texts ``key.path=value`` as on the command line, such as
+        ``matching_cost.truncation=20``. A single text is one override. A value that is
+        given for an axis of the sweep replaces the axis.
     tuning : bool
-        Do not expand the sweep, a choice will be made: any number of settings is allowed.
+        True if a search for the best values will choose the settings. Any number of
+        settings is then allowed, and none is made.
     plugins : sequence of str or Path, or a single one
-        Plug-ins besides those that the script names: modules, or files ending in ``.py``. A script file itself may name files in its own folder
-        alone, since importing them runs them; one elsewhere must be named here.
+        Plug-ins besides those that the script names: modules, or files ending in
+        ``.py``. A script file may only name plug-in files in its own folder, because
+        importing them runs them. Plug-in files elsewhere must be named here.
     with_scenes : bool
         Refuse scenes of the script that do not exist, together with its other faults.
     data : path, optional
@@ -156,7 +167,8 @@ def load(
     Raises
     ------
     ScriptError
-        All faults of the script together, each with file, line, column, what is allowed and the nearest name.
+        The script has faults. The error lists all of them, each with file, line,
+        column, the allowed values and the nearest name.
 
     Examples
     --------
@@ -168,40 +180,44 @@ def load(
     path = None if isinstance(source, Mapping) else find_script(source)
     start = Path.cwd()
     reader = Reader(faults)
-    override_list = listed_overrides(overrides)
-    read = reader.file(path) if path is not None else reader.mapping(source)  # type: ignore[arg-type]
-    plugin_list = [plugins] if isinstance(plugins, str | Path) else plugins
-    reader.plugins += [(Node(str(plugin), Location("--plugin")), None) for plugin in plugin_list]
-    files = reader.load_plugins(None if path is None else path.parent)
-    model = Model(faults)
-    # A plug-in may have changed the current folder, from which the script's paths start.
+    if path is not None:
+        document = reader.file(path)
+    else:
+        document = reader.mapping(source)  # type: ignore[arg-type]
+    reader.add_plugins([plugins] if isinstance(plugins, str | Path) else plugins)
+    sources = reader.load_plugins(None if path is None else path.parent)
+    # A plug-in may have changed the working directory, where the script's paths start.
     with contextlib.chdir(start):
-        name, root, found, settings = _checked(
-            read,
+        checked_script = _check(
+            document,
             path,
             reader,
-            override_list,
-            tuning,
-            model,
+            listed_overrides(overrides),
+            tuning=tuning,
             refuse_execution=execution_is_off(),
             scene_data=DataRoot(data) if with_scenes else None,
         )
-    scenes = _scenes(root)
-    report = root.at("report").data() or {}
-    whole = resolved(name, scenes, root, found)
-    model.forget()
-    executions = _executions(reader, model)
+    methods = [expansion.method for expansion in checked_script.expansions]
+    model = methods[0].model
+    resolved = resolved_script(
+        checked_script.name,
+        _scenes(checked_script.document),
+        checked_script.document,
+        methods,
+        checked_script.expansions[0].shared,
+    )
+    model.slots.forget()
     return Script(
-        name,
+        checked_script.name,
         path,
-        scenes,
-        settings,
-        tuple(found),
-        report,
-        files,
-        whole,
-        executions,
-        model.remarks(),
+        _scenes(checked_script.document),
+        checked_script.settings,
+        checked_script.expansions,
+        checked_script.document.part("report").data or {},
+        sources,
+        resolved,
+        _executions(reader, model.findings),
+        model.findings.remarks(),
     )
 
 
@@ -255,377 +271,167 @@ def inspect_script(source: str | Path, overrides: Sequence[str] = ()) -> Inspect
     faults = Faults()
     path = find_script(source)
     reader = Reader(faults)
-    read = reader.file(path)
+    document = reader.file(path)
     faults.without_plugins = bool(reader.plugins)
-
-    model = Model(faults)
-    # A plug-in may define the data set of a scene.
-    scene_data = None if faults.without_plugins else DataRoot(None)
-    _, root, _, settings = _checked(
-        read,
+    checked_script = _check(
+        document,
         path,
         reader,
         listed_overrides(overrides),
-        False,
-        model,
+        tuning=False,
         refuse_execution=False,
-        scene_data=scene_data,
+        # A plug-in may define the data set of a scene.
+        scene_data=None if faults.without_plugins else DataRoot(None),
     )
-
-    plugins = tuple(str(text(node)) for node, _ in reader.plugins)
-    unknown_stages = tuple(dict.fromkeys(faults.unknown))
     return Inspection(
-        plugins, unknown_stages, _executions(reader, model), _scenes(root), len(settings)
+        tuple(plugin.text for plugin in reader.plugins),
+        tuple(dict.fromkeys(faults.unknown)),
+        _executions(reader, checked_script.expansions[0].findings),
+        _scenes(checked_script.document),
+        len(checked_script.settings),
     )
 
 
 class DataRoot(NamedTuple):
-    """The first folder in which scenes are looked for; None: only those of `data_roots`."""
+    """The first folder in which scenes are looked for.
+
+    None means that scenes are looked for only in the folders of `data_roots`.
+    """
 
     folder: str | Path | None
 
 
-def _check_scenes(root: Node, data: DataRoot, faults: Faults) -> None:
-    """Report the scenes of a merged script that do not exist, in the words of `load_scenes`."""
-    # The data roots are searched once for all scenes, and for each scene only if one is missing.
-    with contextlib.suppress(DataError):
-        load_scenes(_scenes(root), data=data.folder)
-        return
-    for item in root.at("scenes").items:
-        try:
-            load_scenes(filter(None, [text(item)]), data=data.folder)
-        except DataError as error:
-            faults.add(item.location, str(error))
-
-
-def _scenes(root: Node) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(text, root.at("scenes").items))))
-
-
-def _executions(reader: Reader, model: Model) -> tuple[str, ...]:
-    """List the third-party code that a run of a checked script executes."""
-    plugins = [f"the plug-in {_anywhere(node, folder)}" for node, folder in reader.plugins]
-    return tuple(dict.fromkeys([*plugins, *model.executions]))
-
-
-def _checked(
-    read: Node | None,
-    path: Path | None,
-    reader: Reader,
-    overrides: Sequence[str],
-    tuning: bool,
-    model: Model,
-    *,
-    refuse_execution: bool,
-    scene_data: DataRoot | None,
-) -> tuple[str, Node, list[Method], tuple[Setting, ...]]:
-    """Return name, merged script, methods and settings of a script; raise all of its faults.
-
-    Scenes are looked for only if `scene_data` is given.
-    """
-    faults = reader.faults
-    if read is None:
-        faults.raise_if_any()
-        raise TypeError("a script that cannot be read has a fault")
-    for node in reader.scripts:
-        model.check(node)
-    if not reader.complete:
-        # A file is missing, and further faults may follow from that.
-        faults.raise_if_any()
-
-    root, waiting = apply(read, overrides, model)
-    name = _name(root, path, model)
-    script_methods = methods(root, name, model)
-    set_parameters(root, script_methods, waiting, model)
-    if not tuning:
-        count_runs(script_methods, model)
-
-    locations = [_anywhere(node, folder) for node, folder in reader.plugins]
-    shared = {
-        "plugins": list(dict.fromkeys(locations)),
-        "search": {key: node.value for key, node in model.search(root.at("search")).items()},
-        "evaluation": root.at("evaluation").data() or {},
-    }
-    settings = [method.settings(shared, tuning=tuning) for method in script_methods]
-    report_idle_axes(script_methods, model)
-    if refuse_execution:
-        for execution, location in model.executions.items():
-            faults.add(location, not_executed(execution))
-    if scene_data is not None:
-        _check_scenes(root, scene_data, faults)
-    faults.raise_if_any()
-    return name, root, script_methods, tuple(itertools.chain.from_iterable(settings))
-
-
-def _name(root: Node, path: Path | None, model: Model) -> str:
-    """Return the name of a script: its key ``name``, or the name of its file."""
-    stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
-    name = model.name(root.at("name")) or stem
-    if name == stem and len(f"{name}{RESOLVED}".encode(errors="replace")) > 255:
-        message = "the name of the file is too long for that of the resolved script"
-        model.fault(root.location, f"{message}; shorten it, or give a name: to the script")
-    if encoding_message := encoding_fault(name):
-        remedy = "set PYTHONUTF8=1 in the environment, rename the file, or give another name: to the script"
-        model.fault(root.location, f"{encoding_message}; {remedy}")
-    return name
-
-
-def _anywhere(node: Node, folder: Path | None) -> str:
-    """Return a plug-in as it is named from any folder: a module, or a whole path."""
-    name = str(text(node))
-    if not name.endswith(".py"):
-        return name
-    try:
-        return str(((folder or Path.cwd()) / name).resolve())
-    except (OSError, ValueError):
-        # No file can have this name, and loading the plug-in reports that.
-        return name
-
-
-def resolved(
-    name: str, scenes: tuple[str, ...], root: Node, found: Sequence[Method]
-) -> dict[str, Any]:
-    """A checked script as a mapping of plain values that loads to the same runs: includes and overrides merged, defaults filled in.
+class _CheckedScript(NamedTuple):
+    """A script without faults.
 
     Parameters
     ----------
     name : str
-    scenes : tuple of str
-    root : Node
-        The merged script.
-    found : sequence of Method
-        Its methods, checked.
+    document : Document
+        The script, merged with its includes and overrides.
+    expansions : tuple of Expansion
+    settings : tuple of Setting
     """
-    shared = found[0].shared
-    told = {"scenes": list(scenes), **shared, "report": root.at("report").data()}
-    script = {"name": name, **{key: value for key, value in told.items() if value}}
-    if not root.at("methods").entries:
-        return {**script, **_method(found[0], shared["search"])}
-    # Axes at the top stay there, so that they stay outside the methods' own. A method may have replaced some by axes of its own.
-    top = []
-    for address in axes(root):
-        used = [
-            (one.axes[address], one)
-            for one in found
-            if address in one.axes and address not in one.own
-        ]
-        # A method that has not all of some axes that move together may have left out settings.
-        top += sorted(used, key=lambda one: -len(one[0].values))[:1]
-    return {
-        **script,
-        **_sweep(top),
-        "methods": {method.name: _method(method, shared["search"]) for method in found},
-    }
+
+    name: str
+    document: Document
+    expansions: tuple[Expansion, ...]
+    settings: tuple[Setting, ...]
 
 
-def _method(method: Method, search: dict[str, float]) -> dict[str, Any]:
-    """A method as `resolved` writes it; `search` is the whole script's, which stands at its top."""
-    own = {key: node.value for key, node in method.search.items() if search.get(key) != node.value}
-    slots = method.mapping()
-    matcher = slots.get("matcher", {})
-    if len(slots) == 1 and matcher.get("use") == "maps":
-        # Axes of the top that are none of its own stay so.
-        slots = {"maps": {name: value for name, value in matcher.items() if name != "use"}}
-    swept = [(axis, method) for name, axis in method.axes.items() if name in method.own]
-    return {"seed": method.seed, **slots, **_sweep(swept), **({"search": own} if own else {})}
-
-
-def _sweep(swept: Iterable[tuple[Axis, Method]]) -> dict[str, Any]:
-    """Axes of methods as a script writes them."""
-    found: dict[str, dict[str, Any]] = {}
-    for axis, method in swept:
-        found.setdefault("zip" if axis.zipped else "grid", {})[axis.name] = method.written(axis)
-    return {"sweep": found} if found else {}
-
-
-# --- what --set says -----------------------------------------------------------------------------------------------------
-
-
-Override = tuple[str | None, str, Node]
-"""A method (None: all), an address in it, and a value."""
-
-
-def apply(root: Node, overrides: Sequence[str], model: Model) -> tuple[Node, list[Override]]:
-    """Merge overrides over a script, as if a later script said them.
-
-    An axis of the sweep that varies what is set is dropped: the value replaces it. A slot set as a whole merges with the
-    same stage and replaces another one, as in an include.
+def _check(
+    document: Document | None,
+    path: Path | None,
+    reader: Reader,
+    overrides: Sequence[str],
+    *,
+    tuning: bool,
+    refuse_execution: bool,
+    scene_data: DataRoot | None,
+) -> _CheckedScript:
+    """Check a script that was read, and make its settings.
 
     Parameters
     ----------
-    root : Node
-        A merged script.
+    document : Document or None
+        The script, merged with its includes. None means that it cannot be read.
+    path : Path or None
+        File of the script.
+    reader : Reader
+        The reader with all scripts as they are written.
     overrides : sequence of str
-        ``matching_cost.truncation=20``, ``aggregation=[{use: box, size: 9}]``, ``methods.ssd.seed=3``.
+    tuning : bool
+        As in `load`.
+    refuse_execution : bool
+        Whether stages that execute third-party code are faults.
+    scene_data : DataRoot or None
+        Where scenes are looked for. None means that they are not looked for.
 
-    Returns
-    -------
-    script : Node
-    waiting : list of Override
-        Those of single parameters, for `set_parameters`.
+    Raises
+    ------
+    ScriptError
+        The script has faults. The error lists all of them.
     """
-    waiting: list[Override] = []
-    for override in overrides:
-        key, sign, value = override.partition("=")
-        key = key.strip()
-        if not sign or not key:
-            model.fault(
-                Location("--set", path=repr(override)),
-                "not KEY=VALUE; for example matching_cost.truncation=20",
-            )
+    findings = Findings(reader.faults)
+    if document is None:
+        reader.faults.raise_if_any()
+        raise TypeError("a script that cannot be read must have a fault")
+    model = Model(findings)
+    for script in reader.scripts:
+        model.check(script)
+    if not reader.complete:
+        # A file is missing, and further faults may follow from that.
+        reader.faults.raise_if_any()
+
+    document, parameter_overrides = apply_overrides(document, overrides, model)
+    name = _name(document, path, model)
+    methods = read_methods(document, name, model)
+    set_parameters(document, methods, parameter_overrides, model)
+    if not tuning:
+        refuse_too_many_settings(methods)
+
+    search = model.search(document.part("search"))
+    shared = {
+        "plugins": list(dict.fromkeys(plugin.full_name for plugin in reader.plugins)),
+        "search": {key: value.data for key, value in search.items()},
+        "evaluation": document.part("evaluation").data or {},
+    }
+    expansions = tuple(Expansion(method, shared, tuning=tuning) for method in methods)
+    settings = [expansion.settings() for expansion in expansions]
+    report_idle_axes(expansions)
+    if refuse_execution:
+        findings.refuse_executions()
+    if scene_data is not None:
+        _check_scenes(document, scene_data, reader.faults)
+    reader.faults.raise_if_any()
+    all_settings = tuple(itertools.chain.from_iterable(settings))
+    return _CheckedScript(name, document, expansions, all_settings)
+
+
+def _check_scenes(script: Document, data: DataRoot, faults: Faults) -> None:
+    """Report the scenes of a merged script that do not exist."""
+    # The data roots are searched once for all scenes. They are searched for each scene
+    # only if one is missing.
+    with contextlib.suppress(DataError):
+        load_scenes(_scenes(script), data=data.folder)
+        return
+    for item in script.part("scenes").items():
+        name = text_of(item)
+        if name is None:
             continue
-        if (node := parse_yaml(value, "--set", model.faults, key)) is None:
-            continue
-        named = root.at("methods").entries
-        method = next(
-            (
-                name
-                for name in sorted(named, key=len, reverse=True)
-                if key.startswith(f"methods.{name}.")
-            ),
-            None,
-        )
-        local = key if method is None else key.removeprefix(f"methods.{method}.")
-        at = split(local)
-        if local.partition(".")[0] == "methods" and method is None:
-            name = at.rest.partition(".")[0]
-            none = f"no such method {name!r}; {nearest(name, named, kind='methods')}"
-            model.fault(
-                Location("--set", path=key),
-                f"a whole method; set something of it, as {key}.seed=1" if name in named else none,
-            )
-        elif (at.word in SLOTS and at.rest) or ("." not in local and local not in KEYS):
-            waiting.append((method, local, node))
-        elif method is None or not _swept_for_all([local, at.slot], root, node, model):
-            root = _merge(root, method, local, node, model)
-    return root, waiting
+        try:
+            load_scenes([name], data=data.folder)
+        except DataError as error:
+            faults.add(item.location, str(error))
 
 
-def _swept_for_all(addresses: Iterable[str], root: Node, value: Node, model: Model) -> bool:
-    """Report that a value is set for one method, but an axis of all methods varies it.
+def _scenes(script: Document) -> tuple[str, ...]:
+    """Return the names of a script's scenes, each once."""
+    names = [text_of(item) for item in script.part("scenes").items()]
+    return tuple(dict.fromkeys(name for name in names if name is not None))
 
-    Parameters
-    ----------
-    addresses : iterable of str
-        Address of the value, and addresses of the stages around it.
-    root : Node
-        The merged script.
-    value : Node
-    model : Model
 
-    Returns
-    -------
-    bool
-        True if a fault was reported.
-    """
-    swept = [address for address in addresses if address in axes(root)]
-    for axis in swept[:1]:
+def _executions(reader: Reader, findings: Findings) -> tuple[str, ...]:
+    """Return the third-party code that a run of a checked script executes."""
+    return tuple(dict.fromkeys([*reader.executions(), *findings.executions]))
+
+
+def _name(script: Document, path: Path | None, model: Model) -> str:
+    """Return the name of a script: its key ``name``, or the name of its file."""
+    stem = "script" if path is None else path.name.removesuffix(RESOLVED).removesuffix(".yaml")
+    name = model.name(script.part("name")) or stem
+    length = len(f"{name}{RESOLVED}".encode(errors="replace"))
+    if name == stem and length > _LONGEST_FILE_NAME:
         message = (
-            f"{axis} is swept for all methods; set the value for all methods, or move the axis "
-            "into the methods that need it"
+            "the name of the file is too long for that of the resolved script; shorten it, or "
+            "give a name: to the script"
         )
-        model.fault(value.location, message)
-    return bool(swept)
-
-
-def set_parameters(
-    root: Node, methods: Sequence[Method], waiting: Iterable[Override], model: Model
-) -> None:
-    """Set single parameters of stages, which may be given by their names alone."""
-    for only, local, node in waiting:
-        meant = [method for method in methods if only in (None, method.name)]
-        if "." not in local:
-            full = list(
-                dict.fromkeys(address for method in meant for address in _having(method, local))
-            )
-            if len(full) != 1:
-                if full:
-                    message = ambiguity(full)
-                else:
-                    hint = _new_name_hint(meant, local) or nearest(local, KEYS, kind="keys")
-                    message = f"neither a key nor a parameter of any stage; {hint}"
-                model.fault(node.location, message)
-                continue
-            local = full[0]
-        if only:
-            shared_axes = [
-                name
-                for method in meant
-                for name in method.axes_that_decide(local)
-                if name not in method.own
-            ]
-            if _swept_for_all(shared_axes, root, node, model):
-                continue
-        # What is set in a slot is nothing to a method that cannot have it, unless none can.
-        for method in [method for method in meant if not lacks(method.whole, local)] or meant:
-            for axis in method.axes_of(local):
-                del method.axes[axis]
-            method.set(local, node)
-
-
-def _new_name_hint(methods: Iterable[Method], name: str) -> str:
-    """Return the clause that gives the new name of a former key or parameter."""
-    if hint := new_name_hint("script_keys", "script", name):
-        return hint
-    for method in methods:
-        for node in method.slots.items():
-            for step in method.model.slot(*node) or ():
-                if hint := parameter_hint(step.stage.function, name):
-                    return hint
-    return ""
-
-
-def _having(method: Method, name: str) -> Iterator[str]:
-    """Yield the addresses of a parameter in all stages of a method.
-
-    The stages include those of axes and those inside other stages. Auxiliary methods
-    are not searched.
-    """
-    for slot in SLOTS:
-        for content in method.all_contents(slot):
-            for step in method.model.slot(slot, content) or ():
-                for address, each_step in step.walk(address_of_stage(slot, step)):
-                    if name in each_step.parameters:
-                        yield f"{address}.{name}"
-
-
-def _merge(root: Node, method: str | None, key: str, node: Node, model: Model) -> Node:
-    """Merge what is neither a parameter of a stage nor of a single method's stage as if a later script said it."""
-    prefix = "" if method is None else f"methods.{method}."
-    # Names of axes, which come third, hold dots.
-    parts = key.split(".") if key.startswith("auxiliary.") else key.split(".", 2)
-    for i in reversed(range(len(parts))):
-        above = Location("--set", path=(prefix + ".".join(parts[:i])).rstrip("."))
-        node = Node({parts[i]: node}, above, {parts[i]: above})
-    if at := _unsettable(node):
-        model.fault(at, "'include' and 'plugins' cannot be set; write them in the script")
-        return root
-    model.check(node, KEYS if method is None else METHOD_KEYS)
-    later = without_null_keys(node)
-    slots = [home + slot for home, part in tree(later) for slot in SLOTS if slot in part.entries]
-    gone = [key, *slots, *axes(later)]
-    named = dict(root.at("methods").entries)
-    meant = named if method is None else [method]
-    whole = (
-        {"name", "scenes", "evaluation", "report", "search", "sweep"} if method is None else set()
-    )
-    stages = {name: value for name, value in later.entries.items() if name not in whole}
-    for name in meant:
-        named[name] = merge(
-            without_axes(named[name], gone), Node(stages, named[name].location, later.keys)
+        model.findings.fault(script.location, message)
+    encoding_message = encoding_fault(name)
+    if encoding_message:
+        remedy = (
+            "set PYTHONUTF8=1 in the environment, rename the file, or give another name: to the "
+            "script"
         )
-    if named:
-        root = replace(
-            root, value={**root.entries, "methods": replace(root.at("methods"), value=named)}
-        )
-    return (
-        root
-        if method is not None
-        else merge(without_axes(root, gone), replace(later, location=root.location))
-    )
-
-
-def _unsettable(node: Node) -> Location | None:
-    """Where a value that is set asks for another file, at any depth."""
-    own = [node.key(key) for key in ("include", "plugins") if key in node.entries]
-    return next(filter(None, [*own, *map(_unsettable, node.entries.values())]), None)
+        model.findings.fault(script.location, f"{encoding_message}; {remedy}")
+    return name

@@ -1,8 +1,13 @@
-"""The key ``report`` of a script: plots and tables that are made of its results, and the names that results have."""
+"""Plots and tables of results, as the key ``report`` of a script describes them.
+
+A report refers to the values of a setting by keys, such as
+``matching_cost.truncation``. It refers to measured values by the names of statistics,
+such as ``bad_pixels_nonocc``. This module checks both.
+"""
 
 import contextvars
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -13,98 +18,138 @@ from stereo_framework.core.registration import names_of_confidence_maps, stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.evaluation._protocol import MASKS, REGIONS
 from stereo_framework.evaluation.hci import HCI_METRICS
-from stereo_framework.evaluation.metrics import GROUPS, METRICS, THRESHOLDED, metric_of, spelled_out
+from stereo_framework.evaluation.metrics import (
+    GROUPS,
+    METRICS,
+    THRESHOLDED,
+    Metric,
+    metric_of,
+    spelled_out,
+)
 from stereo_framework.io import name_fault
-from stereo_framework.io.locations import Faults, Node, from_python
+from stereo_framework.io.document import Document, document_of
+from stereo_framework.io.locations import Faults
 from stereo_framework.kernels.progress import temporarily_set
-from stereo_framework.script.reading import SEARCH, expect_mapping, is_number, read
-from stereo_framework.script.specs import addresses_inner_stage, parameters, split
+from stereo_framework.script.addresses import addresses_inner_stage, parameters, split
+from stereo_framework.script.keys import SEARCH, allowed_entries, is_number, read_mapping
 
-# --- the names of what was set, and of what was measured --------------------------------------------------------------
+# --- names of keys and statistics -----------------------------------------------------
 
 STATISTIC = "statistic"
-"""The key that tells statistics apart where several are shown."""
+"""Key whose values are the names of statistics.
 
-_OF_METHODS = (*SLOTS, "auxiliary")
-_HEADS = ("scene", "method", STATISTIC, "seed", "search", *_OF_METHODS)
-_PLACES: Mapping[str, Sequence[str]] = {
+It distinguishes the statistics of a plot or a table that has several of them.
+"""
+
+_WORDS_OF_METHODS = (*SLOTS, "auxiliary")
+"""First words of keys inside a method."""
+
+_FIRST_WORDS = ("scene", "method", STATISTIC, "seed", "search", *_WORDS_OF_METHODS)
+"""First words of keys."""
+
+_ENDINGS: Mapping[str, Sequence[str]] = {
     "region": tuple(dict.fromkeys((*REGIONS, *MASKS))),
     "frame": ("near", "middle", "match", "far"),
     "hci_coverage": tuple(name.removeprefix("hci_") for name in HCI_METRICS),
 }
-"""What the names of statistics end in, by what their metric is about or by its name; nothing where none stands here."""
+"""Possible endings of the names of statistics.
+
+The endings are listed by the object that the metric measures, or by the name of the
+metric. The names of all other statistics have no ending.
+"""
 
 ABOUT_RUNS = ("energy", "gap", "lower_bound", "seconds")
+"""Statistics that describe the computation, and not the errors of the disparity map."""
 
 
 def key_fault(name: str) -> str | None:
-    """Return the message about an unknown key of a setting, or None.
+    """Return the message about an unknown key of a setting, or None for a known key.
 
-    Keys name the scene, the method, a slot, a parameter, the search range or the seed.
+    A key means the scene, the method, a slot, a parameter, the search range or the
+    seed.
 
     Examples
     --------
     >>> key_fault("matching_cost.truncation") is None
     True
-    >>> key_fault("search.stop")
-    "no such key 'search.stop'; allowed keys: search.maximum, search.minimum, search.step, search.truth_margin; did you mean 'search.step'?"
+    >>> message = key_fault("search.stop")
+    >>> message.startswith("there is no key 'search.stop'; allowed keys: ")
+    True
     """
-    home, head, _ = split(name)
-    if home:
-        heads, kind = _OF_METHODS, f"words after {home}"
-    else:
-        heads, kind = _HEADS, "first words"
-    if head not in heads:
-        remedy = new_or_nearest("script_keys", "script", head, heads, kind=kind)
-        return f"no such key {name!r}; {remedy}"
-    if head in SLOTS and addresses_inner_stage(head, split(name).rest):
+    home, word, rest = split(name)
+    first_words = _WORDS_OF_METHODS if home else _FIRST_WORDS
+    if word not in first_words:
+        kind = f"words after {home}" if home else "first words"
+        remedy = new_or_nearest("script_keys", "script", word, first_words, kind=kind)
+        return f"there is no key {name!r}; {remedy}"
+    if word in SLOTS and addresses_inner_stage(word, rest):
         return None
-    allowed = {home + key for key in _keys_under(head)}
-    # Where several stages may stand one may stand twice; they are then told apart by their index.
-    generic = re.sub(r"^(\w+)\.[0-9]+\.", r"\1.*.", name.removeprefix(home))
-    ends = {
-        re.sub(r"^(\w+)\.\w+\.", r"\1.*.", key) for key in _keys_under(head) if key.count(".") == 2
-    }
-    if name in allowed or (home + generic != name and generic in ends):
+    keys = _keys_with_first_word(word)
+    if name.removeprefix(home) in keys or _addresses_by_index(rest, keys):
         return None
-    remedy = _new_parameter_hint(head, name) or nearest(name, allowed, kind="keys")
-    return f"no such key {name!r}; {remedy}"
+    allowed_keys = [home + key for key in keys]
+    remedy = _new_parameter_hint(word, rest) or nearest(name, allowed_keys, kind="keys")
+    return f"there is no key {name!r}; {remedy}"
 
 
-def _new_parameter_hint(slot: str, address: str) -> str:
-    """Return the clause that gives the new name of a former parameter of a slot's stages.
+def _keys_with_first_word(word: str) -> set[str]:
+    """Return the known keys with a first word, but no keys of inner stages."""
+    if word == "search":
+        return {f"search.{key}" for key in SEARCH}
+    if word == "auxiliary":
+        return {"auxiliary", "auxiliary.use"}
+    if word in SLOTS:
+        return {word, f"{word}.use", *parameters(word)}
+    return {word}
+
+
+def _addresses_by_index(rest: str, keys: Collection[str]) -> bool:
+    """Return whether a key means a parameter of a stage by the index of the stage.
+
+    A slot may contain a stage twice. The two stages then differ in their indices.
+
+    Parameters
+    ----------
+    rest : str
+        Part of the key after the slot, such as ``0.size``.
+    keys : collection of str
+        Keys of the slot, such as ``aggregation.box.size``.
+    """
+    index, _, parameter = rest.partition(".")
+    if not re.fullmatch("[0-9]+", index):
+        return False
+    parts_of_keys = [key.split(".") for key in keys]
+    return any(len(parts) == 3 and parts[2] == parameter for parts in parts_of_keys)
+
+
+def _new_parameter_hint(slot: str, rest: str) -> str:
+    """Return the clause that gives the new name of a former parameter of a stage.
+
+    The clause is empty if the parameter was never renamed.
 
     Parameters
     ----------
     slot : str
-        A slot, or another first word of an address.
-    address : str
-        ``SLOT.PARAMETER`` or ``SLOT.STAGE.PARAMETER``.
+        Slot, or another first word of a key.
+    rest : str
+        Part of the key after the slot: ``PARAMETER`` or ``STAGE.PARAMETER``.
     """
-    *_, stage_name, parameter = address.split(".")
+    *outer_names, parameter = rest.split(".")
+    stage_name = outer_names[-1] if outer_names else slot
     candidates = stages(slot) if slot in SLOTS else ()
-    hints = [
-        parameter_hint(stage.function, parameter)
-        for stage in candidates
-        if stage_name in (stage.name, slot)
-    ]
-    return next(filter(None, hints), "")
-
-
-def _keys_under(head: str) -> set[str]:
-    if head == "search":
-        return {f"search.{key}" for key in SEARCH}
-    if head == "auxiliary":
-        return {head, f"{head}.use"}
-    if head not in SLOTS:
-        return {head}
-    return {head, f"{head}.use", *parameters(head)}
+    for stage in candidates:
+        if stage_name in (slot, stage.name):
+            hint = parameter_hint(stage.function, parameter)
+            if hint:
+                return hint
+    return ""
 
 
 def statistic_fault(name: str) -> str | None:
-    """What is wrong with the name of something that was measured, or of a group of metrics.
+    """Return the message about an unknown statistic, or None for a known statistic.
 
-    A protocol may name masks of its own, so a region is refused only where it resembles a known one.
+    The names of groups of metrics are known, too. A protocol may define masks with
+    other names, so an unknown region is only refused if it resembles a known region.
 
     Examples
     --------
@@ -113,6 +158,7 @@ def statistic_fault(name: str) -> str | None:
     >>> statistic_fault("rms_error_nonoc").endswith("did you mean 'rms_error_nonocc'?")
     True
     """
+    # An example of a name with a dot is seconds.matching_cost, the time of a stage.
     if name in (*ABOUT_RUNS, *GROUPS) or name.partition(".")[0] == "seconds":
         return None
     metric = metric_of(name)
@@ -120,101 +166,159 @@ def statistic_fault(name: str) -> str | None:
         beginnings = [*METRICS, *ABOUT_RUNS, *GROUPS]
         kind = "statistics begin with"
         remedy = new_or_nearest("statistics", "metrics", name, beginnings, kind=kind)
-        return f"no such statistic {name!r}; {remedy}"
-    with_threshold = (
-        re.match(r"((?:total_)?bad[0-9.e+-]+)_", name) if metric.name in THRESHOLDED else None
-    )
-    stem = with_threshold[1] if with_threshold else metric.name
-    place = name[len(stem) + 1 :]
-    places = _PLACES.get(metric.name, _PLACES.get(metric.about, ()))
+        return f"there is no statistic {name!r}; {remedy}"
+
+    beginning = _beginning(name, metric)
+    endings = _endings(metric)
+    allowed_names = [f"{beginning}_{ending}" for ending in endings] or [beginning]
+    if name in allowed_names:
+        return None
+    region = name[len(beginning) + 1 :]
+    if metric.about == "region" and region and not close_names(region, endings):
+        return None
+    return f"there is no statistic {name!r}; {nearest(name, allowed_names, kind='statistics')}"
+
+
+def _beginning(name: str, metric: Metric) -> str:
+    """Return the part of a name before the ending: ``bad_pixels`` or ``bad0.5``."""
+    if metric.name in THRESHOLDED:
+        with_threshold = re.match(r"((?:total_)?bad[0-9.e+-]+)_", name)
+        if with_threshold:
+            return with_threshold[1]
+    return metric.name
+
+
+def _endings(metric: Metric) -> Sequence[str]:
+    """Return the possible endings of the statistics of a metric, such as ``nonocc``."""
     if metric.about == "confidence":
-        places = names_of_confidence_maps()
-    allowed = [f"{stem}_{one}" for one in places] or [stem]
-    own_mask = metric.about == "region" and place and not close_names(place, places)
-    return (
-        None
-        if name in allowed or own_mask
-        else f"no such statistic {name!r}; {nearest(name, allowed, kind='statistics')}"
-    )
+        return names_of_confidence_maps()
+    if metric.name in _ENDINGS:
+        return _ENDINGS[metric.name]
+    return _ENDINGS.get(metric.about, ())
 
 
-# --- what may stand under the keys ------------------------------------------------------------------------------------
+# --- types of the values --------------------------------------------------------------
+
+_IS_STORED = contextvars.ContextVar("is_stored", default=False)
+"""Whether the report comes from a stored script, whose names are not checked again.
+
+The names were checked before the script was stored. They may belong to plug-ins that
+are not registered now.
+"""
 
 
-_STORED = contextvars.ContextVar("stored", default=False)
-"""Whether the names were checked before, when plug-ins that they are of may have been there."""
+def _name_check(fault_of_name: Callable[[str], str | None], example: str) -> Checked:
+    """Return the check of a name.
 
-
-def _name(fault: Callable[[str], str | None], example: str) -> Checked:
-    """A check by a function that says what is wrong with a name; None: nothing is."""
+    Parameters
+    ----------
+    fault_of_name : callable
+        Function that takes a name. It returns a message, or None for an allowed name.
+    example : str
+        Example of a name, for the message about a value that is no text.
+    """
 
     def check(value: Any) -> Any:
         if not isinstance(value, str):
             raise ValueError(f"{as_yaml(value)} is not a name, such as {example}")
-        if not _STORED.get() and (wrong := fault(value)):
-            raise ValueError(wrong)
+        if _IS_STORED.get():
+            return value
+        message = fault_of_name(value)
+        if message:
+            raise ValueError(message)
         return value
 
     return Checked(check)
 
 
-def _listed(value: Any) -> tuple[Any, ...]:
+def _result_key_fault(name: str) -> str | None:
+    """Return the message about an unknown key of a result, or None for a known key."""
+    return None if name == "protocol" else key_fault(name)
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return the items of a list, or a single value, as a tuple."""
     if value == []:
-        raise ValueError("an empty list; write a name, or leave the key out")
+        raise ValueError("the list is empty; write a name, or leave the key out")
     return tuple(value) if isinstance(value, list) else (value,)
 
 
+def _schema_of_list(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a single item or of a list that is not empty.
+
+    Parameters
+    ----------
+    schema : dict
+        JSON Schema of a list of items.
+    """
+    return {"anyOf": [schema["items"], schema | {"minItems": 1}]}
+
+
 def _scalar(value: Any) -> Any:
+    """Return a value that is neither a mapping nor a list."""
     if isinstance(value, dict | list):
         raise ValueError(f"{as_yaml(value)} is not a value or a list of values")
     return value
 
 
-def _text(value: Any) -> Any:
+def _as_text(value: Any) -> str:
+    """Return a text, or the text of a number."""
     if not isinstance(value, str) and not is_number(value):
         raise ValueError(f"{as_yaml(value)} is not a text")
     return str(value)
 
 
-_SOME = Checked(_listed, lambda own: {"anyOf": [own["items"], own | {"minItems": 1}]})
-Key = Annotated[str, _name(key_fault, "matching_cost.truncation")]
-Statistic = Annotated[str, _name(statistic_fault, "bad_pixels_nonocc")]
-Keys = Annotated[tuple[Key, ...], _SOME]
-Statistics = Annotated[tuple[Statistic, ...], _SOME]
-Values = Annotated[tuple[Annotated[Any, Checked(_scalar)], ...], Checked(_listed, lambda own: {})]
-ResultKey = Annotated[
-    str, _name(lambda name: None if name == "protocol" else key_fault(name), "scene")
-]
+_ONE_OR_SEVERAL = Checked(_as_tuple, _schema_of_list)
+_ANY_VALUES = Checked(_as_tuple, lambda schema: {})
+_TEXT = Checked(_as_text, lambda schema: {"type": ["string", "number"]})
+
+Key = Annotated[str, _name_check(key_fault, "matching_cost.truncation")]
+Keys = Annotated[tuple[Key, ...], _ONE_OR_SEVERAL]
+Statistic = Annotated[str, _name_check(statistic_fault, "bad_pixels_nonocc")]
+Statistics = Annotated[tuple[Statistic, ...], _ONE_OR_SEVERAL]
+ResultKey = Annotated[str, _name_check(_result_key_fault, "scene")]
+Values = Annotated[tuple[Annotated[Any, Checked(_scalar)], ...], _ANY_VALUES]
 Where = Annotated[Mapping[ResultKey, Values], Words("a mapping, as in {scene: [tsukuba, venus]}")]
-Title = Annotated[str, Checked(_text, lambda own: {"type": ["string", "number"]})]
+Title = Annotated[str, _TEXT]
 Labels = Annotated[Mapping[str, Title], Words("a mapping, as in {absolute_difference: AD}")]
+
+
+# --- plots, tables and reports --------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot of statistics against an axis; what is neither axis, series nor panel is averaged.
+    """A plot of statistics. Results with equal x, series and panel are averaged.
 
     Parameters
     ----------
     name : str
-        Of its files.
+        Name of the plot's files, without a suffix.
     x : tuple of str
-        What the horizontal axis shows; of several keys, for methods that have different ones, each result uses the first that it has.
+        Keys of the horizontal axis. Several keys are for methods that have different
+        keys. Each result uses the first key that it has.
     y : tuple of str
-        Statistics; several become series.
+        Statistics on the vertical axis. Several statistics become series, unless x or
+        panels contain the key ``statistic``.
     series : tuple of str
-        A curve for each combination of their values.
+        Keys of the series. Each combination of their values becomes a curve.
     panels : tuple of str
-        A panel for each value; of two keys the first makes rows and the second columns.
+        Keys of the panels. Each value becomes a panel. If there are two keys, each
+        value of the first key becomes a row of panels, and each value of the second key
+        becomes a column.
     where : mapping of str to tuple
-        Only results that have one of these values.
+        Values by key. The plot uses only results that have one of the values of each
+        key.
     x_scale, y_scale : str
-        ``linear``, ``log`` or, for x, ``category``: values side by side.
+        Scale of the axis: ``linear`` or ``log``. The x axis also has the scale
+        ``category``, which places all values at equal distances.
     spread : str
-        Error bars over what is averaged: ``none``, ``deviation`` (standard deviation) or ``range`` (smallest to largest).
+        Error bars, which show the spread of the averaged results: ``none``,
+        ``deviation`` (standard deviation) or ``range`` (smallest to largest value).
     title : str
+        Title of the plot.
     labels : mapping of str to str
-        Other words for keys, values and ``key=value``.
+        Texts that replace keys, values and pairs such as ``key=value`` in the plot.
     """
 
     name: str
@@ -232,16 +336,22 @@ class Plot:
 
 @dataclass(frozen=True)
 class PivotTable:
-    """A table of statistics; what stands neither in its rows nor in its columns is averaged.
+    """A table of statistics. Results in the same row and column are averaged.
 
     Parameters
     ----------
     name : str
-        Of its files.
-    rows, columns, value : tuple of str
-        Keys, keys, and statistics.
+        Name of the table's files, without a suffix.
+    rows : tuple of str
+        Keys of the rows. Each combination of their values becomes a row.
+    columns : tuple of str
+        Keys of the columns. Each combination of their values becomes a column.
+    value : tuple of str
+        Statistics in the cells. Several statistics become columns, unless the rows
+        contain the key ``statistic``.
     where : mapping of str to tuple
-        Only results that have one of these values.
+        Values by key. The table uses only results that have one of the values of each
+        key.
     """
 
     name: str
@@ -257,10 +367,11 @@ class Report:
 
     Parameters
     ----------
-    plots : mapping
-        Plots by name, written to OUT/plots as SVG and PNG.
-    tables : mapping
-        Pivot tables by name, written to OUT/tables as CSV and Markdown.
+    plots : tuple of Plot
+        Plots by name. Their files are written to OUT/plots, as SVG and PNG.
+    tables : tuple of PivotTable
+        Pivot tables by name. Their files are written to OUT/tables, as CSV and
+        Markdown.
     """
 
     plots: tuple[Plot, ...] = ()
@@ -268,81 +379,162 @@ class Report:
 
 
 PARTS: Mapping[str, type] = {"plots": Plot, "tables": PivotTable}
+"""Keys of a report, and the type of the entries below each key."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Fields of a plot or of a table that contain statistics and keys.
+
+    Parameters
+    ----------
+    statistics : str
+        Name of the field with the statistics.
+    key_groups : tuple of str
+        Names of the fields with groups of keys, such as the rows of a table.
+    """
+
+    statistics: str
+    key_groups: tuple[str, ...]
+
+
+_LAYOUTS: Mapping[type, _Layout] = {
+    Plot: _Layout("y", ("x", "series", "panels")),
+    PivotTable: _Layout("value", ("rows", "columns")),
+}
+
+
+# --- reading a report -----------------------------------------------------------------
 
 
 def read_report(report: Mapping[str, Any]) -> Report:
-    """The report of a script that was loaded before, as plain data, checked but for the names in it.
+    """Return the report of a stored script, without a check of its names.
+
+    Parameters
+    ----------
+    report : mapping
+        Value of the key ``report`` as plain data, from a script that was loaded before.
 
     Raises
     ------
     ScriptError
-        All its faults.
+        The report has faults.
     """
     faults = Faults()
-    with temporarily_set(_STORED, True):
-        found = parse_report(from_python(report, faults, "report"), faults)
+    with temporarily_set(_IS_STORED, True):
+        checked_report = parse_report(document_of(report, faults, "report"), faults)
     faults.raise_if_any()
-    return found
+    return checked_report
 
 
-def parse_report(node: Node, faults: Faults) -> Report:
-    """Check the key ``report``. Where something is reported to `faults`, the result is not to be used."""
-    given = expect_mapping(node, PARTS, faults)
-    return Report(
-        **{
-            key: tuple(
-                _part(kind, name, one, faults) for name, one in _named(given.get(key), faults)
-            )
-            for key, kind in PARTS.items()
-        }
-    )
+def parse_report(document: Document, faults: Faults) -> Report:
+    """Check the key ``report`` of a script, and return its plots and tables.
+
+    If a fault is reported, the result must not be used.
+    """
+    entries = allowed_entries(document, PARTS, faults)
+    parts: dict[str, tuple[Any, ...]] = {}
+    for key, kind in PARTS.items():
+        if key in entries:
+            parts_by_name = _entries_by_name(entries[key], faults)
+            parts[key] = tuple(_part(kind, name, part, faults) for name, part in parts_by_name)
+    return Report(**parts)
 
 
-def _named(node: Node | None, faults: Faults) -> Iterator[tuple[str, Node]]:
-    """The entries of a mapping whose keys become names of files."""
-    if node is None or node.value is None:
+def _entries_by_name(document: Document, faults: Faults) -> Iterator[tuple[str, Document]]:
+    """Yield the name and the content of each plot or table, and report wrong names.
+
+    The names become names of files.
+    """
+    if document.data is None:
         return
-    if not isinstance(node.value, dict):
-        faults.add(
-            node.location,
-            f"{as_yaml(node.data())} is not a mapping of names, as in {{figure8: {{x: ..., y: ...}}}}",
+    if not isinstance(document.data, dict):
+        message = (
+            f"{as_yaml(document.data)} is not a mapping of names, such as "
+            "{figure8: {x: ..., y: ...}}"
         )
-    for name, one in node.entries.items():
-        if wrong := name_fault(name):
-            faults.add(node.keys[name], wrong)
-        yield name, one
+        faults.add(document.location, message)
+    for name, part in document.entries().items():
+        name_message = name_fault(name)
+        if name_message:
+            faults.add(part.location.key or document.location, name_message)
+        yield name, part
 
 
-def _part(kind: type, name: str, node: Node, faults: Faults) -> Any:
-    """A plot or table. No key has two parts in it; several statistics are told apart, by default in the second of them."""
-    values, parts = _LAYOUTS[kind]
-    found = dict.fromkeys((values, *parts), ()) | read(kind, node, faults, without=("name",))
-    found[values] = spelled_out(found[values])
-    if len(panels := found.get("panels", ())) > 2:
-        faults.add(
-            node.entries["panels"].location,
-            f"{len(panels)} keys; panels have one key, or two: for rows and columns",
+def _part(kind: type, name: str, document: Document, faults: Faults) -> Any:
+    """Return a plot or a table.
+
+    If there are several statistics, the key `STATISTIC` distinguishes them. By default,
+    it is added to the second group of keys.
+
+    Parameters
+    ----------
+    kind : type
+        `Plot` or `PivotTable`.
+    name : str
+    document : Document
+    faults : Faults
+    """
+    layout = _LAYOUTS[kind]
+    values: dict[str, Any] = dict.fromkeys((layout.statistics, *layout.key_groups), ())
+    values |= read_mapping(kind, document, faults, without=("name",))
+    statistics = spelled_out(values[layout.statistics])
+    values[layout.statistics] = statistics
+
+    used_keys = _used_keys(values, layout)
+    _check_number_of_panels(values.get("panels", ()), document, faults)
+    _check_repetitions(used_keys, layout, document, faults)
+    if len(statistics) > 1 and STATISTIC not in used_keys:
+        default_group = layout.key_groups[1]
+        values[default_group] = (*values[default_group], STATISTIC)
+    if kind is Plot and STATISTIC not in values["panels"]:
+        _check_units(statistics, document.part(layout.statistics), faults)
+    return kind(name, **values)
+
+
+def _used_keys(values: Mapping[str, Sequence[str]], layout: _Layout) -> list[str]:
+    """Return the keys in all groups. A key in two groups is returned twice."""
+    used_keys: list[str] = []
+    for group in layout.key_groups:
+        if group != "x":
+            used_keys += values[group]
+    # Each result uses one of the keys of x, so x may contain a key twice.
+    used_keys += dict.fromkeys(values.get("x", ()))
+    return used_keys
+
+
+def _check_number_of_panels(panel_keys: Sequence[str], document: Document, faults: Faults) -> None:
+    """Report more than two keys of panels, which have only rows and columns."""
+    if len(panel_keys) > 2:
+        message = (
+            f"panels have {len(panel_keys)} keys; expected one key, "
+            "or two keys for rows and columns"
         )
-    # Of several keys of x each result has one.
-    used = [key for part in parts if part != "x" for key in found[part]] + list(
-        dict.fromkeys(found.get("x", ()))
-    )
-    twice = [key for key in used if used.count(key) > 1]
-    if twice:
-        faults.add(node.location, f"{twice[0]!r} stands twice in {', '.join(parts)}")
-    if len(found[values]) > 1 and STATISTIC not in used:
-        found[parts[1]] = (*found[parts[1]], STATISTIC)
-    units = dict.fromkeys(
-        metric.unit if metric else "none" for metric in map(metric_of, found[values])
-    )
-    if kind is Plot and len(units) > 1 and STATISTIC not in found["panels"]:
-        said = f"statistics in different units ({', '.join(units)}) cannot share an axis; write panels: {STATISTIC}"
-        faults.add(node.entries[values].location, said)
-    return kind(name, **found)
+        faults.add(document.part("panels").location, message)
 
 
-_LAYOUTS: Mapping[type, tuple[str, tuple[str, ...]]] = {
-    Plot: ("y", ("x", "series", "panels")),
-    PivotTable: ("value", ("rows", "columns")),
-}
-"""The key of the statistics, and those of the parts that other keys stand in."""
+def _check_repetitions(
+    used_keys: Sequence[str], layout: _Layout, document: Document, faults: Faults
+) -> None:
+    """Report a key that occurs twice in a plot or a table."""
+    repeated_keys = [key for key in used_keys if used_keys.count(key) > 1]
+    if repeated_keys:
+        message = f"{repeated_keys[0]!r} occurs twice in {', '.join(layout.key_groups)}"
+        faults.add(document.location, message)
+
+
+def _unit(statistic: str) -> str:
+    """Return the unit of a statistic, or ``none`` if it belongs to no metric."""
+    metric = metric_of(statistic)
+    return metric.unit if metric else "none"
+
+
+def _check_units(statistics: Sequence[str], document: Document, faults: Faults) -> None:
+    """Report statistics in different units, which cannot share an axis."""
+    units = dict.fromkeys(map(_unit, statistics))
+    if len(units) > 1:
+        message = (
+            f"statistics in different units ({', '.join(units)}) cannot share an axis; "
+            f"write panels: {STATISTIC}"
+        )
+        faults.add(document.location, message)

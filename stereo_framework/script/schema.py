@@ -1,8 +1,12 @@
-"""JSON Schema of parameter scripts, from the stages that are registered: editors complete and check with it."""
+"""JSON Schema of parameter scripts, with which editors complete and check scripts.
+
+The file ``schema.yaml`` contains the parts that do not depend on the stages. This
+module adds the parameters of all registered stages.
+"""
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stereo_framework.core.docstrings import parameter_descriptions, summary
@@ -12,7 +16,8 @@ from stereo_framework.core.registration import find, stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import Step, weighted
-from stereo_framework.script.reading import (
+from stereo_framework.script.addresses import NAME, parameters
+from stereo_framework.script.keys import (
     AUXILIARY_KEYS,
     METHOD_KEYS,
     SEARCH,
@@ -20,139 +25,227 @@ from stereo_framework.script.reading import (
     SeedKey,
 )
 from stereo_framework.script.report import PARTS, Report
-from stereo_framework.script.specs import NAME, parameters, written_stage
+from stereo_framework.script.setting import written_stage
 
 Schema = dict[str, Any]
+"""A JSON Schema as plain data."""
 
 
 def schema() -> Schema:
-    """JSON Schema (draft 2020-12) of parameter scripts with the stages that are registered now.
+    """Return the JSON Schema of parameter scripts, for the registered stages.
 
     Returns
     -------
     dict
-        Refuses unknown keys, stages and parameters and values out of range.
+        JSON Schema (draft 2020-12). It refuses unknown keys, unknown stages, unknown
+        parameters and values that are out of range.
     """
-    found: Schema = package_yaml("script/schema.yaml")
-    keys, defs = found["properties"], found["$defs"]
-    for stage in stages():
-        own = defs[f"{stage.slot}.{stage.name}"] = _stage(stage)
-        if SLOTS[stage.slot].added:
-            defs[f"{stage.slot}.{stage.name}.added"] = own | {
-                "properties": own["properties"] | _properties(weighted)
-            }
+    script: Schema = package_yaml("script/schema.yaml")
+    keys: dict[str, Schema] = script["properties"]
+    definitions: dict[str, Schema] = script["$defs"]
+
+    definitions |= _definitions_of_stages()
     for slot in SLOTS:
-        defs[slot]["anyOf"] = _slot(slot)
-        defs[f"{slot}.stage"] = {"anyOf": _single_stage(slot)}
-    defs["axes"] |= _axes()
-    search = _object(_properties(SearchKeys), summary(SearchKeys))
-    keys |= {"search": search, "report": _report(), **_properties(SeedKey)}
-    # The value is the path of maps or a mapping of the parameters of the stage `maps`.
-    maps = _stage(find("matcher", "maps"))
-    del maps["properties"]["use"]
-    keys["maps"]["anyOf"][1] = maps | {"required": ["path"]}
-    instead = {"type": ["object", "null"], "if": found["if"], "then": found["then"]}
-    method, auxiliary = (
-        _object({key: keys[key] for key in own}) | instead for own in (METHOD_KEYS, AUXILIARY_KEYS)
-    )
-    keys["methods"]["additionalProperties"] = method
-    defs["auxiliary"] |= {
-        "additionalProperties": auxiliary,
+        definitions[slot]["anyOf"] = _contents_of_slot(slot)
+        definitions[f"{slot}.stage"] = {"anyOf": _single_stage(slot)}
+    definitions["axes"] |= _axes()
+
+    keys["search"] = _object(_properties(SearchKeys), summary(SearchKeys))
+    keys["report"] = _report()
+    keys |= _properties(SeedKey)
+    keys["maps"]["anyOf"][1] = _maps()
+
+    rule_of_matchers = {"if": script["if"], "then": script["then"]}
+    keys["methods"]["additionalProperties"] = _method(METHOD_KEYS, keys, rule_of_matchers)
+    auxiliary_method = _method(AUXILIARY_KEYS, keys, rule_of_matchers)
+    definitions["auxiliary"] |= {
+        "additionalProperties": auxiliary_method,
         "propertyNames": {"pattern": f"^{NAME}$"},
     }
-    return found
+    return script
+
+
+# --- methods and reports --------------------------------------------------------------
+
+
+def _method(
+    names_of_keys: Sequence[str], keys: dict[str, Schema], rule_of_matchers: Schema
+) -> Schema:
+    """Return the schema of a method or of an auxiliary method, which may be null.
+
+    Parameters
+    ----------
+    names_of_keys : sequence of str
+        Keys that the method may have.
+    keys : dict of str to Schema
+        Schemas of the keys at the top of a script.
+    rule_of_matchers : Schema
+        Condition that excludes slots if the method has a matcher.
+    """
+    method = _object({name: keys[name] for name in names_of_keys})
+    return method | {"type": ["object", "null"], **rule_of_matchers}
 
 
 def _report() -> Schema:
-    texts = parameter_descriptions(Report)
-    properties = {
-        name: {
+    """Return the schema of the key ``report``."""
+    descriptions = parameter_descriptions(Report)
+    properties = {}
+    for name, kind in PARTS.items():
+        properties[name] = {
             "type": ["object", "null"],
-            "additionalProperties": _keys(keys),
-            "description": texts[name],
+            "additionalProperties": _plot_or_table(kind),
+            "description": descriptions[name],
         }
-        for name, keys in PARTS.items()
-    }
-    return {**_object(properties, summary(Report)), "type": ["object", "null"]}
+    return _object(properties, summary(Report)) | {"type": ["object", "null"]}
+
+
+def _plot_or_table(kind: type) -> Schema:
+    """Return the schema of a plot or a table.
+
+    The field ``name`` is no key inside it, because the name is the key above it.
+    """
+    properties = _properties(kind)
+    del properties["name"]
+    fields = parameters_of(kind)
+    required = [name for name in properties if fields[name].default is inspect.Parameter.empty]
+    return _object(properties, summary(kind)) | {"required": required}
+
+
+# --- stages and slots -----------------------------------------------------------------
+
+
+def _definitions_of_stages() -> dict[str, Schema]:
+    """Return the schemas of all stages.
+
+    Their names in the schema are ``SLOT.STAGE``. A stage in a list whose costs are
+    added up has more parameters, and its name is ``SLOT.STAGE.added``.
+    """
+    definitions = {}
+    for stage in stages():
+        name = f"{stage.slot}.{stage.name}"
+        definitions[name] = _stage(stage)
+        if SLOTS[stage.slot].added:
+            properties = definitions[name]["properties"] | _properties(weighted)
+            definitions[f"{name}.added"] = definitions[name] | {"properties": properties}
+    return definitions
 
 
 def _stage(stage: Stage) -> Schema:
-    use = {"const": stage.name, "description": f"{stage.summary} Source: {stage.source}."}
-    return {
-        **_object({"use": use} | _properties(stage.function), stage.summary),
-        "required": ["use"],
-    }
+    """Return the schema of a stage as a mapping with its parameters."""
+    name = {"const": stage.name, "description": f"{stage.summary} Source: {stage.source}."}
+    properties = {"use": name} | _properties(stage.function)
+    return _object(properties, stage.summary) | {"required": ["use"]}
 
 
-def _keys(part: type) -> Schema:
-    """A mapping whose keys are the fields of a part of a report, but for the name that it stands under."""
-    found = {name: about for name, about in _properties(part).items() if name != "name"}
-    needed = [
-        name for name in found if parameters_of(part)[name].default is inspect.Parameter.empty
-    ]
-    return {**_object(found, summary(part)), "required": needed}
+def _maps() -> Schema:
+    """Return the schema of the key ``maps`` as a mapping.
+
+    The mapping contains the parameters of the stage ``maps`` in the slot ``matcher``.
+    """
+    stage = _stage(find("matcher", "maps"))
+    del stage["properties"]["use"]
+    return stage | {"required": ["path"]}
 
 
-def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
-    """What may be given for each parameter of a stage, or field of a dataclass, by name."""
-    texts = parameter_descriptions(function)
-    found = {}
-    for name, parameter in parameters_of(function).items():
-        slot_of_inner_stage = inner_slot(parameter.annotation)
-        if slot_of_inner_stage is None:
-            found[name] = checkers_of(function)[name].json_schema()
-        else:
-            found[name] = {"$ref": f"#/$defs/{slot_of_inner_stage}.stage"}
-            if type(None) in typing.get_args(parameter.annotation):
-                found[name] = {"anyOf": [found[name], {"type": "null"}]}
-        if inspect.isfunction(function):
-            default = parameter.default
-            found[name]["default"] = (
-                written_stage(default) if isinstance(default, Step) else default
-            )
-        if name in texts:
-            found[name]["description"] = texts[name]
-    return found
-
-
-def _slot(slot: str) -> list[Schema]:
-    """What may stand in a slot."""
-    names = [stage.name for stage in stages(slot)]
-    choices = _single_stage(slot)
+def _contents_of_slot(slot: str) -> list[Schema]:
+    """Return the schemas of the contents that a slot may have."""
+    contents = _single_stage(slot)
     if SLOTS[slot].many:
-        choices.append({"type": "array", "items": {"anyOf": list(choices)}})
+        contents.append({"type": "array", "items": {"anyOf": _single_stage(slot)}})
     if SLOTS[slot].added:
-        several = [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}.added"} for name in names)]
-        choices.append({"type": "array", "items": {"anyOf": several}, "minItems": 1})
+        summands = _names_or_mappings(slot, suffix=".added")
+        contents.append({"type": "array", "items": {"anyOf": summands}, "minItems": 1})
     if SLOTS[slot].optional:
-        choices.append({"type": "null"})
-    return choices
+        contents.append({"type": "null"})
+    return contents
 
 
 def _single_stage(slot: str) -> list[Schema]:
-    """Return the schemas of a stage of a slot: its name, or a mapping."""
+    """Return the schemas of a single stage of a slot: a name or a mapping."""
+    return _names_or_mappings(slot, suffix="")
+
+
+def _names_or_mappings(slot: str, *, suffix: str) -> list[Schema]:
+    """Return the schemas of the names of a slot's stages, and of their mappings.
+
+    Parameters
+    ----------
+    slot : str
+    suffix : {"", ".added"}
+        Suffix of the definitions of the stages.
+    """
     names = [stage.name for stage in stages(slot)]
-    return [{"enum": names}, *({"$ref": f"#/$defs/{slot}.{name}"} for name in names)]
+    mappings = [{"$ref": f"#/$defs/{slot}.{name}{suffix}"} for name in names]
+    return [{"enum": names}, *mappings]
+
+
+# --- parameters -----------------------------------------------------------------------
+
+
+def _properties(function: Callable[..., Any]) -> dict[str, Schema]:
+    """Return the schemas of a stage's parameters, or of the fields of a dataclass."""
+    descriptions = parameter_descriptions(function)
+    properties = {}
+    for name, parameter in parameters_of(function).items():
+        property_schema = _values_of_parameter(function, parameter)
+        # The fields of dataclasses are keys of a script. Many of their default values
+        # do not appear in scripts.
+        if inspect.isfunction(function):
+            property_schema["default"] = _written_default(parameter.default)
+        if name in descriptions:
+            property_schema["description"] = descriptions[name]
+        properties[name] = property_schema
+    return properties
+
+
+def _values_of_parameter(function: Callable[..., Any], parameter: inspect.Parameter) -> Schema:
+    """Return the schema of the values that a parameter may have."""
+    slot_of_inner_stage = inner_slot(parameter.annotation)
+    if slot_of_inner_stage is None:
+        return checkers_of(function)[parameter.name].json_schema()
+    inner_stage = {"$ref": f"#/$defs/{slot_of_inner_stage}.stage"}
+    if type(None) in typing.get_args(parameter.annotation):
+        return {"anyOf": [inner_stage, {"type": "null"}]}
+    return inner_stage
+
+
+def _written_default(default: Any) -> Any:
+    """Return a default value as a script writes it."""
+    if isinstance(default, Step):
+        return written_stage(default)
+    return default
 
 
 def _axes() -> Schema:
-    """The names of axes; what `load` says of their values it says better."""
-    own = [address for slot in SLOTS for address in (slot, *parameters(slot))]
-    inside = rf"^(auxiliary\.{NAME}\.)+({'|'.join(SLOTS)})(\.|$)|^\w+\.[0-9]+\.\w+$"
-    names = [*own, "seed", *(f"search.{key}" for key in SEARCH)]
+    """Return the schema of axes, which checks mainly their names.
+
+    The function `load` checks the values, because its messages are more helpful.
+    """
+    names: list[str] = []
+    for slot in SLOTS:
+        names += [slot, *parameters(slot)]
+    names += ["seed", *(f"search.{key}" for key in SEARCH)]
+
+    slots = "|".join(SLOTS)
+    # Addresses of slots and parameters of auxiliary methods, and addresses with the
+    # index of a stage.
+    patterns = [rf"^(auxiliary\.{NAME}\.)+({slots})(\.|$)|^\w+\.[0-9]+\.\w+$"]
     inner_names = sorted(set().union(*(stage.inner_slots for stage in stages())))
-    patterns = [inside]
     if inner_names:
         # Addresses of parameters of inner stages, which may contain further stages.
         patterns.append(rf"^\w+(\.\w+)*\.({'|'.join(inner_names)})\.")
+
+    allowed_names: list[Schema] = [{"enum": names}]
+    allowed_names += [{"pattern": pattern} for pattern in patterns]
     return {
-        "propertyNames": {
-            "anyOf": [{"enum": names}, *({"pattern": pattern} for pattern in patterns)]
-        },
+        "propertyNames": {"anyOf": allowed_names},
         "additionalProperties": {"$ref": "#/$defs/axis"},
     }
 
 
 def _object(properties: dict[str, Schema], description: str = "") -> Schema:
-    found: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {"description": description, **found} if description else found
+    """Return the schema of a mapping that has no other keys than the properties."""
+    mapping: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if description:
+        mapping = {"description": description, **mapping}
+    return mapping

@@ -18,7 +18,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, warn
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.traces import Point, as_trace
-from stereo_framework.script.specs import NO_EFFECT
+from stereo_framework.script.setting import NO_EFFECT
 from stereo_framework.sweep.null_value import NULL
 
 if TYPE_CHECKING:

@@ -22,9 +22,10 @@ from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import Protocol, average
 from stereo_framework.io import check_replaceable, write_bytes
 from stereo_framework.script import Script, Setting, load
-from stereo_framework.script.methods import Method
-from stereo_framework.script.reading import Axis, is_number
-from stereo_framework.script.specs import split
+from stereo_framework.script.addresses import split
+from stereo_framework.script.axes import Axis
+from stereo_framework.script.expansion import Expansion
+from stereo_framework.script.keys import is_number
 from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.script_run import read_or_compute, scenes_of
 from stereo_framework.sweep.store import Store
@@ -226,7 +227,7 @@ def tune(
     study = optuna.create_study(
         direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER
     )
-    proposed = _proposals(study, loaded.methods, seed, several=workers > 1)
+    proposed = _proposals(study, loaded.expansions, seed, several=workers > 1)
     with contextlib.ExitStack() as stack:
         crew = stack.enter_context(Crew(workers, executor, memory))
         store = None if out is None else stack.enter_context(Store(start / out, create=True))
@@ -255,7 +256,8 @@ def tune(
 def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     """A search without trials, checked."""
     size = sum(
-        math.prod(len(group[0].values) for group in method.groups) for method in script.methods
+        math.prod(len(group[0].values) for group in expansion.groups)
+        for expansion in script.expansions
     )
     if size == 1:
         example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
@@ -288,7 +290,7 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
 
 
 def _proposals(
-    study: optuna.Study, methods: Sequence[Method], seed: int, *, several: bool
+    study: optuna.Study, expansions: Sequence[Expansion], seed: int, *, several: bool
 ) -> Iterator[Trial]:
     """Settings to try, each once: by the model or, where it proposes none but those that were tried, by chance."""
     with warnings.catch_warnings():
@@ -302,34 +304,38 @@ def _proposals(
         for draw in itertools.count():
             study.sampler = model if draw < _DRAWS else chance
             asked = study.ask()
-            found = suggested(methods, asked)
+            found = suggested(expansions, asked)
             if found not in tried:
                 break
             study.tell(asked, state=optuna.trial.TrialState.FAIL)
         tried.add(found)
-        yield Trial(number, methods[found[0]].run(found[1]), asked)
+        yield Trial(number, expansions[found[0]].setting(found[1]), asked)
 
 
-def suggested(methods: Sequence[Method], trial: optuna.Trial) -> tuple[int, tuple[int, ...]]:
-    """The index of a method, and a choice as its `run` takes it: the method is one choice, where there are several, and each of its groups of axes another.
+def suggested(expansions: Sequence[Expansion], trial: optuna.Trial) -> tuple[int, tuple[int, ...]]:
+    """Return the index of a method, and a choice for its expansion, that a trial suggests.
 
-    A group of axes whose numbers stand in order is searched along that order; other values are searched as unrelated ones.
+    If there are several methods, the method is one parameter of the trial. Each group of
+    axes is another one. A group whose values are sorted numbers is searched in their
+    order. The values of other groups are searched as unrelated values.
     """
-    several = len(methods) > 1
-    index = trial.suggest_categorical("method", range(len(methods))) if several else 0
+    has_several_methods = len(expansions) > 1
+    index = 0
+    if has_several_methods:
+        index = trial.suggest_categorical("method", range(len(expansions)))
+    expansion = expansions[index]
     choice: list[int] = []
-    for group in methods[index].groups:
-        name = f"{methods[index].name}: " * several + " + ".join(axis.name for axis in group)
+    for group in expansion.groups:
+        name = " + ".join(axis.name for axis in group)
+        if has_several_methods:
+            name = f"{expansion.method.name}: {name}"
         count = len(group[0].values)
         if count == 1:
             choice.append(0)
+        elif all(map(_ordered, group)):
+            choice.append(trial.suggest_int(name, 0, count - 1))
         else:
-            along = all(map(_ordered, group))
-            choice.append(
-                trial.suggest_int(name, 0, count - 1)
-                if along
-                else trial.suggest_categorical(name, range(count))
-            )
+            choice.append(trial.suggest_categorical(name, range(count)))
     return index, tuple(choice)
 
 
@@ -337,7 +343,7 @@ def _ordered(axis: Axis) -> bool:
     """Whether an axis lists numbers upwards or downwards; a null at an end means beyond all of them, as for a truncation."""
     if split(axis.name).is_slot:
         return False
-    values: list[Any] = [node.value for node in axis.values]
+    values: list[Any] = [document.data for document in axis.values]
     if None in (values[0], values[-1]):
         values.remove(None)
     return (

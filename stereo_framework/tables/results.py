@@ -104,7 +104,7 @@ def where(results: Sequence[Result], conditions: Iterable[str]) -> ResultList:
             raise ParameterError(f"{text!r} is not a condition; expected {expected}")
         key, sign, typed = match.groups()
         node = parse(typed, "", Faults())
-        read = node.data() if node is not None else typed
+        read = node.data if node is not None else typed
         if sign not in _COMPARISONS:
             found = _equal(
                 found,

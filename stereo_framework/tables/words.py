@@ -7,8 +7,8 @@ from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import metric_of
+from stereo_framework.script.addresses import split
 from stereo_framework.script.report import STATISTIC
-from stereo_framework.script.specs import split
 from stereo_framework.sweep import Result
 from stereo_framework.tables.values import NOT_APPLICABLE, all_names, word
 

@@ -236,7 +236,7 @@ def test_check_without_plug_ins(tmp_path, stranger):
     (tmp_path / "plain.yaml").write_text(METHOD + "refinement: [nothing_at_all]\n")
     for name, fault in (
         ("folder/s.yaml", "seed: 'x' is not a whole number"),
-        ("plain.yaml", "no stage 'nothing_at_all'"),
+        ("plain.yaml", "there is no stage 'nothing_at_all'"),
     ):
         result = invoke("check", "--no-plugins", name)
         assert (result.exit_code, fault in result.stderr) == (2, True)

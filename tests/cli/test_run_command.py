@@ -149,7 +149,7 @@ def test_a_statistic_names_its_metric(cli, small_scenes):
     refused = cli(
         "run", "window", "--scene", "synthetic/occlusions", "--metric", "bad_pixels_nowhere"
     )
-    one_line(refused, "no such metric: 'bad_pixels_nowhere'")
+    one_line(refused, "there is no metric 'bad_pixels_nowhere'")
 
 
 def test_another_protocol_matches_nothing_again(cli, script, small_scenes, tmp_path, monkeypatch):

@@ -126,7 +126,9 @@ def test_a_stage_of_another_slot_is_refused():
     message = "cross_scale.inner: census, a stage of matching_cost, is not a stage of aggregation"
     with pytest.raises(ParameterError, match=message):
         step(cross_scale, inner=census)
-    with pytest.raises(ParameterError, match="aggregation: no stage 'boxx'.*did you mean 'box'"):
+    with pytest.raises(
+        ParameterError, match="aggregation: there is no stage 'boxx'.*did you mean 'box'"
+    ):
         step(cross_scale, inner="boxx")
     with pytest.raises(ParameterError, match="cross_scale.inner: 5 is not a stage of aggregation"):
         step(cross_scale, inner=5)

@@ -126,11 +126,12 @@ def test_methods_by_name():
     )
     with pytest.raises(
         ParameterError,
-        match="no stage 'winner_takes_all'; did you mean 'winner_take_all'. .* lists all",
+        match="there is no stage 'winner_takes_all'; did you mean 'winner_take_all'. .* lists all",
     ):
         Pipeline(["census", "winner_takes_all"])
     with pytest.raises(
-        ParameterError, match="aggregation: no stage 'median'; .*'median' is a stage of refinement"
+        ParameterError,
+        match="aggregation: there is no stage 'median'; .*'median' is a stage of refinement",
     ):
         Pipeline(["census", "aggregation.median", "winner_take_all"])
 

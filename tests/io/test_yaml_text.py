@@ -11,9 +11,9 @@ from stereo_framework.io.yaml_text import parse
 
 def _read(text):
     faults = Faults()
-    node = parse(text, "my.yaml", faults)
+    document = parse(text, "my.yaml", faults)
     faults.raise_if_any()
-    return node
+    return document
 
 
 @pytest.mark.parametrize(
@@ -45,18 +45,18 @@ def _read(text):
     ],
 )
 def test_scalars_have_the_types_of_yaml_1_2(text, value):
-    scalar = _read(f"key: {text}").data()["key"]
+    scalar = _read(f"key: {text}").data["key"]
     assert scalar == value
     assert type(scalar) is type(value)
 
 
 def test_dates_are_texts():
-    assert not isinstance(_read("2002-05-01").data(), datetime.date)
+    assert not isinstance(_read("2002-05-01").data, datetime.date)
 
 
 def test_aliases_and_block_texts_are_read():
     text = "a: &box {use: box, size: 3}\nb: [*box, *box]\nc: |\n  two\n  lines\n"
-    assert _read(text).data() == {
+    assert _read(text).data == {
         "a": {"use": "box", "size": 3},
         "b": [{"use": "box", "size": 3}] * 2,
         "c": "two\nlines\n",
@@ -64,22 +64,21 @@ def test_aliases_and_block_texts_are_read():
 
 
 def test_keys_and_values_have_locations():
-    node = _read(
+    document = _read(
         "matching_cost:\n  use: absolute_difference\n  truncation:   20\n"
         "aggregation:\n- {use: box, size: 9}\n- {use: box}\n"
     )
-    cost = node.entries["matching_cost"]
-    assert str(cost.entries["truncation"].location) == "my.yaml:3:17: matching_cost.truncation"
-    assert str(cost.keys["truncation"]) == "my.yaml:3:3: matching_cost"
+    location = document.locations["matching_cost", "truncation"]
+    assert str(location) == "my.yaml:3:17: matching_cost.truncation"
+    assert str(location.key) == "my.yaml:3:3: matching_cost"
     # The path has the index of an item if its stage occurs twice.
-    first_box = node.entries["aggregation"].items[0]
-    assert str(first_box.entries["size"].location) == "my.yaml:5:20: aggregation[0].size"
+    location = document.locations["aggregation", 0, "size"]
+    assert str(location) == "my.yaml:5:20: aggregation[0].size"
 
 
 def test_the_path_of_a_list_item_has_the_name_of_its_stage():
-    node = _read("aggregation: [{use: box, size: 9}, {use: min_filter}]")
-    box = node.entries["aggregation"].items[0]
-    assert box.entries["size"].location.path == "aggregation.box.size"
+    document = _read("aggregation: [{use: box, size: 9}, {use: min_filter}]")
+    assert document.locations["aggregation", 0, "size"].path == "aggregation.box.size"
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_what_can_be_drawn_is_drawn_and_the_rest_is_told(tmp_path):
 
 
 def test_a_faulty_report(tmp_path):
-    with pytest.raises(ScriptError, match=r"report\.plots\.a: x missing"):
+    with pytest.raises(ScriptError, match=r"report\.plots\.a: x is missing"):
         write_reports([(_found(), {"plots": {"a": {"y": BAD}}})], tmp_path)
 
 

@@ -32,8 +32,8 @@ def test_a_list_is_a_sum():
 
 def test_the_factor_of_a_cost_is_tuned():
     sweep = {"grid": {"matching_cost.tenfold.weight": {"linspace": [1, 9, 17]}}}
-    [method] = load({**SUM, "sweep": sweep}, tuning=True).methods
-    assert method.run([3]).parameters["matching_cost.tenfold.weight"] == 2.5
+    [method] = load({**SUM, "sweep": sweep}, tuning=True).expansions
+    assert method.setting([3]).parameters["matching_cost.tenfold.weight"] == 2.5
 
 
 def test_names_of_results():
@@ -52,7 +52,7 @@ def test_names_of_results():
         "did you mean 'auxiliary.a.matching_cost.tenfold.weight'?"
     )
     assert (
-        "no such key 'auxiliary.a.scene'; allowed words after auxiliary.a.: aggregation, auxiliary, "
+        "there is no key 'auxiliary.a.scene'; allowed words after auxiliary.a.: aggregation, auxiliary, "
         in key_fault("auxiliary.a.scene")
     )
     assert (

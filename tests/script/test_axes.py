@@ -5,9 +5,10 @@ import pytest
 import yaml
 
 from stereo_framework.core.errors import ScriptError
-from stereo_framework.io.locations import Faults, from_python
+from stereo_framework.io.document import document_of
+from stereo_framework.io.locations import Faults
 from stereo_framework.script import load
-from stereo_framework.script.reading import values
+from stereo_framework.script.axes import axis_values
 
 WINDOW = {
     "matching_cost": "absolute_difference",
@@ -18,7 +19,7 @@ WINDOW = {
 
 def _values(axis):
     faults = Faults()
-    found = [node.data() for node in values(from_python(axis, faults, "axis"), faults)]
+    found = [value.data for value in axis_values(document_of(axis, faults, "axis"), faults)]
     faults.raise_if_any()
     return found
 
@@ -94,8 +95,8 @@ def test_a_script_that_is_tuned_may_have_any_number_of_settings():
     }
     with pytest.raises(ScriptError, match="1001000 runs"):
         load({**WINDOW, "sweep": sweep})
-    [settings] = load({**WINDOW, "sweep": sweep}, tuning=True).methods
-    assert settings.run([1000, 999]).axes == {
+    [settings] = load({**WINDOW, "sweep": sweep}, tuning=True).expansions
+    assert settings.setting([1000, 999]).axes == {
         "aggregation.box.size": 1001,
         "matching_cost.truncation": 1000,
     }

@@ -12,11 +12,13 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import ScriptError
 from stereo_framework.core.parameters import PositiveInt
 from stereo_framework.core.registration import stage, step
-from stereo_framework.io.locations import Location, Node
+from stereo_framework.io.document import Document
+from stereo_framework.io.locations import Location
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import halo_check, load
-from stereo_framework.script.methods import _meetings
-from stereo_framework.script.reading import Axis, is_number
+from stereo_framework.script.axes import Axis
+from stereo_framework.script.expansion import covering_choices
+from stereo_framework.script.keys import is_number
 
 WINDOW = {
     "matching_cost": "absolute_difference",
@@ -28,7 +30,7 @@ WINDOW = {
 def axis(name, count):
     """Return an axis with a number of values."""
     location = Location("a test")
-    return Axis(name, location, tuple(Node(value, location) for value in range(count)))
+    return Axis(name, location, tuple(Document(value, {(): location}) for value in range(count)))
 
 
 SLOT, RANGE, PLAIN, SEED = "matching_cost", "search.step", "aggregation.box.size", "seed"
@@ -48,7 +50,7 @@ SLOT, RANGE, PLAIN, SEED = "matching_cost", "search.step", "aggregation.box.size
 )
 def test_each_stage_and_range_meets_each_value_of_each_other_axis(names, counts):
     groups = [[axis(name, count)] for name, count in zip(names, counts, strict=True)]
-    choices = {tuple(choice) for choice in _meetings(groups, counts)}
+    choices = {tuple(choice) for choice in covering_choices(groups, counts)}
     assert choices <= set(itertools.product(*map(range, counts)))
     for first, second in itertools.permutations(range(len(names)), 2):
         met = {(choice[first], choice[second]) for choice in choices}
@@ -183,13 +185,21 @@ def test_generated_axes_have_their_ends_and_no_value_more(kind, arguments, value
 @pytest.mark.parametrize(
     ("kind", "arguments", "message"),
     [
-        ("linspace", [1, 9, 1], "1 values; a whole number from 2 to"),
-        ("linspace", [1, 9, 2.5], "2.5 values; a whole number from 2 to"),
-        ("geomspace", [0, 9, 3], "geometric spacing from 0 to 9: both ends must be above 0"),
-        ("geomspace", [-1, 9, 3], "geometric spacing from -1 to 9: both ends must be above 0"),
-        ("range", [1, 9, 0], "an empty axis: steps of 0 do not lead from 1 to 9"),
-        ("range", [1, 9, -1], "an empty axis: steps of -1 do not lead from 1 to 9"),
-        ("range", [0, limits.SETTINGS, 1], f"{limits.SETTINGS + 1} values; a whole number from 1"),
+        ("linspace", [1, 9, 1], "an axis cannot have 1 values; expected a whole number from 2 to"),
+        (
+            "linspace",
+            [1, 9, 2.5],
+            "an axis cannot have 2.5 values; expected a whole number from 2 to",
+        ),
+        ("geomspace", [0, 9, 3], "from 0 to 9 is not possible; both ends must be above 0"),
+        ("geomspace", [-1, 9, 3], "from -1 to 9 is not possible; both ends must be above 0"),
+        ("range", [1, 9, 0], "the axis is empty, because steps of 0 do not lead from 1 to 9"),
+        ("range", [1, 9, -1], "the axis is empty, because steps of -1 do not lead from 1 to 9"),
+        (
+            "range",
+            [0, limits.SETTINGS, 1],
+            f"cannot have {limits.SETTINGS + 1} values; expected a whole number from 1",
+        ),
     ],
 )
 def test_other_generated_axes_are_refused(kind, arguments, message):
@@ -238,7 +248,7 @@ def test_fifty_includes_may_be_nested(tmp_path, depth, is_allowed):
     if is_allowed:
         assert len(load(tmp_path / "0.yaml").settings) == 1
     else:
-        with pytest.raises(ScriptError, match="includes that are nested more than 50 deep"):
+        with pytest.raises(ScriptError, match="the includes are nested more than 50 deep"):
             load(tmp_path / "0.yaml")
 
 

@@ -106,11 +106,11 @@ def test_maps_stand_instead_of_all_slots(folder):
         ("maps: 'none/{scene}.pfm'\n", "maps: no folder"),
         (
             "maps: 3\n",
-            "a.yaml:1:7: maps: 3 is no path; write a folder, PATH/{scene}.pfm, or {path: PATH, disparity_scale: 4}",
+            "a.yaml:1:7: maps: 3 is not a path; write a folder, PATH/{scene}.pfm, or {path: PATH, disparity_scale: 4}",
         ),
         (
             "maps: {path: maps, disparity_scal: 4}\n",
-            "no such parameter 'disparity_scal' of maps; allowed parameters: disparity_scale, path, unknown; did you mean 'disparity_scale'?",
+            "maps has no parameter 'disparity_scal'; allowed parameters: disparity_scale, path, unknown; did you mean 'disparity_scale'?",
         ),
         ("maps: {disparity_scale: 4}\n", "maps: is missing"),
         (

@@ -68,8 +68,8 @@ def test_places_of_a_mapping_are_its_keys():
         "report.plots: a script cannot contain {1, 2}",
         "report: the key 3 is not a text",
         "matching_cost.truncation: 'abc' is not a number > 0 or null",
-        "aggregation.box: no such parameter 'sise' of box",
-        "script: no such key 'agregation'",
+        "aggregation.box: box has no parameter 'sise'",
+        "script: there is no key 'agregation'",
         "optimization: the method has no stage",
         "sweep.grid.matching_cost.truncation[1]: -3 is not",
     ]

@@ -20,7 +20,7 @@ def test_files_that_are_no_scripts(write, tmp_path):
     write(list="- box\n")
     for name, said in (
         ("binary", "the text is not UTF-8"),
-        ("list", "not a script: expected keys and values"),
+        ("list", "this is not a script; expected keys and values"),
     ):
         with pytest.raises(ScriptError, match=rf"^{name}\.yaml:1:1: {said}"):
             load(f"{name}.yaml")
@@ -37,9 +37,13 @@ def test_loops(write):
     for source, said in (
         (
             "a.yaml",
-            r"b\.yaml:1:26: auxiliary\.x\.include: an include loop: a\.yaml > b\.yaml > a\.yaml",
+            r"b\.yaml:1:26: auxiliary\.x\.include: the scripts include each other in a loop: "
+            r"a\.yaml > b\.yaml > a\.yaml",
         ),
-        (circle, "^script: not a script: nested too deeply, or a mapping inside itself$"),
+        (
+            circle,
+            "^script: this is not a script, because it is nested too deeply, or because a mapping contains itself$",
+        ),
         ("alias.yaml", "an alias inside its own anchor"),
     ):
         with pytest.raises(ScriptError, match=said):

@@ -56,13 +56,22 @@ def test_a_script_gives_an_inner_stage_by_name_or_with_parameters(validator):
 @pytest.mark.parametrize(
     ("inner", "message"),
     [
-        ({"use": "boxx"}, f"{ADDRESS}: no stage 'boxx'; allowed stages: .*did you mean 'box'"),
+        (
+            {"use": "boxx"},
+            f"{ADDRESS}: there is no stage 'boxx'; allowed stages: .*did you mean 'box'",
+        ),
         ({"use": "box", "size": 0}, f"{ADDRESS}.size: 0 is not a whole number >= 1"),
-        ({"use": "box", "siz": 3}, f"{ADDRESS}: no such parameter 'siz' of box"),
-        (["box"], f"{ADDRESS}: a list; inner is one stage: a name or"),
-        ({"size": 3}, f"{ADDRESS}: a stage without 'use'; write use: NAME"),
+        ({"use": "box", "siz": 3}, f"{ADDRESS}: box has no parameter 'siz'"),
+        (
+            ["box"],
+            f"{ADDRESS}: a list is not allowed here, because inner is one stage; write a name or",
+        ),
+        ({"size": 3}, f"{ADDRESS}: the stage has no key 'use'; write use: NAME"),
         (5, f"{ADDRESS}: 5 is not the name of a stage"),
-        ("census", f"{ADDRESS}: no stage 'census'; .*'census' is a stage of matching_cost"),
+        (
+            "census",
+            f"{ADDRESS}: there is no stage 'census'; .*'census' is a stage of matching_cost",
+        ),
         (
             {"use": "cross_scale", "inner": {"use": "box", "size": "large"}},
             f"{ADDRESS}.inner.size: 'large' is not a whole number >= 1",
@@ -138,9 +147,9 @@ def test_axes_reach_two_levels_deep_and_into_default_inner_stages():
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        (f"{ADDRESS}.siz", "no such parameter 'siz' of box; .*did you mean 'size'"),
+        (f"{ADDRESS}.siz", "box has no parameter 'siz'; .*did you mean 'size'"),
         (f"{ADDRESS}.use", f"'use' is no parameter; give the stages at {ADDRESS} itself"),
-        (f"{ADDRESS}.inner.size", "no such parameter 'inner.size' of box"),
+        (f"{ADDRESS}.inner.size", "box has no parameter 'inner.size'"),
     ],
 )
 def test_axes_that_address_nothing_in_an_inner_stage_are_refused(address, message):
@@ -150,7 +159,7 @@ def test_axes_that_address_nothing_in_an_inner_stage_are_refused(address, messag
 
 def test_a_parameter_that_only_one_swept_inner_stage_has_belongs_into_its_axis():
     axes = {ADDRESS: ["box", "guided_filter"], f"{ADDRESS}.epsilon": [0.01, 0.1]}
-    message = rf"no such parameter 'epsilon' of box.*the axis {ADDRESS} also has stages without"
+    message = rf"box has no parameter 'epsilon'.*the axis {ADDRESS} also has stages without"
     with pytest.raises(ScriptError, match=message):
         load(script_with("box", sweep={"grid": axes}))
     stages = ["box", *({"use": "guided_filter", "epsilon": value} for value in (0.01, 0.1))]
@@ -286,7 +295,7 @@ def test_plots_and_tables_take_addresses_of_inner_stages(key):
 
 def test_plots_refuse_parameters_that_no_inner_stage_has():
     plot = {"x": f"{ADDRESS}.siz", "y": "bad_pixels_nonocc"}
-    with pytest.raises(ScriptError, match=f"no such key '{ADDRESS}.siz'"):
+    with pytest.raises(ScriptError, match=f"there is no key '{ADDRESS}.siz'"):
         load(script_with("box", report={"plots": {"size": plot}}))
 
 
@@ -373,7 +382,7 @@ def test_an_option_sets_a_parameter_in_each_stage_of_an_inner_axis():
     expected = [step("box", size=3), step("guided_filter", size=3)]
     for key in (f"{ADDRESS}.size", "aggregation.0.inner.size", "size"):
         assert inner_aggregations(load(script, overrides=f"{key}=3").settings) == expected
-    with pytest.raises(ScriptError, match=f"'epsilon' of box.*the axis {ADDRESS} also has stages"):
+    with pytest.raises(ScriptError, match=f"'epsilon'.*the axis {ADDRESS} also has stages"):
         load(script, overrides="epsilon=3")
 
 

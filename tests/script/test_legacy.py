@@ -88,13 +88,20 @@ def test_every_method_becomes_a_script_that_loads(parameters, use):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"match_interpolated": 1}, "match_interpolated=1: both images at interpolated positions"),
+        (
+            {"match_interpolated": 1},
+            "match_interpolated=1: the original compares both images at interpolated positions",
+        ),
         ({"aggr_subpixel": 1}, "use refinement: parabola"),
         ({"aggr_colapse": 1}, "did you mean 'aggr_collapse'?"),
-        ({"opt_fn": 9}, "opt_fn=9: no such method of the original; allowed: 1, 2, 3, 4, 5"),
+        (
+            {"opt_fn": 9},
+            "opt_fn=9: the original program has no choice with this number; allowed: 1, 2, 3, 4, 5",
+        ),
         (
             {"eval_predict_type": 3},
-            "eval_predict_type=3: no such method of the original; allowed: 0, 1, 2",
+            "eval_predict_type=3: the original program has no choice with this number; "
+            "allowed: 0, 1, 2",
         ),
     ],
 )
@@ -157,7 +164,8 @@ def test_runs_that_need_scripts_of_their_own(tmp_path):
 def test_lines_that_make_no_sense(tmp_path):
     path = tmp_path / "old.txt"
     path.write_text(
-        "match_fn two\naggr_windw_size 5\naggr_window_size\ninput_params none.txt\ncost_map c.pgm depth_map a.pgm\n"
+        "match_fn two\naggr_windw_size 5\naggr_window_size\ninput_params none.txt\n"
+        "cost_map c.pgm depth_map a.pgm\n"
     )
     lines = []
     [script] = convert(path, lines.append).values()
@@ -172,12 +180,13 @@ def test_numbers_that_are_none_and_the_mark_of_an_editor(tmp_path):
     )
     lines = []
     [script] = convert(path, lines.append).values()
-    told = [
-        f"{path}:1: match_max nan",
-        f"{path}:1: aggr_window_size 1e400",
-        f"{path}:2: match_fn inf",
+    values = [
+        f"{path}:1: match_max: nan",
+        f"{path}:1: aggr_window_size: 1e400",
+        f"{path}:2: match_fn: inf",
     ]
-    assert lines == [f"{line}: not a number; skipped" for line in told]
+    message = "is not a number; skipped parameters keep their values"
+    assert lines == [f"{value} {message}" for value in values]
     assert load(script).only.method == "a"
 
 

@@ -232,7 +232,9 @@ def test_numbers_are_decimal_or_hexadecimal(tmp_path, text, size):
 @pytest.mark.parametrize("text", ["0x", "0xg", "x9", "0x1.8", "-0x9", "9,5"])
 def test_other_numbers_are_skipped_with_a_line(tmp_path, text):
     scripts, lines = converted(tmp_path / "old.txt", f"aggr_window_size {text} depth_map a.pgm\n")
-    assert lines == [f"{tmp_path / 'old.txt'}:1: aggr_window_size {text}: not a number; skipped"]
+    location = f"{tmp_path / 'old.txt'}:1: aggr_window_size"
+    message = f"{text} is not a number; skipped parameters keep their values"
+    assert lines == [f"{location}: {message}"]
     assert scripts["scene"]["methods"]["a"]["aggregation"] == [BOX]
 
 
@@ -302,7 +304,7 @@ def test_twenty_scripts_may_be_nested_in_a_script(tmp_path, depth, is_allowed):
     if is_allowed:
         assert list(convert(tmp_path / "0.txt", print)) == ["scene"]
     else:
-        with pytest.raises(DataError, match="scripts nested more than 20 deep"):
+        with pytest.raises(DataError, match="scripts are nested more than 20 deep"):
             convert(tmp_path / "0.txt", print)
 
 

@@ -228,7 +228,7 @@ def test_what_plugins_that_are_not_loaded_may_bring_is_passed_over(write):
     write(
         mine="plugins: none.py\nmatching_cost: census\noptimization: theirs\nrefinement: [{use: strange, a: 1}, medan]\nsed: 3\n"
     )
-    with pytest.raises(ScriptError, match=r"^mine\.yaml:5:1: no such key 'sed'") as caught:
+    with pytest.raises(ScriptError, match=r"^mine\.yaml:5:1: there is no key 'sed'") as caught:
         inspect_script("mine.yaml")
     assert len(caught.value.faults) == 1
     write(mine="plugins: none.py\nmatching_cost: census\noptimization: theirs\n")

@@ -7,7 +7,13 @@ from stereo_framework.evaluation.hci import HCI_METRICS
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.script import load, schema
-from stereo_framework.script.report import PivotTable, Plot, read_report, statistic_fault
+from stereo_framework.script.report import (
+    PivotTable,
+    Plot,
+    key_fault,
+    read_report,
+    statistic_fault,
+)
 
 PLOT = "{x: scene, y: energy}"
 
@@ -115,3 +121,8 @@ def test_statistics_of_all_protocols_are_known(small_scenes):
         ):
             assert statistic_fault(name) is None, name
     assert statistic_fault("auc_peak_ratoi").endswith("did you mean 'auc_peak_ratio'?")
+
+
+def test_the_search_range_as_a_whole_is_no_key():
+    message = "there is no key 'search'; allowed keys: search.maximum, search.minimum"
+    assert key_fault("search").startswith(message)

@@ -14,7 +14,7 @@ from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import Step
 from stereo_framework.script import find_script, load, schema
-from stereo_framework.script.specs import written_stage
+from stereo_framework.script.setting import written_stage
 
 load_once = functools.cache(load)
 

@@ -81,7 +81,7 @@ def test_the_script_of_a_former_results_folder_runs_with_the_new_names(old_folde
     assert result.exit_code == 2
     [line] = error_lines(result)
     assert line.endswith(
-        "no such parameter 'interval' of absolute_difference; it is called 'birchfield_tomasi' now"
+        "absolute_difference has no parameter 'interval'; it is called 'birchfield_tomasi' now"
     )
     script.write_text(script.read_text().replace("interval", "birchfield_tomasi"))
     assert invoke("run", script, "--out", "new").exit_code == 0

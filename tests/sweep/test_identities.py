@@ -30,7 +30,7 @@ from stereo_framework.evaluation._protocol import Protocol
 from stereo_framework.evaluation.hci import Parameters as HciParameters
 from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.script import load
-from stereo_framework.script.reading import KEYS
+from stereo_framework.script.keys import KEYS
 from stereo_framework.sweep import Store, identity
 from stereo_framework.sweep.identity import code_digest, content_digest, scene_digest
 from stereo_framework.sweep.tasks import forget, tasks_of_script

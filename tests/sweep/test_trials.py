@@ -6,9 +6,10 @@ import pytest
 from sweep_parts import WINDOW, dots
 
 from stereo_framework.evaluation.protocols import resolve
-from stereo_framework.io.locations import Location, Node
+from stereo_framework.io.document import Document
+from stereo_framework.io.locations import Location
 from stereo_framework.script import load
-from stereo_framework.script.reading import Axis
+from stereo_framework.script.axes import Axis
 from stereo_framework.sweep import tune as tuning
 from stereo_framework.sweep.tune import Trial, Tuned, tune
 
@@ -18,7 +19,7 @@ BAD = "bad_pixels_all"
 def axis(name, values):
     """Return an axis with some values."""
     location = Location("a test")
-    return Axis(name, location, tuple(Node(value, location) for value in values))
+    return Axis(name, location, tuple(Document(value, {(): location}) for value in values))
 
 
 @pytest.mark.parametrize(

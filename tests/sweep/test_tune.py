@@ -171,7 +171,7 @@ def test_a_search_is_the_same_whoever_computes():
 def test_numbers_in_order_are_searched_along_it():
     def dimensions(script):
         trial = optuna.create_study().ask()
-        suggested(load(script).methods, trial)
+        suggested(load(script).expansions, trial)
         return trial.distributions
 
     grid = {

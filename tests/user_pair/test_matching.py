@@ -160,7 +160,7 @@ def test_mistakes(known):
     ):
         stereo_framework.match(left, right, (0, 31), method=3)
     two = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [3, 5]}}}
-    with pytest.raises(ParameterError, match="has 2 settings; a script of one is needed"):
+    with pytest.raises(ParameterError, match="the script has 2 settings; expected one setting"):
         stereo_framework.match(left, right, (0, 31), method=two)
     with pytest.raises(
         DataError,

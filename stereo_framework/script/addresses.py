@@ -1,23 +1,18 @@
-"""Addresses of stages and parameters, and the settings of a script.
+"""Addresses of stages and parameters in a script.
 
-An example of an address is ``auxiliary.robust.aggregation.box.size``. A setting is a
-method of a script with one combination of the swept values.
+An example of an address is ``auxiliary.robust.aggregation.box.size``.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from stereo_framework.core.errors import nearest
 from stereo_framework.core.former_names import parameter_hint
-from stereo_framework.core.parameters import parameter_faults, resolve_paths
 from stereo_framework.core.registration import stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
-from stereo_framework.core.step import FACTORS, Step, weighted
-from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.io.locations import Node
+from stereo_framework.core.step import FACTORS, Step
 from stereo_framework.matcher._opencv import SEARCH_NAMES
 
 NAME = r"[\w-]+"
@@ -27,10 +22,6 @@ The name contains no dot, because dots divide addresses.
 """
 
 _HOME = re.compile(rf"(?:auxiliary\.{NAME}\.)*")
-
-
-NO_EFFECT = ""
-"""Value of an axis in a setting on which it has no effect; tables leave such cells empty."""
 
 
 class Address(NamedTuple):
@@ -69,8 +60,10 @@ def split(address: str) -> Address:
     --------
     >>> tuple(split("auxiliary.robust.aggregation.box.size"))
     ('auxiliary.robust.', 'aggregation', 'box.size')
-    >>> split("auxiliary.robust.aggregation.box.size").slot, split("matching_cost").is_slot
-    ('auxiliary.robust.aggregation', True)
+    >>> split("auxiliary.robust.aggregation.box.size").slot
+    'auxiliary.robust.aggregation'
+    >>> split("matching_cost").is_slot
+    True
     """
     home = _HOME.match(address)[0]  # type: ignore[index]
     word, _, rest = address[len(home) :].partition(".")
@@ -165,65 +158,23 @@ slot was already reported. In this case, no further checks are made.
 
 
 def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
-    """Return the names of a stage's parameters, with `FACTORS` if its costs are added."""
+    """Return the names of a stage's parameters, with `FACTORS` for added costs."""
     return (*stage.parameters, *(FACTORS if added else ()))
-
-
-def checked(
-    stage: Stage, given: Mapping[str, Node], inner_steps: Mapping[str, Step], *, added: bool
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Check the parameters that a script gives a stage.
-
-    An unquoted ``no`` means false for parameters that are true or false.
-
-    Parameters
-    ----------
-    stage : Stage
-    given : mapping of str to Node
-        Values by the name of the parameter.
-    inner_steps : mapping of str to Step
-        Values that are stages, by the name of the parameter.
-    added : bool
-        True for a matching cost in a sum, which also has the parameters `FACTORS`.
-
-    Returns
-    -------
-    values : dict of str to object
-        Allowed values by the name of the parameter.
-    faults : dict of str to str
-        Messages about the other values.
-    """
-    values: dict[str, Any] = {name: node.data() for name, node in given.items()}
-    values |= inner_steps
-    factors = {name: values[name] for name in FACTORS if added and name in values}
-    own = {name: value for name, value in values.items() if name not in factors}
-    wrong = parameter_faults(weighted, factors) | parameter_faults(stage.function, own)
-    for name in own.keys() & wrong.keys():
-        switched = _SWITCHES.get((given[name].raw or "").lower())
-        if switched is not None and not parameter_faults(stage.function, {name: switched}):
-            own[name] = switched
-            del wrong[name]
-    for name, value in own.items():
-        if name not in wrong and isinstance(value, str | list):  # which may name files
-            own[name] = resolve_paths(
-                stage.parameters[name].annotation, value, given[name].location.folder
-            )
-    return {name: value for name, value in (factors | own).items() if name not in wrong}, wrong
-
-
-_SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 
 
 def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
     """Return the message about a name that is no parameter of a stage."""
     known = parameter_names(stage, added=added)
     if name in FACTORS and SLOTS[stage.slot].added:
-        return f"{name!r} belongs to the entries of a list of costs: {stage.slot}: [{{use: {stage.name}, {name}: ...}}, ...]"
+        return (
+            f"{name!r} belongs to the entries of a list of costs: "
+            f"{stage.slot}: [{{use: {stage.name}, {name}: ...}}, ...]"
+        )
     if stage.name.startswith("opencv_") and name in SEARCH_NAMES:
         key = SEARCH_NAMES[name]
-        return f"no such parameter {name!r} of {stage.name}; here OpenCV's {name} is called {key!r}"
+        return f"{stage.name} has no parameter {name!r}; here OpenCV's {name} is called {key!r}"
     remedy = parameter_hint(stage.function, name) or nearest(name, known, kind="parameters")
-    return f"no such parameter {name!r} of {stage.name}; {remedy}"
+    return f"{stage.name} has no parameter {name!r}; {remedy}"
 
 
 def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
@@ -246,7 +197,7 @@ def locate(slot: str, steps: Steps, rest: str) -> tuple[int, str] | str:
         Index of the stage and name of the parameter, or a description of the fault.
     """
     if not steps:
-        return f"addresses nothing: there is no {slot} stage"
+        return f"this address means nothing, because there is no {slot} stage"
     located_stage = locate_stage(slot, steps, rest)
     if isinstance(located_stage, str):
         return located_stage
@@ -365,7 +316,7 @@ def _fault_of_parameter(address: str, step: Step, rest: str, parameters: Sequenc
         return f"'use' is no parameter; give the stages at {address} itself"
     if not rest:
         allowed = nearest("", parameters, kind="parameters of it")
-        return f"addresses the whole stage {step.stage.name}; {allowed}"
+        return f"this address means the whole stage {step.stage.name}; {allowed}"
     return no_parameter(step.stage, rest, added=step.is_summand)
 
 
@@ -394,8 +345,10 @@ def _locate_in_list(slot: str, steps: tuple[Step, ...], rest: str) -> tuple[int,
     if re.fullmatch("[0-9]{1,9}", first_part):
         index = int(first_part)
         if index >= len(names):
-            last = f"{slot}.{len(names) - 1}"
-            return f"addresses nothing: {slot} has {len(names)} stages, the last one is {last}"
+            return (
+                f"this address means nothing, because {slot} has {len(names)} stages, the last "
+                f"one is {slot}.{len(names) - 1}"
+            )
         return index, parameter
     if count == 1:
         return names.index(first_part), parameter
@@ -416,149 +369,4 @@ def _locate_in_list(slot: str, steps: tuple[Step, ...], rest: str) -> tuple[int,
         return ambiguity(f"{slot}.{names[i]}.{rest}" for i in having_parameter)
     hints = (parameter_hint(step.stage.function, first_part) for step in steps)
     remedy = next(filter(None, hints), "") or nearest(first_part, names, kind="stages there")
-    return f"addresses nothing: {slot} has no stage {first_part!r}; {remedy}"
-
-
-# --- settings --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Setting:
-    """One setting of a script, for any scene.
-
-    Parameters
-    ----------
-    method : str
-        Key in the ``methods`` of the script. A script without ``methods`` has its own
-        name here, or else the name of its file.
-    pipeline : Pipeline
-    search : dict of str to float
-        ``minimum``, ``maximum``, ``step`` in pixels, as far as they differ from the scene's own; ``truth_margin`` as a share.
-    seed : int
-        Of the script; fills the ``seed`` of stages that were not given one.
-    swept : tuple of str
-        Addresses of what was swept.
-    values : tuple
-        Values at these addresses, in the same order. A stage is shown by its name and
-        by its parameters that differ from the default values. `NO_EFFECT` marks an axis
-        without effect on this setting.
-    shared : dict
-        What the whole script says under ``plugins``, ``search`` and ``evaluation``; empty where it says nothing.
-    """
-
-    method: str
-    pipeline: Pipeline
-    search: dict[str, float]
-    seed: int
-    swept: tuple[str, ...]
-    values: tuple[Any, ...]
-    shared: dict[str, Any]
-
-    @property
-    def axes(self) -> dict[str, Any]:
-        """Values of what was swept, by address."""
-        return dict(zip(self.swept, self.values, strict=True))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """All values that decide the disparity map, defaults filled in, under dotted names.
-
-        ``SLOT.use`` is the stage or, in a slot that takes several, their chain: ``box > min_filter``; costs that are added: ``census + rank``.
-        ``seed`` is there if some stage has it.
-        """
-        found: dict[str, Any] = {f"search.{key}": value for key, value in self.search.items()}
-        found |= _uses(self.pipeline)
-        stages = self.pipeline.stages()
-        for address, one in stages:
-            for name, value in one.parameters.items():
-                # The parameters of an inner stage follow under its own address.
-                if isinstance(value, Step):
-                    found[f"{address}.{name}.use"] = value.stage.name
-                else:
-                    found[f"{address}.{name}"] = value
-        if any(one.parameters.get("seed") == self.seed for _, one in stages):
-            found["seed"] = self.seed
-        return found
-
-    @property
-    def mapping(self) -> dict[str, Any]:
-        """Script that contains only this setting, with all default values.
-
-        The function `load` accepts the script, and YAML can store its values.
-        """
-        shared = {
-            key: said for key, said in (self.shared | {"search": self.search}).items() if said
-        }
-        return {
-            "name": self.method,
-            **shared,
-            "seed": self.seed,
-            **_slots(self.pipeline, self.seed),
-        }
-
-
-def _uses(method: Pipeline, home: str = "") -> dict[str, str]:
-    """What stands in each slot of a method and, in their order, its auxiliary methods."""
-    names = {slot: [one.stage.name for one in method.in_slot(slot)] for slot in SLOTS}
-    found = {
-        f"{home}{slot}.use": (" + " if SLOTS[slot].added else " > ").join(own)
-        for slot, own in names.items()
-        if own
-    }
-    if method.auxiliary:
-        found[f"{home}auxiliary.use"] = ", ".join(name for name, _ in method.auxiliary)
-    for name, other in method.auxiliary:
-        found |= _uses(other, f"{home}auxiliary.{name}.")
-    return found
-
-
-def _slots(method: Pipeline, seed: int) -> dict[str, Any]:
-    """Return the slots and the auxiliary methods of a method as a script writes them.
-
-    Seeds that equal the seed of the script are left out.
-    """
-    found: dict[str, list[Step]] = {}
-    for one in method.steps:
-        found.setdefault(one.stage.slot, []).append(_without_seed(one, seed))
-    others = {name: _slots(other, seed) for name, other in method.auxiliary}
-    return {slot: written(slot, own) for slot, own in found.items()} | (
-        {"auxiliary": others} if others else {}
-    )
-
-
-def _without_seed(step: Step, seed: int) -> Step:
-    """Remove a seed with the given value from a step and from its inner steps."""
-    parameters = {}
-    for name, value in step.parameters.items():
-        if isinstance(value, Step):
-            parameters[name] = _without_seed(value, seed)
-        elif (name, value) != ("seed", seed):
-            parameters[name] = value
-    return replace(step, parameters=parameters)
-
-
-def written_stage(step: Step) -> dict[str, Any]:
-    """Return a stage as a script writes it, with all its parameters."""
-    parameters = dict(step.parameters)
-    for name, inner_step in step.inner_steps.items():
-        parameters[name] = written_stage(inner_step)
-    return {"use": step.stage.name, **parameters}
-
-
-def written(slot: str, steps: Sequence[Step]) -> Any:
-    """Stages of a slot as a script writes them, with all their parameters."""
-    stages = [written_stage(step) for step in steps]
-    if SLOTS[slot].many or any(step.is_in_list for step in steps):
-        return stages
-    return stages[0] if stages else None
-
-
-def show(steps: Sequence[Step]) -> str:
-    """Stages in short, as an axis shows them: names and what differs from the defaults, ``box(size=21) > min_filter``.
-
-    Costs that are added are joined by a plus: ``census(weight=2) + rank``; a list of a single one is shown as ``[census]``.
-    """
-    shown = [str(one) for one in steps]
-    if steps and steps[0].is_summand:
-        return " + ".join(shown) if len(shown) > 1 else f"[{shown[0]}]"
-    return " > ".join(shown) or "none"
+    return f"this address means nothing, because {slot} has no stage {first_part!r}; {remedy}"
