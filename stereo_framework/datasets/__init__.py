@@ -11,6 +11,7 @@ from stereo_framework.datasets.registry import (
     load_pair,
     load_scene,
     load_scenes,
+    scene_fits,
     scene_names,
 )
 from stereo_framework.datasets.scene_file import pair_scene
@@ -31,6 +32,7 @@ __all__ = [
     "planes_scene",
     "public_sets",
     "rectangle",
+    "scene_fits",
     "scene_names",
     "slanted",
 ]

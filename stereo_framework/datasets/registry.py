@@ -365,6 +365,33 @@ def _found(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(n for n in usual if n.startswith(folder) and not n.startswith(repeats)) or (name,)
 
 
+def scene_fits(scene_name: str, name: str) -> bool:
+    """Return whether a name means a scene, without a look at the data.
+
+    Parameters
+    ----------
+    scene_name : str
+        Full name of the scene, such as ``middlebury2003/teddy``.
+    name : str
+        Full name, last part of the name, data set or a folder in it, or pattern.
+
+    Examples
+    --------
+    >>> scene_fits("middlebury2003/teddy", "teddy")
+    True
+    >>> scene_fits("middlebury2003/teddy", "middlebury2003/*")
+    True
+    >>> scene_fits("middlebury2003/teddy", "middlebury2001")
+    False
+    """
+    if scene_name == name or scene_name.endswith(f"/{name}"):
+        return True
+    if scene_name.startswith(f"{name.rstrip('/')}/"):
+        return True
+    parts, pattern_parts = scene_name.split("/"), name.split("/")
+    return len(parts) == len(pattern_parts) and all(map(fnmatchcase, parts, pattern_parts))
+
+
 def _full_name(name: str, names: tuple[str, ...]) -> str:
     """The full name that a short one stands for; the name itself if there is none."""
     if name in names:

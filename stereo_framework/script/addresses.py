@@ -16,7 +16,7 @@ from stereo_framework.core.step import FACTORS, Step
 from stereo_framework.matcher._opencv import SEARCH_NAMES
 
 NAME = r"[\w-]+"
-"""Pattern of the name of an auxiliary method.
+"""Regular expression for the name of an auxiliary method.
 
 The name contains no dot, because dots divide addresses.
 """
@@ -162,8 +162,13 @@ def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
     return (*stage.parameters, *(FACTORS if added else ()))
 
 
-def no_parameter(stage: Stage, name: str, *, added: bool) -> str:
-    """Return the message about a name that is no parameter of a stage."""
+def unknown_parameter_message(stage: Stage, name: str, *, added: bool) -> str:
+    """Return the message about an unknown parameter of a stage.
+
+    The message gives the new name of a former parameter, or else the nearest name. The
+    factors of a summed cost, and OpenCV's names of the search range, have messages of
+    their own.
+    """
     known = parameter_names(stage, added=added)
     if name in FACTORS and SLOTS[stage.slot].added:
         return (
@@ -317,7 +322,7 @@ def _fault_of_parameter(address: str, step: Step, rest: str, parameters: Sequenc
     if not rest:
         allowed = nearest("", parameters, kind="parameters of it")
         return f"this address means the whole stage {step.stage.name}; {allowed}"
-    return no_parameter(step.stage, rest, added=step.is_summand)
+    return unknown_parameter_message(step.stage, rest, added=step.is_summand)
 
 
 def ambiguity(addresses: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.parameters import as_yaml, parameters_of
 from stereo_framework.core.scene import SearchRange
 from stereo_framework.core.step import FACTORS, Step, weighted
+from stereo_framework.datasets import scene_fits
 from stereo_framework.engine.method_checks import steps_below_a_pixel
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.io.document import Document
@@ -29,6 +30,7 @@ from stereo_framework.script.effects import (
 )
 from stereo_framework.script.findings import Findings
 from stereo_framework.script.methods import Method
+from stereo_framework.script.model import SceneValue
 from stereo_framework.script.pipelines import PipelineBuilder, StoredResults
 from stereo_framework.script.setting import NO_EFFECT, Setting, show
 from stereo_framework.script.slot_stages import FAULTY, NOTHING
@@ -60,6 +62,13 @@ class _ChosenValues(NamedTuple):
     search: dict[str, Document]
     seed: int
     labels: dict[str, Any]
+
+
+class _KeptChoice(NamedTuple):
+    """The choice of a setting, and the names of the axes without effect on it."""
+
+    choice: Sequence[int]
+    idle_axes: tuple[str, ...]
 
 
 class _ExaminedSetting(NamedTuple):
@@ -108,6 +117,8 @@ class Expansion:
         ]
         # A value is put into the stage that an axis of the stage has chosen before.
         self._placed_axes = sorted(placed_axes, key=lambda placed: method.depth(placed.axis))
+        self._kept_choices: list[_KeptChoice] = []
+        self._variants: dict[tuple[SceneValue, ...], Expansion] = {}
         self._stored = StoredResults()
         self._pipelines = PipelineBuilder(method, tuning, self._stored)
         self._axes_inside = {name: method.axes_inside(name) for name in self.axis_names}
@@ -132,9 +143,14 @@ class Expansion:
         ]
         if candidates:
             choices = list(choices)
+        if self.method.scene_values and not self.tuning:
+            choices = list(choices)
         settings = tuple(self._setting(choice) for choice in choices)
         if candidates and not self._pipelines.has_fault:
             settings = self._without_repetitions(choices, settings, candidates)
+        elif self.method.scene_values and not self.tuning:
+            self._kept_choices = [_KeptChoice(choice, ()) for choice in choices]
+        self._check_scene_values(counts)
         self._stored.clear()
         return () if self.tuning else settings
 
@@ -149,6 +165,80 @@ class Expansion:
         setting = self._setting(choice)
         self.findings.faults.raise_if_any()
         return setting
+
+    # --- scenes -----------------------------------------------------------------------
+
+    def runs_on(self, scene_name: str) -> bool:
+        """Return whether the method runs on a scene."""
+        scenes = self.method.scenes
+        return not scenes or any(scene_fits(scene_name, name) for name in scenes)
+
+    def on_scene(self, scene_name: str) -> "Expansion":
+        """Return the expansion with the values that the script sets on a scene.
+
+        Without such values, the result is this expansion.
+        """
+        values = tuple(
+            scene_value
+            for scene_value in self.method.scene_values
+            if scene_fits(scene_name, scene_value.scenes)
+        )
+        return self._variant(values) if values else self
+
+    def _variant(self, values: tuple[SceneValue, ...]) -> "Expansion":
+        """Return the expansion of the method with values that the script sets."""
+        if values not in self._variants:
+            variant_method = self.method.with_scene_values(values)
+            self._variants[values] = Expansion(variant_method, self.shared, tuning=self.tuning)
+        return self._variants[values]
+
+    def settings_on(self, scene_name: str, settings: Sequence[Setting]) -> tuple[Setting, ...]:
+        """Return the settings of the method on a scene.
+
+        Parameters
+        ----------
+        scene_name : str
+            Full name of the scene.
+        settings : sequence of Setting
+            Settings of the method without values for single scenes.
+
+        Raises
+        ------
+        ScriptError
+            The values that the script sets on the scene do not fit together.
+        """
+        if not self.runs_on(scene_name):
+            return ()
+        variant = self.on_scene(scene_name)
+        if variant is self:
+            return tuple(settings)
+        settings_on_scene = tuple(
+            variant._setting(kept.choice, kept.idle_axes) for kept in self._kept_choices
+        )
+        self.findings.faults.raise_if_any()
+        return settings_on_scene
+
+    def _check_scene_values(self, counts: Sequence[int]) -> None:
+        """Report the faults of the values that the script sets on some scenes.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            Number of values of each group of axes.
+        """
+        values_of_scenes: dict[str, list[SceneValue]] = {}
+        for scene_value in self.method.scene_values:
+            values_of_scenes.setdefault(scene_value.scenes, []).append(scene_value)
+            for axis in self.method.axes_of(scene_value.address):
+                message = (
+                    f"{axis} is swept, so that it cannot be set on single scenes; "
+                    "remove the axis or this value"
+                )
+                self.method.fault(scene_value.location, message)
+        for values in values_of_scenes.values():
+            variant = self._variant(tuple(values))
+            for choice in covering_choices(self.groups, counts):
+                variant._setting(choice)
 
     def _setting(self, choice: Sequence[int], idle_axes: Collection[str] = ()) -> Setting:
         """Return the setting of a choice.
@@ -248,8 +338,10 @@ class Expansion:
         for examined, *repetitions in groups.values():
             if repetitions:
                 different_settings.append(self._setting(examined.choice, examined.reasons))
+                self._kept_choices.append(_KeptChoice(examined.choice, tuple(examined.reasons)))
             else:
                 different_settings.append(examined.setting)
+                self._kept_choices.append(_KeptChoice(examined.choice, ()))
         return tuple(different_settings)
 
     def _store_idle_axis(self, name: str, groups: Sequence[Sequence[_ExaminedSetting]]) -> None:

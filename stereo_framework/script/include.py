@@ -291,7 +291,8 @@ class Reader:
 
         A method uses stages, the sweep, the seed and the search range. An auxiliary
         method uses stages. The name is never used: a script that includes ``ssd`` has
-        its own name.
+        its own name. The scenes are those on which the included script runs alone, so
+        that a method does not use them either.
         """
         included_file = script.location.file or "the included script"
         includer = "an auxiliary method" if allowed == AUXILIARY_KEYS else "a method"
@@ -302,7 +303,11 @@ class Reader:
                     remedy = "write its axes as auxiliary.NAME.ADDRESS"
                 message = f"{included_file} sets {key!r} and cannot be included in {includer}"
                 self.faults.add(location, f"{message}; {remedy}")
-        return script.without_keys(*(set(script.mapping) - set(allowed)), "name")
+        unused_keys = set(script.mapping) - set(allowed)
+        unused_keys.add("name")
+        if allowed == METHOD_KEYS:
+            unused_keys.add("scenes")
+        return script.without_keys(*unused_keys)
 
     def _included(self, name: Document, folder: Path | None) -> Document | None:
         """Read an included script. The result is None after a fault."""
@@ -364,8 +369,9 @@ class Reader:
         for plugin, path, is_allowed in zip(self.plugins, paths, are_allowed, strict=True):
             if not is_allowed:
                 message = (
-                    f"{short(plugin.text, 80)!r} lies outside the script's folder, and importing "
-                    f"it runs it; --plugin {short(str(path), 200)} allows that"
+                    f"{short(plugin.text, 80)!r} is outside the script's folder and was not "
+                    "imported, because an import executes the file; "
+                    f"to allow it, add --plugin {short(str(path), 200)}"
                 )
                 self.faults.add(plugin.name.location, message)
                 continue

@@ -70,8 +70,8 @@ class SeedKey:
 
 SEARCH = tuple(parameters_of(SearchKeys))
 AUXILIARY_KEYS = ("include", *SLOTS, "auxiliary")
-METHOD_KEYS = (*AUXILIARY_KEYS, "maps", "sweep", "seed", "search")
-KEYS = ("name", "plugins", "scenes", "evaluation", "methods", "report", *METHOD_KEYS)
+METHOD_KEYS = (*AUXILIARY_KEYS, "maps", "sweep", "seed", "search", "scenes", "by_scene")
+KEYS = ("name", "plugins", "evaluation", "methods", "report", *METHOD_KEYS)
 
 SEPARATE_MAPPINGS = ("evaluation", "report", "search", "sweep")
 """Paths of the mappings whose keys are neither keys of a script nor of a method."""
@@ -120,7 +120,7 @@ def read_mapping(
     document : Document
     faults : Faults
     without : collection of str
-        Fields that are no keys.
+        Fields that are not keys of the mapping.
     """
     parameters = {
         name: parameter for name, parameter in parameters_of(keys).items() if name not in without
@@ -219,3 +219,9 @@ def texts_of(document: Document, faults: Faults, what: str) -> list[Document]:
         else:
             faults.add(item.location, f"{as_yaml(item.data)} is not {what} or a list of them")
     return texts
+
+
+def texts_in(document: Document) -> tuple[str, ...]:
+    """Return the texts of a list, or a single text, each once, without other items."""
+    texts = [text_of(item) for item in document.items()]
+    return tuple(dict.fromkeys(text for text in texts if text is not None))

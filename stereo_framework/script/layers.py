@@ -125,8 +125,8 @@ def removed_keys(method: Document, prefix: str) -> set[str]:
     """Return the keys that a method removes from the methods below it.
 
     A matcher removes the slots that it replaces, and these slots remove a matcher. The
-    key ``maps`` removes all slots, because the disparity maps are already computed. The
-    value null of ``auxiliary`` removes all auxiliary methods.
+    key ``maps`` removes all slots, because the disparity maps are already computed. A
+    null value of the key ``auxiliary`` removes all auxiliary methods.
 
     Parameters
     ----------
@@ -198,7 +198,8 @@ def _merged_method(base: Document, over: Document, root: Document, prefix: str) 
     methods_below = kept.part("auxiliary").entries()
     if not methods_below:
         return result
-    # A sweep may fill slots of auxiliary methods that `over` itself does not name.
+    # A sweep may fill slots of an auxiliary method even if `over` does not contain the
+    # auxiliary method.
     methods_over = over.part("auxiliary")
     auxiliary = {**methods_below, **methods_over.entries()}
     for name, method_below in methods_below.items():
@@ -215,15 +216,19 @@ def _merged_key(key: str, base: Document, over: Document) -> Document:
     if key == "maps":
         return _union(as_stage(base, "path"), as_stage(over, "path"))
     if key in SLOTS:
-        # A list of stages replaces the other list as a whole.
-        return over if SLOTS[key].many else merged_stage(base, over)
+        return merged_slot(key, base, over)
     if key == "methods":
         return _union(base, over, lambda name, below, above: merged(below, above))
-    if key == "sweep":
-        return _union(base, over, lambda kind, below, above: _union(below, above))
+    if key in ("sweep", "by_scene"):
+        return _union(base, over, lambda name, below, above: _union(below, above))
     if key in ("search", "report", "evaluation"):
         return _union(base, over)
     return over
+
+
+def merged_slot(slot: str, base: Document, over: Document) -> Document:
+    """Merge two contents of a slot. A list of stages is replaced as a whole."""
+    return over if SLOTS[slot].many else merged_stage(base, over)
 
 
 def merged_stage(base: Document, over: Document) -> Document:

@@ -27,7 +27,7 @@ from stereo_framework.script.expansion import (
 )
 from stereo_framework.script.findings import Findings
 from stereo_framework.script.include import RESOLVED, Reader, find_script
-from stereo_framework.script.keys import text_of
+from stereo_framework.script.keys import text_of, texts_in
 from stereo_framework.script.methods import read_methods
 from stereo_framework.script.model import Model
 from stereo_framework.script.overrides import apply_overrides, set_parameters
@@ -106,6 +106,26 @@ class Script:
             The script has several settings.
         """
         return self.only.pipeline
+
+    def settings_on(self, scene_name: str) -> tuple[Setting, ...]:
+        """Return the settings that run on a scene, with the values for this scene.
+
+        Parameters
+        ----------
+        scene_name : str
+            Full name of the scene.
+
+        Raises
+        ------
+        ScriptError
+            The values that the script sets on the scene do not fit together.
+        """
+        settings_on_scene: list[Setting] = []
+        for expansion in self.expansions:
+            name = expansion.method.name
+            settings = [setting for setting in self.settings if setting.method == name]
+            settings_on_scene += expansion.settings_on(scene_name, settings)
+        return tuple(settings_on_scene)
 
     @functools.cached_property
     def protocols(self) -> tuple[Protocol, ...]:
@@ -395,20 +415,26 @@ def _check_scenes(script: Document, data: DataRoot, faults: Faults) -> None:
     with contextlib.suppress(DataError):
         load_scenes(_scenes(script), data=data.folder)
         return
-    for item in script.part("scenes").items():
-        name = text_of(item)
-        if name is None:
-            continue
-        try:
-            load_scenes([name], data=data.folder)
-        except DataError as error:
-            faults.add(item.location, str(error))
+    lists_of_scenes = [script.part("scenes")]
+    for method in script.part("methods").entries().values():
+        lists_of_scenes.append(method.part("scenes"))
+    for list_of_scenes in lists_of_scenes:
+        for item in list_of_scenes.items():
+            name = text_of(item)
+            if name is None:
+                continue
+            try:
+                load_scenes([name], data=data.folder)
+            except DataError as error:
+                faults.add(item.location, str(error))
 
 
 def _scenes(script: Document) -> tuple[str, ...]:
-    """Return the names of a script's scenes, each once."""
-    names = [text_of(item) for item in script.part("scenes").items()]
-    return tuple(dict.fromkeys(name for name in names if name is not None))
+    """Return the names of the scenes of a script and of its methods, each once."""
+    names = list(texts_in(script.part("scenes")))
+    for method in script.part("methods").entries().values():
+        names += texts_in(method.part("scenes"))
+    return tuple(dict.fromkeys(names))
 
 
 def _executions(reader: Reader, findings: Findings) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ The module `expansion` makes the settings of a method from them. The module `ove
 changes them as the option ``--set`` demands.
 """
 
-from collections.abc import Collection, Iterator
+import copy
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from stereo_framework.script.addresses import (
     split,
 )
 from stereo_framework.script.axes import Axis, groups_of_axes
-from stereo_framework.script.keys import is_number
+from stereo_framework.script.keys import is_number, texts_in
 from stereo_framework.script.layers import (
     as_stage,
     axis_key,
@@ -30,10 +31,11 @@ from stereo_framework.script.layers import (
     filled_slots,
     lacks,
     merged,
+    merged_slot,
     methods_inside,
     without_axes,
 )
-from stereo_framework.script.model import Model
+from stereo_framework.script.model import Model, SceneValue
 from stereo_framework.script.setting import written, written_stage
 from stereo_framework.script.slot_stages import FAULTY, NOTHING, with_parameter
 
@@ -69,6 +71,9 @@ class Method:
         of the script. All methods share them, and they vary more slowly.
     model : Model
         Checks the keys, and reports their faults.
+    scenes : tuple of str
+        Scenes to which the method is restricted. If they are empty, the method runs on
+        all scenes.
 
     Attributes
     ----------
@@ -82,18 +87,34 @@ class Method:
     search : dict of str to Document
         Keys of the search range that the script sets.
     seed : int
+    scene_values : list of SceneValue
+        Values that the script sets on some scenes.
     """
 
-    def __init__(self, name: str, document: Document, own_axes: Collection[str], model: Model):
+    def __init__(
+        self,
+        name: str,
+        document: Document,
+        own_axes: Collection[str],
+        model: Model,
+        scenes: tuple[str, ...] = (),
+    ):
         self.name = name
         self.document = document
         self.own_axes = own_axes
         self.model = model
+        self.scenes = scenes
         self.locations = {prefix: method.location for prefix, method in methods_inside(document)}
         self.slots = _contents_of_slots(document, model)
         self.search = model.search(document.part("search"))
         self.seed = model.seed(document.part("seed")) or 0
         self.axes = model.sweep(document.part("sweep"))
+        # A value for all methods does not concern a method that cannot have its slot.
+        self.scene_values = [
+            scene_value
+            for scene_value in model.by_scene(document.part("by_scene"))
+            if not lacks(document, scene_value.address)
+        ]
         self._remove_repeated_values()
 
     @property
@@ -232,6 +253,25 @@ class Method:
             stages = [self._inner_stage_with(axis, stage, address, value) for stage in axis.values]
         self.axes[axis.name] = replace(axis, values=tuple(stages))
 
+    def with_scene_values(self, values: Sequence[SceneValue]) -> "Method":
+        """Return the method with the values that a script sets on a scene."""
+        variant = copy.copy(self)
+        variant.slots, variant.axes = dict(self.slots), dict(self.axes)
+        variant.search = dict(self.search)
+        for scene_value in values:
+            address = split(scene_value.address)
+            value = scene_value.value
+            if address.word == "search":
+                variant.search[address.rest] = value
+            elif address.word == "seed":
+                variant.seed = value.data
+            elif address.is_slot:
+                content = variant.slots.get(address.slot, NOTHING)
+                variant.slots[address.slot] = merged_slot(address.word, content, value)
+            else:
+                variant.set_value(scene_value.address, value)
+        return variant
+
     def _inner_stage_with(
         self, axis: Axis, stage: Document, address: str, value: Document
     ) -> Document:
@@ -297,15 +337,15 @@ class Method:
         outer : str
             Address of a slot or of a parameter, which may be an inner stage.
         address : str
-            Address that may lie below the outer address. The two addresses may name the
-            same stage in different ways, such as ``aggregation.0`` and
-            ``aggregation.box``.
+            Address that may be inside the outer address, such as the address of a
+            parameter of a stage. The two addresses may name the same stage in different
+            ways, such as ``aggregation.0`` and ``aggregation.box``.
 
         Returns
         -------
         str or None
-            Part such as ``size``. It is empty if both addresses mean the same. None
-            means that the address does not lie below.
+            Part such as ``size``. It is empty if both addresses mean the same value. The
+            result is None if the address is not inside the outer address.
         """
         if outer == address:
             return ""
@@ -480,7 +520,9 @@ def read_methods(script: Document, name: str, model: Model) -> list[Method]:
     shared_axes = axis_names(script)
     own_documents = script.part("methods").entries()
     if not own_documents:
-        return [Method(name, script, shared_axes, model)]
+        method = Method(name, script, shared_axes, model)
+        _report_unused_scene_values(script, [method])
+        return [method]
     top = script.without_keys("methods")
     methods = []
     unused_axes = dict.fromkeys(shared_axes)
@@ -490,7 +532,11 @@ def read_methods(script: Document, name: str, model: Model) -> list[Method]:
         lacking_axes = [axis for axis in shared_axes if lacks(document, axis)]
         unused_axes = {axis: None for axis in unused_axes if axis in lacking_axes}
         removed_axes = set(lacking_axes) - set(own_axes)
-        methods.append(Method(method_name, without_axes(document, removed_axes), own_axes, model))
+        document = without_axes(document, removed_axes)
+        scenes = texts_in(own_document.part("scenes"))
+        methods.append(Method(method_name, document, own_axes, model, scenes))
+        _report_unused_scene_values(own_document, [methods[-1]])
+    _report_unused_scene_values(script, methods)
     for axis in unused_axes:
         location = axis_key(script, axis)
         message = methods[0].fault_of_prefix(split(axis).home)
@@ -500,6 +546,27 @@ def read_methods(script: Document, name: str, model: Model) -> list[Method]:
             message = "this address means nothing, because none of the methods has this slot"
             model.findings.fault(location, message)
     return methods
+
+
+def _report_unused_scene_values(document: Document, methods: Sequence[Method]) -> None:
+    """Report values on single scenes that none of the methods can have.
+
+    Parameters
+    ----------
+    document : Document
+        Script or method with the key ``by_scene``.
+    methods : sequence of Method
+        Methods that have these values.
+    """
+    for scene_value in methods[0].model.by_scene(document.part("by_scene")):
+        if not all(lacks(method.document, scene_value.address) for method in methods):
+            continue
+        message = methods[0].fault_of_prefix(split(scene_value.address).home)
+        if not message:
+            message = "this address means nothing, because the method has no such slot"
+            if len(methods) > 1:
+                message = "this address means nothing, because none of the methods has this slot"
+        methods[0].fault(scene_value.location, message)
 
 
 def _contents_of_slots(document: Document, model: Model) -> dict[str, Document]:

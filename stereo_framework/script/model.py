@@ -37,6 +37,27 @@ from stereo_framework.script.slot_stages import FAULTY, SlotReader
 _WHAT = {KEYS: "", METHOD_KEYS: " of a method", AUXILIARY_KEYS: " of an auxiliary method"}
 
 
+@dataclass(frozen=True, eq=False)
+class SceneValue:
+    """A value that a script sets on some scenes.
+
+    Parameters
+    ----------
+    scenes : str
+        Name of a scene or of a data set, or a pattern, as in `scene_fits`.
+    address : str
+        Address of the value, such as ``search.maximum`` or ``aggregation.box.size``.
+    value : Document
+    location : Location
+        Location of the address.
+    """
+
+    scenes: str
+    address: str
+    value: Document
+    location: Location
+
+
 @dataclass(eq=False)
 class Model:
     """Checks the keys of a script, and reads their values.
@@ -68,6 +89,7 @@ class Model:
             "evaluation": self._check_evaluation,
             "maps": self.maps,
             "sweep": self.sweep,
+            "by_scene": self.by_scene,
         }
 
     def check(self, script: Document, allowed: tuple[str, ...] = KEYS) -> None:
@@ -161,7 +183,7 @@ class Model:
         return name
 
     def _check_scenes(self, document: Document) -> None:
-        """Check the names of the scenes."""
+        """Check the names of the scenes of a script or of a method."""
         self._check_not_empty(document, "scene")
         texts_of(document, self.findings.faults, "the name of a scene")
 
@@ -253,6 +275,44 @@ class Model:
                     self.findings.fault(location, message)
                 axes[name] = self._axis(name, values, location, zipped=kind == "zip")
         return axes
+
+    def by_scene(self, document: Document) -> list[SceneValue]:
+        """Return the values on single scenes that have no fault."""
+        if document.data is not None and not isinstance(document.data, dict):
+            self._report_no_scene_values(document, "{teddy: {search.maximum: 60}}")
+        values = []
+        for scenes, values_on_scenes in document.entries().items():
+            if not isinstance(values_on_scenes.data, dict):
+                self._report_no_scene_values(values_on_scenes, "{search.maximum: 60}")
+            for address, value in values_on_scenes.entries().items():
+                location = values_on_scenes.key(address)
+                if self._is_right_value(address, value, location):
+                    values.append(SceneValue(scenes, address, value, location))
+        return values
+
+    def _report_no_scene_values(self, document: Document, example: str) -> None:
+        """Report that the key ``by_scene`` or a part of it is no mapping."""
+        what = "of scenes" if example.startswith("{teddy") else "of addresses"
+        message = f"{as_yaml(document.data)} is not a mapping {what}, such as {example}"
+        self.findings.fault(document.location, message)
+
+    def _is_right_value(self, address: str, value: Document, location: Location) -> bool:
+        """Return whether a value may stand at an address, and report a fault.
+
+        A parameter of a stage is checked later, because only the methods show which
+        stage the address means.
+        """
+        message = fault_of_address(address).replace("this axis", "this key")
+        if message:
+            self.findings.fault(location, message.replace("of an axis", "of an address"))
+            return False
+        parts = split(address)
+        if parts.is_slot:
+            return self.slots.read(parts.word, value) is not None
+        if parts.word in SLOTS:
+            return True
+        keys = SeedKey if parts.word == "seed" else SearchKeys
+        return is_right(keys, parts.rest or parts.word, value, self.findings.faults)
 
     def _axis(self, name: str, document: Document, location: Location, *, zipped: bool) -> Axis:
         """Return an axis with its values. Faulty values are replaced by `FAULTY`."""

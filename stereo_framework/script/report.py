@@ -220,7 +220,7 @@ def _name_check(fault_of_name: Callable[[str], str | None], example: str) -> Che
 
     def check(value: Any) -> Any:
         if not isinstance(value, str):
-            raise ValueError(f"{as_yaml(value)} is not a name, such as {example}")
+            raise ValueError(f"{as_yaml(value)} is not a name; expected a name such as {example}")
         if _IS_STORED.get():
             return value
         message = fault_of_name(value)

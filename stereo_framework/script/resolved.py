@@ -83,8 +83,21 @@ def _resolved_method(method: Method, search_of_script: dict[str, float]) -> dict
         # The script may have axes that a method with the key `maps` cannot have.
         slots = {"maps": {name: value for name, value in matcher.items() if name != "use"}}
     own_axes = [(axis, method) for name, axis in method.axes.items() if name in method.own_axes]
-    resolved = {"seed": method.seed, **slots, **_sweep(own_axes)}
-    return {**resolved, "search": search} if search else resolved
+    by_scene: dict[str, dict[str, Any]] = {}
+    for scene_value in method.scene_values:
+        values = by_scene.setdefault(scene_value.scenes, {})
+        values[scene_value.address] = scene_value.value.data
+    optional_keys = {
+        "search": search,
+        "scenes": list(method.scenes),
+        "by_scene": by_scene,
+    }
+    return {
+        "seed": method.seed,
+        **slots,
+        **_sweep(own_axes),
+        **{key: value for key, value in optional_keys.items() if value},
+    }
 
 
 def _sweep(axes: Iterable[tuple[Axis, Method]]) -> dict[str, Any]:

@@ -13,16 +13,16 @@ from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import FACTORS, Step, weighted
 from stereo_framework.io.document import DataPath, Document, same_location
 from stereo_framework.io.locations import Location
-from stereo_framework.script.addresses import Steps, no_parameter, parameter_names
+from stereo_framework.script.addresses import Steps, parameter_names, unknown_parameter_message
 from stereo_framework.script.findings import Findings
 from stereo_framework.script.layers import as_stage, merged_stage
 from stereo_framework.script.setting import written_stage
 
 NOTHING = Document(None, {(): Location()})
-"""Content of a slot that a method does not have."""
+"""Stands for the content of a slot if a method does not have the slot."""
 
 FAULTY = Document(None, {(): Location()})
-"""Content of a slot, or value of an axis, whose fault was already reported."""
+"""Stands for a content or a value that has a fault, which was already reported."""
 
 _SWITCHES = {"yes": True, "on": True, "no": False, "off": False}
 """Truth values of unquoted texts that YAML 1.2 no longer reads as truth values."""
@@ -98,7 +98,7 @@ class SlotReader:
                 values[name] = entry
             elif name != "use":
                 key_location = entry.location.key or document.location
-                message = no_parameter(stage, name, added=is_summand)
+                message = unknown_parameter_message(stage, name, added=is_summand)
                 self.findings.fault(key_location, message)
 
         inner_steps = {}
@@ -123,36 +123,44 @@ class SlotReader:
 
     def _named_stage(self, slot: str, document: Document) -> Stage | None:
         """Return the registered stage that a document names, or None after a fault."""
-        use = document
-        if isinstance(document.data, dict):
-            if "use" not in document.data:
-                names = nearest(
-                    "", [stage.name for stage in registration.stages(slot)], kind="stages"
-                )
-                message = f"the stage has no key 'use'; write use: NAME; {names}"
-                self.findings.fault(document.location, message)
-                return None
-            use = document.part("use")
-        if not isinstance(use.data, str):
-            names = nearest("", [stage.name for stage in registration.stages(slot)], kind="stages")
-            message = (
-                f"{as_yaml(use.data)} is not the name of a stage; "
-                f"write NAME or {{use: NAME, parameter: value}}; {names}"
-            )
-            self.findings.fault(use.location, message)
+        use = self._use(slot, document)
+        if use is None:
             return None
         try:
             return registration.find(slot, use.data)
         except ParameterError as error:
-            faults = self.findings.faults
-            if faults.without_plugins:
-                faults.unknown.append(f"{slot} {use.data}")
-                return None
-            # The dotted path of a list item ends with the name of its stage.
-            path = document.location.path.removesuffix(f".{use.data}")
             message = str(error).removeprefix(f"{slot}: ")
-            self.findings.fault(replace(use.location, path=path), message)
+        faults = self.findings.faults
+        if faults.without_plugins:
+            # A plug-in that is not imported may define the stage.
+            faults.unknown.append(f"{slot} {use.data}")
             return None
+        # The path of a list item contains the name of its stage, which is wrong here.
+        path = document.location.path.removesuffix(f".{use.data}")
+        faults.add(replace(use.location, path=path), message)
+        return None
+
+    def _use(self, slot: str, document: Document) -> Document | None:
+        """Return the name of a stage, which is a text or stands under the key ``use``.
+
+        The result is None after a fault.
+        """
+        use = document
+        if isinstance(document.data, dict):
+            use = document.part("use")
+        if isinstance(use.data, str):
+            return use
+        stage_names = [stage.name for stage in registration.stages(slot)]
+        names = nearest("", stage_names, kind="stages")
+        if isinstance(document.data, dict) and "use" not in document.data:
+            message = f"the stage has no key 'use'; write use: NAME; {names}"
+        else:
+            message = (
+                f"{as_yaml(use.data)} is not the name of a stage; "
+                f"write NAME or {{use: NAME, parameter: value}}; {names}"
+            )
+        self.findings.fault(use.location, message)
+        return None
 
     def _inner_stage(self, name: str, slot: str, document: Document) -> Step | None:
         """Return the inner stage that a script gives, or None if it has a fault.

@@ -123,7 +123,9 @@ def tasks_of_script(
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
-        for found in tasks_of(scene, script, script.settings, may_execute=may_execute):
+        for found in tasks_of(
+            scene, script, script.settings_on(scene.name), may_execute=may_execute
+        ):
             if isinstance(found, Task):
                 tasks.append(found)
             else:

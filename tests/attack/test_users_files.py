@@ -193,7 +193,7 @@ def stranger(tmp_path):
 def test_a_plug_in_outside_the_folder_is_not_run(tmp_path, stranger):
     result = invoke("check", "folder/s.yaml")
     assert result.exit_code == 2
-    said = "'../plug.py' lies outside the script's folder, and importing it runs it; --plugin folder/../plug.py allows that"
+    said = "'../plug.py' is outside the script's folder and was not imported, because an import executes the file; to allow it, add --plugin folder/../plug.py"
     assert said in result.stderr
     # Neither an include brings it nor a link.
     (tmp_path / "base.yaml").write_text(f"plugins: [plug.py]\n{METHOD}")
