@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereo_framework.aggregation.guided_filter import guided_filter
-from stereo_framework.core.other_frames import changed_frames
+from stereo_framework.core.other_frames import OtherFrame, changed_frames
 from stereo_framework.core.volume import Costs, CostVolume
 from stereo_framework.kernels.decorator import kernel
 from stereo_framework.kernels.threads import over_rows
@@ -30,13 +30,14 @@ from stereo_framework.stages import (
 )
 
 
-@stage("aggregation", source="Zhang et al. 2014", memory=2)
+@stage("aggregation", source="Zhang et al. 2014", memory=2, data_for_inner={"frames"})
 def cross_scale(
     volume: CostVolume,
     reference: Image,
     match: Image,
     cost: CostOfPairs,
     mask: SearchMask | None = None,
+    frames: tuple[OtherFrame, ...] = (),
     *,
     inner: Annotated[Step, InSlot("aggregation")] = step(guided_filter),
     scales: Annotated[PositiveInt, Unit("image sizes")] = 5,
@@ -61,6 +62,9 @@ def cross_scale(
         ``cost.pair`` must have the size of the images.
     mask : SearchMask, optional
         Allowed pixels and disparities of the pair.
+    frames : tuple of OtherFrame
+        Further images of the scene after preprocessing. Only an inner aggregation that
+        names the data argument ``frames`` reads these images.
     inner : Step
         Aggregation that filters the costs at each size.
     scales : int
@@ -117,7 +121,7 @@ def cross_scale(
 
     # The inner aggregation reads the preprocessed images. The function `cost` applies
     # the preprocessing itself, so `cost` gets the pair before preprocessing.
-    preprocessed_pair = Pair(reference, match, volume.search, mask)
+    preprocessed_pair = Pair(reference, match, volume.search, mask, frames=frames)
     original_pair = cost.pair
     for scale in range(1, scales):
         preprocessed_pair = half_size(preprocessed_pair)
@@ -132,6 +136,7 @@ def cross_scale(
             match=preprocessed_pair.match,
             search=costs.search,
             mask=preprocessed_pair.mask,
+            frames=preprocessed_pair.frames,
             cost=CostOfPairs(original_pair, cost),
         )
         _add_smaller_size(total, filtered, volume.search, 2**scale, weights[scale])

@@ -93,6 +93,8 @@ def _create_stage(slot: str, function: Callable[..., Any], **options: Any) -> St
     other_needs = options.pop("other_needs", None)
     if other_needs is None:
         other_needs = _volumes_in_code(function) if "other" in data_names else ()
+    data_for_inner = frozenset(options.pop("data_for_inner", ()))
+    _check_data_for_inner(slot, function, data_names, data_for_inner)
     return Stage(
         name=function.__name__,
         slot=slot,
@@ -100,8 +102,32 @@ def _create_stage(slot: str, function: Callable[..., Any], **options: Any) -> St
         public=function,
         data=data_names,
         other_needs=frozenset(other_needs),
+        data_for_inner=data_for_inner,
         **options,
     )
+
+
+def _check_data_for_inner(
+    slot: str,
+    function: Callable[..., Any],
+    data_names: Collection[str],
+    data_for_inner: Collection[str],
+) -> None:
+    """Check the data that a stage reads only to give them to its inner stages.
+
+    Raises
+    ------
+    StereoFrameworkError
+        A name is no data argument of the stage, or the argument has no default value.
+    """
+    parameters = inspect.signature(function).parameters
+    for name in data_for_inner:
+        if name not in data_names or parameters[name].default is inspect.Parameter.empty:
+            raise StereoFrameworkError(
+                f"stage {slot}.{function.__name__}: data_for_inner= contains {name!r}, which is "
+                "no data argument with a default value; remove the name, or give the function "
+                f"this argument with a default value, such as {name}=()"
+            )
 
 
 _ARGUMENTS_OF_OPTIONS: Mapping[str, frozenset[str]] = {
@@ -159,7 +185,7 @@ def _with_checks(stage: Stage) -> Callable[..., Any]:
         # If two data have different sizes, the order of the data decides which size the
         # message calls wrong. Therefore, the data of the stage come before the data of
         # the inner steps.
-        for name in Step(stage, inner_steps).data:
+        for name in dict.fromkeys([*stage.data, *Step(stage, inner_steps).data]):
             if name in keywords:
                 data[name] = keywords.pop(name)
         new_step = checked_step(stage, keywords)

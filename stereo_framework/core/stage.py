@@ -65,6 +65,10 @@ class Stage:
         Required cost volumes of the other image: ``volume``, ``raw`` or both. The stage
         needs the data argument ``other``. Default: the volumes that the code of the
         stage names.
+    data_for_inner : frozenset of str
+        Names of data arguments that the stage reads only to give them to its inner
+        stages. These data arguments need default values. The pipeline gives them to the
+        stage only if an inner stage names them, too.
     files : callable, optional
         Function that takes parameters of the stage and the argument ``scene``. The
         result is a list of external files, such as programs and trained models. The
@@ -96,6 +100,7 @@ class Stage:
     memory: int | Callable[..., tuple[int, int]] | None = None
     integer: bool = False
     other_needs: frozenset[str] = frozenset()
+    data_for_inner: frozenset[str] = frozenset()
     files: Callable[..., Iterable[Path]] | None = None
     executes: Callable[..., str] | None = None
     check_parameters: Callable[..., str | None] | None = None

@@ -184,11 +184,17 @@ class Step:
 
         The pipeline gives an inner step only data that are allowed in the slot of the
         outer stage. The outer stage must give all other data when it calls the inner
-        step.
+        step. Data that the stage reads only for its inner stages count only if an inner
+        stage names them.
         """
         rules = self.stage.rules
         allowed = rules.may_name.union(*rules.must_name) - {"partial"}
-        names = list(self.stage.data)
+        names_of_inner_steps: set[str] = set()
+        for inner_step in self.inner_steps.values():
+            names_of_inner_steps.update(inner_step.data)
+
+        unread_names = self.stage.data_for_inner - names_of_inner_steps
+        names = [name for name in self.stage.data if name not in unread_names]
         for inner_step in self.inner_steps.values():
             names += [name for name in inner_step.data if name in allowed and name not in names]
         return tuple(names)

@@ -141,8 +141,10 @@ def _reader(step: Step, data_name: str) -> str:
 
     If an inner stage reads the data, the result names this stage and the outer stage.
     """
+    stage = step.stage
+    reads_itself = data_name in stage.data and data_name not in stage.data_for_inner
     for inner_step in step.inner_steps.values():
-        if data_name not in step.stage.data and data_name in inner_step.data:
+        if not reads_itself and data_name in inner_step.data:
             return f"{_reader(inner_step, data_name)} (inside {step.stage.name})"
     return step.stage.name
 

@@ -250,6 +250,15 @@ class Pipeline:
             stages += step.walk(address)
         return tuple(stages)
 
+    @property
+    def reads_frames(self) -> bool:
+        """Return whether a stage of the method or of an auxiliary method reads frames.
+
+        Frames are the other images of a scene, which are neither the reference image
+        nor the match image.
+        """
+        return any("frames" in step.data for _, step in self.stages())
+
     @checked()
     def in_slot(self, slot: str) -> tuple[Step, ...]:
         """Return all steps in a slot, such as ``aggregation``."""

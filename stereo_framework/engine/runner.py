@@ -781,10 +781,11 @@ def _disparity_map_of(estimate: Estimate) -> DisparityMap:
 def _content_key(method: Pipeline, pair: Pair) -> tuple[Hashable, ...]:
     """Return a cache key that is equal for pairs with equal images and search range.
 
-    The other frames of a pair belong to its images only if the method reads them.
+    The other frames of a pair belong to its images only if the method or one of its
+    auxiliary methods reads them.
     """
     key = method, pair.search, pair.shape, pair.reference.tobytes(), pair.match.tobytes()
-    if not any("frames" in step.data for step in method.steps):
+    if not method.reads_frames:
         return key
     frames = [(frame.baseline, frame.time, frame.image.tobytes()) for frame in pair.frames]
     return *key, *frames

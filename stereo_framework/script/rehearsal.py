@@ -186,7 +186,8 @@ def _name_fault(step: Step, measures: list[str], auxiliary: Mapping[str, Dispari
     data = {name: _Unread() for name in step.data}
     data["confidence"] = {name: _Unread() for name in measures}
     data["auxiliary"] = dict(auxiliary)
-    arguments = {name: data[name] for name in step.stage.data}
+    # Data that only inner stages read may be missing, and have default values.
+    arguments = {name: data[name] for name in step.stage.data if name in data}
     try:
         step.stage.function(**arguments, **step.arguments_of_parameters(data))
     except (StereoFrameworkError, LookupError) as error:

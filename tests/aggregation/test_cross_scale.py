@@ -3,16 +3,18 @@
 import functools
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 
 from stereo_framework import Pair, Pipeline, SearchRange, step
 from stereo_framework.aggregation import box, cross_scale, guided_filter
 from stereo_framework.aggregation.cross_scale import half_size, scale_weights
-from stereo_framework.core.errors import ParameterError
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.matching_cost import absolute_difference
-from stereo_framework.stages import CostOfPairs
+from stereo_framework.preprocessing import binomial_blur
+from stereo_framework.stages import CostOfPairs, OtherFrame, stage
 
 
 def random_pair(rows, columns, search=None, *, channels=3):
@@ -189,3 +191,82 @@ def test_wrong_parameters_are_refused():
         step(cross_scale, scales=0)
     with pytest.raises(ParameterError, match="cross_scale.scale_weight: -1 is not a number >= 0"):
         step(cross_scale, scale_weight=-1)
+
+
+# --- inner stages that read other frames ----------------------------------------------
+
+
+@pytest.fixture
+def add_frame(registry):
+    """Register an aggregation that adds the intensities of a frame to the costs."""
+
+    @stage("aggregation", source="a test")
+    def add_frame(volume, frames):
+        return replace(volume, costs=volume.costs + frames[0].image[..., None])
+
+    return add_frame
+
+
+def grey_pair_with_frame():
+    pair = random_pair(10, 16, channels=1)
+    pair = replace(pair, reference=pair.reference[..., 0], match=pair.match[..., 0])
+    image = np.random.default_rng(9).integers(0, 256, pair.shape).astype(np.uint8)
+    return replace(pair, frames=(OtherFrame(lambda: image, 0.5),))
+
+
+def costs_with_frame(pair):
+    volume = costs_of(pair)
+    return replace(volume, costs=volume.costs + pair.frames[0].image[..., None])
+
+
+def test_the_inner_stage_reads_the_smaller_images_of_other_frames(add_frame):
+    pair = grey_pair_with_frame()
+    method = Pipeline(
+        ["absolute_difference", step(cross_scale, inner=add_frame, scales=3), "winner_take_all"]
+    )
+    volume = method.estimate(pair, keep_volume=True).volume
+    expected = minimum_of_energy(pair, costs_with_frame, 3, 0.3)
+    is_in_view = pair.search.in_view(pair.shape[1])
+    # A pipeline resets the costs of cells outside the match image after aggregation.
+    np.testing.assert_allclose(
+        volume.costs[:, is_in_view], expected[:, is_in_view], rtol=1e-5, atol=1e-3
+    )
+    direct = aggregated(pair, step(add_frame), scales=3, frames=pair.frames)
+    np.testing.assert_allclose(direct.costs, expected, rtol=1e-5, atol=1e-3)
+
+
+def test_smaller_images_of_other_frames_are_preprocessed_before_they_are_reduced(registry):
+    collected = []
+
+    @stage("aggregation", source="a test")
+    def collect_frames(volume, frames):
+        collected.append(frames[0].image)
+        return volume
+
+    pair = grey_pair_with_frame()
+    steps = ["binomial_blur", "absolute_difference"]
+    Pipeline([*steps, step(cross_scale, inner=collect_frames, scales=2), "winner_take_all"])(pair)
+    blurred = binomial_blur(pair.frames[0].image)
+    np.testing.assert_array_equal(collected[0], blurred)
+    np.testing.assert_array_equal(collected[1], cv2.pyrDown(blurred))
+
+
+def test_frames_count_only_if_the_inner_stage_reads_them(add_frame):
+    def fail():
+        raise AssertionError("the frame is loaded")
+
+    pair = replace(grey_pair_with_frame(), frames=(OtherFrame(fail, 0.5),))
+    method = ["row_alignment", "census", step(cross_scale, inner=box), "winner_take_all"]
+    auxiliary = {"first": Pipeline(["census", "winner_take_all"])}
+    assert Pipeline(method, auxiliary)(pair).disparity.shape == pair.shape
+    method[2] = step(cross_scale, inner=add_frame)
+    with pytest.raises(ParameterError, match=r"add_frame \(inside cross_scale\) reads the other"):
+        Pipeline(method, auxiliary)
+
+
+def test_data_for_inner_stages_need_default_values(registry):
+    with pytest.raises(StereoFrameworkError, match="data_for_inner= contains 'frames'"):
+
+        @stage("aggregation", source="a test", data_for_inner={"frames"})
+        def without_default(volume, frames):
+            return volume

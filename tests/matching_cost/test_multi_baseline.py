@@ -12,7 +12,7 @@ import pytest
 from stereo_framework import Pair, Pipeline, SearchRange, load_scene, step
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.scene import Frame, Scene
-from stereo_framework.engine.runner import PipelineRunner
+from stereo_framework.engine.runner import PipelineRunner, _content_key
 from stereo_framework.matching_cost import absolute_difference, census, multi_baseline
 from stereo_framework.stages import OtherFrame, Status, stage
 
@@ -359,6 +359,16 @@ def test_auxiliary_methods_get_the_frames():
 
     Pipeline([*method.steps, keep_map], auxiliary)(pair)
     np.testing.assert_array_equal(collected["first"].disparity, method(pair).disparity)
+
+
+def test_identities_of_pairs_contain_the_frames_that_auxiliary_methods_read():
+    pair = shifted_images()
+    other = replace(pair, frames=pair.frames[:1])
+    plain = Pipeline(["census", "winner_take_all"])
+    auxiliary = {"first": Pipeline(["multi_baseline", "winner_take_all"])}
+    method = Pipeline(["census", "winner_take_all"], auxiliary)
+    assert _content_key(method, pair) != _content_key(method, other)
+    assert _content_key(plain, pair) == _content_key(plain, other)
 
 
 SCHEME_METHOD = ["multi_baseline", step("box", size=5), "winner_take_all"]
