@@ -10,6 +10,26 @@ from typing import Any
 from stereo_framework.core.errors import ArgumentError, DataError
 from stereo_framework.core.frames import Image, intensities, load_into_memory, read_only
 
+LARGEST_BASELINE = 1000
+"""Largest distance of a camera to the pair, in units of the baseline of the pair.
+
+At this distance, a disparity of 1 pixel in the pair is a disparity of 1000 pixels. Only
+points that are very far away are then visible in both images.
+"""
+
+
+def baseline_fault(baseline: float) -> str:
+    """Describe a baseline that is too far from the pair; empty if it is allowed."""
+    # If the two images of a pair are exchanged, the baseline b becomes 1 - b. Therefore,
+    # the allowed distances to the reference camera and to the match camera are equal.
+    if -LARGEST_BASELINE <= baseline <= LARGEST_BASELINE + 1:
+        return ""
+    return (
+        f"the baseline is {baseline:g}; expected {-LARGEST_BASELINE} to {LARGEST_BASELINE + 1}, "
+        "because the image of a camera that is farther away shows no common part of the scene; "
+        "correct the position of the camera, or remove the image"
+    )
+
 
 class OtherFrame:
     """An image of the same scene from another camera, or from another time.
@@ -34,11 +54,14 @@ class OtherFrame:
     match_time : float
         Time of the match image of the pair minus the time of the reference image, in
         frames.
+    name : str
+        Name of the image in error messages, such as its file name.
 
     Raises
     ------
     ArgumentError
-        `load` is no function, or a number is not finite.
+        `load` is no function, a number is not finite, or the baseline is below -1000 or
+        above 1001.
 
     Examples
     --------
@@ -54,6 +77,7 @@ class OtherFrame:
         baseline: float,
         time: float = 0.0,
         match_time: float = 0.0,
+        name: str = "",
     ):
         if not callable(load):
             raise ArgumentError(
@@ -64,16 +88,19 @@ class OtherFrame:
                 f"baseline {baseline}, time {time}, match_time {match_time}: "
                 "expected finite numbers"
             )
+        if fault := baseline_fault(baseline):
+            raise ArgumentError(f"{name}: {fault}" if name else fault)
         self._load = load
         self.baseline = float(baseline)
         self.time = float(time)
         self.match_time = float(match_time)
+        self.name = name
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The image is loaded before the frame is pickled, because a lambda function
         # that loads the image cannot be pickled.
         image = load_into_memory(lambda: self.image)
-        return OtherFrame, (image, self.baseline, self.time, self.match_time)
+        return OtherFrame, (image, self.baseline, self.time, self.match_time, self.name)
 
     def __repr__(self) -> str:
         return f"OtherFrame(baseline={self.baseline:g}, time={self.time:g})"
@@ -93,7 +120,13 @@ class OtherFrame:
         change : callable
             Function that takes the image of this frame and returns the new image.
         """
-        return OtherFrame(lambda: change(self.image), self.baseline, self.time, self.match_time)
+        return OtherFrame(
+            lambda: change(self.image),
+            self.baseline,
+            self.time,
+            self.match_time,
+            self.name,
+        )
 
     def exchanged(self) -> OtherFrame:
         """Return the frame for the pair with exchanged images.
@@ -106,6 +139,7 @@ class OtherFrame:
             1 - self.baseline,
             self.time - self.match_time,
             -self.match_time,
+            self.name,
         )
 
     def checked_for(self, reference: Image) -> OtherFrame:
@@ -126,13 +160,14 @@ class OtherFrame:
         """
 
         def check(image: Image) -> Image:
-            if image.shape != reference.shape or image.dtype != reference.dtype:
-                raise DataError(
-                    f"the image at the baseline {self.baseline:g} is {image.dtype} "
-                    f"{image.shape}; expected {reference.dtype} {reference.shape}, as the "
-                    "reference image"
-                )
-            return image
+            if image.shape == reference.shape and image.dtype == reference.dtype:
+                return image
+            message = (
+                f"the image at the baseline {self.baseline:g} is {image.dtype} "
+                f"{image.shape}; expected {reference.dtype} {reference.shape}, as the "
+                "reference image"
+            )
+            raise DataError(f"{self.name}: {message}" if self.name else message)
 
         return self.with_image(check)
 

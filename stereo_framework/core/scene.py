@@ -32,7 +32,7 @@ from stereo_framework.core.frames import (
     read_only,
     unmasked,
 )
-from stereo_framework.core.other_frames import OtherFrame
+from stereo_framework.core.other_frames import OtherFrame, baseline_fault
 from stereo_framework.core.search import SearchArgument, SearchRange
 
 EVALUATED = "evaluated"
@@ -280,6 +280,11 @@ class Scene:
         """Return all frames but the reference frame and the match frame.
 
         The images are loaded when they are read. They have the order of the scene.
+
+        Raises
+        ------
+        DataError
+            The camera of a frame is more than 1000 baselines away from the pair.
         """
         origin = self._reference_frame
         baseline = self._match_frame.position - origin.position
@@ -289,9 +294,13 @@ class Scene:
             if index in (self.reference_index, self.match_index):
                 continue
             share = (frame.position - origin.position) / baseline
+            if fault := baseline_fault(share):
+                raise self._error(f"{frame.name}: {fault}")
             load = functools.partial(self.image, index)
             time = frame.time - origin.time
-            frames.append(OtherFrame(load, share, time, match_time))
+            # The name begins like all error messages of the scene.
+            name = f"scene {self.name}: {frame.name}"
+            frames.append(OtherFrame(load, share, time, match_time, name))
         return tuple(frames)
 
     @checked()

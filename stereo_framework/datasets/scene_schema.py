@@ -11,6 +11,7 @@ from annotated_types import MinLen
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, ScriptError
 from stereo_framework.core.former_names import new_or_nearest
+from stereo_framework.core.other_frames import baseline_fault
 from stereo_framework.core.parameters import NonNegativeInt, Positive, as_yaml
 from stereo_framework.io import read_bytes
 from stereo_framework.io.disparity import FORMAT_MARKER, Unknown
@@ -61,7 +62,15 @@ class FrameEntry(_Entry):
                 "a frame has both position and baseline; give one of the two, because each "
                 "states the place of the camera"
             )
+        fault = "" if self.baseline is None else baseline_fault(self.baseline)
+        if fault:
+            raise ValueError(fault)
         return self
+
+    @property
+    def has_place(self) -> bool:
+        """Whether the entry states the place of the camera."""
+        return self.position is not None or self.baseline is not None
 
 
 class TruthEntry(_Entry):
@@ -128,7 +137,33 @@ class SceneEntry(_Entry):
                     f"whose baseline is {expected}; remove the key, or set the key {name} to "
                     "another frame"
                 )
+        self._check_places()
         return self
+
+    def _check_places(self) -> None:
+        """Refuse places of the cameras that are given for some frames only.
+
+        The baselines of the reference frame and of the match frame are 0 and 1, even if
+        the file does not contain them. A position has a meaning only if the positions
+        of both frames of the pair are given in the same unit.
+        """
+        pair = {self.reference, self.match}
+        with_position = [i for i, frame in enumerate(self.frames) if frame.position is not None]
+        with_place = [i for i, frame in enumerate(self.frames) if frame.has_place]
+        for index, frame in enumerate(self.frames):
+            if index in pair and with_position and frame.position is None:
+                raise ValueError(
+                    f"frames[{index}]: the position of this frame of the pair is missing, but "
+                    f"frames[{with_position[0]}] has a position; write the position of the "
+                    "frame in the same unit, or baselines instead of positions"
+                )
+            if index not in pair and with_place and not frame.has_place:
+                raise ValueError(
+                    f"frames[{index}]: the place of the camera is missing, but "
+                    f"frames[{with_place[0]}] states its place; write the position or the "
+                    "baseline of this frame, too, or remove both keys from all frames if the "
+                    "cameras are evenly spaced"
+                )
 
 
 def read_entry(file: Path) -> SceneEntry:

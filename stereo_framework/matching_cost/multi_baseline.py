@@ -107,7 +107,9 @@ def multi_baseline(
     ParameterError
         `max_cost` is not above 0. The error is also raised if the pair has further
         images and the inner matching cost reads disparity maps or further images. For
-        example, `mutual_information` reads a disparity map.
+        example, `mutual_information` reads a disparity map. An inner matching cost that
+        supports only whole disparities is refused if an image needs fractions of a
+        pixel.
 
     Notes
     -----
@@ -140,7 +142,10 @@ def multi_baseline(
             images.append(_OtherImage(image_of_frame, frame.baseline))
     if len(images) > 1:
         _check_inner_data(inner)
-    in_view = [_cells_in_view(search, image.baseline, match.shape[1]) for image in images]
+    columns = match.shape[1]
+    for image in images[1:]:
+        _check_whole_steps(_search_of_image(image.baseline, search, columns), image.baseline, inner)
+    in_view = [_cells_in_view(search, image.baseline, columns) for image in images]
     combine = _mean_of_best_half if selection == "best_half" else _mean_in_view
 
     costs = np.empty((*reference.shape[:2], search.levels), np.float32)
@@ -184,6 +189,45 @@ def _check_inner_data(inner: Step) -> None:
         )
 
 
+def _check_whole_steps(search: SearchRange | None, baseline: float, inner: Step) -> None:
+    """Refuse an inner matching cost of whole disparities at fractions of a pixel.
+
+    Parameters
+    ----------
+    search : SearchRange or None
+        Disparities of an image. None if the image shows no candidate pixel.
+    baseline : float
+        Baseline of the image.
+    inner : Step
+    """
+    if search is None or search.denominator == 1 or not inner.whole_steps:
+        return
+    raise ParameterError(
+        f"inner {inner.name} {inner.whole_steps}, but the disparities of the image at the baseline "
+        f"{baseline:g} are multiples of 1/{search.denominator} pixel; choose an inner matching "
+        "cost that supports fractions of a pixel, such as absolute_difference, or remove the image"
+    )
+
+
+def _search_of_image(baseline: float, search: SearchRange, columns: int) -> SearchRange | None:
+    """Return the disparities of an image that lead to pixels inside the image.
+
+    The result is None if no disparity of the search range leads to such a pixel.
+    """
+    if not _cells_in_view(search, baseline, columns).any():
+        return None
+    share = abs(baseline)
+    samples_per_pixel = _samples_per_pixel(share * search.minimum, share * search.step)
+    direction = search.direction if baseline > 0 else -search.direction
+    # A shift by the width of the image leads to no pixel of the image.
+    return SearchRange.covering(
+        max(share * search.minimum, -columns),
+        min(share * search.maximum, columns),
+        1 / samples_per_pixel,
+        direction,
+    )
+
+
 def _samples_per_pixel(first: float, step: float) -> int:
     """Return n, so that the costs of an image are computed at multiples of 1/n pixel.
 
@@ -223,17 +267,13 @@ def _costs_at_baseline(
     if baseline == 1:
         # The match image has the search range of the pair.
         return inner(reference=reference, match=image, search=search, mask=None).floats()
-    share = abs(baseline)
-    direction = search.direction if baseline > 0 else -search.direction
-    samples_per_pixel = _samples_per_pixel(share * search.minimum, share * search.step)
-    search_of_image = SearchRange.covering(
-        share * search.minimum,
-        share * search.maximum,
-        1 / samples_per_pixel,
-        direction,
-    )
+    search_of_image = _search_of_image(baseline, search, image.shape[1])
+    if search_of_image is None:
+        # No cell of this image is averaged, so the costs have no effect.
+        shape = (*reference.shape[:2], search.levels)
+        return CostVolume(np.zeros(shape, np.float32), search, 0.0)
     volume = inner(reference=reference, match=image, search=search_of_image, mask=None).floats()
-    disparities = share * (search.minimum + search.step * np.arange(search.levels))
+    disparities = abs(baseline) * (search.minimum + search.step * np.arange(search.levels))
     positions = (disparities - search_of_image.minimum) / search_of_image.step
     return CostVolume(_at_positions(volume.costs, positions), search, volume.outside_cost)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
+from stereo_framework import Pipeline
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.pair import Pair
 from stereo_framework.core.scene import Calibration, SearchRange
@@ -64,7 +65,10 @@ def test_everything(folder):
     scene = load(
         folder,
         """
-        frames: [{file: third.png, position: -1.5}, right.png, {file: left.png}]
+        frames:
+          - {file: third.png, position: -1.5}
+          - {file: right.png, position: 1}
+          - {file: left.png, position: 2}
         reference: 1
         match: 0
         search: {minimum: -2, maximum: 3.5, step: 0.5}
@@ -122,6 +126,50 @@ def test_baselines_that_contradict_the_pair_are_refused(folder, keys, expected):
     third = "{file: third.png, baseline: 0.5}"
     with pytest.raises(DataError, match=expected):
         load(folder, f"frames: [left.png, right.png, {third}]\n{keys}")
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        (
+            "[left.png, right.png, {file: third.png, baseline: 2}, third.png]",
+            r"frames\[3\]: the place of the camera is missing, but frames\[2\] states its place",
+        ),
+        (
+            "[{file: left.png, position: 10}, {file: right.png, position: 20}, third.png]",
+            r"frames\[2\]: the place of the camera is missing, but frames\[0\] states its place",
+        ),
+        (
+            "[{file: left.png, position: 10}, right.png]",
+            r"frames\[1\]: the position of this frame of the pair is missing, but frames\[0\] has",
+        ),
+        (
+            "[{file: left.png, position: 10}, {file: right.png, baseline: 1}]",
+            r"frames\[1\]: the position of this frame of the pair is missing",
+        ),
+        (
+            "[left.png, right.png, {file: third.png, baseline: 3000}]",
+            r"scene.yaml:1:31: frames\[2\]: the baseline is 3000; expected -1000 to 1001, because",
+        ),
+    ],
+)
+def test_unclear_places_of_cameras_are_refused(folder, frames, expected):
+    with pytest.raises(DataError, match=expected):
+        load(folder, f"frames: {frames}")
+
+
+def test_baselines_need_no_places_of_the_pair(folder):
+    frames = "[left.png, right.png, {file: third.png, baseline: -2}]"
+    [frame] = load(folder, f"frames: {frames}").other_frames
+    assert frame.baseline == -2
+
+
+def test_other_frames_of_another_size_are_reported_with_their_file(folder):
+    write_image(folder / "small.png", LEFT[:2])
+    scene = load(folder, "frames: [left.png, right.png, small.png]\nsearch: {minimum: 0, maximum: 2}")
+    expected = r"scene desk: desk/small.png: the image at the baseline 2 is uint8 \(2, 4\)"
+    with pytest.raises(DataError, match=expected):
+        Pipeline(["multi_baseline", "winner_take_all"])(scene)
 
 
 def test_frames_without_settings_have_equal_distances(folder):

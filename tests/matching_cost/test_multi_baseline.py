@@ -183,6 +183,57 @@ def test_a_frame_needs_a_function_and_finite_numbers():
         OtherFrame(lambda: image, float("nan"))
 
 
+@pytest.mark.parametrize("baseline", [3000, -1e300, 1e300])
+def test_baselines_far_from_the_pair_are_refused(baseline):
+    pair = shifted_images(())
+    expected = "expected -1000 to 1001, because the image of a camera that is farther away"
+    with pytest.raises(ParameterError, match=expected):
+        OtherFrame(lambda: pair.match, baseline)
+    frames = (*scene_of(pair).frames, Frame("far", pair.match.copy, 2 + 4 * float(baseline)))
+    scene = Scene("made", frames, 0, 1, pair.search)
+    with pytest.raises(DataError, match=f"scene made: far: the baseline is .*; {expected}"):
+        Pair.of(scene)
+
+
+def test_exchanged_frames_at_the_largest_distance_are_allowed():
+    frame = OtherFrame(lambda: np.zeros((2, 3), np.uint8), -1000, name="far.png")
+    assert (frame.exchanged().baseline, frame.exchanged().name) == (1001, "far.png")
+
+
+@pytest.mark.parametrize("baseline", [-1000, 500.37, 1001])
+@pytest.mark.parametrize("minimum", [0, 1])
+def test_distant_images_count_only_where_they_show_a_pixel(baseline, minimum):
+    pair = shifted_images((0.5, baseline), disparity=0)
+    pair = replace(
+        pair,
+        reference=pair.reference.astype(np.float32),
+        match=pair.match.astype(np.float32),
+        search=SearchRange(minimum, 7),
+        frames=(pair.frames[0].with_image(np.float32), OtherFrame(lambda: pair.match * 1.5, baseline)),
+    )
+    inner = step("absolute_difference", interpolation="linear")
+    volume = multi_baseline(pair.reference, pair.match, pair.search, pair.frames, inner=inner)
+    expected = naive_costs(pair)
+    inside = ~np.isnan(expected)
+    np.testing.assert_allclose(volume.costs[inside], expected[inside], rtol=1e-5, atol=1e-3)
+
+
+def test_inner_costs_of_whole_disparities_are_refused_at_fractions_of_a_pixel(registry):
+    @stage("matching_cost", source="a test", whole_steps="compares whole pixels")
+    def whole_pixels(reference, match, search):
+        return absolute_difference(reference, match, search)
+
+    pair = shifted_images((0.25,))
+    method = Pipeline([step("multi_baseline", inner=whole_pixels), "winner_take_all"])
+    expected = (
+        "whole_pixels compares whole pixels, but the disparities of the image at the baseline 0.25 "
+        "are multiples of 1/4 pixel; choose an inner matching cost"
+    )
+    with pytest.raises(ParameterError, match=expected):
+        method(pair)
+    assert method(shifted_images((2.0,))).disparity.shape == pair.shape
+
+
 @pytest.mark.compiled
 def test_two_images_give_the_inner_cost():
     scene = load_scene("synthetic/planes")
