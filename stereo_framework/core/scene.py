@@ -7,6 +7,7 @@ larger disparity means a nearer point. NaN means an unknown disparity.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -432,6 +433,25 @@ class Scene:
         messages_of_reference = self._damage_messages.get(self.reference_index, ())
         messages_of_match = self._damage_messages.get(self.match_index, ())
         return (*messages_of_reference, *messages_of_match)
+
+    @property
+    def damage_of_other_frames(self) -> tuple[str, ...]:
+        """Return messages about damage in the files of all other frames.
+
+        The property loads these frames, because a worker process may have matched them.
+        Frames that cannot be loaded are left out, because a method that reads such a
+        frame has no result.
+        """
+        messages: list[str] = []
+        for index in range(len(self.frames)):
+            if index in (self.reference_index, self.match_index):
+                continue
+            # The function that loads a frame may belong to a user, and may raise anything.
+            with contextlib.suppress(Exception):
+                if index not in self._damage_messages:
+                    self._image_and_mask(index)
+                messages += self._damage_messages[index]
+        return tuple(messages)
 
     @cached_property
     def _damage_messages(self) -> dict[int, tuple[str, ...]]:

@@ -238,6 +238,9 @@ def read_or_compute(store: Store | None, tasks: Sequence[Task], crew: Crew) -> I
 def _with_damage(task: Task, results: list[Result]) -> list[Result]:
     """Return results whose warnings begin with the damage of the files of their images."""
     damage = task.scene.damage
+    has_result = not all(result.error for result in results)
+    if has_result and task.setting.pipeline.reads_frames:
+        damage += task.scene.damage_of_other_frames
     if not damage:
         return results
     return [

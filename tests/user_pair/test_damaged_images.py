@@ -83,6 +83,24 @@ def test_results_of_run_name_the_damaged_file(pair, executor):
     assert len(damage_in(stored["warnings"])) == 1
 
 
+@pytest.mark.parametrize("executor", ["thread", "process"])
+def test_results_name_the_damaged_file_of_another_frame_that_they_read(pair, executor):
+    # The damaged right image becomes another frame, and the left image is matched to itself.
+    frames = "[left.jpg, {file: left.jpg, baseline: 1}, {file: right.jpg, baseline: 2}]"
+    text = f"frames: {frames}\nsearch: {{minimum: 0, maximum: 31}}\ntruth: truth.pfm\n"
+    (pair / "scene.yaml").write_text(text)
+    Path("frames.yaml").write_text(
+        "scenes: [./scene]\noptimization: winner_take_all\n"
+        "sweep: {grid: {matching_cost: [absolute_difference, multi_baseline]}}\n"
+    )
+    result = call("run", "frames.yaml", "--executor", executor, "--out", "out", "--json")
+    records = json.loads(result.stdout)
+    numbers = {
+        record["axes"]["matching_cost"]: len(damage_in(record["warnings"])) for record in records
+    }
+    assert numbers == {"absolute_difference": 0, "multi_baseline": 1}
+
+
 def test_evaluate_names_the_damaged_file(pair):
     result = call("evaluate", "map.pfm", "--scene", "./scene", "--json")
     [record] = json.loads(result.stdout)
