@@ -132,6 +132,7 @@ def _check_data_for_inner(
 
 _ARGUMENTS_OF_OPTIONS: Mapping[str, frozenset[str]] = {
     "halo": frozenset(),
+    "rows_per_frame": frozenset(),
     "files": frozenset({"scene"}),
     "executes": frozenset(),
     "check_parameters": frozenset({"smoothness"}),

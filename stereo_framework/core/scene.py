@@ -446,7 +446,7 @@ class Scene:
         for index in range(len(self.frames)):
             if index in (self.reference_index, self.match_index):
                 continue
-            # The function that loads a frame may belong to a user, and may raise anything.
+            # A function of a user may load the frame, and may raise anything.
             with contextlib.suppress(Exception):
                 if index not in self._damage_messages:
                     self._image_and_mask(index)

@@ -58,6 +58,11 @@ class Stage:
         A scheme for parts of images declares a function instead. The function takes the
         rows, columns and `SearchRange` of a pair, and the parameters of the scheme. The
         result is the rows and columns of the largest part.
+    rows_per_frame : callable, optional
+        Function that takes parameters of the stage by name. The result is the number of
+        rows of the cost volumes that the stage holds at the same time for each other
+        frame of the scene. None means all rows. These volumes are added to `memory`.
+        Default: the stage holds no cost volumes of other frames.
     integer : bool
         True if the stage supports costs of type uint8 and uint16. Otherwise, the
         pipeline converts all costs to float32.
@@ -98,6 +103,7 @@ class Stage:
     data: tuple[str, ...]
     resume: str | None = None
     memory: int | Callable[..., tuple[int, int]] | None = None
+    rows_per_frame: Callable[..., int | None] | None = None
     integer: bool = False
     other_needs: frozenset[str] = frozenset()
     data_for_inner: frozenset[str] = frozenset()

@@ -351,6 +351,22 @@ class Step:
             volumes_of_stage = self.stage.memory
         return volumes_of_stage + sum(step.volumes_in_memory for step in self.inner_steps.values())
 
+    def rows_for_each_frame(self, rows: int) -> int:
+        """Return the number of rows of the cost volumes that a frame needs in memory.
+
+        Parameters
+        ----------
+        rows : int
+            Number of rows of the images.
+        """
+        total = sum(step.rows_for_each_frame(rows) for step in self.inner_steps.values())
+        if self.stage.rows_per_frame is None:
+            return total
+        with _record_raising_stage(self.stage):
+            parameters = _named_parameters(self.stage.rows_per_frame, self.parameters)
+            rows_of_stage = self.stage.rows_per_frame(**parameters)
+        return total + (rows if rows_of_stage is None else rows_of_stage)
+
     @property
     def whole_steps(self) -> str:
         """Reason why the step supports only a search step of whole pixels.

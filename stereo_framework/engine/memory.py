@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.scene import SearchRange
+from stereo_framework.core.scene import Image, SearchRange
 from stereo_framework.core.step import Step
 from stereo_framework.core.view import View, Volumes
 from stereo_framework.core.volume import CostVolume
@@ -43,6 +43,30 @@ Three passes of a binomial filter need 3.4 cost volumes.
 """
 
 
+class FramesInMemory(NamedTuple):
+    """The number and the pixels of the other frames of a pair.
+
+    Parameters
+    ----------
+    count : int
+        Number of frames.
+    bytes_of_pixel : int
+        Number of bytes of a pixel in all channels, before preprocessing.
+    channels : int
+        Number of channels of each image.
+    """
+
+    count: int = 0
+    bytes_of_pixel: int = 1
+    channels: int = 1
+
+    @staticmethod
+    def of(count: int, reference: Image) -> FramesInMemory:
+        """Return the size of frames that have the form of the reference image."""
+        channels = math.prod(reference.shape[2:])
+        return FramesInMemory(count, channels * reference.itemsize, channels)
+
+
 def peak_memory(
     pipelines: Sequence[Pipeline],
     shape: tuple[int, ...],
@@ -50,8 +74,12 @@ def peak_memory(
     *,
     both: bool = False,
     keep_volume: bool = False,
+    frames: FramesInMemory = FramesInMemory(),  # noqa: B008  The object is immutable.
 ) -> int:
-    """Estimate the peak memory of the cost volumes of several pipelines, in bytes.
+    """Estimate the peak memory of several pipelines, in bytes.
+
+    The estimate contains the cost volumes. If a stage reads the other frames of the
+    scene, the estimate also contains the images of these frames.
 
     Parameters
     ----------
@@ -60,13 +88,34 @@ def peak_memory(
     search : SearchRange
     both, keep_volume : bool
         Options of `PipelineRunner`.
+    frames : FramesInMemory
+        Other frames of the pair. Default: the pair has no other frames.
     """
-    rehearsal = _Rehearsal(pipelines, shape, search, both=both, keep_volume=keep_volume)
+    rehearsal = _Rehearsal(pipelines, shape, search, frames, both=both, keep_volume=keep_volume)
     for _, outcome in rehearsal:
         # A plug-in may raise an error while it computes its number of halo rows.
         if isinstance(outcome, Exception):
             raise outcome
-    return rehearsal.peak
+    return rehearsal.peak + _bytes_of_frames(pipelines, shape, frames)
+
+
+def _bytes_of_frames(
+    pipelines: Sequence[Pipeline], shape: tuple[int, ...], frames: FramesInMemory
+) -> int:
+    """Return the memory of the images of all other frames, in bytes.
+
+    A frame keeps its image before and after each preprocessing stage. Preprocessed
+    images count as float32.
+    """
+    readers = [pipeline for pipeline in pipelines if pipeline.reads_frames]
+    if not readers:
+        return 0
+    counts = []
+    for pipeline in readers:
+        names = [step.stage.slot for _, step in pipeline.stages()]
+        counts.append(names.count("preprocessing"))
+    bytes_of_pixel = frames.bytes_of_pixel + _BYTES_OF_CELL * frames.channels * max(counts)
+    return frames.count * math.prod(shape[:2]) * bytes_of_pixel
 
 
 class _Rehearsal(PipelineRunner):
@@ -82,12 +131,14 @@ class _Rehearsal(PipelineRunner):
         pipelines: Sequence[Pipeline],
         shape: tuple[int, ...],
         search: SearchRange,
+        frames: FramesInMemory,
         **options: Any,
     ):
         pixel = np.zeros((1, 1), np.uint8)
         super().__init__(pipelines, Pair(pixel, pixel, SearchRange(0, 1)), **options)
         self.shape = shape
         self.search = search
+        self.frames = frames
         self.peak = 0
         self._bytes_of_volume = _BYTES_OF_CELL * math.prod(shape) * search.levels
 
@@ -139,9 +190,19 @@ class _Rehearsal(PipelineRunner):
         rows = self.shape[0]
         rows_of_strip = min(rows, height + 2 * sum(step.halo or 0 for step in steps))
         bytes_of_strip = _VOLUMES_OF_STRIP * self._bytes_of_volume * rows_of_strip // rows
+        stage_steps = [step for step in steps if isinstance(step, Step)]
+        bytes_of_frames = [self._bytes_for_frames(step, rows_of_strip) for step in stage_steps]
+        bytes_of_strip += max(bytes_of_frames, default=0)
         if rows_of_strip == rows:
             return bytes_of_strip
         return bytes_of_strip + self._bytes_of_volume * _count_volumes([view])
+
+    def _bytes_for_frames(self, step: Step, rows_of_strip: int) -> int:
+        """Return the memory of the cost volumes of other frames in a step, in bytes."""
+        if "frames" not in step.data:
+            return 0
+        rows_of_frame = step.rows_for_each_frame(rows_of_strip)
+        return self.frames.count * self._bytes_of_volume * rows_of_frame // self.shape[0]
 
     def _bytes_of_whole_step(self, state: State) -> int:
         """Return the memory of the cost volumes that a step creates, in bytes."""
@@ -149,17 +210,23 @@ class _Rehearsal(PipelineRunner):
             case AuxiliaryMatching(methods=methods):
                 pipelines = [method for _, method in methods]
                 both = "both" in self.plans.needs[state]
-                return peak_memory(pipelines, self.shape, self.search, both=both)
+                return peak_memory(
+                    pipelines, self.shape, self.search, both=both, frames=self.frames
+                )
             case SchemeCall(step=step, method=method):
                 shape = self.shape
                 if callable(step.stage.memory):
                     shape = step.stage.memory(shape, self.search, **step.parameters)
-                return peak_memory([method], shape, self.search)
+                return peak_memory([method], shape, self.search, frames=self.frames)
             case Step() as step if step.touches_volume:
-                return self._bytes_of_volume * _volumes_of_stage(step)
-            case CostSum() | OutsideCostReset():
-                # The sum and the next matching cost are in memory at the same time. A
-                # reset copies at most one cost volume, so its estimate is high.
+                bytes_for_frames = self._bytes_for_frames(step, self.shape[0])
+                return self._bytes_of_volume * _volumes_of_stage(step) + bytes_for_frames
+            case CostSum(costs=costs):
+                # The sum and the next matching cost are in memory at the same time.
+                bytes_for_frames = max(self._bytes_for_frames(c, self.shape[0]) for c in costs)
+                return 2 * self._bytes_of_volume + bytes_for_frames
+            case OutsideCostReset():
+                # A reset copies at most one cost volume, so its estimate is high.
                 return 2 * self._bytes_of_volume
         return 0
 

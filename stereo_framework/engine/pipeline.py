@@ -24,7 +24,7 @@ from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import Step
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.memory import FramesInMemory, peak_memory
 from stereo_framework.engine.method_checks import pipeline_faults, steps_below_a_pixel
 from stereo_framework.engine.planned_steps import PlannedStep, plan_with_addresses
 from stereo_framework.engine.plans import REFERENCE
@@ -391,10 +391,13 @@ class Pipeline:
         self.check_step(pair.search.step)
 
         keep_volume = options.get("keep_volume", False)
-        needed = peak_memory([self], pair.shape, pair.search, keep_volume=keep_volume)
+        frames = FramesInMemory.of(len(pair.frames), pair.reference)
+        needed = peak_memory(
+            [self], pair.shape, pair.search, keep_volume=keep_volume, frames=frames
+        )
         free = free_memory()
         if needed > free:
-            message = refusal(self, pair.shape, pair.search, needed, free, "free")
+            message = refusal(self, pair.shape, pair.search, needed, free, "free", frames)
             raise StereoFrameworkError(message)
         estimate: Estimate = run_pipeline(self, pair, **options)
         return estimate

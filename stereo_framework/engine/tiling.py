@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.registration import step
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.memory import FramesInMemory, peak_memory
 from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.scheme import tiles
 
@@ -30,7 +30,11 @@ _SHARE_OF_FREE_MEMORY = 0.8
 
 
 def in_tiles(
-    method: Pipeline, shape: tuple[int, ...], search: SearchRange, allowed: float
+    method: Pipeline,
+    shape: tuple[int, ...],
+    search: SearchRange,
+    allowed: float,
+    frames: FramesInMemory = FramesInMemory(),  # noqa: B008  The object is immutable.
 ) -> Pipeline | None:
     """Return the method with the largest tiles whose cost volumes fit into memory.
 
@@ -41,6 +45,8 @@ def in_tiles(
     search : SearchRange
     allowed : float
         Maximum memory of the cost volumes in bytes.
+    frames : FramesInMemory
+        Other frames of the pair. Default: the pair has no other frames.
 
     Returns
     -------
@@ -53,7 +59,7 @@ def in_tiles(
     for tile_size in _TILE_SIZES:
         try:
             tiled_method = method.having(scheme=step(tiles, tile_size=tile_size))
-            needed = peak_memory([tiled_method], shape, search)
+            needed = peak_memory([tiled_method], shape, search, frames=frames)
         except ParameterError:
             # A stage that needs the scene cannot match tiles, because tiles have no
             # scene.
@@ -122,6 +128,7 @@ def refusal(
     needed: float,
     allowed: float,
     allowed_by: str = "allowed (--memory)",
+    frames: FramesInMemory = FramesInMemory(),  # noqa: B008  The object is immutable.
 ) -> str:
     """Return the error message for a method that needs too much memory.
 
@@ -136,9 +143,13 @@ def refusal(
         Required memory and available memory, in bytes.
     allowed_by : str
         Description of the memory limit in the error message, such as ``free``.
+    frames : FramesInMemory
+        Other frames of the pair. Default: the pair has no other frames.
     """
     remedy = "use fewer levels or smaller images"
-    tiled_method = in_tiles(method, shape, search, allowed)
+    if frames.count and method.reads_frames:
+        remedy = "use fewer levels, smaller images or fewer images"
+    tiled_method = in_tiles(method, shape, search, allowed, frames)
     if tiled_method is not None:
         [scheme] = tiled_method.in_slot("scheme")
         tile_size = scheme.parameters["tile_size"]

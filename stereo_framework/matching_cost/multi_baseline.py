@@ -44,6 +44,19 @@ To save memory, the costs of all images are held for only one block at a time.
 """
 
 
+def _rows_per_frame(inner: Step, selection: str) -> int | None:
+    """Return the number of rows of the cost volumes of an image in memory.
+
+    The costs of each image are held once, and the selection of the lowest costs needs a
+    copy.
+    """
+    halo = _halo_of_blocks(inner)
+    if halo is None:
+        return None
+    rows = _ROWS_AT_ONCE + 2 * halo
+    return rows + _ROWS_AT_ONCE if selection == "best_half" else rows
+
+
 class _OtherImage(NamedTuple):
     """An image that is compared with the reference image, and the image's baseline."""
 
@@ -55,6 +68,7 @@ class _OtherImage(NamedTuple):
     "matching_cost",
     source="Okutomi & Kanade 1993; Kang et al. 2001, for the better half of the images",
     halo=lambda: 0,
+    rows_per_frame=_rows_per_frame,
 )
 def multi_baseline(
     reference: Image,
@@ -152,20 +166,15 @@ def multi_baseline(
     outside_cost = 0.0
     for rows, rows_with_halo in _row_blocks(reference.shape[0], inner):
         within_block = slice(rows.start - rows_with_halo.start, rows.stop - rows_with_halo.start)
-        volumes = []
-        for image in images:
-            volume = _costs_at_baseline(
-                reference[rows_with_halo],
-                image.image[rows_with_halo],
-                image.baseline,
-                search,
-                inner,
-            )
-            volumes.append(volume)
-        # The first image is the match image.
-        outside_cost = volumes[0].outside_cost
-        costs_of_images = [_truncated(volume.costs[within_block], max_cost) for volume in volumes]
-        costs[rows] = combine(costs_of_images, in_view)
+        images_of_block = [
+            _OtherImage(image.image[rows_with_halo], image.baseline) for image in images
+        ]
+        volumes, outside_cost = _costs_of_images(
+            reference[rows_with_halo], images_of_block, search, inner, max_cost
+        )
+        costs[rows] = combine([volume[within_block] for volume in volumes], in_view)
+        # Without this statement, the costs of two blocks would be in memory.
+        del volumes
 
     if max_cost is not None:
         outside_cost = min(outside_cost, max_cost)
@@ -244,20 +253,45 @@ def _samples_per_pixel(first: float, step: float) -> int:
     return max(_LARGEST_DENOMINATOR, math.ceil(1 / step))
 
 
+def _halo_of_blocks(inner: Step) -> int | None:
+    """Return the halo of the inner cost; None if it must get the whole images."""
+    reads_only_images = {*inner.data} <= {"reference", "match", "search", "mask"}
+    return inner.halo if reads_only_images else None
+
+
 def _row_blocks(rows: int, inner: Step) -> Iterator[tuple[slice, slice]]:
     """Yield each block of rows, and the rows that the inner cost reads for this block.
 
     The function yields only one block with all rows if the inner cost reads all rows of
     an image, or data other than the images, the search range and the mask.
     """
-    reads_only_images = {*inner.data} <= {"reference", "match", "search", "mask"}
-    halo = inner.halo
-    if halo is None or not reads_only_images:
+    halo = _halo_of_blocks(inner)
+    if halo is None:
         yield slice(0, rows), slice(0, rows)
         return
     for start in range(0, rows, _ROWS_AT_ONCE):
         stop = min(start + _ROWS_AT_ONCE, rows)
         yield slice(start, stop), slice(max(0, start - halo), min(rows, stop + halo))
+
+
+def _costs_of_images(
+    reference: Image,
+    images: list[_OtherImage],
+    search: SearchRange,
+    inner: Step,
+    max_cost: float | None,
+) -> tuple[list[Costs], float]:
+    """Compute the truncated costs of all images, and the outside cost.
+
+    The outside cost is the outside cost of the first image, which is the match image.
+    """
+    volumes = []
+    outside_costs = []
+    for image in images:
+        volume = _costs_at_baseline(reference, image.image, image.baseline, search, inner)
+        volumes.append(_truncated(volume.costs, max_cost))
+        outside_costs.append(volume.outside_cost)
+    return volumes, outside_costs[0]
 
 
 def _costs_at_baseline(
@@ -330,10 +364,11 @@ def _mean_of_best_half(volumes: list[Costs], in_view: list[NDArray[np.bool_]]) -
 
     Costs of images that do not contain the candidate pixel of the cell are left out.
     """
-    costs_in_view = []
-    for costs, is_in_view in zip(volumes, in_view, strict=True):
-        costs_in_view.append(np.where(is_in_view, costs, np.float32(np.inf)))
-    sorted_costs = np.sort(costs_in_view, axis=0)
+    sorted_costs = np.full((len(volumes), *volumes[0].shape), np.inf, np.float32)
+    for costs, is_in_view, costs_in_view in zip(volumes, in_view, sorted_costs, strict=True):
+        np.copyto(costs_in_view, costs, where=is_in_view)
+    # Sorting in place needs no further copy of the costs of all images.
+    sorted_costs.sort(axis=0)
     counts = np.sum(in_view, axis=0)
     counts_of_half = (counts + 1) // 2
     total = np.zeros_like(volumes[0])

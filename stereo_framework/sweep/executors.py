@@ -33,7 +33,7 @@ from stereo_framework.core.errors import (
     warn,
 )
 from stereo_framework.core.step import describe_stage_error
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.memory import FramesInMemory, peak_memory
 from stereo_framework.engine.tiling import refusal
 from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.kernels.progress import announce_step
@@ -254,11 +254,15 @@ class Crew(contextlib.ExitStack):
             [task.setting.pipeline for task in unit],
             (unit[0].scene.reference.shape[:2], unit[0].search),
         )
+        scene = unit[0].scene
+        frames = FramesInMemory.of(len(scene.frames) - 2, scene.reference)
         try:
-            need = peak_memory(pipelines, *pair)
+            need = peak_memory(pipelines, *pair, frames=frames)
         except Exception as error:  # a plug-in's halo may raise anything
             return describe_stage_error(error)
-        return need if need <= self._memory else refusal(pipelines[0], *pair, need, self._memory)
+        if need <= self._memory:
+            return need
+        return refusal(pipelines[0], *pair, need, self._memory, frames=frames)
 
 
 # --- processes and clusters ---------------------------------------------------------------------------------------------

@@ -166,7 +166,9 @@ def test_baselines_need_no_places_of_the_pair(folder):
 
 def test_other_frames_of_another_size_are_reported_with_their_file(folder):
     write_image(folder / "small.png", LEFT[:2])
-    scene = load(folder, "frames: [left.png, right.png, small.png]\nsearch: {minimum: 0, maximum: 2}")
+    scene = load(
+        folder, "frames: [left.png, right.png, small.png]\nsearch: {minimum: 0, maximum: 2}"
+    )
     expected = r"scene desk: desk/small.png: the image at the baseline 2 is uint8 \(2, 4\)"
     with pytest.raises(DataError, match=expected):
         Pipeline(["multi_baseline", "winner_take_all"])(scene)

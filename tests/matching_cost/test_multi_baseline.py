@@ -4,6 +4,7 @@ Some tests compare the costs with costs that are computed pixel by pixel.
 """
 
 import pickle
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from stereo_framework import Pair, Pipeline, SearchRange, load_scene, step
 from stereo_framework.core.errors import DataError, ParameterError, StereoFrameworkError
 from stereo_framework.core.scene import Frame, Scene
+from stereo_framework.engine.memory import FramesInMemory, peak_memory
 from stereo_framework.engine.runner import PipelineRunner, _content_key
 from stereo_framework.matching_cost import absolute_difference, census, multi_baseline
 from stereo_framework.stages import OtherFrame, Status, stage
@@ -209,7 +211,10 @@ def test_distant_images_count_only_where_they_show_a_pixel(baseline, minimum):
         reference=pair.reference.astype(np.float32),
         match=pair.match.astype(np.float32),
         search=SearchRange(minimum, 7),
-        frames=(pair.frames[0].with_image(np.float32), OtherFrame(lambda: pair.match * 1.5, baseline)),
+        frames=(
+            pair.frames[0].with_image(np.float32),
+            OtherFrame(lambda: pair.match * 1.5, baseline),
+        ),
     )
     inner = step("absolute_difference", interpolation="linear")
     volume = multi_baseline(pair.reference, pair.match, pair.search, pair.frames, inner=inner)
@@ -420,6 +425,50 @@ def test_identities_of_pairs_contain_the_frames_that_auxiliary_methods_read():
     method = Pipeline(["census", "winner_take_all"], auxiliary)
     assert _content_key(method, pair) != _content_key(method, other)
     assert _content_key(plain, pair) == _content_key(plain, other)
+
+
+@pytest.mark.parametrize("preprocessing", [[], ["binomial_blur"]])
+@pytest.mark.parametrize("selection", ["all", "best_half"])
+def test_estimates_of_memory_contain_the_frames(preprocessing, selection):
+    shape = 320, 300
+    search = SearchRange(0, 31)
+    image = np.random.default_rng(3).integers(0, 256, shape).astype(np.uint8)
+    cost = step("multi_baseline", selection=selection)
+    method = Pipeline([*preprocessing, cost, step("box", size=9), "winner_take_all"])
+    baselines = (-0.5, -0.25, 0.25, 0.5, 0.75, 1.25, 1.5, 2)
+    frames = tuple(OtherFrame(image.copy, baseline) for baseline in baselines)
+    pair = Pair(image, image, search, frames=frames)
+    method(pair.rows(0, 40))  # The kernels are compiled before the measurement.
+
+    tracemalloc.start()
+    try:
+        method(pair)
+        _, used_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    size_of_frames = FramesInMemory.of(len(frames), image)
+    estimated_bytes = peak_memory([method], shape, search, frames=size_of_frames)
+    assert used_bytes <= estimated_bytes <= 1.4 * used_bytes
+
+    # Each frame has its uint8 image, a float32 image for each preprocessing stage, and
+    # costs of 32 rows. The selection copies these costs.
+    pixels = 320 * 300
+    bytes_of_images = 8 * pixels * (1 + 4 * len(preprocessing))
+    copies = 2 if selection == "best_half" else 1
+    bytes_of_costs = 8 * copies * 32 * 300 * 32 * 4
+    bytes_of_two_images = peak_memory([method], shape, search)
+    assert estimated_bytes == bytes_of_two_images + bytes_of_images + bytes_of_costs
+
+
+def test_estimates_of_memory_contain_only_frames_that_a_stage_reads():
+    plain = Pipeline(["census", step("cross_scale", inner="box"), "winner_take_all"])
+    auxiliary = {"first": Pipeline(["multi_baseline", "winner_take_all"])}
+    arguments = (100, 50), SearchRange(0, 15)
+    frames = FramesInMemory(count=8, bytes_of_pixel=3, channels=3)
+    assert peak_memory([plain], *arguments, frames=frames) == peak_memory([plain], *arguments)
+    method = Pipeline(plain.steps, auxiliary)
+    expected = peak_memory([method], *arguments) + 8 * 100 * 50 * 3
+    assert peak_memory([method], *arguments, frames=frames) >= expected
 
 
 SCHEME_METHOD = ["multi_baseline", step("box", size=5), "winner_take_all"]

@@ -85,7 +85,7 @@ def test_results_of_run_name_the_damaged_file(pair, executor):
 
 @pytest.mark.parametrize("executor", ["thread", "process"])
 def test_results_name_the_damaged_file_of_another_frame_that_they_read(pair, executor):
-    # The damaged right image becomes another frame, and the left image is matched to itself.
+    # The left image is matched to itself. The damaged right image is another frame.
     frames = "[left.jpg, {file: left.jpg, baseline: 1}, {file: right.jpg, baseline: 2}]"
     text = f"frames: {frames}\nsearch: {{minimum: 0, maximum: 31}}\ntruth: truth.pfm\n"
     (pair / "scene.yaml").write_text(text)
