@@ -21,7 +21,7 @@ points that are very far away are then visible in both images.
 def baseline_fault(baseline: float) -> str:
     """Describe a baseline that is too far from the pair; empty if it is allowed."""
     # If the two images of a pair are exchanged, the baseline b becomes 1 - b.
-    # Therefore, the allowed distances to the reference camera and to the match camera are equal.
+    # Therefore, the allowed distances to the two cameras of the pair are equal.
     if -LARGEST_BASELINE <= baseline <= LARGEST_BASELINE + 1:
         return ""
     return (

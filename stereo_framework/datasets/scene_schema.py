@@ -69,7 +69,7 @@ class FrameEntry(_Entry):
 
     @property
     def has_place(self) -> bool:
-        """Whether the entry states the place of the camera."""
+        """Return whether the entry states the place of the camera."""
         return self.position is not None or self.baseline is not None
 
 
@@ -147,22 +147,30 @@ class SceneEntry(_Entry):
         the file does not contain them. A position has a meaning only if the positions
         of both frames of the pair are given in the same unit.
         """
-        pair = {self.reference, self.match}
-        with_position = [i for i, frame in enumerate(self.frames) if frame.position is not None]
         with_place = [i for i, frame in enumerate(self.frames) if frame.has_place]
+        if not with_place:
+            return
         for index, frame in enumerate(self.frames):
-            if index in pair and with_position and frame.position is None:
-                raise ValueError(
-                    f"frames[{index}]: the position of this frame of the pair is missing, but "
-                    f"frames[{with_position[0]}] has a position; write the position of the "
-                    "frame in the same unit, or baselines instead of positions"
-                )
-            if index not in pair and with_place and not frame.has_place:
+            if not frame.has_place and index not in (self.reference, self.match):
                 raise ValueError(
                     f"frames[{index}]: the place of the camera is missing, but "
                     f"frames[{with_place[0]}] states its place; write the position or the "
                     "baseline of this frame, too, or remove both keys from all frames if the "
                     "cameras are evenly spaced"
+                )
+        self._check_positions_of_pair()
+
+    def _check_positions_of_pair(self) -> None:
+        """Refuse positions of frames if the position of a frame of the pair is missing."""
+        with_position = [i for i, frame in enumerate(self.frames) if frame.position is not None]
+        if not with_position:
+            return
+        for index in (self.reference, self.match):
+            if self.frames[index].position is None:
+                raise ValueError(
+                    f"frames[{index}]: the position of this frame of the pair is missing, but "
+                    f"frames[{with_position[0]}] has a position; write the position of the "
+                    "frame in the same unit, or baselines instead of positions"
                 )
 
 

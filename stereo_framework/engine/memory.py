@@ -48,7 +48,7 @@ class FramesInMemory(NamedTuple):
 
     Parameters
     ----------
-    count : int
+    number : int
         Number of frames.
     bytes_of_pixel : int
         Number of bytes of a pixel in all channels, before preprocessing.
@@ -56,15 +56,15 @@ class FramesInMemory(NamedTuple):
         Number of channels of each image.
     """
 
-    count: int = 0
+    number: int = 0
     bytes_of_pixel: int = 1
     channels: int = 1
 
     @staticmethod
-    def of(count: int, reference: Image) -> FramesInMemory:
+    def of(number: int, reference: Image) -> FramesInMemory:
         """Return the size of frames that have the form of the reference image."""
         channels = math.prod(reference.shape[2:])
-        return FramesInMemory(count, channels * reference.itemsize, channels)
+        return FramesInMemory(number, channels * reference.itemsize, channels)
 
 
 def peak_memory(
@@ -115,7 +115,7 @@ def _bytes_of_frames(
         names = [step.stage.slot for _, step in pipeline.stages()]
         counts.append(names.count("preprocessing"))
     bytes_of_pixel = frames.bytes_of_pixel + _BYTES_OF_CELL * frames.channels * max(counts)
-    return frames.count * math.prod(shape[:2]) * bytes_of_pixel
+    return frames.number * math.prod(shape[:2]) * bytes_of_pixel
 
 
 class _Rehearsal(PipelineRunner):
@@ -202,7 +202,7 @@ class _Rehearsal(PipelineRunner):
         if "frames" not in step.data:
             return 0
         rows_of_frame = step.rows_for_each_frame(rows_of_strip)
-        return self.frames.count * self._bytes_of_volume * rows_of_frame // self.shape[0]
+        return self.frames.number * self._bytes_of_volume * rows_of_frame // self.shape[0]
 
     def _bytes_of_whole_step(self, state: State) -> int:
         """Return the memory of the cost volumes that a step creates, in bytes."""

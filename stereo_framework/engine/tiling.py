@@ -147,7 +147,7 @@ def refusal(
         Other frames of the pair. Default: the pair has no other frames.
     """
     remedy = "use fewer levels or smaller images"
-    if frames.count and method.reads_frames:
+    if frames.number and method.reads_frames:
         remedy = "use fewer levels, smaller images or fewer images"
     tiled_method = in_tiles(method, shape, search, allowed, frames)
     if tiled_method is not None:

@@ -149,16 +149,9 @@ def multi_baseline(
     >>> int(volume.costs[0, 20].argmin())
     4
     """
-    images = [_OtherImage(match, 1.0)]
-    for frame in frames:
-        if abs(frame.baseline) > _SMALLEST_BASELINE:
-            image_of_frame = frame.checked_for(reference).image
-            images.append(_OtherImage(image_of_frame, frame.baseline))
-    if len(images) > 1:
-        _check_inner_data(inner)
+    images = [_OtherImage(match, 1.0), *_images_of_frames(frames, reference)]
     columns = match.shape[1]
-    for image in images[1:]:
-        _check_whole_steps(_search_of_image(image.baseline, search, columns), image.baseline, inner)
+    _check_inner_cost(inner, images, search, columns)
     in_view = [_cells_in_view(search, image.baseline, columns) for image in images]
     combine = _mean_of_best_half if selection == "best_half" else _mean_in_view
 
@@ -182,6 +175,29 @@ def multi_baseline(
     # cost.
     costs[:, ~in_view[0]] = np.float32(outside_cost)
     return CostVolume(costs, search, outside_cost)
+
+
+def _images_of_frames(frames: tuple[OtherFrame, ...], reference: Image) -> list[_OtherImage]:
+    """Return the checked images of all frames with another view than the reference."""
+    images = []
+    for frame in frames:
+        if abs(frame.baseline) > _SMALLEST_BASELINE:
+            image_of_frame = frame.checked_for(reference).image
+            images.append(_OtherImage(image_of_frame, frame.baseline))
+    return images
+
+
+def _check_inner_cost(
+    inner: Step, images: list[_OtherImage], search: SearchRange, columns: int
+) -> None:
+    """Refuse an inner matching cost that cannot compare the images of other frames.
+
+    The first image is the match image, which each inner cost can compare.
+    """
+    if len(images) > 1:
+        _check_inner_data(inner)
+    for image in images[1:]:
+        _check_whole_steps(_search_of_image(image.baseline, search, columns), image.baseline, inner)
 
 
 def _check_inner_data(inner: Step) -> None:

@@ -464,7 +464,7 @@ def test_estimates_of_memory_contain_only_frames_that_a_stage_reads():
     plain = Pipeline(["census", step("cross_scale", inner="box"), "winner_take_all"])
     auxiliary = {"first": Pipeline(["multi_baseline", "winner_take_all"])}
     arguments = (100, 50), SearchRange(0, 15)
-    frames = FramesInMemory(count=8, bytes_of_pixel=3, channels=3)
+    frames = FramesInMemory(number=8, bytes_of_pixel=3, channels=3)
     assert peak_memory([plain], *arguments, frames=frames) == peak_memory([plain], *arguments)
     method = Pipeline(plain.steps, auxiliary)
     expected = peak_memory([method], *arguments) + 8 * 100 * 50 * 3
