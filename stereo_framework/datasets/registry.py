@@ -373,10 +373,13 @@ def scene_fits(scene_name: str, name: str) -> bool:
     scene_name : str
         Full name of the scene, such as ``middlebury2003/teddy``.
     name : str
-        Full name, last part of the name, data set or a folder in it, or pattern.
+        Full name, last part of the name, data set or a folder in it, pattern, or path
+        of a scene file or of its folder.
 
     Examples
     --------
+    >>> scene_fits("mine", "./mine/scene.yaml")
+    True
     >>> scene_fits("middlebury2003/teddy", "teddy")
     True
     >>> scene_fits("middlebury2003/teddy", "middlebury2003/*")
@@ -384,6 +387,10 @@ def scene_fits(scene_name: str, name: str) -> bool:
     >>> scene_fits("middlebury2003/teddy", "middlebury2001")
     False
     """
+    if name.endswith((".yaml", ".yml")):
+        return scene_name == scene_file.name_of_file(Path(os.path.expanduser(name)))
+    if name.startswith(("/", ".", "~")):
+        return scene_name == scene_file.name_of_path(Path(os.path.expanduser(name)))
     if scene_name == name or scene_name.endswith(f"/{name}"):
         return True
     if scene_name.startswith(f"{name.rstrip('/')}/"):

@@ -127,7 +127,7 @@ def load(path: PathLike) -> Scene:
         else:
             search = _range_beside(folder / entry.frames[pair[0]].file, upright=entry.upright)
         return Scene(
-            _name(folder if file.name == FILE_NAME else file.with_suffix("")),
+            name_of_file(file),
             tuple(map(frame, itertools.count(), entry.frames)),
             *pair,
             search,
@@ -294,8 +294,16 @@ def _limits(load_low: _Load | None, load_high: _Load | None) -> tuple[Disparity,
     return nothing if low is None else low, nothing if high is None else high
 
 
-def _name(path: Path) -> str:
-    """A scene name that can also name a result folder: the path as given, without its root and upward steps."""
+def name_of_file(file: Path) -> str:
+    """Return the name of the scene that a scene file describes."""
+    return name_of_path(file.parent if file.name == FILE_NAME else file.with_suffix(""))
+
+
+def name_of_path(path: Path) -> str:
+    """Return the name of a scene at a path, which can also name a folder of results.
+
+    The name is the path as it is given, without its root and without upward steps.
+    """
     parts = [part for part in path.parts if part not in (path.anchor, "..")]
     return escape_controls("/".join(parts) or path.resolve().name or "scene")
 

@@ -169,7 +169,7 @@ class Expansion:
     # --- scenes -----------------------------------------------------------------------
 
     def runs_on(self, scene_name: str) -> bool:
-        """Return whether the method runs on a scene."""
+        """Return whether the method may run on a scene."""
         scenes = self.method.scenes
         return not scenes or any(scene_fits(scene_name, name) for name in scenes)
 
@@ -218,6 +218,16 @@ class Expansion:
         self.findings.faults.raise_if_any()
         return settings_on_scene
 
+    def setting_on(self, scene_name: str, choice: Sequence[int]) -> Setting:
+        """Return the setting of a choice, with the values for a scene.
+
+        Raises
+        ------
+        ScriptError
+            The setting has a fault.
+        """
+        return self.on_scene(scene_name).setting(choice)
+
     def _check_scene_values(self, counts: Sequence[int]) -> None:
         """Report the faults of the values that the script sets on some scenes.
 
@@ -251,7 +261,14 @@ class Expansion:
         self._check_search_step(pipeline, values.search)
         labels = tuple(values.labels[name] for name in self.axis_names)
         return Setting(
-            self.method.name, pipeline, search, values.seed, self.axis_names, labels, self.shared
+            self.method.name,
+            pipeline,
+            search,
+            values.seed,
+            self.axis_names,
+            labels,
+            self.shared,
+            self.method.scenes or self.method.default_scenes,
         )
 
     def _values(self, choice: Sequence[int], idle_axes: Collection[str]) -> _ChosenValues:

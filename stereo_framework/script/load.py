@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stereo_framework.core.arguments import checked
-from stereo_framework.core.errors import DataError, ParameterError
+from stereo_framework.core.errors import DataError, ParameterError, nearest
 from stereo_framework.core.plugins import execution_is_off
 from stereo_framework.core.scene import Scene
-from stereo_framework.datasets import load_scenes
+from stereo_framework.datasets import load_scenes, scene_fits
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.protocols import Protocol, of_scene, resolve, with_metrics
 from stereo_framework.io import encoding_fault
@@ -28,7 +28,7 @@ from stereo_framework.script.expansion import (
 from stereo_framework.script.findings import Findings
 from stereo_framework.script.include import RESOLVED, Reader, find_script
 from stereo_framework.script.keys import text_of, texts_in
-from stereo_framework.script.methods import read_methods
+from stereo_framework.script.methods import Method, read_methods
 from stereo_framework.script.model import Model
 from stereo_framework.script.overrides import apply_overrides, set_parameters
 from stereo_framework.script.resolved import resolved_script
@@ -107,21 +107,31 @@ class Script:
         """
         return self.only.pipeline
 
-    def settings_on(self, scene_name: str) -> tuple[Setting, ...]:
+    def settings_on(self, scene_name: str, *, by_default: bool = True) -> tuple[Setting, ...]:
         """Return the settings that run on a scene, with the values for this scene.
 
         Parameters
         ----------
         scene_name : str
             Full name of the scene.
+        by_default : bool
+            True if the scenes are those of the script. A scene that only some methods
+            name is then left to these methods. False if the user names other scenes, on
+            which all methods without scenes of their own run.
 
         Raises
         ------
         ScriptError
             The values that the script sets on the scene do not fit together.
         """
+        shared_scenes = self.resolved.get("scenes", ())
+        own_scenes = [name for expansion in self.expansions for name in expansion.method.scenes]
+        is_shared = any(scene_fits(scene_name, name) for name in shared_scenes)
+        is_own = any(scene_fits(scene_name, name) for name in own_scenes)
         settings_on_scene: list[Setting] = []
         for expansion in self.expansions:
+            if by_default and is_own and not is_shared and not expansion.method.scenes:
+                continue
             name = expansion.method.name
             settings = [setting for setting in self.settings if setting.method == name]
             settings_on_scene += expansion.settings_on(scene_name, settings)
@@ -221,7 +231,7 @@ def load(
     model = methods[0].model
     resolved = resolved_script(
         checked_script.name,
-        _scenes(checked_script.document),
+        texts_in(checked_script.document.part("scenes")),
         checked_script.document,
         methods,
         checked_script.expansions[0].shared,
@@ -403,6 +413,7 @@ def _check(
         findings.refuse_executions()
     if scene_data is not None:
         _check_scenes(document, scene_data, reader.faults)
+        _check_names_of_scene_values(document, methods, scene_data, reader.faults)
     reader.faults.raise_if_any()
     all_settings = tuple(itertools.chain.from_iterable(settings))
     return _CheckedScript(name, document, expansions, all_settings)
@@ -427,6 +438,26 @@ def _check_scenes(script: Document, data: DataRoot, faults: Faults) -> None:
                 load_scenes([name], data=data.folder)
             except DataError as error:
                 faults.add(item.location, str(error))
+
+
+def _check_names_of_scene_values(
+    script: Document, methods: Sequence[Method], data: DataRoot, faults: Faults
+) -> None:
+    """Report names under ``by_scene`` that fit no scene of the script."""
+    scene_names: list[str] = []
+    # A scene that does not exist is a fault, which is reported elsewhere.
+    with contextlib.suppress(DataError):
+        for scene in load_scenes(_scenes(script), data=data.folder):
+            scene_names.append(scene.name)
+    if not scene_names:
+        return
+    for method in methods:
+        for scene_value in method.scene_values:
+            name = scene_value.scenes
+            if not any(scene_fits(scene_name, name) for scene_name in scene_names):
+                remedy = nearest(name, scene_names, kind="scenes")
+                message = f"no scene of the script fits {name!r}; {remedy}"
+                faults.add(scene_value.location, message)
 
 
 def _scenes(script: Document) -> tuple[str, ...]:

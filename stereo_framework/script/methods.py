@@ -89,6 +89,11 @@ class Method:
     seed : int
     scene_values : list of SceneValue
         Values that the script sets on some scenes.
+    default_scenes : tuple of str
+        Scenes of the script, if other methods have scenes of their own. By default, a
+        method without scenes of its own runs only on these.
+    on_scenes : str
+        Words about these scenes for messages, if the method has such values now.
     """
 
     def __init__(
@@ -104,6 +109,8 @@ class Method:
         self.own_axes = own_axes
         self.model = model
         self.scenes = scenes
+        self.default_scenes: tuple[str, ...] = ()
+        self.on_scenes = ""
         self.locations = {prefix: method.location for prefix, method in methods_inside(document)}
         self.slots = _contents_of_slots(document, model)
         self.search = model.search(document.part("search"))
@@ -126,7 +133,7 @@ class Method:
 
     def fault(self, location: Location, message: str) -> None:
         """Report a fault that only occurs in this method."""
-        self.model.findings.fault(location, f"{message} (method {self.name!r})")
+        self.model.findings.fault(location, f"{message} (method {self.name!r}{self.on_scenes})")
 
     def steps(self, slot: str, content: Document) -> tuple[Step, ...] | None:
         """Return the stages of a slot's content, or None after a fault.
@@ -258,6 +265,8 @@ class Method:
         variant = copy.copy(self)
         variant.slots, variant.axes = dict(self.slots), dict(self.axes)
         variant.search = dict(self.search)
+        scene_names = dict.fromkeys(scene_value.scenes for scene_value in values)
+        variant.on_scenes = f" on {' and '.join(scene_names)}"
         for scene_value in values:
             address = split(scene_value.address)
             value = scene_value.value
@@ -271,6 +280,23 @@ class Method:
             else:
                 variant.set_value(scene_value.address, value)
         return variant
+
+    def drop_values_of_own_axes(self, own_document: Document) -> None:
+        """Remove values on single scenes that an axis of the method itself replaces.
+
+        Parameters
+        ----------
+        own_document : Document
+            The keys of the method itself. Its own values are kept, because an axis of
+            the same method contradicts them.
+        """
+        own_values = own_document.part("by_scene").data or {}
+        self.scene_values = [
+            scene_value
+            for scene_value in self.scene_values
+            if scene_value.address in own_values.get(scene_value.scenes, {})
+            or not set(self.axes_of(scene_value.address)).intersection(self.own_axes)
+        ]
 
     def _inner_stage_with(
         self, axis: Axis, stage: Document, address: str, value: Document
@@ -535,8 +561,12 @@ def read_methods(script: Document, name: str, model: Model) -> list[Method]:
         document = without_axes(document, removed_axes)
         scenes = texts_in(own_document.part("scenes"))
         methods.append(Method(method_name, document, own_axes, model, scenes))
+        methods[-1].drop_values_of_own_axes(own_document)
         _report_unused_scene_values(own_document, [methods[-1]])
     _report_unused_scene_values(script, methods)
+    if any(method.scenes for method in methods):
+        for method in methods:
+            method.default_scenes = texts_in(script.part("scenes"))
     for axis in unused_axes:
         location = axis_key(script, axis)
         message = methods[0].fault_of_prefix(split(axis).home)

@@ -42,6 +42,9 @@ class Setting:
     shared : dict
         Values of the keys ``plugins``, ``search`` and ``evaluation`` of the script.
         They are empty if the script does not have the keys.
+    scenes : tuple of str
+        Names of the scenes to which the script restricts the method. They are empty if
+        the method runs on all scenes.
     """
 
     method: str
@@ -51,6 +54,7 @@ class Setting:
     swept: tuple[str, ...]
     values: tuple[Any, ...]
     shared: dict[str, Any]
+    scenes: tuple[str, ...] = ()
 
     @property
     def axes(self) -> dict[str, Any]:

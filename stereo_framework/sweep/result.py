@@ -18,6 +18,7 @@ from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, warn
 from stereo_framework.core.scene import Disparity
 from stereo_framework.core.traces import Point, as_trace
+from stereo_framework.datasets import scene_fits
 from stereo_framework.script.setting import NO_EFFECT
 from stereo_framework.sweep.null_value import NULL
 
@@ -90,6 +91,13 @@ def _with_unknown_bound(point: Any) -> Any:
     return point
 
 
+SCENES_OF_METHOD = "scenes_of_method"
+"""Key of a result's environment for the scenes to which the script restricts a method.
+
+The value is a JSON list of names.
+"""
+
+
 def changed_maps_warning(paths: Sequence[Path]) -> str:
     """Return one warning for maps that were changed since they were written; empty without any."""
     if not paths:
@@ -155,6 +163,15 @@ class Result:
     traceback: str = ""
     _disparity: Disparity | None = None
     _confidence: Mapping[str, Disparity] = field(default_factory=dict)
+
+    def is_meant_for(self, scene: str) -> bool:
+        """Return whether the script runs the method on a scene."""
+        try:
+            names = from_json(self.environment.get(SCENES_OF_METHOD, "[]"))
+        except ValueError:
+            # Another program has written the result.
+            return True
+        return not names or any(scene_fits(scene, str(name)) for name in names)
 
     @property
     def matching_seconds(self) -> float | None:

@@ -147,7 +147,10 @@ def load_tasks(
     with contextlib.chdir(start):
         lacks_scenes = scenes is None and not script.scenes
         loaded_scenes = [] if scenes_optional and lacks_scenes else scenes_of(script, scenes, data)
-        return script, tasks_of_script(script, loaded_scenes, may_execute=may_execute)
+        tasks = tasks_of_script(
+            script, loaded_scenes, may_execute=may_execute, by_default=scenes is None
+        )
+        return script, tasks
 
 
 def scenes_of(

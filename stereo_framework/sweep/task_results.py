@@ -1,6 +1,7 @@
 """What workers do: compute the tasks of a unit and measure their maps, in this process or in another one."""
 
 import functools
+import json
 import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,7 @@ from stereo_framework.sweep.result import (
     LOWER_BOUND,
     MEMORY,
     MESSAGES,
+    SCENES_OF_METHOD,
     TRACE,
     Result,
     text_of_trace,
@@ -164,6 +166,10 @@ def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
     setting, scene = task.setting, task.scene.name
     script = setting.mapping | {"scenes": [scene]}
     known = {"environment": environment(), "script": script, "protocol_text": str(protocol)} | found
+    if setting.scenes:
+        # The script of the result contains only the scene of this run.
+        names = json.dumps(setting.scenes)
+        known["environment"] = {**known["environment"], SCENES_OF_METHOD: names}
     return Result(
         task.id, scene, setting.method, setting.parameters, setting.axes, protocol.name, **known
     )

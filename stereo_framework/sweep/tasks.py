@@ -96,7 +96,11 @@ def _protocol_digest(protocol: Protocol) -> str:
 
 
 def tasks_of_script(
-    script: Script, scenes: Sequence[Scene], *, may_execute: bool = True
+    script: Script,
+    scenes: Sequence[Scene],
+    *,
+    may_execute: bool = True,
+    by_default: bool = True,
 ) -> list[Task]:
     """Plan every setting of the script on every scene, scene by scene, checked.
 
@@ -106,6 +110,8 @@ def tasks_of_script(
     scenes : sequence of Scene
     may_execute : bool
         Import functions that the script names, to find the files that they depend on.
+    by_default : bool
+        Whether the scenes are those that the script names.
 
     Raises
     ------
@@ -123,15 +129,17 @@ def tasks_of_script(
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
-        for found in tasks_of(
-            scene, script, script.settings_on(scene.name), may_execute=may_execute
-        ):
+        settings = script.settings_on(scene.name, by_default=by_default)
+        for found in tasks_of(scene, script, settings, may_execute=may_execute):
             if isinstance(found, Task):
                 tasks.append(found)
             else:
                 faults.append(f"{script.name}: {found}")
         if len(scenes) > FEW:
             forget(scene)
+    if scenes and not tasks and not faults:
+        names = ", ".join(scene.name for scene in scenes)
+        faults.append(f"{script.name}: no method runs on {names}, because each has other scenes")
     if faults:
         raise ScriptError(dict.fromkeys(faults))
     return tasks

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,9 @@ class Trial:
         Why it failed.
     traceback : str
         Where in the code the error was raised, as Python prints it; empty if nothing was raised.
+    setting_on_scene : callable, optional
+        Function that takes the name of a scene, and returns the setting with the values
+        that the script sets on this scene. None means that there are no such values.
     """
 
     number: int
@@ -80,6 +84,13 @@ class Trial:
     value: float | None = None
     error: str | None = None
     traceback: str = ""
+    setting_on_scene: Callable[[str], Setting] | None = None
+
+    def setting_on(self, scene_name: str) -> Setting:
+        """Return the setting with the values that the script sets on a scene."""
+        if self.setting_on_scene is None:
+            return self.setting
+        return self.setting_on_scene(scene_name)
 
     @property
     def state(self) -> str:
@@ -255,6 +266,13 @@ def tune(
 
 def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
     """A search without trials, checked."""
+    for expansion in script.expansions:
+        if expansion.method.scenes:
+            name = expansion.method.name
+            raise ParameterError(
+                f"{script.name}: the method {name!r} has scenes of its own, but tune compares all "
+                "methods on the same scenes; remove the key 'scenes' of the method"
+            )
     size = sum(
         math.prod(len(group[0].values) for group in expansion.groups)
         for expansion in script.expansions
@@ -309,7 +327,9 @@ def _proposals(
                 break
             study.tell(asked, state=optuna.trial.TrialState.FAIL)
         tried.add(found)
-        yield Trial(number, expansions[found[0]].setting(found[1]), asked)
+        expansion, choice = expansions[found[0]], found[1]
+        setting_on = partial(expansion.setting_on, choice=choice)
+        yield Trial(number, expansion.setting(choice), asked, setting_on_scene=setting_on)
 
 
 def suggested(expansions: Sequence[Expansion], trial: optuna.Trial) -> tuple[int, tuple[int, ...]]:
@@ -366,7 +386,9 @@ def _make(
     for scene in tuned.scenes:
         of_task: dict[Task, Trial] = {}
         for trial, task in zip(
-            alive, tasks_of(scene, script, [trial.setting for trial in alive]), strict=True
+            alive,
+            tasks_of(scene, script, [trial.setting_on(scene.name) for trial in alive]),
+            strict=True,
         ):
             if isinstance(task, Task):
                 of_task[task] = trial

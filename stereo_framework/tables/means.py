@@ -288,7 +288,13 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
                     f" of {len(scenes)}" if len(there) < len(scenes) else ""
                 )
                 absent = short_names(scenes.keys() - {r.scene for r in there}).values()
-                told = (f"without {', '.join(absent)}, where it has no result",) if absent else ()
+                told: tuple[str, ...] = ()
+                if absent:
+                    is_meant = any(
+                        map(there[0].is_meant_for, scenes.keys() - {r.scene for r in there})
+                    )
+                    reason = "where it has no result" if is_meant else "on which it does not run"
+                    told = (f"without {', '.join(absent)}, {reason}",)
                 blank: dict[str, Any] = {
                     "energy": energy,
                     "seconds": {},

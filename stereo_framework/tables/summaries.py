@@ -16,6 +16,10 @@ _RESULTS = "results"
 """Name of the column with the number of results that were averaged."""
 
 
+NOT_RUN = "not run"
+"""Text of a cell that is empty because the script restricts the method to other scenes."""
+
+
 def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str]) -> Table:
     """A table with a row for each combination of the keys' values, and the means of statistics over everything else.
 
@@ -101,10 +105,19 @@ def pivot(
     cells: dict[tuple[Any, Any], Mean] = {
         (key[: len(rows)], key[len(rows) : len(keys)]): mean for key, mean in found.cells.items()
     }
-    table = [
-        (*row, *(cells[row, c].value if (row, c) in cells else None for c in across))
-        for row in down
-    ]
+    result_of_method = {result.method: result for result in results}
+
+    def shown_value(row: tuple[Any, ...], column: tuple[Any, ...]) -> float | str | None:
+        """Return the mean of a cell, or `NOT_RUN` if the script leaves out the cell."""
+        if (row, column) in cells:
+            return cells[row, column].value
+        values = dict(zip(keys, (*row, *column), strict=True))
+        if "method" not in values or "scene" not in values:
+            return None
+        is_meant = result_of_method[values["method"]].is_meant_for(values["scene"])
+        return None if is_meant else NOT_RUN
+
+    table = [(*row, *(shown_value(row, column) for column in across)) for row in down]
 
     # The cells of one statistic and, if scene is among the keys, of one scene.
     places = list(itertools.product(range(len(down)), range(len(across))))
@@ -112,7 +125,8 @@ def pivot(
     contests = equal_items(
         (name.get(STATISTIC, statistics[0]), name.get("scene")) for name in named
     )
-    values = [table[i][len(rows) + j] for i, j in places]
+    shown_values = [table[i][len(rows) + j] for i, j in places]
+    values = [None if value == NOT_RUN else value for value in shown_values]
     best = frozenset(
         (places[k][0], len(rows) + places[k][1])
         for contest in contests
@@ -127,7 +141,10 @@ def pivot(
     header = (*rows, *(caption(columns, one) for one in names))
     title = f"{', '.join(map(_about, statistics))} by {', '.join(columns)}"
     title += f"; {found.averaged}" if found.averaged else ""
-    return Table(header, tuple(table), len(rows), title, _notes(found, results), best)
+    notes = _notes(found, results)
+    if NOT_RUN in shown_values:
+        notes = (*notes, f"{NOT_RUN}: the script restricts the method to other scenes")
+    return Table(header, tuple(table), len(rows), title, notes, best)
 
 
 def _about(statistic: str) -> str:
