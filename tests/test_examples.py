@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
-from stereo_framework import Pipeline, load_scene
+from stereo_framework import Pair, Pipeline, load_scene
 from stereo_framework.aggregation import guided_filter
 from stereo_framework.matching_cost import census
 from stereo_framework.optimization import semi_global
@@ -57,6 +59,41 @@ def test_stage_with_an_inner_stage():
     change = np.abs(aggregated.argmin(axis=2) + scene.search.minimum - disparity)
     np.testing.assert_array_equal(estimate.disparity, disparity)
     np.testing.assert_array_equal(estimate.confidence["stability"], -change)
+
+
+@pytest.mark.parametrize(
+    ("scene_name", "window", "count"), [("tsukuba", 1, 16), ("venus", 3, 32), ("sawtooth", 3, 32)]
+)
+def test_the_study_of_opencv_has_another_window_on_each_scene(data, scene_name, window, count):
+    study = load(EXAMPLES / "opencv_study.yaml")
+    scene = load_scene(f"middlebury2001/{scene_name}", data=data)
+    methods = study.settings_on(scene.name)
+    [setting] = [one for one in methods if one.axes.get("matcher.mode") == "hh"]
+    search = replace(scene.search, minimum=0, maximum=setting.search["maximum"])
+    pair = replace(Pair.of(scene), search=search)
+    estimate = setting.pipeline(pair)
+
+    matcher = cv2.StereoSGBM_create(
+        0,
+        count,
+        window,
+        P1=10 * window**2,
+        P2=40 * window**2,
+        disp12MaxDiff=1,
+        preFilterCap=63,
+        uniquenessRatio=10,
+        speckleWindowSize=100,
+        speckleRange=32,
+        mode=cv2.STEREO_SGBM_MODE_HH,
+    )
+    expected = matcher.compute(scene.reference, scene.match).astype(np.float32) / 16
+    # Without a frame around the images, OpenCV has no estimate in the first columns.
+    has_estimate = np.isfinite(estimate.disparity[:, count:])
+    is_expected = expected[:, count:] >= 0
+    assert (has_estimate == is_expected).mean() > 0.99
+    are_both = has_estimate & is_expected
+    difference = estimate.disparity[:, count:] - expected[:, count:]
+    assert (np.abs(difference[are_both]) <= 1 / 16).mean() > 0.99
 
 
 def test_no_example_is_left_out():
