@@ -82,10 +82,10 @@ def weighted(
 FACTORS = tuple(parameters_of(weighted))
 """Names of the two parameters that each matching cost in a sum has in addition."""
 
-ResultCheck = Callable[[Stage, Any, Mapping[str, Any]], Any]
-"""Function that checks the result of a stage.
+ResultCheck = Callable[["Step", Any, Mapping[str, Any]], Any]
+"""Function that checks the result of an inner step.
 
-The arguments of the function are the stage, the result and the data of the call.
+The arguments of the function are the inner step, the result and the data of the call.
 """
 
 _ALL_DATA = frozenset().union(*(slot.may_name.union(*slot.must_name) for slot in SLOTS.values()))
@@ -584,7 +584,7 @@ class InnerStep(Step):
             call_data = self._data_of_call({**(data or {}), **data_by_name})
             result = super().__call__(call_data, check_result=check)
             if check is not None:
-                check(self.stage, result, call_data)
+                check(self, result, call_data)
         except Exception as error:
             self._add_outer_stage(error)
             raise

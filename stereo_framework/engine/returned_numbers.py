@@ -27,6 +27,7 @@ from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import Step
 from stereo_framework.core.traces import as_finite_number, as_lower_bound, as_trace
 from stereo_framework.core.volume import Labeling
+from stereo_framework.engine.direction_check import check_direction
 from stereo_framework.engine.return_checks import check_result_of_inner_stage, wrong_return
 
 
@@ -43,10 +44,35 @@ def call_stage(step: Step, data: Mapping[str, Any]) -> Any:
         finite.
     """
     with collecting_reports() as reports:
-        result = step(data, check_result=check_result_of_inner_stage)
+        result = step(data, check_result=_check_inner_result)
     if reports:
         report_call(plain_report(step.stage, reports[-1]))
     return result
+
+
+def _check_inner_result(step: Step, result: Any, data: Mapping[str, Any]) -> None:
+    """Check the result of an inner step, and the direction in which its costs search.
+
+    An outer stage may call an inner matching cost in another direction than its own.
+    For example, a camera at a negative baseline is on the other side of the reference
+    camera. Therefore, the direction of each inner call counts.
+
+    Parameters
+    ----------
+    step : Step
+        The inner step.
+    result : object
+    data : mapping of str to object
+        Data of the call of the inner step.
+
+    Raises
+    ------
+    StereoFrameworkError
+        If the result is wrong, or if the costs ignore the direction of the search.
+    """
+    check_result_of_inner_stage(step.stage, result, data)
+    if step.stage.rules.makes_raw_volume and data["search"].direction < 0:
+        check_direction(step, data["reference"])
 
 
 def with_plain_companions(stage: Stage, result: Any) -> Any:

@@ -7,9 +7,8 @@ stage reads the first of these objects. An error that the stage raises earlier w
 in every run.
 """
 
-import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -120,28 +119,19 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     """Yield the address and the message of each cost that cannot match the target image.
 
-    Such a cost ignores the direction of the search range. This is a fault only if a stage
-    of the method reads the disparity map of the target image.
+    Such a cost ignores the direction of the search range, or contains an inner cost that
+    does. This is a fault only if a stage of the method reads the disparity map of the
+    target image.
     """
     if not any(step.reads_other for step in pipeline.steps):
         return
     for address, step in pipeline.addressed_steps():
-        stage = step.stage
-        is_cost_of_plugin = stage.rules.makes_raw_volume and not stage.is_built_in
-        if is_cost_of_plugin and (message := _direction_fault(stage.function, step)):
-            yield address, message
-
-
-# The cache distinguishes the functions, because a notebook may register another function
-# under the name of a stage.
-@functools.lru_cache(maxsize=4096)
-def _direction_fault(function: Callable[..., Any], step: Step) -> str:
-    """Return the fault of the costs of the target image; empty if there is none."""
-    try:
-        check_direction(step, np.zeros((1, 1, 3), np.uint8))
-    except StereoFrameworkError as error:
-        return str(error)
-    return ""
+        if not step.stage.rules.makes_raw_volume:
+            continue
+        try:
+            check_direction(step, np.zeros((1, 1, 3), np.uint8))
+        except StereoFrameworkError as error:
+            yield address, str(error)
 
 
 def _may_give_confidence(step: Step) -> bool:
