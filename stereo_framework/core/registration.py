@@ -23,7 +23,7 @@ from stereo_framework.core.plugins import installed_plugins
 from stereo_framework.core.registry import Registry
 from stereo_framework.core.slots import SLOTS, ResultKind
 from stereo_framework.core.stage import Stage, remember_functions, stage_of
-from stereo_framework.core.step import Step, checked_step
+from stereo_framework.core.step import Step, checked_step, naming_outer_parameter
 from stereo_framework.core.view import VOLUMES
 from stereo_framework.core.volume import CostVolume, Labeling, as_volume
 
@@ -222,24 +222,40 @@ def _inner_steps(stage: Stage, parameters: Mapping[str, Any]) -> dict[str, Step]
         An inner stage does not exist, or it belongs to another slot.
     """
     inner_steps = {}
-    for name, slot in stage.inner_slots.items():
-        value = _as_step(slot, parameters.get(name, stage.parameters[name].default))
+    for name in stage.inner_slots:
+        value = _as_step(stage, name, parameters.get(name, stage.parameters[name].default))
         if isinstance(value, Step):
             inner_steps[name] = value
     return inner_steps
 
 
-def _as_step(slot: str, value: Any) -> Any:
-    """Convert the name or the function of a stage in a slot to a step.
+def _as_step(stage: Stage, name: str, value: Any) -> Any:
+    """Convert the name or the function of an inner stage to a step.
 
     All other values are returned unchanged.
+
+    Parameters
+    ----------
+    stage : Stage
+        The outer stage.
+    name : str
+        Name of a parameter of the outer stage. If the parameter selects no inner stage,
+        the value is returned unchanged.
+    value : object
+
+    Raises
+    ------
+    ParameterError
+        The inner stage does not exist.
     """
-    if isinstance(value, Step):
+    slot = stage.inner_slots.get(name)
+    if slot is None or isinstance(value, Step):
         return value
-    if isinstance(value, str):
-        return checked_step(find(slot, value), {})
-    if callable(value):
-        return checked_step(stage_of(value), {})
+    with naming_outer_parameter(stage, name):
+        if isinstance(value, str):
+            return checked_step(find(slot, value), {})
+        if callable(value):
+            return checked_step(stage_of(value), {})
     return value
 
 
@@ -253,15 +269,7 @@ def changed_step(old_step: Step, parameters: Mapping[str, Any]) -> Step:
         Values by the address of the parameter, such as ``size`` or ``inner.size``. The
         name or the function of an inner stage is converted to a step.
     """
-    values = {}
-    for address, value in parameters.items():
-        *names_of_inner_steps, name = address.split(".")
-        owner = old_step
-        for inner_name in names_of_inner_steps:
-            owner = owner.inner_steps.get(inner_name, owner)
-        slot = owner.stage.inner_slots.get(name)
-        values[address] = value if slot is None else _as_step(slot, value)
-    return old_step.having(**values)
+    return old_step.with_values(parameters, _as_step)
 
 
 def _volumes_in_code(function: Callable[..., Any]) -> frozenset[str]:

@@ -147,15 +147,49 @@ class Step:
         **parameters
             New values, by the name or the address of the parameter. For example, the
             address ``inner.size`` means the parameter ``size`` of the inner step
-            ``inner``.
+            ``inner``. If ``inner`` has a new value, too, ``inner.size`` means the new
+            inner step. The order of the values has no effect.
+
+        Raises
+        ------
+        ParameterError
+            A parameter does not exist, or a value is not allowed.
+        """
+        return self.with_values(parameters)
+
+    def with_values(
+        self,
+        parameters: Mapping[str, Any],
+        convert: Callable[[Stage, str, Any], Any] | None = None,
+    ) -> Step:
+        """Return a copy of the step with new values of some parameters.
+
+        Parameters
+        ----------
+        parameters : mapping of str to object
+            New values by the address of the parameter, see `having`.
+        convert : callable, optional
+            Function that converts a new value. The arguments of the function are the
+            stage with the parameter, the name of the parameter, and the value.
         """
         values = dict(self.parameters)
+        inner_parameters: dict[str, dict[str, Any]] = {}
         for address, value in parameters.items():
             name, _, inner_address = address.partition(".")
-            if inner_address and isinstance(values.get(name), Step):
-                values[name] = values[name].having(**{inner_address: value})
+            if inner_address:
+                inner_parameters.setdefault(name, {})[inner_address] = value
             else:
-                values[address] = value
+                values[name] = value if convert is None else convert(self.stage, name, value)
+
+        for name, parameters_of_inner in inner_parameters.items():
+            inner_step = values.get(name)
+            if isinstance(inner_step, Step):
+                with naming_outer_parameter(self.stage, name):
+                    values[name] = inner_step.with_values(parameters_of_inner, convert)
+            else:
+                # The check reports that no parameter has this address.
+                for address, value in parameters_of_inner.items():
+                    values[f"{name}.{address}"] = value
         return checked_step(self.stage, values)
 
     # --- inner steps ------------------------------------------------------------------
@@ -479,6 +513,30 @@ class Step:
                 # stage gets a copy of the list.
                 arguments[name] = copy.deepcopy(value)
         return arguments
+
+
+@contextlib.contextmanager
+def naming_outer_parameter(stage: Stage, name: str) -> Iterator[None]:
+    """Name the parameter of the outer stage in messages about its inner stage.
+
+    Parameters
+    ----------
+    stage : Stage
+        The outer stage.
+    name : str
+        Name of the parameter that selects the inner stage.
+
+    Raises
+    ------
+    ParameterError
+        The inner stage or one of its parameters is wrong. Each line of the message
+        begins with the outer stage and the parameter, such as ``cross_scale.inner``.
+    """
+    try:
+        yield
+    except ParameterError as error:
+        lines = [f"{stage.name}.{name}: {line}" for line in str(error).splitlines()]
+        raise ParameterError("\n".join(lines)) from error
 
 
 def checked_step(stage: Stage, parameters: Mapping[str, Any]) -> Step:

@@ -143,6 +143,60 @@ def test_parameters_of_inner_stages_are_checked():
         ).having(**{"aggregation.cross_scale.inner.size": 0})
 
 
+def changed_by_having(outer, changes):
+    return outer.having(**changes)
+
+
+def changed_by_step(outer, changes):
+    return step(outer, **changes)
+
+
+@pytest.mark.parametrize("change", [changed_by_having, changed_by_step])
+def test_messages_about_inner_stages_name_the_outer_stage(change):
+    outer = step(cross_scale, inner="box")
+    message = "^cross_scale.inner: box.sise: no such parameter of box; .* did you mean 'size'?"
+    with pytest.raises(ParameterError, match=message):
+        change(outer, {"inner.sise": 3})
+    with pytest.raises(ParameterError) as error:
+        change(outer, {"inner.size": 0, "inner.sise": 3})
+    lines = str(error.value).splitlines()
+    assert lines[0] == "cross_scale.inner: box.size: 0 is not a whole number >= 1"
+    assert lines[1].startswith("cross_scale.inner: box.sise: no such parameter of box")
+    deeper = step(iterated, inner=step(iterated, inner=median))
+    message = "^iterated.inner: iterated.inner: median.size: 0 is not "
+    with pytest.raises(ParameterError, match=message):
+        change(deeper, {"inner.inner.size": 0})
+    with pytest.raises(ParameterError, match="^cross_scale.innr.size: no such parameter"):
+        change(outer, {"innr.size": 3})
+
+
+def test_messages_about_an_inner_stage_that_does_not_exist_name_the_outer_stage():
+    with pytest.raises(ParameterError, match="^cross_scale.inner: aggregation: no stage 'boxx'"):
+        step(cross_scale, inner="boxx")
+    with pytest.raises(ParameterError, match="^cross_scale.inner: len: not a stage"):
+        step(cross_scale, inner=len)
+    outer = step(iterated, inner="iterated")
+    message = "^iterated.inner: iterated.inner: refinement: no stage 'medain'"
+    with pytest.raises(ParameterError, match=message):
+        step(outer, **{"inner.inner": "medain"})
+
+
+@pytest.mark.parametrize("change", [changed_by_having, changed_by_step])
+def test_a_new_inner_stage_gets_its_parameters_in_any_order(change):
+    outer = step(cross_scale, inner=step(box, size=5))
+    changes = {"inner": step(guided_filter), "inner.size": 9}
+    expected = step(cross_scale, inner=step(guided_filter, size=9))
+    assert change(outer, changes) == expected
+    assert change(outer, dict(reversed(changes.items()))) == expected
+
+
+def test_names_of_inner_stages_are_converted_at_every_depth():
+    outer = step(iterated, inner="parabola")
+    changes = {"inner.inner.size": 7, "inner.inner": "median", "inner": "iterated"}
+    expected = step(iterated, inner=step(iterated, inner=step(median, size=7)))
+    assert step(outer, **changes) == expected
+
+
 # --- properties of outer steps --------------------------------------------------------
 
 
