@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,16 @@ import numpy as np
 from stereo_framework.core.arguments import checked, describe_value
 from stereo_framework.core.call_context import stored_results
 from stereo_framework.core.cost_of_pairs import CostOfPairs
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, nearest, warn
+from stereo_framework.core.errors import ParameterError, StereoFrameworkError, warn
 from stereo_framework.core.estimate import Estimate
-from stereo_framework.core.former_names import new_name_hint, parameter_hint, report_attributes
+from stereo_framework.core.former_names import report_attributes
 from stereo_framework.core.pair import Pair
-from stereo_framework.core.registration import changed_step
 from stereo_framework.core.registration import step as create_step
 from stereo_framework.core.scene import Scene
 from stereo_framework.core.search import SearchRange
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import Step
+from stereo_framework.engine.changed_method import ChangedMethod
 from stereo_framework.engine.memory import FramesInMemory, peak_memory
 from stereo_framework.engine.method_checks import pipeline_faults, steps_below_a_pixel
 from stereo_framework.engine.planned_steps import PlannedStep, plan_with_addresses
@@ -80,8 +80,7 @@ class Pipeline:
         steps: Step | str | Callable[..., Any] | Iterable[Any],
         auxiliary: Mapping[str, Pipeline] | None = None,
     ):
-        sorted_steps = sorted(_steps_of(steps), key=lambda step: _SLOT_NUMBERS[step.stage.slot])
-        self.steps = tuple(_with_weights(sorted_steps))
+        self.steps = _sorted_steps(steps)
         self.auxiliary = tuple((auxiliary or {}).items())
         faults = [f"{address}: {message}" for address, message in pipeline_faults(self)]
         if faults:
@@ -95,10 +94,12 @@ class Pipeline:
         **changes
             New parameter values, such as ``**{"aggregation.box.size": 9}``. The short
             form ``p1=10`` is enough if only one stage has the parameter ``p1``. The
-            name of a slot replaces all stages of the slot, as in
+            short addresses ``box.size`` and ``cross_scale.inner.size`` are allowed,
+            too. The name of a slot replaces all stages of the slot, as in
             ``refinement=["median"]``. The value None removes all stages of a slot, as
             in ``smoothness=None``. The argument ``auxiliary`` replaces all auxiliary
-            methods.
+            methods. All other values belong to the new stages and the new auxiliary
+            methods. The order of the arguments has no effect.
 
         Raises
         ------
@@ -121,76 +122,12 @@ class Pipeline:
             )
             raise ParameterError(message)
 
-        methods = dict(auxiliary or {})
-        steps = dict(self.addressed_steps())
-        for name, value in changes.items():
-            address, parameter = self._address_of_parameter(name)
-            if address.startswith("auxiliary."):
-                _, method_name, address_in_method = address.split(".", 2)
-                method = methods[method_name]
-                methods[method_name] = method.having(**{f"{address_in_method}.{parameter}": value})
-            else:
-                address, parameter = _split_at_outer_stage(f"{address}.{parameter}", steps)
-                steps[address] = changed_step(steps[address], {parameter: value})
-
-        new_steps = [step for step in steps.values() if step.stage.slot not in stages_of_slots]
+        steps: list[Any] = [step for step in self.steps if step.stage.slot not in stages_of_slots]
         for slot, stages in stages_of_slots.items():
-            new_steps += _steps_of_slot(slot, stages)
-        return Pipeline(new_steps, methods)
-
-    def _address_of_parameter(self, name: str) -> tuple[str, str]:
-        """Find the only stage of the method that has a given parameter.
-
-        Parameters
-        ----------
-        name : str
-            Name of the parameter, such as ``size``, or its address, such as
-            ``aggregation.box.size``. The short address ``box.size`` is also allowed.
-
-        Returns
-        -------
-        address : str
-            Address of the stage, such as ``aggregation.box``.
-        parameter : str
-            Name of the parameter, such as ``size``.
-
-        Raises
-        ------
-        ParameterError
-            If no stage has a given parameter, or if several stages have the parameter.
-        """
-        typed_address, _, parameter = name.rpartition(".")
-        addresses = []
-        for address, step in self.stages():
-            stage = step.stage
-            accepted = ("", address, stage.slot, stage.name, step.name)
-            if parameter in step.parameters and typed_address in accepted:
-                addresses.append(address)
-        if len(addresses) == 1:
-            return addresses[0], parameter
-        if addresses:
-            raise ParameterError(
-                f"{name}: the stages {' and '.join(addresses)} have this parameter; "
-                f"name one stage, as in **{{'{addresses[0]}.{parameter}': ...}}"
-            )
-        remedy = self._new_name_hint(name) or nearest(name, self._names_of_parameters(name))
-        raise ParameterError(f"{name}: no stage has this parameter; {remedy}")
-
-    def _names_of_parameters(self, name: str) -> set[str]:
-        """Return all parameter names, with stage addresses if `name` has an address."""
-        names = set()
-        for address, step in self.stages():
-            for parameter in step.parameters:
-                names.add(f"{address}.{parameter}" if "." in name else parameter)
-        return names
-
-    def _new_name_hint(self, name: str) -> str:
-        """Return a hint with the current name if `name` is a former parameter name."""
-        if hint := new_name_hint("arguments", "Pipeline.having", name):
-            return hint
-        parameter = name.rpartition(".")[2]
-        hints = (parameter_hint(step.stage.function, parameter) for _, step in self.stages())
-        return next(filter(None, hints), "")
+            steps += _steps_of_slot(slot, stages)
+        changed_method = ChangedMethod(_with_addresses(_sorted_steps(steps)), auxiliary or {})
+        changed_method.change(changes)
+        return Pipeline(changed_method.steps, changed_method.auxiliary)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pipeline, (self.steps, dict(self.auxiliary))
@@ -212,21 +149,7 @@ class Pipeline:
         prefix : str
             Text with which all returned addresses begin, such as ``auxiliary.robust.``.
         """
-        names = [step.name for step in self.steps]
-        addressed_steps = []
-        slot, number = "", 0
-        for step in self.steps:
-            is_next_of_slot = step.stage.slot == slot
-            number = number + 1 if is_next_of_slot else 0
-            slot = step.stage.slot
-            address = f"{prefix}{slot}"
-            if step.is_in_list:
-                # If a slot contains a stage twice, the address ends with the number of
-                # the step in the slot.
-                last_part = step.stage.name if names.count(step.name) == 1 else number
-                address = f"{address}.{last_part}"
-            addressed_steps.append((address, step))
-        return tuple(addressed_steps)
+        return _with_addresses(self.steps, prefix)
 
     @checked()
     def stages(self, prefix: str = "") -> tuple[tuple[str, Step], ...]:
@@ -403,19 +326,37 @@ class Pipeline:
         return estimate
 
 
-def _split_at_outer_stage(address: str, stage_addresses: Container[str]) -> tuple[str, str]:
-    """Split the address of a parameter into the addresses of a stage and a parameter.
+def _sorted_steps(stages: Any) -> tuple[Step, ...]:
+    """Convert stages to steps in execution order, with weights in a sum of costs."""
+    steps = sorted(_steps_of(stages), key=lambda step: _SLOT_NUMBERS[step.stage.slot])
+    return tuple(_with_weights(steps))
 
-    Examples
-    --------
-    >>> _split_at_outer_stage("optimization.inner.p1", ["optimization"])
-    ('optimization', 'inner.p1')
+
+def _with_addresses(steps: Sequence[Step], prefix: str = "") -> tuple[tuple[str, Step], ...]:
+    """Return the steps of a method, each with its address.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        Steps in execution order.
+    prefix : str
+        Text with which all returned addresses begin.
     """
-    outer_address, _, parameter = address.rpartition(".")
-    while outer_address not in stage_addresses:
-        outer_address, _, name_of_inner_stage = outer_address.rpartition(".")
-        parameter = f"{name_of_inner_stage}.{parameter}"
-    return outer_address, parameter
+    names = [step.name for step in steps]
+    addressed_steps = []
+    slot, number = "", 0
+    for step in steps:
+        is_next_of_slot = step.stage.slot == slot
+        number = number + 1 if is_next_of_slot else 0
+        slot = step.stage.slot
+        address = f"{prefix}{slot}"
+        if step.is_in_list:
+            # If a slot contains a stage twice, the address ends with the number of the
+            # step in the slot.
+            last_part = step.stage.name if names.count(step.name) == 1 else number
+            address = f"{address}.{last_part}"
+        addressed_steps.append((address, step))
+    return tuple(addressed_steps)
 
 
 def _with_weights(steps: list[Step]) -> Iterator[Step]:

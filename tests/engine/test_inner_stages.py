@@ -100,6 +100,98 @@ def test_parameters_of_inner_stages_have_addresses():
     assert changed.steps[-1].value_at("inner.max_iterations") == 10
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "size",
+        "box.size",
+        "inner.size",
+        "cross_scale.inner.size",
+        "aggregation.cross_scale.inner.size",
+    ],
+)
+def test_short_addresses_mean_parameters_of_inner_stages(address):
+    outer = step(cross_scale, inner=step(box, size=5))
+    method = Pipeline(["census", outer, "winner_take_all"])
+    [changed] = method.having(**{address: 7}).in_slot("aggregation")
+    assert changed == step(cross_scale, inner=step(box, size=7))
+
+
+def test_short_addresses_begin_with_any_stage_around_the_inner_stage():
+    middle = step(cross_scale, inner=step(box, size=5))
+    outer = forwarding("aggregation", middle, name="outer")
+    method = Pipeline(["census", outer, "winner_take_all"])
+    for address in ("cross_scale.inner.size", "outer.inner.inner.size", "inner.inner.size"):
+        [changed] = method.having(**{address: 7}).in_slot("aggregation")
+        assert changed.value_at("inner.inner.size") == 7
+    for address in ("outer.inner.scales", "cross_scale.scales"):
+        [changed] = method.having(**{address: 2}).in_slot("aggregation")
+        assert changed.value_at("inner.scales") == 2
+
+
+def test_a_complete_address_means_the_stage_of_the_method_and_not_an_inner_stage():
+    outer = step(cross_scale, inner=step(box, size=5))
+    method = Pipeline(["census", step(box, size=3), outer, "winner_take_all"])
+    changed = method.having(**{"aggregation.box.size": 9})
+    assert changed.in_slot("aggregation") == (step(box, size=9), outer)
+    changed = method.having(**{"cross_scale.inner.size": 9})
+    new_outer = step(cross_scale, inner=step(box, size=9))
+    assert changed.in_slot("aggregation") == (step(box, size=3), new_outer)
+    message = (
+        "^box.size: the stages aggregation.box and aggregation.cross_scale.inner have this "
+        r"parameter; name one stage, as in \*\*{'aggregation.box.size': ...}"
+    )
+    with pytest.raises(ParameterError, match=message):
+        method.having(**{"box.size": 9})
+
+    # An address that is complete but lacks the parameter means no deeper stage.
+    nested = step(iterated, inner=step(iterated, inner=median))
+    method = Pipeline(["census", "winner_take_all", nested])
+    with pytest.raises(ParameterError, match="no stage has this parameter"):
+        method.having(**{"refinement.iterated.inner.size": 5})
+
+
+CHANGES_OF_A_NEW_STAGE = [
+    {"aggregation.cross_scale.inner": step(guided_filter), "aggregation.cross_scale.inner.size": 9},
+    {"aggregation.cross_scale.inner": "guided_filter", "cross_scale.inner.size": 9},
+    {"inner": guided_filter, "size": 9},
+    {"aggregation": step(cross_scale, inner=guided_filter), "size": 9},
+    {"aggregation": cross_scale, "inner": "guided_filter", "inner.size": 9},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES_OF_A_NEW_STAGE, ids=range(5))
+def test_values_belong_to_the_new_stage_in_any_order(changes):
+    method = Pipeline(["census", step(cross_scale, inner="box"), "winner_take_all"])
+    expected = step(cross_scale, inner=step(guided_filter, size=9))
+    for ordered_changes in (changes, dict(reversed(changes.items()))):
+        assert method.having(**ordered_changes).in_slot("aggregation") == (expected,)
+
+
+def test_inner_stages_of_auxiliary_methods_are_replaced_before_their_parameters():
+    first = Pipeline(["census", step(cross_scale, inner="box"), "winner_take_all"])
+    method = Pipeline(["rank", "winner_take_all"], {"first": first})
+    address = "auxiliary.first.aggregation.cross_scale.inner"
+    changed = method.having(**{f"{address}.size": 9, address: "guided_filter"})
+    [aggregation] = dict(changed.auxiliary)["first"].in_slot("aggregation")
+    assert aggregation == step(cross_scale, inner=step(guided_filter, size=9))
+    changed = method.having(size=9)
+    [aggregation] = dict(changed.auxiliary)["first"].in_slot("aggregation")
+    assert aggregation == step(cross_scale, inner=step(box, size=9))
+    second = Pipeline(["census", "box", "winner_take_all"])
+    address = "auxiliary.second.aggregation.box.size"
+    changed = method.having(**{address: 9, "auxiliary": {"second": second}})
+    assert dict(changed.auxiliary) == {"second": second.having(size=9)}
+
+
+def test_values_of_removed_stages_are_refused():
+    method = Pipeline(["census", "box", "winner_take_all"])
+    with pytest.raises(ParameterError, match="aggregation.box.size: no stage has this parameter"):
+        method.having(aggregation=None, **{"aggregation.box.size": 9})
+    with pytest.raises(ParameterError, match="optimization: the slot takes one stage, not 2"):
+        method.having(optimization=["winner_take_all", "semi_global"])
+
+
 def test_a_name_or_a_function_stands_for_an_inner_stage():
     assert step(cross_scale, inner="box") == step(cross_scale, inner=box)
     assert step(cross_scale, inner="box") == step(cross_scale, inner=step("box"))
