@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,16 @@ class Stage:
             slots[name] = slot
         return slots
 
+    @functools.cached_property
+    def names_in_code(self) -> frozenset[str]:
+        """Texts in the code of the stage, such as the names of keyword arguments.
+
+        A stage gives data to an inner stage by name, as in ``inner(volume=volume)``.
+        Therefore, the texts contain the names of the data that the stage gives. Other
+        functions of the same module that the stage calls are searched, too.
+        """
+        return frozenset(_texts_in_code(self.function))
+
     @property
     def summary(self) -> str:
         """First sentence of the docstring of the stage's function."""
@@ -242,6 +253,52 @@ def stage_of(function: Callable[..., Any]) -> Stage:
             "with @stage(slot, source=...)"
         )
         raise ParameterError(message) from None
+
+
+def _texts_in_code(function: Callable[..., Any]) -> set[str]:
+    """Return all texts in the code of a function and of functions that it calls.
+
+    The result contains texts of the function itself and of all functions of the same
+    module that the code names.
+    """
+    texts: set[str] = set()
+    finished: set[types.CodeType] = set()
+    waiting: list[types.CodeType] = [*_codes(function)]
+    module_globals = getattr(function, "__globals__", {})
+    while waiting:
+        code = waiting.pop()
+        if code in finished:
+            continue
+        finished.add(code)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                waiting.append(constant)
+            elif isinstance(constant, str):
+                texts.add(constant)
+            elif isinstance(constant, tuple | frozenset):
+                # The names of the keyword arguments of a call are stored as a tuple.
+                texts |= {item for item in constant if isinstance(item, str)}
+        for name in code.co_names:
+            called = module_globals.get(name)
+            if getattr(called, "__globals__", None) is module_globals:
+                waiting += _codes(called)
+    return texts
+
+
+def _codes(function: Any) -> Iterator[types.CodeType]:
+    """Yield the code of a function and of the functions in its closure."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    yield code
+    for cell in function.__closure__ or ():
+        try:
+            code = getattr(cell.cell_contents, "__code__", None)
+        except ValueError:
+            # The cell is empty, because its variable has no value yet.
+            continue
+        if code is not None:
+            yield code
 
 
 _signature = functools.cache(inspect.signature)

@@ -233,13 +233,31 @@ class Step:
             names += [name for name in inner_step.data if name in allowed and name not in names]
         return tuple(names)
 
+    def gets(self, name: str) -> bool:
+        """Return whether the stage or an inner stage gets data from the pipeline.
+
+        If the code of an outer stage gives the data to its inner stages, the inner
+        stages do not get the data from the pipeline.
+        """
+        if name in self.stage.data:
+            return True
+        return any(inner_step.gets(name) for inner_step in self._inner_readers(name))
+
     def requires(self, name: str) -> bool:
-        """Return whether the stage or an inner stage requires the data of a name."""
-        stage_requires = name in self.stage.data and not self.stage.defaults(name)
-        return stage_requires or any(
-            name in self.data and inner_step.requires(name)
-            for inner_step in self.inner_steps.values()
-        )
+        """Return whether the stage or an inner stage needs data from the pipeline.
+
+        Data with a default value are not needed.
+        """
+        if name in self.stage.data and not self.stage.defaults(name):
+            return True
+        return any(inner_step.requires(name) for inner_step in self._inner_readers(name))
+
+    def _inner_readers(self, name: str) -> list[Step]:
+        """Return the inner steps that may get data of a name from the pipeline."""
+        is_given = name in self.stage.names_in_code and name not in self.stage.data
+        if is_given or name not in self.data:
+            return []
+        return [inner_step for inner_step in self.inner_steps.values() if name in inner_step.data]
 
     def value_at(self, address: str) -> Any:
         """Return the value of a parameter, such as ``size`` or ``inner.size``."""

@@ -29,9 +29,12 @@ def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     yield from _frame_faults(pipeline)
 
     withholding_slots = {data: slot for slot in filled_slots for data in SLOTS[slot].withholds}
-    for address, step in pipeline.stages():
-        for data_name in sorted(withholding_slots.keys() & {*step.data}):
-            slot = withholding_slots[data_name]
+    # The data of a step include the data of its inner steps. Therefore, an inner step
+    # needs no check of its own.
+    for address, step in _outer_steps(pipeline):
+        for data_name, slot in sorted(withholding_slots.items()):
+            if not step.gets(data_name):
+                continue
             message = (
                 f"{_reader(step, data_name)} needs the {data_name}, "
                 f"but the {slot} {names[slot][0]} makes pairs without the {data_name}"
@@ -43,13 +46,27 @@ def pipeline_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
                 yield address, message
 
 
+def _outer_steps(pipeline: Pipeline, prefix: str = "") -> Iterator[tuple[str, Step]]:
+    """Yield all steps of a method and its auxiliary methods, but no inner steps.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    prefix : str
+        Text with which the yielded addresses begin, such as ``auxiliary.robust.``.
+    """
+    for name, method in pipeline.auxiliary:
+        yield from _outer_steps(method, f"{prefix}auxiliary.{name}.")
+    yield from pipeline.addressed_steps(prefix)
+
+
 def _frame_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     """Yield an error message for each stage of both images that precedes other frames.
 
     Such a stage, for example an alignment of rows, corrects only the two images of the
     pair. It cannot correct the other frames.
     """
-    readers = [step for step in pipeline.steps if "frames" in step.data]
+    readers = [step for step in pipeline.steps if step.gets("frames")]
     if not readers:
         return
     for address, step in pipeline.addressed_steps():
@@ -100,7 +117,9 @@ def _step_faults(
     The function `_slot_faults` describes the parameters `names` and `replacing_slots`.
     """
     stage = step.stage
-    named_volumes = step.other_reads | (VOLUMES & {*step.data})
+    named_volumes = {name for name in VOLUMES if step.requires(name)}
+    if step.requires("other"):
+        named_volumes |= step.other_reads
     # A matcher replaces the matching cost, so the method has no cost volume. Stages
     # that the matcher replaces are reported by `_slot_faults`.
     replacing_slot = replacing_slots.get("matching_cost")
@@ -115,10 +134,21 @@ def _step_faults(
         name = _reader(step, "auxiliary")
         yield f"{name} needs the disparity maps of auxiliary methods; add an auxiliary method"
     smoothness = next(iter(names["smoothness"]), None)
+    yield from _misfits(step, smoothness)
     for _, each_step in step.walk(""):
-        if misfit := each_step.stage.misfit({"smoothness": smoothness}):
-            yield f"{each_step.stage.name}: {misfit}"
-    yield from _inner_optimizer_faults(step)
+        yield from _inner_optimizer_faults(each_step)
+
+
+def _misfits(step: Step, smoothness: str | None) -> Iterator[str]:
+    """Yield an error message for each stage that does not fit the smoothness term.
+
+    The message about an inner stage names the outer stage, too.
+    """
+    if misfit := step.stage.misfit({"smoothness": smoothness}):
+        yield f"{step.stage.name}: {misfit}"
+    for inner_step in step.inner_steps.values():
+        for message in _misfits(inner_step, smoothness):
+            yield f"{message} (inside {step.stage.name})"
 
 
 def _inner_optimizer_faults(step: Step) -> Iterator[str]:
@@ -144,7 +174,7 @@ def _reader(step: Step, data_name: str) -> str:
     stage = step.stage
     reads_itself = data_name in stage.data and data_name not in stage.data_for_inner
     for inner_step in step.inner_steps.values():
-        if not reads_itself and data_name in inner_step.data:
+        if not reads_itself and inner_step.gets(data_name):
             return f"{_reader(inner_step, data_name)} (inside {step.stage.name})"
     return step.stage.name
 

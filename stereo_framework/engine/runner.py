@@ -38,6 +38,7 @@ from stereo_framework.core.parameters import in_short
 from stereo_framework.core.scene import Image, Scene, SearchRange, intensity_scale_warning
 from stereo_framework.core.step import Step
 from stereo_framework.core.view import (
+    VOLUMES,
     BothSides,
     DisparityMap,
     PreparedImages,
@@ -716,6 +717,10 @@ def data_of_stage(step: Step, view: View) -> dict[str, Any]:
     """
     stage = step.stage
     names = {*step.data} - {"image", "other", "auxiliary", "cost"}
+    # After a matcher, there are no cost volumes. A stage that does not require them may
+    # have a default value, or it may give its inner stages another cost volume.
+    missing_volumes = VOLUMES - view.volumes.by_name().keys()
+    names -= {name for name in missing_volumes if not step.requires(name)}
     data = {name: getattr(view, name) for name in names}
     if "auxiliary" in step.data:
         # The first disparity map of each auxiliary method belongs to the image of the
