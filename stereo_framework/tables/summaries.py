@@ -27,12 +27,14 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
     ----------
     results : sequence of Result
         Of one protocol.
-    keys, statistics : sequence of str
+    keys : sequence of str
+    statistics : sequence of str
+        Names of the averaged columns. Names that are among the keys are left out.
 
     Raises
     ------
     ParameterError
-        As `means`.
+        As `means`, or all statistics are among the keys.
 
     Notes
     -----
@@ -43,10 +45,17 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
         raise ParameterError(
             f"{STATISTIC}: statistics are the columns of a group; tables of a script's 'report' put them elsewhere"
         )
-    found = means(results, [*keys, STATISTIC], statistics)
+    names = [name for name in statistics if name not in keys]
+    if statistics and not names:
+        message = (
+            f"--columns: the table has the columns {', '.join(keys)} already, since its rows are "
+            "grouped by them; name a statistic too, such as bad_pixels_nonocc"
+        )
+        raise ParameterError(message)
+    found = means(results, [*keys, STATISTIC], names)
     rows = []
     for key in dict.fromkeys(key[:-1] for key in found.cells):
-        cells = [found.cells.get((*key, statistic)) for statistic in statistics]
+        cells = [found.cells.get((*key, statistic)) for statistic in names]
         rows.append(
             (
                 *key,
@@ -56,9 +65,9 @@ def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[s
         )
     contests = equal_items(row[keys.index("scene")] if "scene" in keys else "" for row in rows)
     columns = [list(column) for column in zip(*rows, strict=True)][len(keys) + 1 :]
-    best = best_cells(columns, map(better, statistics), contests, len(keys) + 1)
+    best = best_cells(columns, map(better, names), contests, len(keys) + 1)
     return Table(
-        (*keys, _RESULTS, *statistics),
+        (*keys, _RESULTS, *names),
         tuple(rows),
         len(keys),
         found.averaged,

@@ -149,7 +149,8 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     ----------
     results : sequence of Result
     columns : sequence of str
-        Statistics or dotted parameters to show instead of the usual ones.
+        Statistics or dotted parameters to show instead of the usual ones. Scene, method
+        and axes have a column in any case.
 
     Raises
     ------
@@ -158,7 +159,9 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
     """
     protocol = one_protocol(results)
     axes = all_names(r.axes for r in results)
-    shown = shown_statistics(results, columns)
+    # Each row begins with these columns already, also if they are requested.
+    first_columns = ("scene", "method", *axes)
+    shown = [name for name in shown_statistics(results, columns) if name not in first_columns]
     timed = "seconds" not in shown and any(r.matching_seconds is not None for r in results)
     contests = equal_items(r.scene for r in results)
     told = [
@@ -172,14 +175,12 @@ def listing(results: Sequence[Result], columns: Sequence[str] = ()) -> Table:
         values[i] = "failed" if values[i] is None else values[i]
     best = best_cells([measured[name] for name in shown], map(better, shown), contests, len(told))
     rows = zip(*told, *measured.values(), strict=True)
-    return Table(
-        ("scene", "method", *axes, *measured), tuple(rows), len(told), notes=(protocol,), best=best
-    )
+    return Table((*first_columns, *measured), tuple(rows), len(told), notes=(protocol,), best=best)
 
 
 def _values(results: Sequence[Result], name: str) -> list[Any]:
     """Return the values of a column; a parameter that is null has a text."""
-    is_parameter = any(name in r.parameters or name in r.axes for r in results)
+    is_parameter = any(name in r.parameters for r in results)
     if not is_parameter or any(name in r.statistics for r in results):
         return column(results, name)
     return [

@@ -189,9 +189,24 @@ def test_null_in_text_formats():
     for form in ("markdown", "latex"):
         assert to_text(table, form).count("none") == 1
     listed = listing(made, [TRUNCATION]).texts()
-    column = listing(made, [TRUNCATION]).header.index(TRUNCATION, 3)
+    column = listing(made, [TRUNCATION]).header.index(TRUNCATION)
     assert [row[column] for row in listed[:3]] == ["5", "20", "none"]
     assert listed[-1][column] == "-"
+
+
+def test_a_column_of_a_listing_that_is_there_already_is_not_repeated():
+    expected = ["scene", "method", TRUNCATION, BAD]
+    header = list(listing(mixed_results(), ["scene", TRUNCATION, "method", BAD]).header)
+    assert [name for name in header if name != "seconds"] == expected
+
+
+def test_a_statistic_that_is_a_key_of_the_groups_is_no_column_of_means():
+    made = mixed_results()
+    table = group(made, ["method", TRUNCATION], ["method", TRUNCATION, BAD])
+    assert table == group(made, ["method", TRUNCATION], [BAD])
+    assert list(table.header) == ["method", TRUNCATION, "results", BAD]
+    with pytest.raises(ParameterError, match=f"has the columns method, {TRUNCATION} already"):
+        group(made, ["method", TRUNCATION], [TRUNCATION])
 
 
 def test_conditions_and_order_distinguish_null_from_a_parameter_that_a_method_lacks():
