@@ -42,6 +42,31 @@ measured number of cost volumes is 1.5 without aggregation and 2.4 with a box fi
 Three passes of a binomial filter need 3.4 cost volumes.
 """
 
+_VOLUMES_OF_SUM = 2
+"""Number of cost volumes in memory during a sum of several matching costs.
+
+The sum and the next matching cost are in memory at the same time.
+"""
+
+_SUM_OF_COSTS = "the sum of the matching costs"
+"""Name of the step that adds up several matching costs, for messages."""
+
+
+class MemoryPeak(NamedTuple):
+    """The peak memory of cost volumes, and the stage that needs this memory.
+
+    Parameters
+    ----------
+    size : int
+        Estimated memory in bytes.
+    stage : str
+        Name of the stage for messages, such as ``graph_cut``. The text is empty if no
+        stage needs a cost volume.
+    """
+
+    size: int
+    stage: str
+
 
 class FramesInMemory(NamedTuple):
     """The number and the pixels of the other frames of a pair.
@@ -91,12 +116,28 @@ def peak_memory(
     frames : FramesInMemory
         Other frames of the pair. Default: the pair has no other frames.
     """
+    return memory_peak(
+        pipelines, shape, search, both=both, keep_volume=keep_volume, frames=frames
+    ).size
+
+
+def memory_peak(
+    pipelines: Sequence[Pipeline],
+    shape: tuple[int, ...],
+    search: SearchRange,
+    *,
+    both: bool = False,
+    keep_volume: bool = False,
+    frames: FramesInMemory = FramesInMemory(),  # noqa: B008  The object is immutable.
+) -> MemoryPeak:
+    """Estimate the peak memory like `peak_memory`, and find the stage that needs it."""
     rehearsal = _Rehearsal(pipelines, shape, search, frames, both=both, keep_volume=keep_volume)
     for _, outcome in rehearsal:
         # A plug-in may raise an error while it computes its number of halo rows.
         if isinstance(outcome, Exception):
             raise outcome
-    return rehearsal.peak + _bytes_of_frames(pipelines, shape, frames)
+    size = rehearsal.peak.size + _bytes_of_frames(pipelines, shape, frames)
+    return MemoryPeak(size, rehearsal.peak.stage)
 
 
 def _bytes_of_frames(
@@ -122,8 +163,7 @@ class _Rehearsal(PipelineRunner):
     """Simulated run of pipelines that only counts the cost volumes in memory.
 
     The simulation uses images with a single pixel and cost volumes with a single cell.
-    The attribute `peak` is the estimated peak memory of the real cost volumes, in
-    bytes.
+    The attribute `peak` is the estimated peak memory of the real cost volumes.
     """
 
     def __init__(
@@ -139,7 +179,7 @@ class _Rehearsal(PipelineRunner):
         self.shape = shape
         self.search = search
         self.frames = frames
-        self.peak = 0
+        self.peak = MemoryPeak(0, "")
         self._bytes_of_volume = _BYTES_OF_CELL * math.prod(shape) * search.levels
 
     def _estimate_of(self, pipeline: Pipeline, view: View) -> Any:
@@ -161,9 +201,12 @@ class _Rehearsal(PipelineRunner):
 
         if len(steps) > 1 or height < rows:
             new_bytes = self._bytes_in_strips(steps, height, view)
+            peak_of_group = MemoryPeak(new_bytes, _stage_with_most_volumes(steps))
         else:
-            new_bytes = self._bytes_of_whole_step(group[0])
-        self.peak = max(self.peak, self._bytes_of_volume * kept_volumes + new_bytes)
+            peak_of_group = self._peak_of_whole_step(group[0])
+        size = self._bytes_of_volume * kept_volumes + peak_of_group.size
+        if size > self.peak.size:
+            self.peak = MemoryPeak(size, peak_of_group.stage)
         return view
 
     def _volumes_after(self, step: PlannedStep, volumes: Volumes) -> Volumes:
@@ -204,31 +247,48 @@ class _Rehearsal(PipelineRunner):
         rows_of_frame = step.rows_for_each_frame(rows_of_strip)
         return self.frames.number * self._bytes_of_volume * rows_of_frame // self.shape[0]
 
-    def _bytes_of_whole_step(self, state: State) -> int:
-        """Return the memory of the cost volumes that a step creates, in bytes."""
+    def _peak_of_whole_step(self, state: State) -> MemoryPeak:
+        """Return the memory of the cost volumes that a step creates, and its stage."""
         match state.last_step:
             case AuxiliaryMatching(methods=methods):
                 pipelines = [method for _, method in methods]
                 both = "both" in self.plans.needs[state]
-                return peak_memory(
+                return memory_peak(
                     pipelines, self.shape, self.search, both=both, frames=self.frames
                 )
             case SchemeCall(step=step, method=method):
                 shape = self.shape
                 if callable(step.stage.memory):
                     shape = step.stage.memory(shape, self.search, **step.parameters)
-                return peak_memory([method], shape, self.search, frames=self.frames)
+                return memory_peak([method], shape, self.search, frames=self.frames)
             case Step() as step if step.touches_volume:
-                bytes_for_frames = self._bytes_for_frames(step, self.shape[0])
-                return self._bytes_of_volume * _volumes_of_stage(step) + bytes_for_frames
+                size = self._bytes_of_volume * _volumes_of_stage(step)
+                size += self._bytes_for_frames(step, self.shape[0])
+                return MemoryPeak(size, step.stage.name)
             case CostSum(costs=costs):
-                # The sum and the next matching cost are in memory at the same time.
-                bytes_for_frames = max(self._bytes_for_frames(c, self.shape[0]) for c in costs)
-                return 2 * self._bytes_of_volume + bytes_for_frames
+                size = _VOLUMES_OF_SUM * self._bytes_of_volume
+                size += max(self._bytes_for_frames(cost, self.shape[0]) for cost in costs)
+                return MemoryPeak(size, _SUM_OF_COSTS)
             case OutsideCostReset():
-                # A reset copies at most one cost volume, so its estimate is high.
-                return 2 * self._bytes_of_volume
-        return 0
+                # A reset copies at most one cost volume, so its estimate is high. The
+                # step before the reset is the last aggregation.
+                aggregation = state.before_last_step.last_step.short_name
+                return MemoryPeak(2 * self._bytes_of_volume, aggregation)
+        return MemoryPeak(0, "")
+
+
+def _stage_with_most_volumes(steps: Iterable[PlannedStep]) -> str:
+    """Return the name of the stage that adds the most cost volumes to the memory.
+
+    The reset of outside costs is left out, because it is no stage.
+    """
+    volumes: dict[str, int] = {}
+    for step in steps:
+        if isinstance(step, CostSum):
+            volumes[_SUM_OF_COSTS] = _VOLUMES_OF_SUM
+        elif isinstance(step, Step):
+            volumes[step.stage.name] = _volumes_of_stage(step)
+    return max(volumes, key=lambda name: volumes[name], default="")
 
 
 def _volumes_of_stage(step: Step) -> int:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.registration import step
 from stereo_framework.core.scene import SearchRange
-from stereo_framework.engine.memory import FramesInMemory, peak_memory
+from stereo_framework.engine.memory import (
+    FramesInMemory,
+    MemoryPeak,
+    memory_peak,
+    peak_memory,
+)
 from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.scheme import tiles
 
@@ -93,16 +98,16 @@ def fitted(
     StereoFrameworkError
         If the method needs too much memory, and tiles do not help or are impossible.
     """
-    needed = peak_memory([method], shape, search)
+    peak = memory_peak([method], shape, search)
     if allowed is None:
         allowed = _SHARE_OF_FREE_MEMORY * free_memory()
-    if needed <= allowed and math.prod(shape) * search.levels < _LARGE_CELLS:
+    if peak.size <= allowed and math.prod(shape) * search.levels < _LARGE_CELLS:
         return method
     tiled_method = in_tiles(method, shape, search, allowed)
     if tiled_method is not None:
         return tiled_method
-    if needed > allowed:
-        raise StereoFrameworkError(refusal(method, shape, search, needed, allowed))
+    if peak.size > allowed:
+        raise StereoFrameworkError(refusal(method, shape, search, peak, allowed))
     return method
 
 
@@ -125,7 +130,7 @@ def refusal(
     method: Pipeline,
     shape: tuple[int, ...],
     search: SearchRange,
-    needed: float,
+    peak: MemoryPeak,
     allowed: float,
     allowed_by: str = "allowed (--memory)",
     frames: FramesInMemory = FramesInMemory(),  # noqa: B008  The object is immutable.
@@ -139,8 +144,10 @@ def refusal(
     method : Pipeline
     shape : (rows, columns)
     search : SearchRange
-    needed, allowed : float
-        Required memory and available memory, in bytes.
+    peak : MemoryPeak
+        Required memory, and the stage that needs this memory.
+    allowed : float
+        Available memory, in bytes.
     allowed_by : str
         Description of the memory limit in the error message, such as ``free``.
     frames : FramesInMemory
@@ -155,8 +162,9 @@ def refusal(
         tile_size = scheme.parameters["tile_size"]
         remedy += f", or tiles: --set 'scheme=[{{use: tiles, tile_size: {tile_size}}}]'"
     rows, columns = shape[:2]
+    stage = peak.stage or method.name
     return (
-        f"{method.name} needs about {_memory_text(needed)} for {columns}x{rows} pixels and "
+        f"{stage} needs about {_memory_text(peak.size)} for {columns}x{rows} pixels and "
         f"{search.levels} levels; {_memory_text(allowed)} are {allowed_by}; {remedy}"
     )
 

@@ -14,7 +14,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides
 from stereo_framework.engine import pipeline, tiling
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.memory import MemoryPeak, memory_peak, peak_memory
 from stereo_framework.engine.tiling import fitted, in_tiles, of_large_pair, refusal
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import graph_cut, winner_take_all
@@ -307,10 +307,52 @@ def test_a_refusal_names_both_amounts_of_memory_and_the_tiles_that_fit(
         "use fewer levels or smaller images, or tiles: "
         "--set 'scheme=[{use: tiles, tile_size: 1024}]'"
     )
-    text = refusal(*refused_pair, needed_memory, allowed_memory)
+    peak = MemoryPeak(needed_memory, GLOBAL_METHOD.name)
+    text = refusal(*refused_pair, peak, allowed_memory)
     assert text == f"{needs}; {allowed_text} are allowed (--memory); {remedy}"
-    text = refusal(*refused_pair, needed_memory, allowed_memory, "free")
+    text = refusal(*refused_pair, peak, allowed_memory, "free")
     assert text == f"{needs}; {allowed_text} are free; {remedy}"
+
+
+def method_with_small_aggregation():
+    """Return a method whose only large copy is the reset of the outside costs."""
+
+    @stage("aggregation", **not_local, memory=1)
+    def in_place(volume, raw):
+        return volume
+
+    return Pipeline([absolute_difference, in_place, winner_take_all])
+
+
+@pytest.mark.parametrize(
+    ("steps", "auxiliary", "expected"),
+    [
+        ([absolute_difference, bayesian_diffusion, winner_take_all], {}, "bayesian_diffusion"),
+        ([absolute_difference, bayesian_diffusion, potts, graph_cut], {}, "bayesian_diffusion"),
+        ([absolute_difference, box, potts, graph_cut], {}, "graph_cut"),
+        ([absolute_difference, winner_take_all], {}, "winner_take_all"),
+        ([absolute_difference, box, winner_take_all], {}, "box"),
+        (
+            [step(absolute_difference, weight=1), step(census, weight=1), winner_take_all],
+            {},
+            "the sum of the matching costs",
+        ),
+        ([absolute_difference, winner_take_all], {"slow": GLOBAL_METHOD}, "graph_cut"),
+        (
+            [absolute_difference, bayesian_diffusion, winner_take_all, tiles],
+            {},
+            "bayesian_diffusion",
+        ),
+        (method_with_small_aggregation, {}, "in_place"),
+    ],
+)
+def test_a_refusal_names_the_stage_that_needs_the_most_memory(registry, steps, auxiliary, expected):
+    method = steps() if callable(steps) else Pipeline(steps, auxiliary)
+    peak = memory_peak([method], SHAPE, SEARCH)
+    assert peak.size == peak_memory([method], SHAPE, SEARCH)
+    assert peak.stage == expected
+    text = refusal(method, SHAPE, SEARCH, peak, peak.size - 1)
+    assert text.startswith(f"{expected} needs about ")
 
 
 def test_a_pair_is_refused_if_its_method_needs_more_than_the_free_memory(monkeypatch):

@@ -218,7 +218,7 @@ def test_settings_that_fail_stop_no_others(registry):
 @pytest.mark.parametrize(
     ("statistic", "options", "said"),
     [
-        (BAD, {"memory": 1000}, r"winner_take_all needs about .* are allowed \(--memory\)"),
+        (BAD, {"memory": 1000}, r"box needs about .* are allowed \(--memory\)"),
         # Dots without a textureless pixel.
         ("bad_pixels_textureless", {}, "^bad_pixels_textureless is nan on noisy$"),
     ],
