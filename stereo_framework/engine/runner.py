@@ -539,7 +539,7 @@ class PipelineRunner:
         A scheme creates new image pairs and matches each new pair with the other steps.
         """
         stage, method = scheme_call.step.stage, scheme_call.method
-        solve = functools.partial(_solve_for_scheme, functools.partial(self.solve, method))
+        solve_method = functools.partial(self.solve, method)
         # A scheme with the option `memory` divides the pair into parts, such as tiles.
         # The tiles of the match image lie at other positions than the tiles of the
         # reference image. The estimate of a tile cannot be reused for the other image
@@ -547,9 +547,9 @@ class PipelineRunner:
         divides_pair = stage.memory is not None
         needs_both_sides = state.on_other_side in self.plans.needs
         if needs_both_sides and not divides_pair and _is_symmetric(method):
-            solve = functools.partial(
-                _solve_for_scheme, functools.partial(self._solve_both_sides, method)
-            )
+            solve_method = functools.partial(self._solve_both_sides, method)
+        reason = _reason_without_volume(scheme_call)
+        solve = functools.partial(_solve_for_scheme, solve_method, reason)
         pair = replace(view.prepared_pair(), scene=None)
         estimate = call_stage(scheme_call.step, {"solve": solve, "pair": pair})
         return view_after(stage, estimate, view)
@@ -667,7 +667,11 @@ class _FirstSteps(NamedTuple):
 
 
 def _solve_for_scheme(
-    solve: Callable[..., Estimate], pair: Pair, *, keep: Literal["volume"] | None = None
+    solve: Callable[..., Estimate],
+    reason_without_volume: str,
+    pair: Pair,
+    *,
+    keep: Literal["volume"] | None = None,
 ) -> Estimate:
     """Match a pair for a scheme, and add the cost volume to the estimate on request.
 
@@ -676,6 +680,9 @@ def _solve_for_scheme(
     solve : callable
         Function that takes the pair and the option ``keep_volume``. A function of the
         caller may lack the option if no scheme needs the cost volume.
+    reason_without_volume : str
+        Error message for a method that has no cost volume. The message is empty if the
+        method has one.
     pair : Pair
     keep : {"volume", None}
         With ``volume``, the estimate contains the cost volume of the optimizer.
@@ -683,13 +690,40 @@ def _solve_for_scheme(
     Raises
     ------
     ParameterError
-        `keep` has another value.
+        `keep` has another value, or the method has no cost volume.
     """
     if keep not in ("volume", None):
         raise ParameterError(f"solve: keep is {in_short(keep)}; expected 'volume' or None")
-    if keep == "volume":
-        return solve(pair, keep_volume=True)
-    return solve(pair)
+    if keep is None:
+        return solve(pair)
+    if reason_without_volume:
+        raise ParameterError(reason_without_volume)
+    return solve(pair, keep_volume=True)
+
+
+def _reason_without_volume(scheme_call: SchemeCall) -> str:
+    """Return an error message if a scheme cannot get the cost volume of a pair.
+
+    The message is empty if the method of the scheme has a cost volume.
+    """
+    method = scheme_call.method
+    name = scheme_call.step.stage.name
+    event = f"{name}: solve(pair, keep='volume') finds no cost volume, because"
+    further_schemes = method.in_slot("scheme")
+    matchers = method.in_slot("matcher")
+    if further_schemes:
+        further_name = further_schemes[0].stage.name
+        return (
+            f"{event} the scheme {further_name} follows and divides or changes the pair again; "
+            f"remove {further_name}, or list {name} after it"
+        )
+    if matchers:
+        matcher_name = matchers[0].stage.name
+        return (
+            f"{event} the matcher {matcher_name} computes only a disparity map; replace "
+            f"{matcher_name} by a matching cost and an optimizer"
+        )
+    return ""
 
 
 def with_converted_volumes(step: Step, view: View, names: Collection[str]) -> View:

@@ -1,5 +1,6 @@
 """Tests of stages that contain other stages."""
 
+import re
 from dataclasses import replace
 from typing import Annotated
 
@@ -685,6 +686,50 @@ def test_a_scheme_may_keep_the_cost_volume(small_pair):
     checked = Pipeline([*method.steps, "left_right_check", keeping])
     checked.estimate(small_pair)
     np.testing.assert_array_equal(volumes[1].costs, expected.volume.costs)
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        (
+            ["census", "winner_take_all"],
+            "the scheme coarse follows .*; remove coarse, or list keeping",
+        ),
+        (
+            ["opencv_sgbm"],
+            "the matcher opencv_sgbm computes only a disparity map; replace opencv_sgbm",
+        ),
+    ],
+    ids=["scheme", "matcher"],
+)
+def test_a_scheme_cannot_keep_the_cost_volume_of_a_method_without_one(steps, reason, small_pair):
+    estimates = []
+
+    @stage("scheme", source="Author 2000")
+    def keeping(solve, pair):
+        estimates.append(solve(pair))
+        return solve(pair, keep="volume")
+
+    further_schemes = [] if steps == ["opencv_sgbm"] else ["coarse"]
+    method = Pipeline([*steps, keeping, *further_schemes])
+    error = error_of(method, small_pair)
+    assert isinstance(error, ParameterError)
+    assert re.match(rf"keeping: solve\(pair, keep='volume'\) .* because {reason}", str(error))
+    assert estimates[0].volume is None
+    if further_schemes:
+        estimate = Pipeline([*steps, *further_schemes, keeping]).estimate(small_pair)
+        assert estimate.disparity.shape == small_pair.shape
+
+
+def test_an_inner_scheme_that_cannot_keep_the_cost_volume_names_the_outer_scheme(small_pair):
+    @stage("scheme", source="Author 2000")
+    def keeping(solve, pair):
+        return solve(pair, keep="volume")
+
+    outer = forwarding("scheme", step(keeping), name="outer")
+    message = str(error_of(Pipeline(["opencv_sgbm", outer]), small_pair))
+    assert "keeping: outer: solve(pair, keep='volume')" in message
+    assert message.endswith("(inside outer)")
 
 
 def test_a_scheme_cannot_keep_anything_else(small_pair):
