@@ -191,6 +191,7 @@ def _with_checks(stage: Stage) -> Callable[..., Any]:
                 data[name] = keywords.pop(name)
         new_step = checked_step(stage, keywords)
         stage.check(new_step.parameters)
+        new_step.check_files(data.get("scene"))
         inputs = convert_data(stage.name, data, new_step.data, integer=new_step.accepts_integers)
         arguments = {name: value for name, value in inputs.items() if name in stage.data}
         result = stage.function(**arguments, **new_step.arguments_of_parameters(inputs))

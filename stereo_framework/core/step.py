@@ -396,12 +396,17 @@ class Step:
     @property
     def volumes_in_memory(self) -> int:
         """Maximum number of additional cost volumes that the step keeps in memory."""
-        volumes_of_stage = self.stage.rules.volumes_in_memory
+        volumes_of_inner_steps = [step.volumes_in_memory for step in self.inner_steps.values()]
+        return self.volumes_of_stage + sum(volumes_of_inner_steps)
+
+    @property
+    def volumes_of_stage(self) -> int:
+        """Maximum number of additional cost volumes without those of inner steps."""
         # Only schemes have a function as `memory`. This function describes the parts of
         # the images that are matched, and not a number of cost volumes.
         if isinstance(self.stage.memory, int):
-            volumes_of_stage = self.stage.memory
-        return volumes_of_stage + sum(step.volumes_in_memory for step in self.inner_steps.values())
+            return self.stage.memory
+        return self.stage.rules.volumes_in_memory
 
     def rows_for_each_frame(self, rows: int) -> int:
         """Return the number of rows of the cost volumes that a frame needs in memory.
@@ -453,6 +458,30 @@ class Step:
             if isinstance(paths, str | Path):
                 paths = [paths]
             return tuple(map(Path, paths))
+
+    def check_files(self, scene: Any = None) -> None:
+        """Raise an error if a file of the stage or of an inner stage does not exist.
+
+        Parameters
+        ----------
+        scene : Scene, optional
+            Scene of the images, see `files`.
+
+        Raises
+        ------
+        ParameterError
+            A file is missing. The message names the stage, the parameter and the file.
+        """
+        for path in self.files(scene):
+            if path.exists():
+                continue
+            names = [name for name, value in self.parameters.items() if _contains_path(value, path)]
+            place = ".".join([self.stage.name, *names[:1]])
+            message = f"{place}: no file {path}; expected the path of an existing file"
+            raise ParameterError(message)
+        for name, inner_step in self.inner_steps.items():
+            with naming_outer_parameter(self.stage, name):
+                inner_step.check_files(scene)
 
     # --- calls ------------------------------------------------------------------------
 
@@ -846,6 +875,12 @@ def describe_stage_error(error: BaseException) -> str:
     outer_names = getattr(error, "outer_stages", ())
     subject = " inside ".join([f"{stage.slot} stage {stage.name}", *outer_names])
     return describe_exception(error, stage.function, subject)
+
+
+def _contains_path(value: Any, path: Path) -> bool:
+    """Return whether the value of a parameter is a path, or a list with this path."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(item, str | Path) and Path(item) == path for item in values)
 
 
 def _text(value: Any) -> str:

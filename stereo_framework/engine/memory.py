@@ -264,7 +264,7 @@ class _Rehearsal(PipelineRunner):
             case Step() as step if step.touches_volume:
                 size = self._bytes_of_volume * _volumes_of_stage(step)
                 size += self._bytes_for_frames(step, self.shape[0])
-                return MemoryPeak(size, step.stage.name)
+                return MemoryPeak(size, _largest_part(step).stage)
             case CostSum(costs=costs):
                 size = _VOLUMES_OF_SUM * self._bytes_of_volume
                 size += max(self._bytes_for_frames(cost, self.shape[0]) for cost in costs)
@@ -287,8 +287,29 @@ def _stage_with_most_volumes(steps: Iterable[PlannedStep]) -> str:
         if isinstance(step, CostSum):
             volumes[_SUM_OF_COSTS] = _VOLUMES_OF_SUM
         elif isinstance(step, Step):
-            volumes[step.stage.name] = _volumes_of_stage(step)
+            volumes[_largest_part(step).stage] = _volumes_of_stage(step)
     return max(volumes, key=lambda name: volumes[name], default="")
+
+
+class _Part(NamedTuple):
+    """A stage or an inner stage, and the number of its cost volumes."""
+
+    volumes: int
+    stage: str
+
+
+def _largest_part(step: Step) -> _Part:
+    """Find the stage of a step that needs the most cost volumes.
+
+    The result is the stage of the step or an inner stage. The name of an inner stage is
+    followed by the name of its outer stage.
+    """
+    largest = _Part(step.volumes_of_stage, step.stage.name)
+    for inner_step in step.inner_steps.values():
+        part = _largest_part(inner_step)
+        if part.volumes > largest.volumes:
+            largest = _Part(part.volumes, f"{part.stage} (inside {step.stage.name})")
+    return largest
 
 
 def _volumes_of_stage(step: Step) -> int:

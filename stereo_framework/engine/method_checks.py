@@ -142,11 +142,15 @@ def _step_faults(
 def _misfits(step: Step, smoothness: str | None) -> Iterator[str]:
     """Yield an error message for each stage that does not fit the smoothness term.
 
-    The message about an inner stage names the outer stage, too.
+    The message about an inner stage names the outer stage, too. If the outer stage
+    gives the smoothness term to its inner stages, they are not checked.
     """
     if misfit := step.stage.misfit({"smoothness": smoothness}):
         yield f"{step.stage.name}: {misfit}"
     for inner_step in step.inner_steps.values():
+        gets_other_term = "smoothness" in inner_step.data and not step.gets("smoothness")
+        if gets_other_term:
+            continue
         for message in _misfits(inner_step, smoothness):
             yield f"{message} (inside {step.stage.name})"
 
@@ -158,12 +162,19 @@ def _inner_optimizer_faults(step: Step) -> Iterator[str]:
     """
     stage = step.stage
     for inner_step in step.inner_steps.values():
-        returns_both_sides = "other" in inner_step.data and stage.rules.returns_both_sides
-        if returns_both_sides and "other" not in stage.data:
+        # An inner stage that returns one map gets its own message about the stages
+        # inside it.
+        matches_both_images = "other" in inner_step.data and not _returns_one_map(inner_step)
+        if matches_both_images and _returns_one_map(step):
             yield (
                 f"{stage.name} contains {inner_step.stage.name}, which computes the disparity "
                 f"maps of both images, but {stage.name} computes only one disparity map"
             )
+
+
+def _returns_one_map(step: Step) -> bool:
+    """Return whether a step is an optimizer or a matcher of a single image."""
+    return step.stage.rules.returns_both_sides and "other" not in step.stage.data
 
 
 def _reader(step: Step, data_name: str) -> str:

@@ -115,7 +115,10 @@ class Pipeline:
         """
         stages_of_slots = {slot: changes.pop(slot) for slot in SLOTS if slot in changes}
         auxiliary = changes.pop("auxiliary", dict(self.auxiliary))
-        if not isinstance(auxiliary, Mapping | None):
+        if auxiliary is None:
+            auxiliary = {}
+        is_mapping = isinstance(auxiliary, Mapping)
+        if not is_mapping or not all(isinstance(each, Pipeline) for each in auxiliary.values()):
             message = (
                 f"Pipeline.having: auxiliary is {describe_value(auxiliary)}; "
                 "expected a mapping of names to Pipelines"
@@ -125,7 +128,7 @@ class Pipeline:
         steps: list[Any] = [step for step in self.steps if step.stage.slot not in stages_of_slots]
         for slot, stages in stages_of_slots.items():
             steps += _steps_of_slot(slot, stages)
-        changed_method = ChangedMethod(_with_addresses(_sorted_steps(steps)), auxiliary or {})
+        changed_method = ChangedMethod(_with_addresses(_sorted_steps(steps)), auxiliary)
         changed_method.change(changes)
         return Pipeline(changed_method.steps, changed_method.auxiliary)
 
@@ -312,6 +315,8 @@ class Pipeline:
         else:
             pair = replace(scene, search=search or scene.search)
         self.check_step(pair.search.step)
+        for _, step in self.addressed_steps():
+            step.check_files(pair.scene)
 
         keep_volume = options.get("keep_volume", False)
         frames = FramesInMemory.of(len(pair.frames), pair.reference)

@@ -133,6 +133,30 @@ def test_frames_that_the_outer_stage_gives_do_not_exclude_an_alignment_of_rows(r
     assert "multi_baseline (inside outer) reads the other frames of the scene" in fault
 
 
+@pytest.mark.parametrize("slot", ["matcher", "optimization"])
+def test_a_smoothness_term_that_the_outer_stage_gives_is_not_required(slot, registry, small_pair):
+    inner_optimizer = Annotated[Step, InSlot("optimization")]
+    icm = step("icm", iterations=2)
+
+    def labels(volume, reference, inner):
+        term = step("potts")(reference=reference, search=volume.search)
+        return inner(volume=volume, smoothness=term)
+
+    @stage("matcher", source="Author 2000")
+    def matching(reference, match, search, *, inner: inner_optimizer = icm):
+        volume = absolute_difference(reference, match, search)
+        return search.disparity_of(labels(volume, reference, inner).levels)
+
+    @stage("optimization", source="Author 2000")
+    def optimizing(volume, reference, *, inner: inner_optimizer = icm):
+        return labels(volume, reference, inner)
+
+    steps = [matching] if slot == "matcher" else ["absolute_difference", optimizing]
+    expected = Pipeline(["absolute_difference", "potts", icm]).estimate(small_pair)
+    estimate = Pipeline(steps).estimate(small_pair)
+    np.testing.assert_array_equal(estimate.disparity, expected.disparity)
+
+
 # --- one message for each fault -------------------------------------------------------
 
 
@@ -153,6 +177,17 @@ def test_an_inner_optimizer_that_does_not_fit_is_reported_once():
     [fault] = faults_of(["census", outermost])
     assert fault.startswith("optimization: icm: ")
     assert fault.endswith("(inside outer) (inside outermost)")
+
+
+def test_an_inner_optimizer_of_both_images_is_reported_once(registry):
+    @stage("optimization", source="Author 2000")
+    def joint(volume, other):
+        raise AssertionError("the method is refused before")
+
+    middle = forwarding("optimization", step("winner_take_all"), name="middle")
+    outer = forwarding("optimization", step(middle), name="outer")
+    [fault] = faults_of(["census", step(outer, inner=step(middle, inner=joint))])
+    assert fault.startswith("optimization: middle contains joint, which computes")
 
 
 def test_withheld_data_of_an_inner_stage_are_reported_once(registry):

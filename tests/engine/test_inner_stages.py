@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -16,7 +17,7 @@ from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import describe_stage_error
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import memory
-from stereo_framework.engine.memory import peak_memory
+from stereo_framework.engine.memory import memory_peak, peak_memory
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.refinement import iterated, median
@@ -327,6 +328,25 @@ def test_cost_volumes_of_inner_stages_count_in_the_memory():
     assert peak(step(twice)) == (1 + 4 + 4 + 1) * volume_bytes
 
 
+def test_a_message_about_too_little_memory_names_the_inner_stage_that_needs_most():
+    @stage("aggregation", source="Author 2000", memory=2)
+    def small(volume, *, inner: Annotated[Step, InSlot("aggregation")] = step(box)):
+        return inner(volume=volume)
+
+    def stage_of_peak(aggregation):
+        method = Pipeline(["census", aggregation, "winner_take_all"])
+        return memory_peak([method], (100, 100), SearchRange(0, 15)).stage
+
+    outermost = forwarding("aggregation", step(small), name="outermost")
+    diffusion = step(small, inner="bayesian_diffusion")
+    assert stage_of_peak(diffusion) == "bayesian_diffusion (inside small)"
+    assert stage_of_peak(step(small, inner="minimum_spanning_tree")) == "small"
+    # Both stages need four cost volumes, so the outer stage is named.
+    assert stage_of_peak(step(outermost, inner=diffusion)) == "outermost"
+    nested = step(small, inner=diffusion)
+    assert stage_of_peak(nested) == "bayesian_diffusion (inside small) (inside small)"
+
+
 def test_integer_costs_are_converted_for_an_inner_stage_that_needs_floats(small_pair):
     dtypes = []
 
@@ -356,6 +376,34 @@ def test_files_of_inner_stages_count(tmp_path):
 
     method = Pipeline(["census", "winner_take_all", step(iterated, inner=with_file)])
     assert method.files() == {"refinement.iterated.inner": (model,)}
+
+
+def stages_with_files(path):
+    """Register a stage that reads a file, and a stage with this inner stage."""
+
+    @stage("aggregation", source="Author 2000", files=lambda model: [model])
+    def trained(volume, *, model: str = str(path)):
+        weight = np.float32(len(Path(model).read_bytes()))
+        return replace(volume, costs=volume.costs * weight)
+
+    return trained, forwarding("aggregation", step(trained), name="outer")
+
+
+def test_direct_calls_and_pipelines_report_missing_files(tmp_path, small_pair):
+    path = tmp_path / "model.bin"
+    trained, outer = stages_with_files(path)
+    costs = absolute_difference(small_pair.reference, small_pair.match, small_pair.search)
+    message = f"trained.model: no file {path}; expected the path of an existing file"
+    for aggregation, expected in ((trained, message), (outer, f"outer.inner: {message}")):
+        method = Pipeline(["census", aggregation, "winner_take_all"])
+        for call in (lambda f=aggregation: f(costs), lambda m=method: m(small_pair)):
+            with pytest.raises(ParameterError) as error:
+                call()
+            assert str(error.value) == expected
+
+    path.write_bytes(b"12")
+    for aggregation in (trained, outer):
+        np.testing.assert_array_equal(aggregation(costs).costs, 2 * costs.costs)
 
 
 def test_whole_steps_of_an_inner_stage_are_needed():
