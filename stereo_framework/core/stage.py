@@ -207,14 +207,14 @@ class Stage:
         return slots
 
     @functools.cached_property
-    def names_in_code(self) -> frozenset[str]:
-        """Texts in the code of the stage, such as the names of keyword arguments.
+    def keywords_in_code(self) -> frozenset[str]:
+        """Names of the keyword arguments of all calls in the code of the stage.
 
         A stage gives data to an inner stage by name, as in ``inner(volume=volume)``.
-        Therefore, the texts contain the names of the data that the stage gives. Other
+        Therefore, the result contains the names of the data that the stage gives. Other
         functions of the same module that the stage calls are searched, too.
         """
-        return frozenset(_texts_in_code(self.function))
+        return frozenset(_keywords_in_code(self.function))
 
     @property
     def summary(self) -> str:
@@ -255,13 +255,12 @@ def stage_of(function: Callable[..., Any]) -> Stage:
         raise ParameterError(message) from None
 
 
-def _texts_in_code(function: Callable[..., Any]) -> set[str]:
-    """Return all texts in the code of a function and of functions that it calls.
+def _keywords_in_code(function: Callable[..., Any]) -> set[str]:
+    """Return the names of the keywords in a function and in functions that it calls.
 
-    The result contains texts of the function itself and of all functions of the same
-    module that the code names.
+    Only called functions of the same module are searched.
     """
-    texts: set[str] = set()
+    keywords: set[str] = set()
     finished: set[types.CodeType] = set()
     waiting: list[types.CodeType] = [*_codes(function)]
     module_globals = getattr(function, "__globals__", {})
@@ -273,16 +272,14 @@ def _texts_in_code(function: Callable[..., Any]) -> set[str]:
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 waiting.append(constant)
-            elif isinstance(constant, str):
-                texts.add(constant)
-            elif isinstance(constant, tuple | frozenset):
-                # The names of the keyword arguments of a call are stored as a tuple.
-                texts |= {item for item in constant if isinstance(item, str)}
+            elif isinstance(constant, tuple):
+                # Python stores the names of the keywords of a call as a tuple of texts.
+                keywords |= {item for item in constant if isinstance(item, str)}
         for name in code.co_names:
             called = module_globals.get(name)
             if getattr(called, "__globals__", None) is module_globals:
                 waiting += _codes(called)
-    return texts
+    return keywords
 
 
 def _codes(function: Any) -> Iterator[types.CodeType]:

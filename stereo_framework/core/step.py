@@ -254,7 +254,7 @@ class Step:
 
     def _inner_readers(self, name: str) -> list[Step]:
         """Return the inner steps that may get data of a name from the pipeline."""
-        is_given = name in self.stage.names_in_code and name not in self.stage.data
+        is_given = name in self.stage.keywords_in_code and name not in self.stage.data
         if is_given or name not in self.data:
             return []
         return [inner_step for inner_step in self.inner_steps.values() if name in inner_step.data]

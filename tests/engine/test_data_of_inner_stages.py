@@ -157,6 +157,12 @@ def test_a_smoothness_term_that_the_outer_stage_gives_is_not_required(slot, regi
     np.testing.assert_array_equal(estimate.disparity, expected.disparity)
 
 
+def test_a_name_in_the_code_that_is_no_keyword_is_not_given(registry):
+    # The code of `multi_baseline` contains the text 'auxiliary', but no call with it.
+    [fault] = faults_of([step("multi_baseline", inner="mutual_information"), "winner_take_all"])
+    assert "mutual_information (inside multi_baseline) needs the disparity maps" in fault
+
+
 # --- one message for each fault -------------------------------------------------------
 
 
