@@ -66,7 +66,9 @@ def _frame_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     Such a stage, for example an alignment of rows, corrects only the two images of the
     pair. It cannot correct the other frames.
     """
-    readers = [step for step in pipeline.steps if step.gets("frames")]
+    # An inner stage counts even if the code of its outer stage names the frames. If the
+    # outer stage does not give the frames, the inner stage would read wrong images.
+    readers = [step for step in pipeline.steps if "frames" in step.data]
     if not readers:
         return
     for address, step in pipeline.addressed_steps():
@@ -185,7 +187,7 @@ def _reader(step: Step, data_name: str) -> str:
     stage = step.stage
     reads_itself = data_name in stage.data and data_name not in stage.data_for_inner
     for inner_step in step.inner_steps.values():
-        if not reads_itself and inner_step.gets(data_name):
+        if not reads_itself and data_name in inner_step.data:
             return f"{_reader(inner_step, data_name)} (inside {step.stage.name})"
     return step.stage.name
 

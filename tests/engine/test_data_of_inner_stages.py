@@ -121,16 +121,17 @@ def test_data_that_the_outer_slot_does_not_get_are_not_required_of_the_method(re
     Pipeline(["census", replaced, "winner_take_all"]).estimate(small_pair)
 
 
-def test_frames_that_the_outer_stage_gives_do_not_exclude_an_alignment_of_rows(registry):
-    @stage("matching_cost", source="Author 2000")
-    def without_frames(reference, match, search, *, inner: InnerCost = step("multi_baseline")):
-        return inner(frames=())
+def test_an_inner_stage_that_may_read_frames_excludes_an_alignment_of_rows(registry):
+    @stage("aggregation", source="Author 2000")
+    def with_frames(volume, frames=()):
+        raise AssertionError("the method is refused before")
 
+    # The code of `cross_scale` names the frames, but the inner stage does not get them
+    # from `cross_scale`.
+    outer = step("cross_scale", inner=with_frames)
     auxiliary = {"first": Pipeline(["census", "winner_take_all"])}
-    Pipeline(["row_alignment", without_frames, "winner_take_all"], auxiliary)
-    outer = forwarding("matching_cost", step("multi_baseline"), name="outer")
-    [fault] = faults_of(["row_alignment", outer, "winner_take_all"], auxiliary)
-    assert "multi_baseline (inside outer) reads the other frames of the scene" in fault
+    [fault] = faults_of(["row_alignment", "census", outer, "winner_take_all"], auxiliary)
+    assert "with_frames (inside cross_scale) reads the other frames of the scene" in fault
 
 
 @pytest.mark.parametrize("slot", ["matcher", "optimization"])
