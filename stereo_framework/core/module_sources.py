@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 
 from stereo_framework.core.dynamic_imports import dynamic_imports
+from stereo_framework.core.shared_modules import SourceLoader, position_before_path_finder
 
 _INSTALL_FOLDERS = ("site-packages", "dist-packages")
 """Names of the folders with installed packages."""
@@ -69,8 +70,10 @@ def record_import(load: Callable[[], ModuleType]) -> ModuleType:
         loaded for name, loaded in list(sys.modules.items()) if name not in earlier_names
     ]
     new_paths = [getattr(loaded, "__file__", None) for loaded in new_modules]
-    if module.__file__:
-        recorded_files = _RECORDED_FILES.setdefault(Path(module.__file__).resolve(), set())
+    # Built-in modules have no attribute __file__.
+    module_file = getattr(module, "__file__", None)
+    if module_file:
+        recorded_files = _RECORDED_FILES.setdefault(Path(module_file).resolve(), set())
         recorded_files.update(Path(path).resolve() for path in new_paths if path)
     return module
 
@@ -85,7 +88,7 @@ def load_file(name: str, path: str | Path) -> ModuleType:
     path : str or Path
         Path of the Python file.
     """
-    spec = importlib.util.spec_from_file_location(name, path, loader=_SourceLoader(name, str(path)))
+    spec = importlib.util.spec_from_file_location(name, path, loader=SourceLoader(name, str(path)))
     assert spec is not None, "a .py file always has a loader"
     assert spec.loader is not None
     # The decorator `dataclass` needs the entry in sys.modules while the file is
@@ -115,6 +118,12 @@ def unload_modules(files: list[Path]) -> None:
         if is_in_folder and Path(path).resolve() in unloaded_files:
             del sys.modules[name]
     importlib.invalidate_caches()
+
+
+def imported_modules(file: Path) -> list[str]:
+    """Return the first parts of the absolute names that a Python file imports."""
+    names = _imported_names(file.read_bytes())
+    return list(dict.fromkeys(name.partition(".")[0] for name, level in names if level == 0))
 
 
 def source_files(file: Path) -> list[Path]:
@@ -170,21 +179,8 @@ def _is_source(file: Path, module_folder: Path) -> bool:
 # --- compiling from source ----------------------------------------------------------
 
 
-class _SourceLoader(SourceFileLoader):
-    """Module loader that ignores ``.pyc`` files.
-
-    A ``.pyc`` file stores the modification time of its source in whole seconds. If a
-    file is edited twice in a second, Python may execute outdated bytecode.
-    """
-
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
-        return code
-
-
 class _UsersModules(MetaPathFinder):
-    """Import finder that loads the user's modules with `_SourceLoader`."""
+    """Import finder that loads the user's modules with `SourceLoader`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -195,7 +191,7 @@ class _UsersModules(MetaPathFinder):
             return None
         if not is_users_file(Path(spec.origin).resolve()):
             return None
-        spec.loader = _SourceLoader(fullname, spec.origin)
+        spec.loader = SourceLoader(fullname, spec.origin)
         return spec
 
 
@@ -205,8 +201,7 @@ def _compiling_users_modules() -> Iterator[None]:
     finder = _UsersModules()
     # Import finders of packages such as pytest must run first. Therefore the finder is
     # inserted directly before Python's PathFinder.
-    indices = [index for index, other in enumerate(sys.meta_path) if other is PathFinder]
-    sys.meta_path.insert(indices[0] if indices else len(sys.meta_path), finder)
+    sys.meta_path.insert(position_before_path_finder(), finder)
     try:
         yield
     finally:

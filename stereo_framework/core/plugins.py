@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -26,11 +27,20 @@ from stereo_framework.core.errors import (
     short,
 )
 from stereo_framework.core.module_sources import (
+    imported_modules,
     is_in_install_folder,
     is_users_file,
     load_file,
     record_import,
     source_files,
+)
+from stereo_framework.core.shared_modules import (
+    allow_neighbours,
+    check_neighbours,
+    forget_module,
+    install_finders,
+    names_of_modules,
+    shared_module,
 )
 from stereo_framework.core.slots import SLOTS
 
@@ -155,34 +165,88 @@ def load_plugin(reference: str, base: Path | None = None) -> str:
     # name then causes an error.
     installed_plugins()
 
+    install_finders()
     name = reference
     load = functools.partial(importlib.import_module, reference)
     if reference.endswith(".py"):
         path = _existing_file(reference, base or Path.cwd())
-        # The module name contains a digest of the absolute path. Two relative paths to
-        # the same file therefore load the file only once.
-        name = f"{PLUGIN_PREFIX}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()}"
-        if name in sys.modules:
+        name = _module_name(path)
+        if name in sys.modules and path in _PLUGIN_FILES:
             return str(path)
-        load = functools.partial(load_file, name, path)
+        allow_neighbours(path)
+        load = functools.partial(_load_file_once, name, path)
 
     try:
-        record_import(load)
+        module = record_import(load)
     except BaseException as error:
-        sys.modules.pop(name, None)
+        if name in sys.modules:
+            forget_module(sys.modules[name])
         _pass_on_interrupt(error)
         cause = describe_import_error(error)
         message = f"plugins: {one_line(reference)} cannot be imported: {cause}"
         raise ParameterError(message) from error
-    file = getattr(sys.modules[name], "__file__", None)
-    if file is None:
+    module_file = getattr(module, "__file__", None)
+    if module_file is None:
         message = (
             f"plugins: {reference} has no source file, because it is a folder or a built-in "
             "module; expected a module with a source file"
         )
         raise ParameterError(message)
+    # A plug-in may be named by several paths that lead to the same file.
+    file = Path(module_file).resolve()
     _register_files(str(file))
     return str(file)
+
+
+def _module_name(path: Path) -> str:
+    """Return the module name of a plug-in file.
+
+    The name contains a digest of the path, so that files of equal names differ.
+
+    Parameters
+    ----------
+    path : Path
+        Resolved path of the file.
+    """
+    digest = hashlib.sha256(str(path).encode()).hexdigest()
+    return f"{PLUGIN_PREFIX}{path.stem}_{digest}"
+
+
+def _load_file_once(name: str, path: Path) -> ModuleType:
+    """Return the module of a plug-in file, and execute the file if needed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module in `sys.modules`.
+    path : Path
+        Resolved path of the file.
+
+    Raises
+    ------
+    ParameterError
+        The file would import a module from the folder of another plug-in.
+    """
+    module = shared_module(path)
+    if module is not None:
+        sys.modules[name] = module
+        return module
+    for source in source_files(path):
+        if source.parent == path.parent:
+            check_neighbours(source, imported_modules(source))
+    return load_file(name, path)
+
+
+def module_names(plugins: Iterable[str]) -> dict[str, str]:
+    """Return the paths of the sources of plug-ins, by the names of their modules.
+
+    Parameters
+    ----------
+    plugins : iterable of str
+        Plug-ins as `load_plugin` takes them. This process has loaded them.
+    """
+    files = [file for plugin in plugins for file in source_files(Path(load_plugin(plugin)))]
+    return names_of_modules(files)
 
 
 def import_file(name: str, path: str | Path) -> ModuleType:

@@ -45,14 +45,15 @@ class Registry(UserDict[str, T]):
         self.kind = kind
         self.changes = 0
         self._origins = dict.fromkeys(built_in, self.PACKAGE)
+        # A module that is removed from sys.modules loses its file, so files are stored.
+        self._files: dict[str, Path | None] = {}
         self.registries.append(self)
 
     def add(self, name: str, registered: T, origin: str) -> None:
         """Add an object to the registry under a name.
 
-        A module may register a name again, for example in a notebook cell. The new
-        object then replaces the old object. This also applies if a program imports a
-        file and loads the same file as a plug-in, which makes two modules.
+        A file may register a name again, for example after a change of a notebook cell
+        or of a module that the program reloads. The new object replaces the old object.
 
         Parameters
         ----------
@@ -64,17 +65,50 @@ class Registry(UserDict[str, T]):
         Raises
         ------
         ParameterError
-            Another module has already registered an object with this name.
+            Another file has already registered an object with this name.
         """
-        first_origin = self._origins.setdefault(name, origin)
-        if first_origin != origin and not _have_same_file(first_origin, origin):
+        file = _file_of_module(origin)
+        first_origin = self._origins.get(name, origin)
+        first_file = self._files.get(name)
+        is_same_file = file is not None and file == first_file
+        if first_origin != origin and not is_same_file:
+            first_place = self._description_of_origin(first_origin, first_file)
+            place = file or f"the module {origin}"
             message = (
-                f"{self.kind} {name!r}: already registered by {first_origin}; choose another name"
+                f"{self.kind} {name!r}: already registered by {first_place}, and {place} registers "
+                f"{name!r} too; rename one of the two"
             )
+            if self._is_of_package(first_origin):
+                message = (
+                    f"{self.kind} {name!r}: already registered by {first_place}, so {place} cannot "
+                    "register it; choose another name"
+                )
             raise ParameterError(message)
         self._origins[name] = origin
+        self._files[name] = file
         self[name] = registered
         self.changes += 1
+
+    def _is_of_package(self, origin: str) -> bool:
+        """Return whether a module belongs to this package."""
+        return origin.partition(".")[0] == self.PACKAGE
+
+    def _description_of_origin(self, origin: str, file: Path | None) -> str:
+        """Describe the place that registered an object, for an error message.
+
+        Parameters
+        ----------
+        origin : str
+            Name of the module.
+        file : Path or None
+            File of the module, if it has one.
+        """
+        if file is None and not self._is_of_package(origin):
+            return f"the module {origin}"
+        if self._is_of_package(origin):
+            place = file or _file_of_module(self.PACKAGE)
+            return f"{origin} ({place}, built in)"
+        return str(file)
 
     def decorator(
         self, name: str, make: Callable[[Any], T] = lambda function: function
@@ -103,15 +137,11 @@ class Registry(UserDict[str, T]):
     def remove(self, name: str) -> None:
         """Remove an object from the registry."""
         del self[name], self._origins[name]
+        self._files.pop(name, None)
         self.changes += 1
 
 
-def _have_same_file(first_module: str, second_module: str) -> bool:
-    """Return whether two imported modules come from the same source file."""
-    files = []
-    for name in (first_module, second_module):
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file is None:
-            return False
-        files.append(Path(file).resolve())
-    return files[0] == files[1]
+def _file_of_module(name: str) -> Path | None:
+    """Return the resolved path of the file of an imported module, or None."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return Path(file).resolve() if file else None

@@ -17,6 +17,7 @@ from stereo_framework.core.dynamic_imports import warn_of_computed_imports
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, describe_exception
 from stereo_framework.core.module_sources import record_import, source_files, unload_modules
 from stereo_framework.core.plugins import check_execution, describe_import_error, import_file
+from stereo_framework.core.shared_modules import FUNCTION_PREFIX
 from stereo_framework.matcher._external import existing, left_and_right, taken
 from stereo_framework.stages import Disparity, FilePaths, Image, Located, Scene, SearchRange, stage
 
@@ -196,7 +197,7 @@ def _module(function: str) -> tuple[ModuleType, list[Path]]:
 def _imported(module: str, file: Path) -> ModuleType:
     """Import a module by its file or by its name."""
     if module.endswith(".py"):
-        return import_file(f"stereo_framework_function_{file.stem}", module)
+        return import_file(f"{FUNCTION_PREFIX}{file.stem}", module)
     return record_import(lambda: importlib.import_module(module))
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
 from stereo_framework.core.estimate import Estimate
-from stereo_framework.core.plugins import load_plugin
+from stereo_framework.core.plugins import load_plugin, module_names
 from stereo_framework.core.scene import Disparity, Scene
+from stereo_framework.core.shared_modules import give_names
 from stereo_framework.core.step import describe_stage_error
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.evaluation.evaluate import statistics_of
@@ -178,8 +179,30 @@ def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
 # --- in other processes -----------------------------------------------------------------------------------------------
 
 
-def pack_tasks(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, bytes]:
-    """What `run_packed_tasks` takes: the plug-ins that must be loaded first, the code's digest, the tasks without their scene, and the scene with all its arrays.
+def pack_tasks(
+    unit: Unit, *, keep: bool
+) -> tuple[tuple[str, ...], str, dict[str, str], bytes, bytes]:
+    """Return the arguments of `run_packed_tasks` for a unit.
+
+    Parameters
+    ----------
+    unit : sequence of Task
+        Tasks on one scene.
+    keep : bool
+        Whether the worker returns the disparity maps.
+
+    Returns
+    -------
+    plugins : tuple of str
+        Plug-ins that the worker must load first.
+    code : str
+        Digest of the code.
+    names : dict of str to str
+        Paths of the sources of the plug-ins, by the names of their modules here.
+    packed : bytes
+        Tasks without their scene.
+    scene : bytes
+        Scene with all its arrays.
 
     Raises
     ------
@@ -194,6 +217,7 @@ def pack_tasks(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, 
         return (
             tuple(plugins),
             _loaded(*plugins),
+            module_names(plugins),
             pickle.dumps((tasks, keep)),
             _pickled(unit[0].scene),
         )
@@ -204,19 +228,22 @@ def pack_tasks(unit: Unit, *, keep: bool) -> tuple[tuple[str, ...], str, bytes, 
 
 
 def run_packed_tasks(
-    plugins: tuple[str, ...], code: str, packed: bytes, scene: bytes
+    plugins: tuple[str, ...], code: str, names: dict[str, str], packed: bytes, scene: bytes
 ) -> list[list[Result]]:
     """Compute a unit in this process.
+
+    `pack_tasks` describes the arguments.
 
     Raises
     ------
     ParameterError
-        By other code than that under whose digest the results are stored.
+        This process has read other code than the program that sends the unit.
     """
     if _loaded(*plugins) != code:
         raise ParameterError(
             "a worker has read other code than the program that sends its work; a file was changed: run again"
         )
+    give_names(names)
     tasks, keep = pickle.loads(packed)
     return results_of_tasks([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
 
