@@ -33,6 +33,7 @@ from stereo_framework.cli.compare import compare
 from stereo_framework.cli.evaluate import evaluate
 from stereo_framework.cli.import_ import import_
 from stereo_framework.cli.match import match
+from stereo_framework.cli.methods import methods
 from stereo_framework.cli.rank import rank
 from stereo_framework.cli.report import report
 from stereo_framework.cli.reproduce import reproduce
@@ -59,7 +60,7 @@ _COMMAND_GROUPS = {
     "Match your images": ("match", "choose"),
     "Run experiments": ("run", "tune", "check", "reproduce"),
     "Evaluate and compare": ("evaluate", "compare", "rank", "results", "report"),
-    "Find and prepare": ("stages", "scenes", "import"),
+    "Find and prepare": ("methods", "stages", "scenes", "import"),
 }
 """Groups of the commands in the help of the program."""
 _COMMAND_WIDTH = max(map(len, itertools.chain(*_COMMAND_GROUPS.values())))
@@ -517,6 +518,7 @@ for _function in (
     rank,
     results,
     report,
+    methods,
     stages,
     scenes,
     import_,
