@@ -14,6 +14,7 @@ TEMPLATE_PAGES = {
     "docs/names.md": "reference",
     "docs/howto/build_a_method.md": "how-to guide",
     "docs/howto/more_images.md": "how-to guide",
+    "docs/howto/editor.md": "how-to guide",
     "docs/troubleshooting.md": "how-to guide",
     "docs/architecture.md": "explanation",
 }

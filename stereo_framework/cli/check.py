@@ -35,12 +35,12 @@ def check(
     try_out
         Also run every setting, on 64x48 pixels of a synthetic scene: what a plug-in's stage returns shows only then.
     schema
-        Print the JSON Schema of scripts instead, with which editors complete and check them.
+        Print the JSON Schema of scripts instead, with which editors complete and check them. It contains the stages of the option --plugin.
     explain
         Show how the values of an axis, such as aggregation.box.size, reach the parameter of a stage.
     """
     from stereo_framework.core.errors import DataError, ParameterError, ScriptError
-    from stereo_framework.core.plugins import NO_PLUGINS, execution_is_off
+    from stereo_framework.core.plugins import NO_PLUGINS, execution_is_off, load_plugin
     from stereo_framework.script import schema as script_schema
 
     if schema:
@@ -48,6 +48,8 @@ def check(
         unused_options["--explain"] = explain is not None
         reason = "with --schema, which prints the schema of all scripts"
         _shared.refuse_without_effect(reason, unused_options)
+        for name in plugin or []:
+            load_plugin(name)
         _shared.print_json(script_schema())
         return
     if not script:

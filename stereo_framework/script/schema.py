@@ -6,17 +6,21 @@ module adds the parameters of all registered stages.
 
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stereo_framework.core.docstrings import parameter_descriptions, summary
-from stereo_framework.core.package_files import package_yaml
+from stereo_framework.core.package_files import package_yaml, short_script_names
 from stereo_framework.core.parameters import checkers_of, inner_slot, parameters_of
 from stereo_framework.core.registration import find, stages
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.stage import Stage
 from stereo_framework.core.step import Step, weighted
+from stereo_framework.datasets import scene_names
+from stereo_framework.evaluation.metrics import METRICS, Metric
+from stereo_framework.evaluation.protocols import PRESETS
 from stereo_framework.script.addresses import NAME, parameters
+from stereo_framework.script.catalogue import built_in_methods
 from stereo_framework.script.keys import (
     AUXILIARY_KEYS,
     METHOD_KEYS,
@@ -46,9 +50,11 @@ def schema() -> Schema:
 
     definitions |= _definitions_of_stages()
     for slot in SLOTS:
+        definitions[f"{slot}.name"] = _names({s.name: _about(s) for s in stages(slot)})
         definitions[slot]["anyOf"] = _contents_of_slot(slot)
         definitions[f"{slot}.stage"] = {"anyOf": _single_stage(slot)}
-    definitions["axes"] |= _axes()
+    definitions["axes"] |= _axes(definitions)
+    definitions |= _suggested_names()
 
     keys["search"] = _object(_properties(SearchKeys), summary(SearchKeys))
     keys["report"] = _report()
@@ -132,9 +138,57 @@ def _definitions_of_stages() -> dict[str, Schema]:
 
 def _stage(stage: Stage) -> Schema:
     """Return the schema of a stage as a mapping with its parameters."""
-    name = {"const": stage.name, "description": f"{stage.summary} Source: {stage.source}."}
+    name = {"const": stage.name, "description": _about(stage)}
     properties = {"use": name} | _properties(stage.function)
     return _object(properties, stage.summary) | {"required": ["use"]}
+
+
+def _about(stage: Stage) -> str:
+    """Return the description of a stage that an editor shows next to its name."""
+    return f"{stage.summary} Source: {stage.source}."
+
+
+def _names(descriptions: Mapping[str, str]) -> Schema:
+    """Return the schema of a name, with a description of each name for editors.
+
+    Parameters
+    ----------
+    descriptions : mapping of str to str
+        Descriptions by name. An empty description is left out.
+    """
+    names = []
+    for name, description in descriptions.items():
+        described_name = {"const": name}
+        if description:
+            described_name["description"] = description
+        names.append(described_name)
+    return {"anyOf": names}
+
+
+def _suggested_names() -> dict[str, Schema]:
+    """Return the definitions of names that editors suggest, while others are allowed.
+
+    A plug-in, a data root or a folder of the user may add further names.
+    """
+    scripts = dict.fromkeys(short_script_names(), "")
+    scripts |= {method.name: f"Suited to: {method.suited_to}" for method in built_in_methods()}
+    metrics = {name: _about_metric(metric) for name, metric in METRICS.items()}
+    presets = dict.fromkeys(PRESETS, "")
+    scenes = {name: "" for name in scene_names() if name.startswith("synthetic/")}
+    suggestions = {"script": scripts, "metric": metrics, "protocol": presets, "scene": scenes}
+    any_text = {"type": "string", "minLength": 1}
+    definitions = {}
+    for kind, descriptions in suggestions.items():
+        definitions[f"{kind}.name"] = {"anyOf": [*_names(descriptions)["anyOf"], any_text]}
+    return definitions
+
+
+def _about_metric(metric: Metric) -> str:
+    """Return the description of a metric that an editor shows next to its name."""
+    description = f"Unit: {metric.unit}."
+    if metric.better:
+        description += f" A {metric.better} value is better."
+    return f"{description} Source: {metric.source}."
 
 
 def _maps() -> Schema:
@@ -174,9 +228,9 @@ def _names_or_mappings(slot: str, *, suffix: str) -> list[Schema]:
     suffix : {"", ".added"}
         Suffix of the definitions of the stages.
     """
-    names = [stage.name for stage in stages(slot)]
-    mappings = [{"$ref": f"#/$defs/{slot}.{name}{suffix}"} for name in names]
-    return [{"enum": names}, *mappings]
+    references = [f"{slot}.name"]
+    references += [f"{slot}.{stage.name}{suffix}" for stage in stages(slot)]
+    return [{"$ref": f"#/$defs/{reference}"} for reference in references]
 
 
 # --- parameters -----------------------------------------------------------------------
@@ -216,15 +270,30 @@ def _written_default(default: Any) -> Any:
     return default
 
 
-def _axes() -> Schema:
+def _axes(definitions: Mapping[str, Schema]) -> Schema:
     """Return the schema of axes, which checks mainly their names.
 
     The function `load` checks the values, because its messages are more helpful.
+    Editors complete the names of properties, but not names below ``propertyNames``.
+
+    Parameters
+    ----------
+    definitions : mapping of str to Schema
+        Schemas of the slots and of the stages.
     """
-    names: list[str] = []
+    descriptions: dict[str, str] = {}
     for slot in SLOTS:
-        names += [slot, *parameters(slot)]
-    names += ["seed", *(f"search.{key}" for key in SEARCH)]
+        descriptions[slot] = definitions[slot]["description"]
+        for address in parameters(slot):
+            descriptions[address] = _description_of_address(address, definitions)
+    descriptions |= parameter_descriptions(SeedKey)
+    search_descriptions = parameter_descriptions(SearchKeys)
+    for key in SEARCH:
+        descriptions[f"search.{key}"] = search_descriptions.get(key, "")
+
+    properties = {}
+    for name, description in descriptions.items():
+        properties[name] = {"$ref": "#/$defs/axis", "description": description}
 
     slots = "|".join(SLOTS)
     # Addresses of slots and parameters of auxiliary methods, and addresses with the
@@ -234,13 +303,36 @@ def _axes() -> Schema:
     if inner_names:
         # Addresses of parameters of inner stages, which may contain further stages.
         patterns.append(rf"^\w+(\.\w+)*\.({'|'.join(inner_names)})\.")
-
-    allowed_names: list[Schema] = [{"enum": names}]
-    allowed_names += [{"pattern": pattern} for pattern in patterns]
     return {
-        "propertyNames": {"anyOf": allowed_names},
-        "additionalProperties": {"$ref": "#/$defs/axis"},
+        "properties": properties,
+        "patternProperties": {pattern: {"$ref": "#/$defs/axis"} for pattern in patterns},
+        "additionalProperties": False,
     }
+
+
+def _description_of_address(address: str, definitions: Mapping[str, Schema]) -> str:
+    """Describe the parameter at an address, for each stage that has the parameter.
+
+    Parameters
+    ----------
+    address : str
+        Address in a slot, such as ``matching_cost.truncation``.
+    definitions : mapping of str to Schema
+        Schemas of the stages.
+    """
+    slot, *stage_names, parameter = address.split(".")
+    if not stage_names:
+        stage_names = [stage.name for stage in stages(slot) if parameter in stage.parameters]
+    suffix = ".added" if SLOTS[slot].added else ""
+    stages_of_text: dict[str, list[str]] = {}
+    for name in stage_names:
+        properties = definitions[f"{slot}.{name}{suffix}"]["properties"]
+        text = properties[parameter].get("description", "")
+        stages_of_text.setdefault(text, []).append(name)
+    if len(stages_of_text) == 1:
+        return next(iter(stages_of_text))
+    texts = [f"{', '.join(names)}: {text}" for text, names in stages_of_text.items()]
+    return "\n".join(texts)
 
 
 def _object(properties: dict[str, Schema], description: str = "") -> Schema:

@@ -77,6 +77,17 @@ def test_check_schema_scenes_stages(cli, script):
     assert "  beta = 0.5   (a number >= 0)\n" in cli("stages", "membrane_diffusion").stdout
 
 
+@pytest.mark.usefixtures("registry")
+def test_the_schema_contains_the_stages_of_plug_ins(cli, tmp_path):
+    plugin = tmp_path / "mine.py"
+    cli("stages", "--new", "my_cost", "--slot", "matching_cost", "--out", plugin)
+    definitions = json.loads(cli("check", "--schema", "--plugin", plugin).stdout)["$defs"]
+    assert {"const": "my_cost"}.items() <= definitions["matching_cost.my_cost"]["properties"][
+        "use"
+    ].items()
+    assert "matching_cost.my_cost.weight" in definitions["axes"]["properties"]
+
+
 def test_stages_tell_what_those_of_each_slot_get_and_return(cli, tiny):
     listed = cli("stages").stdout
     rows = {
