@@ -13,6 +13,7 @@ TEMPLATE_PAGES = {
     "docs/start.md": "tutorial",
     "docs/names.md": "reference",
     "docs/howto/build_a_method.md": "how-to guide",
+    "docs/howto/import.md": "how-to guide",
     "docs/howto/more_images.md": "how-to guide",
     "docs/howto/editor.md": "how-to guide",
     "docs/troubleshooting.md": "how-to guide",

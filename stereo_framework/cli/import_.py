@@ -77,5 +77,6 @@ def _print_notes(notes: list[str]) -> None:
 
 def _number_of_methods(script: Mapping[str, Any]) -> str:
     """Return the number of methods in a script, in words."""
-    count = len(script.get("methods", ["the only method"]))
-    return "1 method" if count == 1 else f"{count} methods"
+    if "methods" not in script or len(script["methods"]) == 1:
+        return "1 method"
+    return f"{len(script['methods'])} methods"

@@ -7,6 +7,7 @@ pixel x + d of the right image, so its disparities have the opposite sign of our
 
 import json
 import math
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,7 +116,8 @@ def _is_number(value: Any) -> bool:
     """Return whether a value is a finite number. Truth values are no numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value)
+    # Whole numbers of JSON may be larger than all floats.
+    return abs(value) <= sys.float_info.max
 
 
 def _is_whole(value: Any) -> bool:
@@ -233,6 +235,7 @@ _CENSUS_SIZES = (3, 5, 7, 9, 11, 13)
 _SUBPIXEL_FACTORS = (1, 2, 4)
 _MIN_CORRELATION_SIZE = 2
 _HALVING = 2
+_MAX_ARM = 255
 
 _MAPS_OF_INPUT = {
     "mask": "give it to 'stereo-framework match --mask'",
@@ -365,8 +368,15 @@ class _Converter:
             section.note(
                 "left.img",
                 "scripts name no image files; run "
-                f"'stereo-framework match {names} --method SCRIPT', or name a scene",
+                f"'stereo-framework match {names}{self._range_option()} --method SCRIPT'; "
+                "values of 16-bit images are divided by 257",
             )
+
+    def _range_option(self) -> str:
+        """Return the option for the search range, which `match` ignores in scripts."""
+        if not self._search:
+            return ""
+        return f" --disparities {self._search['minimum']}:{self._search['maximum']}"
 
     def _report_maps_of_input(self, part: _Section) -> None:
         """Report the masks and the marker of pixels without data."""
@@ -605,6 +615,9 @@ class _Converter:
                 "scripts cannot aggregate costs after the optimization; the step is left out",
             )
             return
+        if arm > _MAX_ARM:
+            step.note("cbca_distance", f"arms of the script end at {_MAX_ARM} pixels")
+            arm = _MAX_ARM
         # The far arm has the length of the arm itself, so only one threshold acts.
         stage = {"use": "cross_based", "max_arm": arm, "tau": tau, "far_arm": arm, "tau_far": tau}
         self._aggregation.append({**stage, "views": "both", "iterations": 1})
@@ -740,6 +753,8 @@ class _Converter:
             )
             return
         largest_excess = step.number("eta_max", 0.7)
+        if not 0 < largest_excess < 1:
+            raise step.error("eta_max", "a number between 0 and 1")
         step.number("eta_step", 0.01)
         step.truth("normalization", True)
         stage = {"use": "ambiguity", "eta_max": largest_excess}

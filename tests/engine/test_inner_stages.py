@@ -270,7 +270,7 @@ def test_messages_about_an_inner_stage_that_does_not_exist_name_the_outer_stage(
     with pytest.raises(ParameterError, match="^cross_scale.inner: len: not a stage"):
         step(cross_scale, inner=len)
     outer = step(iterated, inner="iterated")
-    message = "^iterated.inner: iterated.inner: refinement: no stage 'medain'"
+    message = "^iterated.inner: iterated.inner: refinement: there is no stage 'medain'"
     with pytest.raises(ParameterError, match=message):
         step(outer, **{"inner.inner": "medain"})
 

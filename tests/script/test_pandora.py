@@ -50,6 +50,8 @@ def convert(tmp_path):
         notes = []
         script = convert_pandora(write_configuration(tmp_path, pipeline, **sides), notes.append)
         assert load({**script, "scenes": ["synthetic/planes"]}).settings
+        # The command shortens longer notes.
+        assert all(len(note) <= 300 for note in notes)
         return script, notes
 
     return convert_pipeline
@@ -83,7 +85,7 @@ def test_a_local_method(convert):
         "optimization": {"use": "winner_take_all"},
         "refinement": [{"use": "parabola"}, {"use": "left_right_check", "tolerance": 1.0}],
     }
-    assert mentions(notes, "input.left.img", "match left.png right.png --method")
+    assert mentions(notes, "input.left.img", "match left.png right.png --disparities 0:60 --method")
     assert mentions(notes, "pipeline.matching_cost.window_size", "a border of 3 pixels")
 
 
@@ -285,6 +287,14 @@ def test_wrong_values_of_aggregations_are_errors(convert, name, value):
         convert(pipeline_of(aggregation={"aggregation_method": "cbca", name: value}))
 
 
+def test_long_arms_are_cut(convert):
+    for distance, is_cut in ((255, False), (256, True)):
+        aggregation = {"aggregation_method": "cbca", "cbca_distance": distance}
+        script, notes = convert(pipeline_of(aggregation=aggregation))
+        assert script["aggregation"][0]["max_arm"] == 255
+        assert mentions(notes, "pipeline.aggregation.cbca_distance") == is_cut
+
+
 # --- optimization ---------------------------------------------------------------------
 
 
@@ -391,6 +401,13 @@ def test_ambiguity_is_converted_once(convert):
     script, notes = convert(pipeline)
     assert script["confidence"] == [{"use": "ambiguity", "eta_max": 0.7}]
     assert mentions(notes, "cost_volume_confidence.b", "only this map")
+
+
+@pytest.mark.parametrize("eta_max", [0, 1, -0.1, 10**400, True])
+def test_wrong_values_of_confidences_are_errors(convert, eta_max):
+    ambiguity = {"confidence_method": "ambiguity", "eta_max": eta_max}
+    with pytest.raises(ParameterError, match=r"pipeline.cost_volume_confidence.eta_max: "):
+        convert(pipeline_of(cost_volume_confidence=ambiguity))
 
 
 @pytest.mark.parametrize("method", ["std_intensity", "risk", "interval_bounds"])
