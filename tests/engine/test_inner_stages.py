@@ -265,7 +265,9 @@ def test_messages_about_inner_stages_name_the_outer_stage(change):
 
 
 def test_messages_about_an_inner_stage_that_does_not_exist_name_the_outer_stage():
-    with pytest.raises(ParameterError, match="^cross_scale.inner: aggregation: there is no stage 'boxx'"):
+    with pytest.raises(
+        ParameterError, match="^cross_scale.inner: aggregation: there is no stage 'boxx'"
+    ):
         step(cross_scale, inner="boxx")
     with pytest.raises(ParameterError, match="^cross_scale.inner: len: not a stage"):
         step(cross_scale, inner=len)
