@@ -649,6 +649,12 @@ class _Converter:
                 "there are no segments in optimizations, so the script uses semi-global matching "
                 "without them; penalties also act at the borders of segments",
             )
+        if self._window_size == 1:
+            step.note(
+                "optimization_method",
+                "Pandora excludes matches outside the right image; path costs of the script pass "
+                "through them, so disparities near the left border differ",
+            )
         self._report_options_of_paths(step)
 
         # Without the object, other penalties hold than in an object without P1 and P2.

@@ -367,6 +367,15 @@ def test_options_of_paths_are_reported(convert, parameters, key):
     assert not mentions(notes, "pipeline.optimization.")
 
 
+@pytest.mark.parametrize(("size", "is_reported"), [(1, True), (3, False)])
+def test_paths_outside_the_image_are_reported_without_a_window(convert, size, is_reported):
+    optimization = {"optimization_method": "sgm"}
+    _, notes = convert(pipeline_of(costs("sad", window_size=size), optimization=optimization))
+    assert mentions(notes, "pipeline.optimization.", "near the left border") == is_reported
+    # Larger windows have a note with the same effect.
+    assert mentions(notes, "near the left border")
+
+
 def test_segments_are_reported(convert):
     script, notes = convert(
         pipeline_of(
