@@ -20,7 +20,7 @@ COLUMNS = 100
 """Width, in characters, of the terminal whose outputs pages show."""
 
 COMMANDS = ("sh", "bash")
-LANGUAGES = (*COMMANDS, "python", "yaml", "text", "bibtex", "powershell", "markdown")
+LANGUAGES = (*COMMANDS, "python", "yaml", "json", "text", "bibtex", "powershell", "markdown")
 """Languages that a fenced block of a page may have."""
 
 NOT_RUN = "not run"

@@ -169,6 +169,8 @@ def _follow(page, real):
             _check_without_running(_name(page), block)
         elif block.language == "yaml":
             _use_script(block.text)
+        elif block.language == "json":
+            json.loads(block.text)
         elif block.language == "python" and page.name != "CONTRIBUTING.md":
             _run_python(_name(page), block, names)
         elif block.language in COMMANDS:

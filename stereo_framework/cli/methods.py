@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereo_framework.cli import _shared
+
+if TYPE_CHECKING:
+    from stereo_framework.script.catalogue import BuiltInMethod
 
 
 def methods(
@@ -28,20 +31,12 @@ def methods(
 
     if name is not None:
         _shared.refuse_without_effect("with the name of a method", {"--json": json})
-        print(built_in_method(name).script, end="")
+        print(built_in_method(name).read_script(), end="")
         return
 
     listed_methods = built_in_methods()
     if json:
-        records = [
-            {
-                "name": method.name,
-                "suited_to": method.suited_to,
-                "description": method.description,
-            }
-            for method in listed_methods
-        ]
-        _shared.print_json(records)
+        _shared.print_json([_record(method) for method in listed_methods])
         return
 
     rows = [[method.name, method.suited_to] for method in listed_methods]
@@ -51,3 +46,12 @@ def methods(
         "those of Middlebury version 2"
     )
     _shared.say("'stereo-framework methods NAME' prints the script of a method")
+
+
+def _record(method: BuiltInMethod) -> dict[str, str]:
+    """Return the entry of a method in the output of ``--json``."""
+    return {
+        "name": method.name,
+        "suited_to": method.suited_to,
+        "description": method.description,
+    }

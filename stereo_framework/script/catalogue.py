@@ -35,9 +35,8 @@ class BuiltInMethod:
     description: str
     file: Path
 
-    @property
-    def script(self) -> str:
-        """Text of the script, with its comments."""
+    def read_script(self) -> str:
+        """Return the text of the script, with its comments."""
         return self.file.read_text(encoding="utf-8")
 
 

@@ -50,7 +50,9 @@ def schema() -> Schema:
 
     definitions |= _definitions_of_stages()
     for slot in SLOTS:
-        definitions[f"{slot}.name"] = _names({s.name: _about(s) for s in stages(slot)})
+        definitions[f"{slot}.name"] = _names(
+            {s.name: _description_of_stage(s) for s in stages(slot)}
+        )
         definitions[slot]["anyOf"] = _contents_of_slot(slot)
         definitions[f"{slot}.stage"] = {"anyOf": _single_stage(slot)}
     definitions["axes"] |= _axes(definitions)
@@ -138,12 +140,12 @@ def _definitions_of_stages() -> dict[str, Schema]:
 
 def _stage(stage: Stage) -> Schema:
     """Return the schema of a stage as a mapping with its parameters."""
-    name = {"const": stage.name, "description": _about(stage)}
+    name = {"const": stage.name, "description": _description_of_stage(stage)}
     properties = {"use": name} | _properties(stage.function)
     return _object(properties, stage.summary) | {"required": ["use"]}
 
 
-def _about(stage: Stage) -> str:
+def _description_of_stage(stage: Stage) -> str:
     """Return the description of a stage that an editor shows next to its name."""
     return f"{stage.summary} Source: {stage.source}."
 
@@ -172,7 +174,7 @@ def _suggested_names() -> dict[str, Schema]:
     """
     scripts = dict.fromkeys(short_script_names(), "")
     scripts |= {method.name: f"Suited to: {method.suited_to}" for method in built_in_methods()}
-    metrics = {name: _about_metric(metric) for name, metric in METRICS.items()}
+    metrics = {name: _description_of_metric(metric) for name, metric in METRICS.items()}
     presets = dict.fromkeys(PRESETS, "")
     scenes = {name: "" for name in scene_names() if name.startswith("synthetic/")}
     suggestions = {"script": scripts, "metric": metrics, "protocol": presets, "scene": scenes}
@@ -183,7 +185,7 @@ def _suggested_names() -> dict[str, Schema]:
     return definitions
 
 
-def _about_metric(metric: Metric) -> str:
+def _description_of_metric(metric: Metric) -> str:
     """Return the description of a metric that an editor shows next to its name."""
     description = f"Unit: {metric.unit}."
     if metric.better:

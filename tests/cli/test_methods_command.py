@@ -28,7 +28,7 @@ def test_each_method_is_listed_in_one_line():
 
 @pytest.mark.parametrize("method", built_in_methods(), ids=lambda method: method.name)
 def test_each_script_states_its_purpose_in_a_fixed_form(method):
-    assert method.script.count("\n# Suited to: ") == 1
+    assert method.read_script().count("\n# Suited to: ") == 1
     assert PURPOSE.fullmatch(method.suited_to)
     assert len(method.suited_to) <= 100
     assert method.description

@@ -32,11 +32,11 @@ def parts_of(script_schema, node):
 
 def values_of(script_schema, node):
     """Return the constant values that an editor lists for a node, with descriptions."""
-    return {
-        part["const"]: part.get("description", "")
-        for part in parts_of(script_schema, node)
-        if "const" in part
-    }
+    descriptions = {}
+    for part in parts_of(script_schema, node):
+        if "const" in part:
+            descriptions[part["const"]] = part.get("description", "")
+    return descriptions
 
 
 def items_of(script_schema, node):
@@ -50,11 +50,24 @@ def keys_of(script_schema, node):
     descriptions = {}
     for part in parts_of(script_schema, node):
         for key, value in part.get("properties", {}).items():
-            description = value.get("description")
-            descriptions[key] = description or next(
-                (p["description"] for p in parts_of(script_schema, value) if "description" in p), ""
-            )
+            descriptions[key] = value.get("description") or description_of(script_schema, value)
     return descriptions
+
+
+def description_of(script_schema, node):
+    """Return the first description in the schemas of a value, or an empty text."""
+    for part in parts_of(script_schema, node):
+        if "description" in part:
+            return part["description"]
+    return ""
+
+
+def property_of(script_schema, node, key):
+    """Return the schema of a key in a mapping."""
+    for part in parts_of(script_schema, node):
+        if key in part.get("properties", {}):
+            return part["properties"][key]
+    raise AssertionError(f"no key {key!r}")
 
 
 def completions(script_schema, script):
@@ -65,9 +78,7 @@ def completions(script_schema, script):
     """
     lines = script.splitlines()
     node = {"properties": script_schema["properties"]}
-    indents = [0]
     for line in lines:
-        indent = len(line) - len(line.lstrip())
         key, colon, _ = line.strip().partition(":")
         if not colon:
             names = keys_of(script_schema, node)
@@ -75,12 +86,7 @@ def completions(script_schema, script):
         is_last = line is lines[-1]
         opens_mapping = line.endswith(":")
         if is_last or opens_mapping:
-            [node] = [
-                part["properties"][key]
-                for part in parts_of(script_schema, node)
-                if key in part.get("properties", {})
-            ]
-        indents.append(indent)
+            node = property_of(script_schema, node, key)
     return values_of(script_schema, node)
 
 
@@ -117,8 +123,8 @@ def test_every_stage_is_listed_with_its_summary_and_its_source():
 def test_every_axis_is_listed_with_a_description():
     script_schema = schema()
     axes = keys_of(script_schema, script_schema["$defs"]["sweep"]["properties"]["grid"])
-    addresses = [address for slot in SLOTS for address in (slot, *parameters(slot))]
-    assert set(addresses) <= axes.keys()
+    for slot in SLOTS:
+        assert {slot, *parameters(slot)} <= axes.keys()
     assert all(axes.values())
     [box] = [stage for stage in stages("aggregation") if stage.name == "box"]
     description = parameter_descriptions(box.function)["size"]
