@@ -128,7 +128,7 @@ class IdleAxis:
         method : str
             Name of the method.
         first_value : str
-            First value of the axis, with which equal settings run.
+            First value of the axis. Settings that are equal run once, with this value.
         """
         return (
             f"has no effect on {self.merged} settings of method {method!r}, because {self._joined_reasons()}; "

@@ -49,7 +49,7 @@ def find_script(name: ScriptName, base: Path | None = None) -> Path:
         of the name is enough if only one built-in script has it. A file at the path
         takes precedence over a built-in script.
     base : Path, optional
-        Folder of relative paths. The default is the working directory.
+        Folder at which relative paths start. The default is the working directory.
 
     Returns
     -------
@@ -124,7 +124,7 @@ class PluginReference(NamedTuple):
     name : Document
         Name of a module, or path of a file that ends in ``.py``.
     folder : Path or None
-        Folder of relative paths. None means the working directory.
+        Folder at which relative paths start. None means the working directory.
     """
 
     name: Document
@@ -251,7 +251,7 @@ class Reader:
         document : Document
             A script, a method or an auxiliary method.
         folder : Path or None
-            Folder of relative paths.
+            Folder at which relative paths start.
         allowed : tuple of str
             Keys that the mapping may have.
         location : Location
@@ -385,7 +385,8 @@ class Reader:
     def _may_load(self, path: Path, allowed_folder: Path | None) -> bool:
         """Return whether a plug-in may be loaded.
 
-        Modules may always be loaded, and so may the plug-ins of mappings from Python.
+        Modules may always be loaded. If the script is a mapping from Python, all of its
+        plug-ins may be loaded.
         """
         if path.suffix != ".py" or allowed_folder is None:
             return True

@@ -149,7 +149,11 @@ class Method:
     # --- auxiliary methods ------------------------------------------------------------
 
     def auxiliary_prefixes(self, prefix: str) -> list[str]:
-        """Return the prefixes of a method's auxiliary methods, but not of theirs."""
+        """Return the prefixes of the auxiliary methods of a method.
+
+        An auxiliary method may contain further auxiliary methods. Their prefixes are
+        not returned.
+        """
         depth = len(names(prefix)) + 1
         return [
             inner
@@ -282,13 +286,17 @@ class Method:
         return variant
 
     def drop_values_of_own_axes(self, own_document: Document) -> None:
-        """Remove values on single scenes that an axis of the method itself replaces.
+        """Remove values of the script that an axis of this method replaces.
+
+        The script may set a window size on a single scene for all methods. A method that
+        sweeps the window size itself does not use this value. If the method itself both
+        sets and sweeps the window size, the value is kept, and the contradiction is
+        reported later.
 
         Parameters
         ----------
         own_document : Document
-            The keys of the method itself. Its own values are kept, because an axis of
-            the same method contradicts them.
+            The keys of the method itself, without those at the top of the script.
         """
         own_values = own_document.part("by_scene").data or {}
         self.scene_values = [
@@ -605,8 +613,9 @@ def _contents_of_slots(document: Document, model: Model) -> dict[str, Document]:
     Returns
     -------
     dict of str to Document
-        Contents by the address of the slot. Slots that exclude each other are `FAULTY`,
-        because this fault was already reported.
+        Contents by the address of the slot. If two slots exclude each other, both are
+        `FAULTY`: the model has reported this fault, and further faults of their stages
+        would only follow from it. The key ``maps`` is a short form of a matcher.
     """
     slots: dict[str, Document] = {}
     for prefix, method in methods_inside(document):

@@ -65,8 +65,8 @@ ABOUT_RUNS = ("energy", "gap", "lower_bound", "seconds")
 def key_fault(name: str) -> str | None:
     """Return the message about an unknown key of a setting, or None for a known key.
 
-    A key means the scene, the method, a slot, a parameter, the search range or the
-    seed.
+    Plots and tables select and sort results by such keys: ``scene``, ``method``,
+    ``seed``, the address of a slot or of a parameter, or a key of the search range.
 
     Examples
     --------
