@@ -325,6 +325,6 @@ def check_neighbours(file: Path, names: Collection[str]) -> None:
         if second_file != first_file:
             message = (
                 f"it imports {second_file}, but the module {name!r} is already {first_file}; "
-                "rename one of the two files"
+                "rename one of the two files, or use the plug-ins in separate commands"
             )
             raise ParameterError(message)

@@ -99,6 +99,7 @@ NAMED_OPTIONS = {
     },
     "choose": {"--disparities": ["--calibration"]},
     "run": {"--workers": ["--dask"], "--maps": ["--out"]},
+    "check": {"--schema": ["--plugin"]},
     "evaluate": TRUTH_OPTIONS,
     "compare": TRUTH_OPTIONS,
     "results": {"folder": ["--out"]},
