@@ -502,6 +502,10 @@ ANNEALING = {
 }
 SCRIPTS = {
     "seed": ({**ANNEALING, "seed": 1}, {**ANNEALING, "seed": 2}),
+    "by_scene": (
+        {**WINDOW, "by_scene": {"*": {"search.maximum": 5}}},
+        {**WINDOW, "by_scene": {"*": {"search.maximum": 2}}},
+    ),
     "search": ({**WINDOW, "search": {"maximum": 5}}, {**WINDOW, "search": {"maximum": 2}}),
     "sweep": (
         {**WINDOW, "aggregation": "box", "sweep": {"grid": {"aggregation.box.size": [3]}}},

@@ -165,9 +165,9 @@ def parameter_names(stage: Stage, *, added: bool) -> tuple[str, ...]:
 def unknown_parameter_message(stage: Stage, name: str, *, added: bool) -> str:
     """Return the message about an unknown parameter of a stage.
 
-    The message gives the new name of a former parameter, or else the nearest name. The
-    factors of a summed cost, and OpenCV's names of the search range, have messages of
-    their own.
+    The message gives the new name of a former parameter, or else the nearest name.
+    There are two special messages, for the factors of a summed cost and for OpenCV's
+    names of the search range.
     """
     known = parameter_names(stage, added=added)
     if name in FACTORS and SLOTS[stage.slot].added:

@@ -291,8 +291,8 @@ class Reader:
 
         A method uses stages, the sweep, the seed and the search range. An auxiliary
         method uses stages. The name is never used: a script that includes ``ssd`` has
-        its own name. The scenes are those on which the included script runs alone, so
-        that a method does not use them either.
+        its own name. A method does not use the scenes of an included script, because
+        the method runs on the scenes of its own script.
         """
         included_file = script.location.file or "the included script"
         includer = "an auxiliary method" if allowed == AUXILIARY_KEYS else "a method"

@@ -115,9 +115,9 @@ class Script:
         scene_name : str
             Full name of the scene.
         by_default : bool
-            True if the scenes are those of the script. A scene that only some methods
-            name is then left to these methods. False if the user names other scenes, on
-            which all methods without scenes of their own run.
+            True if the scene belongs to the script. Only some methods may name the
+            scene, and only these methods then run on it. False if the user names the
+            scene. Each method without the key ``scenes`` then runs on it.
 
         Raises
         ------

@@ -90,8 +90,8 @@ class Method:
     scene_values : list of SceneValue
         Values that the script sets on some scenes.
     default_scenes : tuple of str
-        Scenes of the script, if other methods have scenes of their own. By default, a
-        method without scenes of its own runs only on these.
+        Scenes at the top of the script, if some methods have the key ``scenes``. By
+        default, a method without this key runs only on the scenes at the top.
     on_scenes : str
         Words about these scenes for messages, if the method has such values now.
     """
@@ -288,8 +288,8 @@ class Method:
     def drop_values_of_own_axes(self, own_document: Document) -> None:
         """Remove values of the script that an axis of this method replaces.
 
-        The script may set a window size on a single scene for all methods. A method that
-        sweeps the window size itself does not use this value. If the method itself both
+        The script may set a window size on a single scene for all methods. A method
+        that sweeps the window size itself does not use this value. If the method itself both
         sets and sweeps the window size, the value is kept, and the contradiction is
         reported later.
 
@@ -378,8 +378,8 @@ class Method:
         Returns
         -------
         str or None
-            Part such as ``size``. It is empty if both addresses mean the same value. The
-            result is None if the address is not inside the outer address.
+            Part such as ``size``. It is empty if both addresses mean the same value.
+            The result is None if the address is not inside the outer address.
         """
         if outer == address:
             return ""

@@ -297,7 +297,7 @@ class Model:
         self.findings.fault(document.location, message)
 
     def _is_right_value(self, address: str, value: Document, location: Location) -> bool:
-        """Return whether a value may stand at an address, and report a fault.
+        """Return whether an address allows a value, and report a fault.
 
         A parameter of a stage is checked later, because only the methods show which
         stage the address means.

@@ -119,9 +119,9 @@ def name_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 def direction_faults(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
     """Yield the address and the message of each cost that cannot match the target image.
 
-    Such a cost ignores the direction of the search range, or contains an inner cost that
-    does. This is a fault only if a stage of the method reads the disparity map of the
-    target image.
+    Such a cost ignores the direction of the search range, or it contains an inner cost
+    that does. This is a fault only if a stage of the method reads the disparity map of
+    the target image.
     """
     if not any(step.reads_other for step in pipeline.steps):
         return

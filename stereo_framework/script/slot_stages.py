@@ -141,7 +141,7 @@ class SlotReader:
         return None
 
     def _use(self, slot: str, document: Document) -> Document | None:
-        """Return the name of a stage, which is a text or stands under the key ``use``.
+        """Return the name of a stage: a text, or the value of the key ``use``.
 
         The result is None after a fault.
         """

@@ -270,8 +270,8 @@ def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
         if expansion.method.scenes:
             name = expansion.method.name
             raise ParameterError(
-                f"{script.name}: the method {name!r} has scenes of its own, but tune compares all "
-                "methods on the same scenes; remove the key 'scenes' of the method"
+                f"{script.name}: the method {name!r} has the key 'scenes', but tune compares all "
+                "methods on the same scenes; remove this key"
             )
     size = sum(
         math.prod(len(group[0].values) for group in expansion.groups)

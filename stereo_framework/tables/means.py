@@ -288,17 +288,17 @@ def average_rows(results: Sequence[Result], data: PathLike | None = None) -> lis
                     f" of {len(scenes)}" if len(there) < len(scenes) else ""
                 )
                 absent = short_names(scenes.keys() - {r.scene for r in there}).values()
-                told: tuple[str, ...] = ()
+                row_warnings: tuple[str, ...] = ()
                 if absent:
                     is_meant = any(
                         map(there[0].is_meant_for, scenes.keys() - {r.scene for r in there})
                     )
                     reason = "where it has no result" if is_meant else "on which it does not run"
-                    told = (f"without {', '.join(absent)}, {reason}",)
+                    row_warnings = (f"without {', '.join(absent)}, {reason}",)
                 blank: dict[str, Any] = {
                     "energy": energy,
                     "seconds": {},
-                    "warnings": told,
+                    "warnings": row_warnings,
                     "error": None,
                     "map": None,
                     "id": "",

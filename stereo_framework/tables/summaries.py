@@ -17,7 +17,7 @@ _RESULTS = "results"
 
 
 NOT_RUN = "not run"
-"""Text of a cell that is empty because the script restricts the method to other scenes."""
+"""Text of a cell without a result, if the method runs on other scenes only."""
 
 
 def group(results: Sequence[Result], keys: Sequence[str], statistics: Sequence[str]) -> Table:
@@ -116,7 +116,7 @@ def pivot(
     }
     result_of_method = {result.method: result for result in results}
 
-    def shown_value(row: tuple[Any, ...], column: tuple[Any, ...]) -> float | str | None:
+    def value_of_cell(row: tuple[Any, ...], column: tuple[Any, ...]) -> float | str | None:
         """Return the mean of a cell, or `NOT_RUN` if the script leaves out the cell."""
         if (row, column) in cells:
             return cells[row, column].value
@@ -126,7 +126,7 @@ def pivot(
         is_meant = result_of_method[values["method"]].is_meant_for(values["scene"])
         return None if is_meant else NOT_RUN
 
-    table = [(*row, *(shown_value(row, column) for column in across)) for row in down]
+    table = [(*row, *(value_of_cell(row, column) for column in across)) for row in down]
 
     # The cells of one statistic and, if scene is among the keys, of one scene.
     places = list(itertools.product(range(len(down)), range(len(across))))
@@ -134,8 +134,8 @@ def pivot(
     contests = equal_items(
         (name.get(STATISTIC, statistics[0]), name.get("scene")) for name in named
     )
-    shown_values = [table[i][len(rows) + j] for i, j in places]
-    values = [None if value == NOT_RUN else value for value in shown_values]
+    cell_values = [table[i][len(rows) + j] for i, j in places]
+    values = [None if value == NOT_RUN else value for value in cell_values]
     best = frozenset(
         (places[k][0], len(rows) + places[k][1])
         for contest in contests
@@ -151,7 +151,7 @@ def pivot(
     title = f"{', '.join(map(_about, statistics))} by {', '.join(columns)}"
     title += f"; {found.averaged}" if found.averaged else ""
     notes = _notes(found, results)
-    if NOT_RUN in shown_values:
+    if NOT_RUN in cell_values:
         notes = (*notes, f"{NOT_RUN}: the script restricts the method to other scenes")
     return Table(header, tuple(table), len(rows), title, notes, best)
 

@@ -88,7 +88,7 @@ def test_tuning_compares_methods_on_the_same_scenes(tmp_path):
 
     axes = {"grid": {"aggregation.box.size": [3, 5]}}
     script = window(methods={"a": {"sweep": axes}, "b": {"scenes": PLANES}})
-    with pytest.raises(ParameterError, match="method 'b' has scenes of its own"):
+    with pytest.raises(ParameterError, match="method 'b' has the key 'scenes'"):
         tune(script, "bad_pixels_all", PLANES, trials=2)
 
 
