@@ -185,7 +185,7 @@ def _names_of_stage(address: str, stages: Mapping[str, Step]) -> set[str]:
     ['aggregation.cross_scale.inner', 'aggregation.inner', 'box']
     """
     names = {address}
-    # The address of an inner stage may begin with each stage around it.
+    # The address of an inner stage may begin at any of the stages that contain it.
     parts = address.split(".")
     for count in range(len(parts), 0, -1):
         outer_step = stages.get(".".join(parts[:count]))

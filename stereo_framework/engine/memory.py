@@ -39,7 +39,7 @@ _VOLUMES_OF_STRIP = 3
 
 The cost volumes include the halo rows, which lie above and below the strip. The
 measured number of cost volumes is 1.5 without aggregation and 2.4 with a box filter.
-Three passes of a binomial filter need 3.4 cost volumes.
+Three passes of a binomial filter need the memory of 3.4 cost volumes.
 """
 
 _VOLUMES_OF_SUM = 2
@@ -278,9 +278,10 @@ class _Rehearsal(PipelineRunner):
 
 
 def _stage_with_most_volumes(steps: Iterable[PlannedStep]) -> str:
-    """Return the name of the stage that adds the most cost volumes to the memory.
+    """Return the name of the stage that needs the most cost volumes in memory.
 
-    The reset of outside costs is left out, because it is no stage.
+    Each step is called by the name of its stage, or of its inner stage that needs the
+    most cost volumes. The reset of outside costs is left out, because it is no stage.
     """
     volumes: dict[str, int] = {}
     for step in steps:

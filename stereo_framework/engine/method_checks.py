@@ -205,7 +205,8 @@ class UnsupportedStep(NamedTuple):
     step : float
         Distance between neighbouring disparities of the search range, in pixels.
     scheme : str
-        Address of the scheme that sets the step of the search range, or an empty text.
+        Address of the scheme that changes the step of the search range. The text is
+        empty if no scheme changes the step.
     """
 
     address: str
@@ -239,7 +240,8 @@ def steps_below_a_pixel(
     prefix : str
         Text with which the returned addresses begin, such as ``auxiliary.robust.``.
     scheme : str
-        Address of the scheme that sets the step of the search range, or an empty text.
+        Address of the scheme that changes the step of the search range. The text is
+        empty if no scheme changes the step.
     """
     for address, stage_step in pipeline.addressed_steps(prefix):
         scheme_step = stage_step.parameters.get("step")

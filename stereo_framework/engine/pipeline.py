@@ -211,8 +211,8 @@ class Pipeline:
         Raises
         ------
         ParameterError
-            If a stage needs whole disparities, but the step is below one pixel. The
-            error message names the stage, and the parameter that sets the step.
+            A stage supports only steps of whole pixels, but the step is below one
+            pixel. The message names the stage, and the parameter that sets the step.
         """
         for unsupported in steps_below_a_pixel(self, step):
             source = unsupported.scheme or "search"

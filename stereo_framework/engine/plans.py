@@ -235,8 +235,15 @@ def _sources(state: State, needs: frozenset[str]) -> Iterator[tuple[State, froze
 def _checkpoints(plans: Sequence[Beginning]) -> set[Beginning]:
     """Return the step sequences after which the runner keeps intermediate results.
 
-    The plans must be given in the order of execution. The result does not include runs
-    that are only continued with more iterations.
+    There are three reasons to keep a result: the match image begins with it, a step
+    reads the result of the other image, or the next plan begins with the same steps. A
+    run that is continued with more iterations is kept, too, but the function
+    `_shorter_runs` returns these runs.
+
+    Parameters
+    ----------
+    plans : sequence of Beginning
+        Plans in the order of execution.
     """
     checkpoints = {steps_for_both_images(plan) for plan in plans}
     for plan in plans:
