@@ -18,6 +18,7 @@ from stereo_framework.core.plugins import installed_plugins
 from stereo_framework.core.registration import step
 from stereo_framework.papers.energies2008.items import _energy
 from stereo_framework.script import load
+from stereo_framework.script.load import inspect_script
 from stereo_framework.sweep.executors import Processes
 
 pytestmark = pytest.mark.skipif(
@@ -428,3 +429,12 @@ def test_the_installed_command_imports_no_module_of_the_current_folder(mark):
     )
     assert done.returncode == 0, done.stderr
     assert not mark.exists()
+
+
+def test_the_list_does_not_contain_files_that_a_plug_in_imports(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("import helper\n")
+    (tmp_path / "helper.py").write_text("size = 3\n")
+    (tmp_path / "script.yaml").write_text("include: window\nplugins: [mine.py]\n")
+    executions = inspect_script("script.yaml").executions
+    assert executions == (f"the plug-in {tmp_path / 'mine.py'}",)
