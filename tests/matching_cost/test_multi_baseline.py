@@ -427,6 +427,7 @@ def test_identities_of_pairs_contain_the_frames_that_auxiliary_methods_read():
     assert _content_key(plain, pair) == _content_key(plain, other)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("preprocessing", [[], ["binomial_blur"]])
 @pytest.mark.parametrize("selection", ["all", "best_half"])
 def test_estimates_of_memory_contain_the_frames(preprocessing, selection):
