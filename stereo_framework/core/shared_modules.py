@@ -30,7 +30,7 @@ _START = time.time()
 """Time at which this module was imported, in seconds since 1970."""
 
 _MODULES: dict[Path, ModuleType] = {}
-"""Modules that execute or have executed a file of the user, by their resolved files."""
+"""Modules that were loaded from files of the user, by resolved path."""
 
 _PLUGIN_FOLDERS: set[Path] = set()
 """Folders of the plug-in files of this process."""
@@ -121,7 +121,7 @@ def forget_module(module: ModuleType) -> None:
 
 
 def names_of_modules(files: Collection[Path]) -> dict[str, str]:
-    """Return the paths of files by the names of the modules that have executed them.
+    """Return the path of each file by the name of the module loaded from it.
 
     A process that receives pickled functions needs the modules under these names.
 
@@ -230,7 +230,10 @@ class _Neighbours(MetaPathFinder):
 
 
 def _specification_of_shared_module(fullname: str, spec: ModuleSpec) -> ModuleSpec | None:
-    """Return a specification for the module that has executed a file, or None.
+    """Return a specification that uses the module that is already loaded.
+
+    The result is None if no module was loaded from the file of `spec`. It is also None
+    if the module is imported under its own name, because the user then reloads it.
 
     Parameters
     ----------
@@ -242,7 +245,6 @@ def _specification_of_shared_module(fullname: str, spec: ModuleSpec) -> ModuleSp
     if not spec.has_location or not spec.origin:
         return None
     module = _remembered_module(Path(spec.origin).resolve())
-    # A module is imported under its own name if the user reloads it.
     if module is None or module.__name__ == fullname:
         return None
     return ModuleSpec(fullname, _SharedModuleLoader(module), origin=spec.origin)
@@ -296,10 +298,10 @@ def allow_neighbours(file: Path) -> None:
 
 
 def check_neighbours(file: Path, names: Collection[str]) -> None:
-    """Refuse a plug-in that would import a module from the folder of another plug-in.
+    """Refuse a plug-in if a module next to it has the name of another loaded module.
 
-    Python imports only one module of each name in a process. A plug-in would silently
-    use the module of another folder.
+    Python imports only one module of each name in a process. The plug-in would silently
+    use the module from the folder of another plug-in.
 
     Parameters
     ----------
@@ -315,16 +317,16 @@ def check_neighbours(file: Path, names: Collection[str]) -> None:
         folder of another plug-in.
     """
     for name in names:
-        first_file = _NEIGHBOURS.get(name)
-        if first_file is None or name not in sys.modules:
+        loaded_file = _NEIGHBOURS.get(name)
+        if loaded_file is None or name not in sys.modules:
             continue
         spec = PathFinder.find_spec(name, [str(file.parent)])
         if spec is None or not spec.has_location or not spec.origin:
             continue
-        second_file = Path(spec.origin).resolve()
-        if second_file != first_file:
+        wanted_file = Path(spec.origin).resolve()
+        if wanted_file != loaded_file:
             message = (
-                f"it imports {second_file}, but the module {name!r} is already {first_file}; "
+                f"it imports {wanted_file}, but the module {name!r} is already {loaded_file}; "
                 "rename one of the two files, or use the plug-ins in separate commands"
             )
             raise ParameterError(message)

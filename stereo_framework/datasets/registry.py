@@ -342,12 +342,7 @@ def _found(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     # A folder or a pattern does not mean the large scene.
     usual = tuple(n for n in names if n != built_in_scenes.LARGE)
     if set("*?[") & set(name):
-        parts = name.split("/")
-        fits = [
-            n
-            for n in usual
-            if len(n.split("/")) == len(parts) and all(map(fnmatchcase, n.split("/"), parts))
-        ]
+        fits = [n for n in usual if _fits_pattern(n, name)]
         if not fits and not Path(name).exists():
             sets = dict.fromkeys(n.rpartition("/")[0] for n in names)
             raise DataError(
@@ -395,7 +390,12 @@ def scene_fits(scene_name: str, name: str) -> bool:
         return True
     if scene_name.startswith(f"{name.rstrip('/')}/"):
         return True
-    parts, pattern_parts = scene_name.split("/"), name.split("/")
+    return _fits_pattern(scene_name, name)
+
+
+def _fits_pattern(scene_name: str, pattern: str) -> bool:
+    """Return whether each part of a scene's name fits the same part of a pattern."""
+    parts, pattern_parts = scene_name.split("/"), pattern.split("/")
     return len(parts) == len(pattern_parts) and all(map(fnmatchcase, parts, pattern_parts))
 
 

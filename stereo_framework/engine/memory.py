@@ -100,8 +100,8 @@ def peak_memory(
     both: bool = False,
     keep_volume: bool = False,
     frames: FramesInMemory = FramesInMemory(),  # noqa: B008  The object is immutable.
-) -> int:
-    """Estimate the peak memory of several pipelines, in bytes.
+) -> MemoryPeak:
+    """Estimate the peak memory of several pipelines, and find the stage that needs it.
 
     The estimate contains the cost volumes. If a stage reads the other frames of the
     scene, the estimate also contains the images of these frames.
@@ -116,21 +116,6 @@ def peak_memory(
     frames : FramesInMemory
         Other frames of the pair. Default: the pair has no other frames.
     """
-    return memory_peak(
-        pipelines, shape, search, both=both, keep_volume=keep_volume, frames=frames
-    ).size
-
-
-def memory_peak(
-    pipelines: Sequence[Pipeline],
-    shape: tuple[int, ...],
-    search: SearchRange,
-    *,
-    both: bool = False,
-    keep_volume: bool = False,
-    frames: FramesInMemory = FramesInMemory(),  # noqa: B008  The object is immutable.
-) -> MemoryPeak:
-    """Estimate the peak memory like `peak_memory`, and find the stage that needs it."""
     rehearsal = _Rehearsal(pipelines, shape, search, frames, both=both, keep_volume=keep_volume)
     for _, outcome in rehearsal:
         # A plug-in may raise an error while it computes its number of halo rows.
@@ -253,14 +238,14 @@ class _Rehearsal(PipelineRunner):
             case AuxiliaryMatching(methods=methods):
                 pipelines = [method for _, method in methods]
                 both = "both" in self.plans.needs[state]
-                return memory_peak(
+                return peak_memory(
                     pipelines, self.shape, self.search, both=both, frames=self.frames
                 )
             case SchemeCall(step=step, method=method):
                 shape = self.shape
                 if callable(step.stage.memory):
                     shape = step.stage.memory(shape, self.search, **step.parameters)
-                return memory_peak([method], shape, self.search, frames=self.frames)
+                return peak_memory([method], shape, self.search, frames=self.frames)
             case Step() as step if step.touches_volume:
                 size = self._bytes_of_volume * _volumes_of_stage(step)
                 size += self._bytes_for_frames(step, self.shape[0])

@@ -24,7 +24,7 @@ from stereo_framework.core.search import SearchRange
 from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import Step
 from stereo_framework.engine.changed_method import ChangedMethod
-from stereo_framework.engine.memory import FramesInMemory, memory_peak
+from stereo_framework.engine.memory import FramesInMemory, peak_memory
 from stereo_framework.engine.method_checks import pipeline_faults, steps_below_a_pixel
 from stereo_framework.engine.planned_steps import PlannedStep, plan_with_addresses
 from stereo_framework.engine.plans import REFERENCE
@@ -320,7 +320,7 @@ class Pipeline:
 
         keep_volume = options.get("keep_volume", False)
         frames = FramesInMemory.of(len(pair.frames), pair.reference)
-        peak = memory_peak([self], pair.shape, pair.search, keep_volume=keep_volume, frames=frames)
+        peak = peak_memory([self], pair.shape, pair.search, keep_volume=keep_volume, frames=frames)
         free = free_memory()
         if peak.size > free:
             message = refusal(self, pair.shape, pair.search, peak, free, "free", frames)

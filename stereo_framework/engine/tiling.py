@@ -11,7 +11,6 @@ from stereo_framework.core.scene import SearchRange
 from stereo_framework.engine.memory import (
     FramesInMemory,
     MemoryPeak,
-    memory_peak,
     peak_memory,
 )
 from stereo_framework.kernels.free_memory import free_memory
@@ -64,7 +63,7 @@ def in_tiles(
     for tile_size in _TILE_SIZES:
         try:
             tiled_method = method.having(scheme=step(tiles, tile_size=tile_size))
-            needed = peak_memory([tiled_method], shape, search, frames=frames)
+            needed = peak_memory([tiled_method], shape, search, frames=frames).size
         except ParameterError:
             # A stage that needs the scene cannot match tiles, because tiles have no
             # scene.
@@ -98,7 +97,7 @@ def fitted(
     StereoFrameworkError
         If the method needs too much memory, and tiles do not help or are impossible.
     """
-    peak = memory_peak([method], shape, search)
+    peak = peak_memory([method], shape, search)
     if allowed is None:
         allowed = _SHARE_OF_FREE_MEMORY * free_memory()
     if peak.size <= allowed and math.prod(shape) * search.levels < _LARGE_CELLS:
@@ -120,7 +119,7 @@ def of_large_pair(method: Pipeline, shape: tuple[int, ...], search: SearchRange)
     cells = math.prod(shape) * search.levels
     if cells < _LARGE_CELLS or method.in_slot("scheme"):
         return method
-    makes_whole_volume = peak_memory([method], shape, search) >= 4 * cells
+    makes_whole_volume = peak_memory([method], shape, search).size >= 4 * cells
     if not makes_whole_volume:
         return method
     return in_tiles(method, shape, search, math.inf) or method

@@ -56,8 +56,17 @@ def groups_of_axes(axes: Iterable[Axis]) -> list[list[Axis]]:
     return groups
 
 
-def fault_of_address(name: str) -> str:
-    """Return the message about an axis that addresses nothing; empty without a fault.
+def fault_of_address(name: str, *, owner: str = "axis", place: str = "an axis") -> str:
+    """Return the message about an address of nothing; empty without a fault.
+
+    Parameters
+    ----------
+    name : str
+        The address.
+    owner : str
+        What has the address, for the message: an axis or a key.
+    place : str
+        Where the address is written, for the list of allowed words.
 
     Examples
     --------
@@ -72,11 +81,11 @@ def fault_of_address(name: str) -> str:
     if word == "auxiliary" and not prefix:
         remedy = "write auxiliary.NAME.SLOT or auxiliary.NAME.SLOT.PARAMETER"
     elif word not in words or (rest and word == "seed"):
-        kind = f"words after {prefix}" if prefix else "first words of an axis"
+        kind = f"words after {prefix}" if prefix else f"first words of {place}"
         remedy = new_or_nearest("script_keys", "script", word, words, kind=kind)
     elif word == "search" and rest not in SEARCH:
         remedy = nearest(rest, SEARCH, kind="keys of search")
-    return f"this axis addresses nothing; {remedy}" if remedy else ""
+    return f"this {owner} addresses nothing; {remedy}" if remedy else ""
 
 
 def axis_values(document: Document, faults: Faults) -> list[Document]:

@@ -289,9 +289,9 @@ class Method:
         """Remove values of the script that an axis of this method replaces.
 
         The script may set a window size on a single scene for all methods. A method
-        that sweeps the window size itself does not use this value. If the method itself both
-        sets and sweeps the window size, the value is kept, and the contradiction is
-        reported later.
+        that sweeps the window size itself does not use this value. If the method itself
+        both sets and sweeps the window size, the value is kept, and the contradiction
+        is reported later.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
 """The model of a script: the check of each key, and the values of the keys.
 
-Each script is checked as it is written, before scripts are merged. The merged script is
-read again where its values are needed. A fault is reported once, because the class
-`Faults` stores one fault for each location.
+First, each script file is checked separately. Then, the scripts are merged, and the
+values are read from the merged script. A fault that both steps find is reported once,
+because the class `Faults` stores one fault for each location.
 """
 
 import re
@@ -15,7 +15,7 @@ from stereo_framework.evaluation import protocols
 from stereo_framework.io import name_fault
 from stereo_framework.io.document import Document
 from stereo_framework.io.locations import Location
-from stereo_framework.script.addresses import NAME, split
+from stereo_framework.script.addresses import NAME, Address, split
 from stereo_framework.script.axes import Axis, axis_values, fault_of_address
 from stereo_framework.script.findings import Findings
 from stereo_framework.script.keys import (
@@ -78,6 +78,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self.slots = SlotReader(self.findings)
+        # Methods that read a key also check the key. Their results are not used here.
         self._checks: Mapping[str, Callable[[Document], object]] = {
             "auxiliary": self._check_auxiliary,
             "methods": self._check_methods,
@@ -108,13 +109,13 @@ class Model:
             # Null removes all auxiliary methods. For other keys, it means no key.
             elif key in self._checks and (value.data is not None or key == "auxiliary"):
                 self._checks[key](value)
-        self._check_maps_alone(script, entries)
+        self._check_nothing_beside_maps(script, entries)
         if allowed != AUXILIARY_KEYS:
             for prefix, _ in methods_inside(script):
                 self._check_exclusions(filled_slots(script, prefix))
 
-    def _check_maps_alone(self, script: Document, entries: Mapping[str, Document]) -> None:
-        """Report stages beside the key ``maps``, which needs no stages."""
+    def _check_nothing_beside_maps(self, script: Document, entries: Mapping[str, Document]) -> None:
+        """Report a script that has both stages and the key ``maps``."""
         filled = [key for key, value in entries.items() if value.data is not None]
         others = [key for key in (*SLOTS, "auxiliary") if key in filled]
         if "maps" in filled and others:
@@ -123,7 +124,7 @@ class Model:
             self.findings.fault(script.key("maps"), message)
 
     def _check_exclusions(self, slots: Mapping[str, Location]) -> None:
-        """Report each slot with stages that excludes other slots with stages.
+        """Report filled slots that exclude each other.
 
         Parameters
         ----------
@@ -212,11 +213,12 @@ class Model:
             parse_report(document, self.findings.faults)
 
     def _check_evaluation(self, document: Document) -> None:
-        """Check the protocols, and the metrics beside their own."""
+        """Check the protocols and the additional metrics."""
         faults = self.findings.faults
         entries = allowed_entries(document, ("protocol", "metrics"), faults)
         if "metrics" in entries and entries["metrics"].data:
             metrics = entries["metrics"]
+            # Metrics are checked as a part of a protocol. Any base protocol will do.
             record = {"base": "taxonomy2002", "metrics": metrics.data}
             for message in protocols.faults(record).values():
                 faults.add(metrics.location, message)
@@ -241,7 +243,10 @@ class Model:
             names_so_far.add(name)
 
     def maps(self, document: Document) -> Document:
-        """Return the matcher that the key ``maps`` means."""
+        """Return the stage ``{use: maps, path: ...}`` for which the key stands.
+
+        The result is `FAULTY` after a fault.
+        """
         matcher = as_stage(document, "path")
         if not isinstance(matcher.data, dict) or "use" in matcher.data:
             message = (
@@ -250,6 +255,7 @@ class Model:
             )
             self.findings.fault(document.location, message)
             return FAULTY
+        # The script does not contain the text ``use: maps``.
         location = replace(document.location, key=None, unquoted_text=None)
         matcher = matcher.with_value(("use",), Document("maps", {(): location}))
         self.slots.read("matcher", matcher)
@@ -258,16 +264,13 @@ class Model:
     # --- the sweep --------------------------------------------------------------------
 
     def sweep(self, document: Document) -> dict[str, Axis]:
-        """Return the axes of a sweep by name. An axis with a fault has no values."""
+        """Return the axes of a sweep by name."""
         axes: dict[str, Axis] = {}
         kinds = allowed_entries(document, ("grid", "zip"), self.findings.faults)
         for kind, axes_of_kind in kinds.items():
             if axes_of_kind.data is not None and not isinstance(axes_of_kind.data, dict):
-                message = (
-                    f"{as_yaml(axes_of_kind.data)} is not a mapping of axes, such as "
-                    "{matching_cost.truncation: [5, 10, 20]}"
-                )
-                self.findings.fault(axes_of_kind.location, message)
+                example = "axes, such as {matching_cost.truncation: [5, 10, 20]}"
+                self._report_no_mapping(axes_of_kind, example)
             for name, values in axes_of_kind.entries().items():
                 location = axes_of_kind.key(name)
                 if name in axes:
@@ -279,43 +282,51 @@ class Model:
     def by_scene(self, document: Document) -> list[SceneValue]:
         """Return the values on single scenes that have no fault."""
         if document.data is not None and not isinstance(document.data, dict):
-            self._report_no_scene_values(document, "{teddy: {search.maximum: 60}}")
+            example = "scenes, such as {teddy: {search.maximum: 60}}"
+            self._report_no_mapping(document, example)
         values = []
         for scenes, values_on_scenes in document.entries().items():
             if not isinstance(values_on_scenes.data, dict):
-                self._report_no_scene_values(values_on_scenes, "{search.maximum: 60}")
+                self._report_no_mapping(values_on_scenes, "addresses, such as {search.maximum: 60}")
             for address, value in values_on_scenes.entries().items():
                 location = values_on_scenes.key(address)
-                if self._is_right_value(address, value, location):
+                if self._check_scene_value(address, value, location):
                     values.append(SceneValue(scenes, address, value, location))
         return values
 
-    def _report_no_scene_values(self, document: Document, example: str) -> None:
-        """Report that the key ``by_scene`` or a part of it is no mapping."""
-        what = "of scenes" if example.startswith("{teddy") else "of addresses"
-        message = f"{as_yaml(document.data)} is not a mapping {what}, such as {example}"
+    def _report_no_mapping(self, document: Document, expected: str) -> None:
+        """Report data that are no mapping, with words for the expected keys."""
+        message = f"{as_yaml(document.data)} is not a mapping of {expected}"
         self.findings.fault(document.location, message)
 
-    def _is_right_value(self, address: str, value: Document, location: Location) -> bool:
-        """Return whether an address allows a value, and report a fault.
+    def _check_scene_value(self, address: str, value: Document, location: Location) -> bool:
+        """Return whether an address and its value have no fault, and report faults.
 
-        A parameter of a stage is checked later, because only the methods show which
-        stage the address means.
+        A parameter of a stage is accepted here. The class `Expansion` checks it, when
+        the stage at the address is known.
         """
-        message = fault_of_address(address).replace("this axis", "this key")
+        message = fault_of_address(address, owner="key", place="an address")
         if message:
-            self.findings.fault(location, message.replace("of an axis", "of an address"))
+            self.findings.fault(location, message)
             return False
         parts = split(address)
         if parts.is_slot:
             return self.slots.read(parts.word, value) is not None
         if parts.word in SLOTS:
             return True
-        keys = SeedKey if parts.word == "seed" else SearchKeys
-        return is_right(keys, parts.rest or parts.word, value, self.findings.faults)
+        return self._is_right_number(parts, value)
+
+    def _is_right_number(self, address: Address, value: Document) -> bool:
+        """Check a value of the search range or a seed, and report its fault."""
+        keys = SeedKey if address.word == "seed" else SearchKeys
+        return is_right(keys, address.rest or address.word, value, self.findings.faults)
 
     def _axis(self, name: str, document: Document, location: Location, *, zipped: bool) -> Axis:
-        """Return an axis with its values. Faulty values are replaced by `FAULTY`."""
+        """Return an axis with its values.
+
+        An axis with a wrong address has no values. A wrong value of the search range or
+        a wrong seed is replaced by `FAULTY`. A wrong stage is reported and kept.
+        """
         message = fault_of_address(name)
         if message:
             self.findings.fault(location, message)
@@ -326,9 +337,7 @@ class Model:
             for value in values:
                 self.slots.read(address.word, value)
         elif address.word not in SLOTS:
-            keys = SeedKey if address.word == "seed" else SearchKeys
-            key = address.rest or address.word
             for index, value in enumerate(values):
-                if not is_right(keys, key, value, self.findings.faults):
+                if not self._is_right_number(address, value):
                     values[index] = FAULTY
         return Axis(name, location, tuple(values), zipped)

@@ -33,7 +33,7 @@ from stereo_framework.core.errors import (
     warn,
 )
 from stereo_framework.core.step import describe_stage_error
-from stereo_framework.engine.memory import FramesInMemory, memory_peak
+from stereo_framework.engine.memory import FramesInMemory, peak_memory
 from stereo_framework.engine.tiling import refusal
 from stereo_framework.kernels.free_memory import free_memory
 from stereo_framework.kernels.progress import announce_step
@@ -257,7 +257,7 @@ class Crew(contextlib.ExitStack):
         scene = unit[0].scene
         frames = FramesInMemory.of(len(scene.frames) - 2, scene.reference)
         try:
-            peak = memory_peak(pipelines, *pair, frames=frames)
+            peak = peak_memory(pipelines, *pair, frames=frames)
         except Exception as error:  # a plug-in's halo may raise anything
             return describe_stage_error(error)
         if peak.size <= self._memory:

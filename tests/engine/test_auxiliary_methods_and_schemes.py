@@ -136,14 +136,14 @@ def test_peak_memory_includes_the_auxiliary_methods(replace_unreliable):
     shape = 1000, 1000
     search = SearchRange(0, 99)
     cut = Pipeline([absolute_difference, potts, graph_cut])
-    cut_bytes = peak_memory([cut], shape, search)
+    cut_bytes = peak_memory([cut], shape, search).size
     volume_bytes = 4 * 1000 * 1000 * 100
     assert cut_bytes == 3 * volume_bytes
 
     method = PLAIN.having(refinement=[replace_unreliable], auxiliary={"robust": cut})
-    method_bytes = peak_memory([method], shape, search)
-    assert method_bytes == peak_memory([cut], shape, search, both=True)
-    assert method_bytes > peak_memory([PLAIN], shape, search)
+    method_bytes = peak_memory([method], shape, search).size
+    assert method_bytes == peak_memory([cut], shape, search, both=True).size
+    assert method_bytes > peak_memory([PLAIN], shape, search).size
 
 
 # --- schemes --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.registration import stage
 from stereo_framework.core.view import BothSides
 from stereo_framework.engine import pipeline, tiling
-from stereo_framework.engine.memory import MemoryPeak, memory_peak, peak_memory
+from stereo_framework.engine.memory import MemoryPeak, peak_memory
 from stereo_framework.engine.tiling import fitted, in_tiles, of_large_pair, refusal
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.optimization import graph_cut, winner_take_all
@@ -64,7 +64,7 @@ def strip_memory(halo):
 )
 def test_strips_of_local_steps_have_their_halo_on_both_sides(aggregation, halo):
     method = LOCAL_METHOD.having(aggregation=aggregation)
-    assert peak_memory([method], SHAPE, SEARCH) == strip_memory(halo)
+    assert peak_memory([method], SHAPE, SEARCH).size == strip_memory(halo)
 
 
 @pytest.mark.parametrize(
@@ -80,20 +80,20 @@ def test_strips_of_more_than_64_mib_are_halved(columns, levels, height):
     search = SearchRange(0, levels - 1)
     volume = 4 * 1000 * columns * levels
     method = LOCAL_METHOD.having(aggregation=[step(box, size=9)])
-    assert peak_memory([method], (1000, columns), search) == 3 * volume * (height + 8) // 1000
+    assert peak_memory([method], (1000, columns), search).size == 3 * volume * (height + 8) // 1000
 
 
 def test_an_image_with_fewer_rows_than_a_strip_is_computed_as_a_whole():
     volume = 4 * 100 * 700 * 64
     method = LOCAL_METHOD.having(aggregation=[step(box, size=9)])
-    assert peak_memory([method], (100, 700), SEARCH) == 3 * volume
+    assert peak_memory([method], (100, 700), SEARCH).size == 3 * volume
 
 
 def test_a_left_right_check_needs_the_volume_of_only_one_image_at_a_time():
     method = LOCAL_METHOD.having(refinement=[left_right_check])
-    assert peak_memory([method], SHAPE, SEARCH) == strip_memory(halo=0)
+    assert peak_memory([method], SHAPE, SEARCH).size == strip_memory(halo=0)
     method_with_parabola = LOCAL_METHOD.having(refinement=[parabola, left_right_check])
-    assert peak_memory([method_with_parabola], SHAPE, SEARCH) == strip_memory(halo=0)
+    assert peak_memory([method_with_parabola], SHAPE, SEARCH).size == strip_memory(halo=0)
 
 
 # --- whole cost volumes ---------------------------------------------------------------
@@ -107,29 +107,29 @@ def test_a_left_right_check_needs_the_volume_of_only_one_image_at_a_time():
     ],
 )
 def test_only_a_kept_volume_adds_to_the_memory_of_strips(options, expected):
-    assert peak_memory([LOCAL_METHOD], SHAPE, SEARCH, **options) == expected
+    assert peak_memory([LOCAL_METHOD], SHAPE, SEARCH, **options).size == expected
 
 
 @pytest.mark.parametrize("both", [False, True])
 def test_a_graph_cut_holds_the_costs_and_two_more_volumes(both):
-    assert peak_memory([GLOBAL_METHOD], SHAPE, SEARCH, both=both) == 3 * VOLUME
+    assert peak_memory([GLOBAL_METHOD], SHAPE, SEARCH, both=both).size == 3 * VOLUME
 
 
 @pytest.mark.parametrize("aggregation", [step(diffusion, iterations=5), step(bayesian_diffusion)])
 def test_an_aggregation_of_the_whole_image_holds_the_costs_and_four_more_volumes(aggregation):
     method = LOCAL_METHOD.having(aggregation=[aggregation])
-    assert peak_memory([method], SHAPE, SEARCH) == 5 * VOLUME
+    assert peak_memory([method], SHAPE, SEARCH).size == 5 * VOLUME
 
 
 def test_methods_that_share_a_cost_hold_its_volume_and_the_strips_of_the_largest_window():
     methods = [LOCAL_METHOD.having(aggregation=[step(box, size=size)]) for size in (9, 65)]
-    assert peak_memory(methods, SHAPE, SEARCH) == VOLUME + strip_memory(halo=32)
+    assert peak_memory(methods, SHAPE, SEARCH).size == VOLUME + strip_memory(halo=32)
 
 
 def test_a_shared_sum_of_costs_holds_the_sum_and_the_cost_that_is_added_to_it():
     costs = [step(absolute_difference, weight=1), step(census, weight=1)]
     methods = [Pipeline([*costs, step(box, size=size), winner_take_all]) for size in (3, 5)]
-    assert peak_memory(methods, SHAPE, SEARCH) == 2 * VOLUME
+    assert peak_memory(methods, SHAPE, SEARCH).size == 2 * VOLUME
 
 
 def test_a_plug_in_is_predicted_to_need_the_largest_memory_of_its_slot(registry):
@@ -152,7 +152,7 @@ def test_a_plug_in_is_predicted_to_need_the_largest_memory_of_its_slot(registry)
         ([my_optimizer_of_both_images], 2 + 2),
     ):
         method = Pipeline([absolute_difference, *steps])
-        assert peak_memory([method], SHAPE, SEARCH) == volumes * VOLUME
+        assert peak_memory([method], SHAPE, SEARCH).size == volumes * VOLUME
 
 
 def test_a_plug_in_that_declares_its_memory_is_predicted_to_need_that_memory(registry):
@@ -161,7 +161,7 @@ def test_a_plug_in_that_declares_its_memory_is_predicted_to_need_that_memory(reg
         return winner_take_all(volume)
 
     method = Pipeline([absolute_difference, my_optimizer])
-    assert peak_memory([method], SHAPE, SEARCH) == (1 + 5) * VOLUME
+    assert peak_memory([method], SHAPE, SEARCH).size == (1 + 5) * VOLUME
 
 
 # --- tiles ----------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_method_in_tiles_needs_the_memory_of_its_largest_tile(tile_size, overl
     assert rows == tile_size + overlap_count * overlap
     scheme = step(tiles, tile_size=tile_size, overlap=overlap, reduction=1)
     volume = 4 * rows * columns * 64
-    assert peak_memory([GLOBAL_METHOD.having(scheme=scheme)], SHAPE, SEARCH) == 3 * volume
+    assert peak_memory([GLOBAL_METHOD.having(scheme=scheme)], SHAPE, SEARCH).size == 3 * volume
 
 
 def global_method_in_tiles(tile_size):
@@ -221,7 +221,7 @@ def test_a_method_that_needs_exactly_the_allowed_memory_matches_whole_images():
 def test_the_largest_tiles_that_fit_into_the_memory_are_used(tile_size, next_tile_size):
     # In images of this size, tiles of all sizes need different amounts of memory.
     shape = (3000, 3000)
-    needed_memory = peak_memory([global_method_in_tiles(tile_size)], shape, SEARCH)
+    needed_memory = peak_memory([global_method_in_tiles(tile_size)], shape, SEARCH).size
     assert tile_size_of(in_tiles(GLOBAL_METHOD, shape, SEARCH, needed_memory)) == tile_size
     method_in_smaller_tiles = in_tiles(GLOBAL_METHOD, shape, SEARCH, needed_memory - 1)
     if next_tile_size is None:
@@ -276,7 +276,7 @@ def test_a_method_that_holds_exactly_one_whole_volume_is_divided_into_tiles(monk
         return winner_take_all(volume)
 
     method = Pipeline([local_cost, optimizer_without_volume])
-    assert peak_memory([method], SHAPE, SEARCH) == VOLUME
+    assert peak_memory([method], SHAPE, SEARCH).size == VOLUME
     assert tile_size_of(of_large_pair(method, SHAPE, SEARCH)) == 1024
 
 
@@ -348,8 +348,8 @@ def method_with_small_aggregation():
 )
 def test_a_refusal_names_the_stage_that_needs_the_most_memory(registry, steps, auxiliary, expected):
     method = steps() if callable(steps) else Pipeline(steps, auxiliary)
-    peak = memory_peak([method], SHAPE, SEARCH)
-    assert peak.size == peak_memory([method], SHAPE, SEARCH)
+    peak = peak_memory([method], SHAPE, SEARCH)
+    assert peak.size == peak_memory([method], SHAPE, SEARCH).size
     assert peak.stage == expected
     text = refusal(method, SHAPE, SEARCH, peak, peak.size - 1)
     assert text.startswith(f"{expected} needs about ")
@@ -357,7 +357,7 @@ def test_a_refusal_names_the_stage_that_needs_the_most_memory(registry, steps, a
 
 def test_a_pair_is_refused_if_its_method_needs_more_than_the_free_memory(monkeypatch):
     pair = Pair(*np.zeros((2, 9, 20), np.uint8), SearchRange(0, 3))
-    needed_memory = peak_memory([GLOBAL_METHOD], pair.shape, pair.search)
+    needed_memory = peak_memory([GLOBAL_METHOD], pair.shape, pair.search).size
     monkeypatch.setattr(pipeline, "free_memory", lambda: needed_memory)
     assert GLOBAL_METHOD.estimate(pair).disparity.shape == (9, 20)
     monkeypatch.setattr(pipeline, "free_memory", lambda: needed_memory - 1)

@@ -17,7 +17,7 @@ from stereo_framework.core.slots import SLOTS
 from stereo_framework.core.step import describe_stage_error
 from stereo_framework.core.volume import SearchMask
 from stereo_framework.engine import memory
-from stereo_framework.engine.memory import memory_peak, peak_memory
+from stereo_framework.engine.memory import peak_memory
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.matching_cost import absolute_difference, census
 from stereo_framework.refinement import iterated, median
@@ -319,7 +319,7 @@ def test_a_stage_with_a_halo_runs_in_strips_with_its_inner_stage(small_pair):
 def test_cost_volumes_of_inner_stages_count_in_the_memory():
     def peak(aggregation):
         method = Pipeline(["census", aggregation, "winner_take_all"])
-        return peak_memory([method], (100, 100), SearchRange(0, 15))
+        return peak_memory([method], (100, 100), SearchRange(0, 15)).size
 
     outer = forwarding("aggregation", step("minimum_spanning_tree"), name="outer")
     twice = forwarding("aggregation", step(outer), name="twice")
@@ -337,7 +337,7 @@ def test_a_message_about_too_little_memory_names_the_inner_stage_that_needs_most
 
     def stage_of_peak(aggregation):
         method = Pipeline(["census", aggregation, "winner_take_all"])
-        return memory_peak([method], (100, 100), SearchRange(0, 15)).stage
+        return peak_memory([method], (100, 100), SearchRange(0, 15)).stage
 
     outermost = forwarding("aggregation", step(small), name="outermost")
     diffusion = step(small, inner="bayesian_diffusion")

@@ -136,15 +136,15 @@ def test_peak_memory_depends_on_the_volumes_that_are_in_memory_at_the_same_time(
 
     # Local steps run in strips.
     local_method = Pipeline([absolute_difference, step(box, size=9), winner_take_all])
-    assert peak_memory([local_method], shape, search) < 0.5 * volume_bytes
+    assert peak_memory([local_method], shape, search).size < 0.5 * volume_bytes
 
     # A graph cut holds two volumes in addition to the costs.
     global_method = Pipeline([absolute_difference, potts, graph_cut])
-    assert peak_memory([global_method], shape, search) == 3 * volume_bytes
+    assert peak_memory([global_method], shape, search).size == 3 * volume_bytes
 
     # Methods with different windows share the costs, and aggregate them in strips.
     window_methods = [local_method.having(aggregation=[step(box, size=size)]) for size in (9, 11)]
-    window_bytes = peak_memory(window_methods, shape, search)
+    window_bytes = peak_memory(window_methods, shape, search).size
     assert 1 * volume_bytes < window_bytes < 1.6 * volume_bytes
 
     # These methods hold the costs and the result of 5 iterations. The estimate for the
@@ -153,4 +153,4 @@ def test_peak_memory_depends_on_the_volumes_that_are_in_memory_at_the_same_time(
     for count in (5, 9):
         aggregation = step(diffusion, iterations=count)
         diffusion_methods.append(Pipeline([absolute_difference, aggregation, winner_take_all]))
-    assert peak_memory(diffusion_methods, shape, search) == 6 * volume_bytes
+    assert peak_memory(diffusion_methods, shape, search).size == 6 * volume_bytes

@@ -448,7 +448,7 @@ def test_estimates_of_memory_contain_the_frames(preprocessing, selection):
     finally:
         tracemalloc.stop()
     size_of_frames = FramesInMemory.of(len(frames), image)
-    estimated_bytes = peak_memory([method], shape, search, frames=size_of_frames)
+    estimated_bytes = peak_memory([method], shape, search, frames=size_of_frames).size
     assert used_bytes <= estimated_bytes <= 1.4 * used_bytes
 
     # Each frame has its uint8 image, a float32 image for each preprocessing stage, and
@@ -457,7 +457,7 @@ def test_estimates_of_memory_contain_the_frames(preprocessing, selection):
     bytes_of_images = 8 * pixels * (1 + 4 * len(preprocessing))
     copies = 2 if selection == "best_half" else 1
     bytes_of_costs = 8 * copies * 32 * 300 * 32 * 4
-    bytes_of_two_images = peak_memory([method], shape, search)
+    bytes_of_two_images = peak_memory([method], shape, search).size
     assert estimated_bytes == bytes_of_two_images + bytes_of_images + bytes_of_costs
 
 
@@ -466,10 +466,13 @@ def test_estimates_of_memory_contain_only_frames_that_a_stage_reads():
     auxiliary = {"first": Pipeline(["multi_baseline", "winner_take_all"])}
     arguments = (100, 50), SearchRange(0, 15)
     frames = FramesInMemory(number=8, bytes_of_pixel=3, channels=3)
-    assert peak_memory([plain], *arguments, frames=frames) == peak_memory([plain], *arguments)
+    assert (
+        peak_memory([plain], *arguments, frames=frames).size
+        == peak_memory([plain], *arguments).size
+    )
     method = Pipeline(plain.steps, auxiliary)
-    expected = peak_memory([method], *arguments) + 8 * 100 * 50 * 3
-    assert peak_memory([method], *arguments, frames=frames) >= expected
+    expected = peak_memory([method], *arguments).size + 8 * 100 * 50 * 3
+    assert peak_memory([method], *arguments, frames=frames).size >= expected
 
 
 SCHEME_METHOD = ["multi_baseline", step("box", size=5), "winner_take_all"]

@@ -444,8 +444,8 @@ def test_the_range_of_a_tile_begins_at_a_whole_pixel():
 def test_the_estimate_of_memory_is_that_of_the_largest_tile():
     method = Pipeline(["census", "semi_global"])
     shape, search = (4000, 6000), SearchRange(0, 255)
-    whole = peak_memory([method], shape, search)
-    parts = peak_memory([tiled(method, tile_size=1000, overlap=64)], shape, search)
+    whole = peak_memory([method], shape, search).size
+    parts = peak_memory([tiled(method, tile_size=1000, overlap=64)], shape, search).size
     # A tile has 1000 + 128 rows and 1000 + 128 + 255 columns, since its candidates may lie up to 255 columns to the left, and some for rounding.
     assert parts / whole == pytest.approx(1128 * 1386 / (4000 * 6000), rel=1e-6)
 

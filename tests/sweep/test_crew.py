@@ -90,7 +90,7 @@ def test_one_worker_and_one_byte_are_accepted():
 def required_bytes(task):
     """Return the estimated peak memory of a task."""
     shape = task.scene.reference.shape[:2]
-    return peak_memory([task.setting.pipeline], shape, task.search)
+    return peak_memory([task.setting.pipeline], shape, task.search).size
 
 
 @pytest.mark.parametrize(("spare_bytes", "succeeds"), [(0, True), (1, True), (-1, False)])
