@@ -122,7 +122,6 @@ def match(
     encoding = _shared.Encoding(truth_scale=truth_scale, truth_unknown=truth_unknown)
 
     job = _Job(
-        plugins=script.plugins,
         is_default=method in (None, DEFAULT),
         options={**inputs, "method": script.only, "memory": memory},
         ground_truth=_shared.truth_alone(truth, encoding=encoding),
@@ -178,8 +177,6 @@ class _Job:
 
     Parameters
     ----------
-    plugins : tuple of str
-        Plug-ins of the script with the method.
     is_default : bool
         Whether the method is the default method.
     options : mapping
@@ -188,7 +185,6 @@ class _Job:
         The scene of --truth, as `_shared.truth_alone` returns it.
     """
 
-    plugins: tuple[str, ...]
     is_default: bool
     options: Mapping[str, Any]
     ground_truth: tuple[Scene, Protocol, Remedies] | None
@@ -347,14 +343,13 @@ def _match_or_report(
 
 def _match_pair(pair: _Pair, job: _Job) -> tuple[MatchResult, list[str]]:
     """Match a pair and write the results; return also the names of the files."""
-    from stereo_framework.sweep.identity import code_digest
     from stereo_framework.user_pair.kernel_warmup import compile_in_second_process
     from stereo_framework.user_pair.match_result import check_folder
     from stereo_framework.user_pair.matching import match as match_pair
     from stereo_framework.user_pair.tile_cache import remove_tiles
 
     check_folder(pair.folder)
-    parts = pair.folder / "parts" / code_digest(job.plugins)
+    parts = pair.folder / "parts" / "tiles"
     warmup = compile_in_second_process() if job.is_default else contextlib.nullcontext()
     with Progress(1) as progress, warmup:
         matched = match_pair(pair.left, pair.right, pair.ends, parts=parts, **job.options)

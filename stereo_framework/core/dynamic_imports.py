@@ -6,6 +6,7 @@ computed at run time.
 
 import ast
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,17 @@ def dynamic_imports(source: bytes) -> DynamicImports:
         # The file is not valid Python. Importing the file will report the error.
         return DynamicImports()
 
+    return dynamic_imports_of(nodes)
+
+
+def dynamic_imports_of(nodes: Sequence[ast.AST]) -> DynamicImports:
+    """Find the dynamic imports among the nodes of a syntax tree.
+
+    Parameters
+    ----------
+    nodes : sequence of node
+        All nodes of the tree, as `ast.walk` gives them.
+    """
     original_names = _original_names(nodes)
     names: list[tuple[str, int]] = []
     lines: list[int] = []
@@ -119,7 +131,7 @@ def _warn_once(file: Path, line: int, remedy: str) -> None:
     warn([message])
 
 
-def _original_names(nodes: list[ast.AST]) -> dict[str, str]:
+def _original_names(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """Return the original names of imported functions, by the names used in the file.
 
     For ``from importlib import import_module as load``, the result is

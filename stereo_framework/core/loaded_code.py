@@ -15,7 +15,7 @@ import pickle
 import sys
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from stereo_framework.core.contents import file_digest
 from stereo_framework.core.module_sources import is_users_file, source_files
+from stereo_framework.core.source_summaries import summarize_source
 
 _PLAIN = (bool, int, float, complex, str, bytes, slice, type(None), type(...), np.generic, np.dtype)
 """Types whose values are completely described by ``repr(value)``."""
@@ -31,8 +32,25 @@ _UNCOUNTED_MEMBERS = ("__dict__", "__weakref__", "__doc__")
 """Class attributes that are not part of the digest."""
 
 
-def loaded_content(values: Any) -> bytes:
-    """Return the SHA-256 digest of functions, classes or data in memory.
+@dataclass(frozen=True)
+class LoadedContent:
+    """Content of functions, classes or data in memory.
+
+    Parameters
+    ----------
+    digest : bytes
+        SHA-256 digest. Comments and docstrings do not count.
+    installed_names : frozenset of str
+        Dotted names of the used modules and objects of installed packages, such as
+        ``scipy.ndimage.gaussian_filter``. This package counts as installed.
+    """
+
+    digest: bytes
+    installed_names: frozenset[str]
+
+
+def loaded_content(values: Any) -> LoadedContent:
+    """Return the content of functions, classes or data in memory.
 
     For the user's functions, the digest includes the code and its global variables. For
     functions of installed packages, the digest includes only the name.
@@ -42,7 +60,9 @@ def loaded_content(values: Any) -> bytes:
     values : object
         Any value, such as a function, a class, an array or a list.
     """
-    return hashlib.sha256(repr(_Reader().content(values)).encode()).digest()
+    reader = _Reader()
+    digest = hashlib.sha256(repr(reader.content(values)).encode()).digest()
+    return LoadedContent(digest, frozenset(reader.installed_names))
 
 
 class _Reader:
@@ -53,6 +73,7 @@ class _Reader:
     """
 
     def __init__(self) -> None:
+        self.installed_names: set[str] = set()
         self._numbers: dict[int, int] = {}
         self._visited: list[Any] = []
 
@@ -68,7 +89,7 @@ class _Reader:
         if isinstance(value, tuple):
             return type(value).__name__, [self.content(item) for item in value]
         if isinstance(value, frozenset | set):
-            return "set", sorted(repr(_Reader().content(item)) for item in value)
+            return "set", sorted(repr(self._content_of_item(item)) for item in value)
         if isinstance(value, types.CodeType):
             return self._code(value)
 
@@ -78,6 +99,13 @@ class _Reader:
         # The object is kept in memory, so that no new object can get its id.
         self._visited.append(value)
         return self._content_of_new_object(value)
+
+    def _content_of_item(self, item: Any) -> object:
+        """Convert an item of a set, whose items have no order."""
+        reader = _Reader()
+        content = reader.content(item)
+        self.installed_names |= reader.installed_names
+        return content
 
     def _content_of_new_object(self, value: Any) -> object:
         """Convert an object that has not been converted before."""
@@ -121,9 +149,11 @@ class _Reader:
         enclosed_values = [_cell_contents(cell) for cell in function.__closure__ or ()]
         name = f"{function.__module__}.{function.__qualname__}"
         if not _is_users(function.__module__):
+            self.installed_names.add(name)
             # A package's decorator keeps the user's function as an enclosed value.
             return name, self.content(enclosed_values)
         used_values = list(_used_values(function.__code__, function.__globals__))
+        self.installed_names.update(_installed_names(function.__code__, function.__globals__))
         return "function", self.content(
             (
                 function.__code__,
@@ -135,12 +165,23 @@ class _Reader:
         )
 
     def _code(self, code: types.CodeType) -> object:
-        constants = [self.content(constant) for constant in code.co_consts]
-        return code.co_code.hex(), constants, code.co_names, code.co_varnames
+        """Convert the instructions of a function.
+
+        An instruction refers to a constant by its index. Here the constant replaces the
+        index, because a docstring is a constant too and would change the indices.
+        """
+        instructions = []
+        for instruction in dis.get_instructions(code):
+            argument: object = instruction.arg
+            if instruction.opcode in dis.hasconst:
+                argument = self.content(instruction.argval)
+            instructions.append((instruction.opname, argument))
+        return instructions, code.co_names, code.co_varnames, code.co_exceptiontable
 
     def _class(self, value: type) -> object:
         name = f"{value.__module__}.{value.__qualname__}"
         if not _is_users(value.__module__):
+            self.installed_names.add(name)
             return name
         members = {key: item for key, item in vars(value).items() if key not in _UNCOUNTED_MEMBERS}
         bases = [base for base in value.__bases__ if base is not object]
@@ -214,6 +255,61 @@ def _used_values(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[tup
             yield from _used_values(constant, names)
 
 
+def _installed_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the dotted names of installed modules and their objects in a function.
+
+    Nested functions are searched too.
+
+    Parameters
+    ----------
+    code : code object
+        Compiled code of the function.
+    names : mapping of str to object
+        Global variables of the function's module.
+    """
+    for name in _dotted_names(code, names):
+        if not _is_users(name.partition(".")[0]):
+            yield name
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _installed_names(constant, names)
+
+
+def _dotted_names(code: types.CodeType, names: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the dotted names of modules and of their attributes in a function.
+
+    For ``scipy.ndimage.zoom(image)``, the names are ``scipy``, ``scipy.ndimage`` and
+    ``scipy.ndimage.zoom``.
+
+    Parameters
+    ----------
+    code, names
+        As in `_installed_names`.
+    """
+    modules = {
+        name: value.__name__ for name, value in names.items() if isinstance(value, types.ModuleType)
+    }
+    imported_module = dotted_name = ""
+    for instruction in dis.get_instructions(code):
+        operation = instruction.opname
+        if operation == "IMPORT_NAME":
+            imported_module = dotted_name = str(instruction.argval)
+        elif operation == "IMPORT_FROM":
+            dotted_name = f"{imported_module}.{instruction.argval}"
+        elif operation.startswith("STORE") and dotted_name:
+            # An import statement ends by storing the imported object.
+            modules[instruction.argval] = dotted_name
+            dotted_name = ""
+        elif operation.startswith("LOAD_") and instruction.argval in modules:
+            dotted_name = modules[instruction.argval]
+        elif operation in ("LOAD_ATTR", "LOAD_METHOD") and dotted_name:
+            dotted_name = f"{dotted_name}.{instruction.argval}"
+        else:
+            dotted_name = ""
+        if dotted_name:
+            yield dotted_name
+
+
 def _imported_modules(code: types.CodeType) -> list[str]:
     """Return the module names in the import statements of a function."""
     return [
@@ -271,4 +367,11 @@ def _digests_of_sources(file: Path) -> list[str]:
     """
     if not is_users_file(file.resolve()):
         return []
-    return [file_digest(path).hex() for path in source_files(file)]
+    return [_digest_of_source(path).hex() for path in source_files(file)]
+
+
+def _digest_of_source(file: Path) -> bytes:
+    """Return the digest of a source file; comments in a Python file do not count."""
+    if file.suffix == ".py":
+        return summarize_source(file.read_bytes()).digest
+    return file_digest(file)

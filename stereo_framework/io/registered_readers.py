@@ -76,6 +76,11 @@ def registered_suffixes(kind: str) -> tuple[str, ...]:
     return tuple(_READERS[kind])
 
 
+def registered_readers() -> list[Read]:
+    """Return the functions that plug-ins have registered for reading files."""
+    return [read for registry in _READERS.values() for read in registry.values()]
+
+
 def read_with_registered_reader(path: PathLike, kind: str) -> NDArray | None:
     """Read a file with the reader that a plug-in has registered for the extension.
 

@@ -23,7 +23,7 @@ from stereo_framework.sweep.executors import Crew
 from stereo_framework.sweep.result import Result, ResultList, confidence_files
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.task_results import Done, failed, measure_stored_map
-from stereo_framework.sweep.tasks import FEW, Task, forget, tasks_of_script
+from stereo_framework.sweep.tasks import MAX_LOADED_SCENES, Task, release_scene, tasks_of_script
 
 
 @checked(
@@ -226,7 +226,7 @@ def read_or_compute(store: Store | None, tasks: Sequence[Task], crew: Crew) -> I
         else:
             todo.append(task)
     left = collections.Counter(task.scene for task in todo)
-    many = len(left) > FEW
+    many = len(left) > MAX_LOADED_SCENES
     for task, computed in crew.computed(todo):
         results = _with_damage(task, _failed_if_changed(task, computed))
         if store is not None:
@@ -235,7 +235,7 @@ def read_or_compute(store: Store | None, tasks: Sequence[Task], crew: Crew) -> I
         yield task, results
         left[task.scene] -= 1
         if many and not left[task.scene]:
-            forget(task.scene)
+            release_scene(task.scene)
 
 
 def _with_damage(task: Task, results: list[Result]) -> list[Result]:

@@ -20,7 +20,8 @@ from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import Remedies, find_reading_errors
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
-from stereo_framework.sweep.identity import code_digest, environment
+from stereo_framework.sweep.code_identity import code_of_program
+from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.sweep.result import (
     EVALUATION,
@@ -196,7 +197,7 @@ def pack_tasks(
     plugins : tuple of str
         Plug-ins that the worker must load first.
     code : str
-        Digest of the code.
+        Digest of the code that the tasks need.
     names : dict of str to str
         Paths of the sources of the plug-ins, by the names of their modules here.
     packed : bytes
@@ -216,7 +217,7 @@ def pack_tasks(
     try:
         return (
             tuple(plugins),
-            _loaded(*plugins),
+            _code_of_tasks(unit),
             module_names(plugins),
             pickle.dumps((tasks, keep)),
             _pickled(unit[0].scene),
@@ -239,18 +240,28 @@ def run_packed_tasks(
     ParameterError
         This process has read other code than the program that sends the unit.
     """
-    if _loaded(*plugins) != code:
-        raise ParameterError(
-            "a worker has read other code than the program that sends its work; a file was changed: run again"
-        )
+    for plugin in plugins:
+        load_plugin(plugin)
     give_names(names)
-    tasks, keep = pickle.loads(packed)
+    try:
+        tasks, keep = pickle.loads(packed)
+        is_same_code = _code_of_tasks(tasks) == code
+    except (AttributeError, ImportError):
+        # A stage or a class of the program does not exist here.
+        is_same_code = False
+    if not is_same_code:
+        message = (
+            "a worker process has read other code than the program that sends its work, or has "
+            "other versions of packages; a file may have changed meanwhile: run again"
+        )
+        raise ParameterError(message)
     return results_of_tasks([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
 
 
-def _loaded(*plugins: str) -> str:
-    """The digest of the code that any process reads, with some plug-ins loaded."""
-    return code_digest(tuple(map(load_plugin, plugins)), typed=False)
+def _code_of_tasks(tasks: Unit) -> str:
+    """Return the digest of the code that tasks need in any process."""
+    pipelines = [task.setting.pipeline for task in tasks]
+    return code_of_program(pipelines, [protocol for task in tasks for protocol in task.protocols])
 
 
 # Units come scene by scene.

@@ -1,10 +1,14 @@
-"""From scripts to units of work: settings on scenes, with the keys of their results, in slices whose members begin alike."""
+"""Plan of a script: the tasks, with the identities of their runs.
+
+A task is a setting on a scene. Its results are stored under keys, which contain the
+identity of the run, the method, and the protocol with the code that evaluates.
+"""
 
 import collections
 import functools
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +24,8 @@ from stereo_framework.engine.tiling import of_large_pair
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.script import Script, Setting
+from stereo_framework.sweep.code_identity import CodeReader
 from stereo_framework.sweep.identity import (
-    code_digest,
     files_digest,
     forget_digest,
     result_key,
@@ -29,8 +33,11 @@ from stereo_framework.sweep.identity import (
     scene_digest,
 )
 
-FEW = 8
-"""So many scenes may stay loaded together; of more, each is loaded when its turn comes."""
+MAX_LOADED_SCENES = 8
+"""Maximum number of scenes that stay in memory together.
+
+A sweep over more scenes loads and releases them one after the other.
+"""
 
 _FEWEST, _MOST = 4, 16
 """So many units for each worker what is left would make, when the next one is cut off, and so many all tasks if all were as small as the last ones: with
@@ -45,9 +52,16 @@ _TOGETHER = 4
 
 @dataclass(frozen=True, slots=True)
 class StageFiles:
-    """The files that decide what a stage computes.
+    """Files on which the results of a stage depend.
 
-    `address` is the stage's place in the script, and `digest` that of the files' content.
+    Parameters
+    ----------
+    address : str
+        Address of the stage in the script, such as ``matcher``.
+    paths : tuple of Path
+        Paths of the files.
+    digest : str
+        Digest of the content of the files.
     """
 
     address: str
@@ -57,11 +71,28 @@ class StageFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A setting on a scene, whose results, one for each protocol, are stored under `keys`.
+    """A setting on a scene, which is still to be computed.
 
-    `duplicate_index` is the number of settings before it that are the same run, as those of seeds that
-    nothing draws with. `files` has the files of its stages, with the digest of their
-    content when the task was planned.
+    Parameters
+    ----------
+    scene : Scene
+        Scene to match.
+    setting : Setting
+        Method with all its parameters.
+    search : SearchRange
+        Search range of the run.
+    id : str
+        Identity of the run, see `identity.run_id`.
+    protocols : tuple of Protocol
+        Protocols that evaluate the disparity map. Each protocol gives one result.
+    evaluations : tuple of str
+        Digest of each protocol and of the code that evaluates under the protocol, see
+        `evaluation_digests`.
+    duplicate_index : int
+        Number of earlier settings of the method that give the same run. For example, a
+        sweep of the seed repeats the same run if the method draws no random numbers.
+    files : tuple of StageFiles
+        Files of the stages, with the digest of their content at the time of planning.
     """
 
     scene: Scene
@@ -69,15 +100,16 @@ class Task:
     search: SearchRange
     id: str
     protocols: tuple[Protocol, ...]
+    evaluations: tuple[str, ...]
     duplicate_index: int = 0
     files: tuple[StageFiles, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of the task's results, one for each protocol."""
+        method, repetition = self.setting.method, str(self.duplicate_index)
         return tuple(
-            result_key(self.id, self.setting.method, _protocol_digest(p), str(self.duplicate_index))
-            for p in self.protocols
+            result_key(self.id, method, evaluation, repetition) for evaluation in self.evaluations
         )
 
     def changed_stages(self) -> list[str]:
@@ -85,14 +117,23 @@ class Task:
         return [stage.address for stage in self.files if files_digest(stage.paths) != stage.digest]
 
 
-@functools.cache
-def _protocol_digest(protocol: Protocol) -> str:
-    """Return a digest of all choices of a protocol.
+def evaluation_digests(protocols: Iterable[Protocol], code: CodeReader) -> tuple[str, ...]:
+    """Return a digest of each protocol and of the code that evaluates under it.
 
-    The protocol's text would not do, because it leaves out choices that play no part in
-    its metrics.
+    The digest contains all fields of the protocol. The text of a protocol leaves out the
+    fields that its metrics do not use.
+
+    Parameters
+    ----------
+    protocols : iterable of Protocol
+    code : CodeReader
+        Reader of the code of the metrics.
     """
-    return hashlib.sha256(repr(protocol.as_dict()).encode()).hexdigest()[:32]
+    digests = []
+    for protocol in protocols:
+        text = f"{protocol.as_dict()!r} {code.evaluation_digest(protocol)}"
+        digests.append(hashlib.sha256(text.encode()).hexdigest()[:32])
+    return tuple(digests)
 
 
 def tasks_of_script(
@@ -102,51 +143,62 @@ def tasks_of_script(
     may_execute: bool = True,
     by_default: bool = True,
 ) -> list[Task]:
-    """Plan every setting of the script on every scene, scene by scene, checked.
+    """Plan a script: every setting on every scene, scene by scene.
 
     Parameters
     ----------
     script : Script
+        The checked script.
     scenes : sequence of Scene
+        Scenes to match.
     may_execute : bool
         Import functions that the script names, to find the files that they depend on.
     by_default : bool
         Whether the scenes are those that the script names.
+
+    Returns
+    -------
+    list of Task
+        The tasks, in the order of the scenes.
 
     Raises
     ------
     DataError
         A scene cannot be loaded or has no search range.
     ScriptError
-        A search range is wrong together with a scene's own.
+        A search range of the script is not valid for a scene, or no method runs on the
+        scenes.
 
     Warns
     -----
     ResultWarning
-        The script's remarks, and scenes that are matched in tiles.
+        Remarks of the script, and scenes that are matched in tiles.
     """
     warn(script.remarks)
     tasks: list[Task] = []
     faults: list[str] = []
     for scene in scenes:
         settings = script.settings_on(scene.name, by_default=by_default)
-        for found in tasks_of(scene, script, settings, may_execute=may_execute):
-            if isinstance(found, Task):
-                tasks.append(found)
+        for task_or_error in tasks_of(scene, script, settings, may_execute=may_execute):
+            if isinstance(task_or_error, Task):
+                tasks.append(task_or_error)
             else:
-                faults.append(f"{script.name}: {found}")
-        if len(scenes) > FEW:
-            forget(scene)
+                faults.append(f"{script.name}: {task_or_error}")
+        if len(scenes) > MAX_LOADED_SCENES:
+            release_scene(scene)
     if scenes and not tasks and not faults:
         names = ", ".join(scene.name for scene in scenes)
-        faults.append(f"{script.name}: no method runs on {names}, because each has other scenes")
+        faults.append(
+            f"{script.name}: no method runs on {names}, because the script restricts each "
+            "method to other scenes"
+        )
     if faults:
         raise ScriptError(dict.fromkeys(faults))
     return tasks
 
 
-def forget(scene: Scene) -> None:
-    """Let go of all that a scene has loaded, and of what was computed from it."""
+def release_scene(scene: Scene) -> None:
+    """Release the arrays of a scene, and everything that was computed from them."""
     scene.forget()
     regions.forget(scene)
     # The files of the scene may change before it is loaded again.
@@ -156,109 +208,185 @@ def forget(scene: Scene) -> None:
 def tasks_of(
     scene: Scene, script: Script, settings: Iterable[Setting], *, may_execute: bool = True
 ) -> Iterator[Task | ParameterError]:
-    """Yield the task of each setting on a scene, or the fault of its search range.
+    """Yield the task of each setting on a scene, or an error about its search range.
+
+    The errors are yielded, so that the caller can report all of them together.
 
     Parameters
     ----------
     scene : Scene
+        Scene to match.
     script : Script
+        Script that contains the settings.
     settings : iterable of Setting
-        Settings of the script.
+        Settings to run.
     may_execute : bool
         As in `tasks_of_script`.
+
+    Yields
+    ------
+    Task or ParameterError
+        The tasks and errors, in the order of the settings.
 
     Raises
     ------
     DataError
         The scene cannot be loaded, or there is no search range.
     """
-    content, code = scene_digest(scene), code_digest(script.plugins)
-    shape, protocols = scene.reference.shape[:2], script.protocols_on(scene)
-    # Settings share them.
-    search_of, digest_of = (
-        functools.cache(lambda *wanted: _search(scene, dict(wanted))),
-        functools.cache(files_digest),
-    )
-    tiled: set[str] = set()
-    earlier_settings: collections.Counter[tuple[str, str]] = collections.Counter()
-    for setting in settings:
-        search = search_of(*setting.search.items())
-        if not isinstance(search, SearchRange):
-            yield search
-            continue
+    content = scene_digest(scene)
+    code = CodeReader()
+    protocols = script.protocols_on(scene)
+    evaluations = evaluation_digests(protocols, code)
+    shape = scene.reference.shape[:2]
+    # Thousands of settings share a few search ranges and files.
+    search_of = functools.cache(functools.partial(_search_on_scene, scene))
+    digest_of = functools.cache(files_digest)
+    repetitions: collections.Counter[tuple[str, str]] = collections.Counter()
+    remarks: set[str] = set()
+    for script_setting in settings:
         try:
-            setting.pipeline.check_step(search.step)
+            search = search_of(tuple(script_setting.search.items()))
+            script_setting.pipeline.check_step(search.step)
         except ParameterError as error:
             yield ParameterError(f"scene {scene.name}: {error}")
             continue
-        pipeline = of_large_pair(setting.pipeline, shape, search)
-        if pipeline is not setting.pipeline:
-            setting = replace(setting, pipeline=pipeline)
-            size = pipeline.in_slot("scheme")[0].parameters["tile_size"]
-            tiled.add(
-                f"{shape[1]}x{shape[0]} pixels and {search.levels} levels are matched in tiles of {size} pixels"
-            )
-        files = []
-        for address, paths in _files_of_stages(pipeline, scene, may_execute=may_execute):
-            files.append(StageFiles(address, paths, digest_of(paths)))
-        # A stage may have a parameter called `files`, which counts as well.
-        of_files = {f"{stage.address}: content of files": stage.digest for stage in files}
-        run = run_id(content, repr(search), setting.parameters | of_files, code)
-        yield Task(
-            scene,
-            setting,
-            search,
-            run,
-            protocols,
-            earlier_settings[run, setting.method],
-            tuple(files),
+
+        setting = _in_tiles_if_large(script_setting, shape, search)
+        if setting is not script_setting:
+            remarks.add(_remark_on_tiles(setting, scene, search))
+        pipeline = setting.pipeline
+        files = tuple(
+            StageFiles(address, paths, digest_of(paths))
+            for address, paths in _files_of_stages(pipeline, scene, may_execute=may_execute)
         )
-        earlier_settings[run, setting.method] += 1
-    warn(f"{scene.name}: {said}, as the results' scheme says" for said in sorted(tiled))
+        # The words after the colon cannot be the name of a parameter.
+        file_digests = {f"{stage.address}: content of files": stage.digest for stage in files}
+        parameters = setting.parameters | file_digests
+        run = run_id(content, repr(search), parameters, code.matching_digest(pipeline, scene))
+        yield Task(
+            scene=scene,
+            setting=setting,
+            search=search,
+            id=run,
+            protocols=protocols,
+            evaluations=evaluations,
+            duplicate_index=repetitions[run, setting.method],
+            files=files,
+        )
+        repetitions[run, setting.method] += 1
+    warn(sorted(remarks))
+
+
+def _in_tiles_if_large(setting: Setting, shape: tuple[int, ...], search: SearchRange) -> Setting:
+    """Return the setting itself, or a setting that matches a large image in tiles."""
+    pipeline = of_large_pair(setting.pipeline, shape, search)
+    if pipeline is setting.pipeline:
+        return setting
+    return replace(setting, pipeline=pipeline)
+
+
+def _remark_on_tiles(setting: Setting, scene: Scene, search: SearchRange) -> str:
+    """Return the remark that a scene is matched in tiles."""
+    rows, columns = scene.reference.shape[:2]
+    tiles = setting.pipeline.in_slot("scheme")[0]
+    return (
+        f"{scene.name}: {columns}x{rows} pixels and {search.levels} levels are matched in tiles "
+        f"of {tiles.parameters['tile_size']} pixels; the results record the scheme"
+    )
 
 
 def _files_of_stages(
     pipeline: Pipeline, scene: Scene, *, may_execute: bool
 ) -> Iterator[tuple[str, tuple[Path, ...]]]:
-    """Yield the address of each stage that depends on files, and the files."""
+    """Yield the address of each stage that depends on files, and the paths of the files.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Method with the stages.
+    scene : Scene
+        Scene to match, because a path may contain its name.
+    may_execute : bool
+        As in `tasks_of_script`.
+    """
     for address, step in pipeline.stages():
         if step.stage.files is None:
             continue
-        # Without a scene no stage imports third-party code.
+        # Without a scene, no stage imports third-party code.
         imports_nothing = step.stage.executes is not None and not may_execute
         yield address, step.files(None if imports_nothing else scene)
 
 
-def _search(scene: Scene, override: Mapping[str, Any]) -> SearchRange | ParameterError:
-    if "truth_margin" in override:
-        step = override.get("step", scene.search.step if scene.search else 1)
-        given = {key: value for key, value in override.items() if key != "truth_margin"}
-        override = _around_truth(scene, override["truth_margin"], step) | given
-    if scene.search is None and not {"minimum", "maximum"} <= set(override):
-        raise DataError(
-            f"scene {scene.name}: no search range; give one (search: {{minimum: 0, maximum: 64}}, in a script or with --set)"
-        )
-    try:
-        return (
-            replace(scene.search, **override)
-            if scene.search
-            else SearchRange(**override, direction=scene.direction)
-        )
-    except ParameterError as error:
-        return ParameterError(f"scene {scene.name}: {error}")
+# --- search ranges --------------------------------------------------------------------
 
 
-def _around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
-    """The range of the true disparities, widened to both sides by a share of it, to whole steps."""
+def _search_on_scene(scene: Scene, setting_entries: tuple[tuple[str, Any], ...]) -> SearchRange:
+    """Return the search range of a scene, changed by the entries of a setting.
+
+    Parameters
+    ----------
+    scene : Scene
+        Scene to match.
+    setting_entries : tuple of (str, object)
+        Entries of the setting's mapping ``search``.
+
+    Raises
+    ------
+    ParameterError
+        The changed search range is not valid.
+    DataError
+        There is no search range, or no ground truth to compute it from.
+    """
+    entries = dict(setting_entries)
+    margin = entries.pop("truth_margin", None)
+    if margin is not None:
+        scene_step = scene.search.step if scene.search else 1
+        entries = _range_around_truth(scene, margin, entries.get("step", scene_step)) | entries
+
+    if scene.search is not None:
+        return replace(scene.search, **entries)
+    if not {"minimum", "maximum"} <= entries.keys():
+        message = (
+            f"scene {scene.name}: it has no search range; give one in the script or with --set, "
+            "such as search: {minimum: 0, maximum: 64}"
+        )
+        raise DataError(message)
+    return SearchRange(**entries, direction=scene.direction)
+
+
+def _range_around_truth(scene: Scene, margin: float, step: float) -> dict[str, float]:
+    """Return the range of the true disparities, extended at both ends.
+
+    Parameters
+    ----------
+    scene : Scene
+        Scene with ground truth.
+    margin : float
+        Extension at each end, as a fraction of the width of the range.
+    step : float
+        Step of the search range in pixels. Both ends are rounded outwards to multiples
+        of the step.
+
+    Returns
+    -------
+    dict
+        ``minimum`` and ``maximum`` in pixels.
+
+    Raises
+    ------
+    DataError
+        The scene has no ground truth.
+    """
     if scene.truth is None:
-        raise DataError(f"scene {scene.name}: search.truth_margin needs its truth, and it has none")
-    low, high = float(np.nanmin(scene.truth)), float(np.nanmax(scene.truth))
-    widened = margin * (high - low)
-    # Truth in fractions of a pixel is rounded to float32.
-    first, last = (
-        math.floor((low - widened) / step + 1e-4),
-        math.ceil((high + widened) / step - 1e-4),
-    )
+        message = f"scene {scene.name}: search.truth_margin needs ground truth, and it has none"
+        raise DataError(message)
+    lowest = float(np.nanmin(scene.truth))
+    highest = float(np.nanmax(scene.truth))
+    extension = margin * (highest - lowest)
+    # True disparities are rounded to float32. The tolerance of 1e-4 keeps this rounding
+    # from adding a level to the range.
+    first = math.floor((lowest - extension) / step + 1e-4)
+    last = math.ceil((highest + extension) / step - 1e-4)
     return {"minimum": first * step, "maximum": max(last, first + 1) * step}
 
 

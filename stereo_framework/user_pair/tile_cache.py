@@ -18,6 +18,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.engine.runner import run_pipeline
 from stereo_framework.io import check_file, resolve_inside, write_bytes
+from stereo_framework.sweep.code_identity import CodeReader
 from stereo_framework.sweep.identity import content_digest, files_digest
 
 _ARRAYS = ("disparity", "status")
@@ -34,7 +35,7 @@ def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) ->
     method : Pipeline
     pair : Pair
     folder : Path
-        ``parts/CODE`` in an output folder, one for each version of the code. Where it cannot be written, nothing is kept.
+        ``parts/tiles`` in an output folder. If it cannot be written, nothing is kept.
     **options
         Those of `run_pipeline`.
 
@@ -57,7 +58,7 @@ def match_or_read(method: Pipeline, pair: Pair, folder: Path, **options: Any) ->
 
 
 def remove_tiles(folder: Path) -> None:
-    """Remove what was kept in a folder, and what other versions of the code have left beside it, once the map is written."""
+    """Remove the tiles in a folder and in its neighbours, once the map is written."""
     # If the folder is a link that leads elsewhere, the link and its target stay.
     with contextlib.suppress(DataError, OSError):
         shutil.rmtree(resolve_inside(folder.parents[1], folder.parent), ignore_errors=True)
@@ -66,10 +67,12 @@ def remove_tiles(folder: Path) -> None:
 def _digest(method: Pipeline, pair: Pair) -> str:
     """Return the name under which the estimate of a pair is stored.
 
-    It depends on the content of the files that the method's stages use.
+    The name depends on the code of the method's stages, and on the content of the files
+    that these stages use.
     """
+    code = CodeReader().matching_digest(method)
     files = {address: files_digest(paths) for address, paths in method.files().items()}
-    return content_digest([repr(method.stages()), files, pair], {}).hex()[:32]
+    return content_digest([code, repr(method.stages()), files, pair], {}).hex()[:32]
 
 
 def _write(path: Path, match: Estimate) -> None:
