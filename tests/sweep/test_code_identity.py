@@ -11,6 +11,7 @@ from sweep_parts import dots
 import stereo_framework
 from stereo_framework import load_scene
 from stereo_framework.core import plugins, reached_sources
+from stereo_framework.core.module_sources import source_files
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.evaluation.protocols import resolve
 from stereo_framework.script import load
@@ -302,6 +303,65 @@ def test_the_reader_of_a_plug_in_counts_for_the_scene_that_it_reads(change_sourc
     change_source(file, "SCALE = 1", "SCALE = 2")
     after = [tasks_of_script(script, [dots()])[0].id for script in (maps, load(METHODS["window"]))]
     assert [first != second for first, second in zip(before, after, strict=True)] == [True, False]
+
+
+def test_a_plug_in_that_no_stage_of_a_script_needs_changes_no_identity(registry, tmp_path):
+    before = identities()
+    (tmp_path / "unused.py").write_text(METRIC_PLUGIN)
+    load_plugin(str(tmp_path / "unused.py"))
+    assert identities() == before
+
+
+METRIC_PLUGIN = """
+from stereo_framework import metric
+@metric(unit="px", better="lower", source="a test")
+def unused_metric(disparity, truth, mask):
+    return 1.0
+"""
+
+SEARCH_PATH = """
+import sys
+from pathlib import Path
+sys.path.insert(0, str(Path(__file__).parent))
+{imports}
+del sys.path[0]
+"""
+"""A plug-in that changes Python's search path while it imports its helpers."""
+
+
+@pytest.mark.usefixtures("registry")
+def test_equal_plug_ins_with_different_helpers_have_different_digests(tmp_path):
+    digests = set()
+    for value, name in enumerate("ab"):
+        folder = tmp_path / name
+        folder.mkdir()
+        plugin_source = SEARCH_PATH.format(imports="import helper_of_equal_plug_ins")
+        (folder / "plugin.py").write_text(plugin_source)
+        (folder / "helper_of_equal_plug_ins.py").write_text(f"limit = {value}")
+        plugin = load_plugin(str(folder / "plugin.py"))
+        # The module of this name is in memory, whichever plug-in has imported it.
+        digests.add(reached_sources.sources_of_file(Path(plugin)).digests)
+    assert len(digests) == 2
+
+
+@pytest.mark.usefixtures("registry")
+def test_equal_helpers_with_different_names_have_different_digests(tmp_path):
+    imports = (
+        "try:\n    import first_helper_of_a_plug_in\n"
+        "except ImportError:\n    import second_helper_of_a_plug_in"
+    )
+    digests = set()
+    for name in ("first_helper_of_a_plug_in", "second_helper_of_a_plug_in"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "plugin.py").write_text(SEARCH_PATH.format(imports=imports))
+        (folder / f"{name}.py").write_text("limit = 1")
+        plugin = load_plugin(str(folder / "plugin.py"))
+        # The second plug-in must not find the helper of the first one.
+        del sys.modules[name]
+        assert source_files(Path(plugin)) == [folder / "plugin.py", folder / f"{name}.py"]
+        digests.add(reached_sources.sources_of_file(Path(plugin)).digests)
+    assert len(digests) == 2
 
 
 # --- code in memory -------------------------------------------------------------------

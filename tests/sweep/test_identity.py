@@ -1,4 +1,4 @@
-"""What makes a run the same run: everything that a scene's numbers depend on is in its identity, and travels with it."""
+"""The digest of a scene covers everything from which its numbers are computed."""
 
 import pickle
 from dataclasses import fields, replace
@@ -8,53 +8,52 @@ import pytest
 
 from stereo_framework.core.errors import DataError
 from stereo_framework.core.scene import Calibration, Frame, Scene, SearchRange
-from stereo_framework.evaluation.protocols import resolve
-from stereo_framework.script import load
 from stereo_framework.sweep.identity import scene_digest
-from stereo_framework.sweep.tasks import tasks_of_script
 
 ROWS, COLUMNS = 6, 9
 
 
-def held(value, dtype):
-    """A loader of an array full of a value."""
+def loader(value, dtype):
+    """Return a function that loads an array full of a value."""
     return lambda: np.full((ROWS, COLUMNS), value, dtype)
 
 
-def missing():
+def fail_to_load():
+    """Raise the error of a missing file."""
     raise DataError("somewhere/file.png: no such file")
 
 
 def frame(value, position):
-    return Frame(f"frame{position}", held(value, np.uint8), position)
+    """Return a frame with a uniform image."""
+    return Frame(f"frame{position}", loader(value, np.uint8), position)
 
 
 def scene(**changes):
-    """A scene of three frames that has everything."""
-    known = {
+    """Return a scene of three frames in which every field has a value."""
+    entries = {
         "name": "made",
         "frames": (frame(10, 0), frame(20, 1), frame(30, 2)),
         "search": SearchRange(0, 3),
-        "truths": {(0, 1): held(1, np.float32), (1, 0): held(2, np.float32)},
-        "masks": {"nonocc": held(True, np.bool_)},
+        "truths": {(0, 1): loader(1, np.float32), (1, 0): loader(2, np.float32)},
+        "masks": {"nonocc": loader(True, np.bool_)},
         "calibration": Calibration(100.0, 160.0),
         "grey_levels": 4.0,
         "largest_disparity": 60.0,
     }
-    return Scene(**known | changes)
+    return Scene(**entries | changes)
 
 
 FRAMES = scene().frames
-OTHER = {
+OTHER_VALUES = {
     "name": ["other"],
     "frames": [
         (frame(11, 0), *FRAMES[1:]),
         (FRAMES[0], frame(21, 1), FRAMES[2]),
         (*FRAMES[:2], frame(31, 2)),
         (*FRAMES[:2], frame(30, 3)),
-        (*FRAMES[:2], Frame("frame2", held(30, np.float32), 2)),
+        (*FRAMES[:2], Frame("frame2", loader(30, np.float32), 2)),
         (*FRAMES[:2], Frame("frame2", lambda: np.full((COLUMNS, ROWS), 30, np.uint8), 2)),
-        (*FRAMES[:2], Frame("frame2", missing, 2)),
+        (*FRAMES[:2], Frame("frame2", fail_to_load, 2)),
         FRAMES[:2],
     ],
     "reference_index": [2],
@@ -62,16 +61,16 @@ OTHER = {
     "search": [None, SearchRange(0, 4), SearchRange(0, 3, 0.5)],
     "truths": [
         {},
-        {(0, 1): held(2, np.float32), (1, 0): held(2, np.float32)},
-        {(0, 1): held(1, np.float32), (1, 0): held(3, np.float32)},
-        {(0, 1): held(1, np.float32), (1, 0): missing},
-        {(0, 1): held(1, np.float32)},
+        {(0, 1): loader(2, np.float32), (1, 0): loader(2, np.float32)},
+        {(0, 1): loader(1, np.float32), (1, 0): loader(3, np.float32)},
+        {(0, 1): loader(1, np.float32), (1, 0): fail_to_load},
+        {(0, 1): loader(1, np.float32)},
     ],
     "masks": [
         {},
-        {"nonocc": held(False, np.bool_)},
-        {"all": held(True, np.bool_)},
-        {"nonocc": missing},
+        {"nonocc": loader(False, np.bool_)},
+        {"all": loader(True, np.bool_)},
+        {"nonocc": fail_to_load},
     ],
     "calibration": [
         None,
@@ -87,108 +86,98 @@ OTHER = {
     "whole_truth": [True],
     "weight": [0.5],
     "ranges": [
-        {(0, 1): lambda: (held(0, np.float32)(), held(3, np.float32)())},
-        {(0, 1): lambda: (held(0, np.float32)(), held(2, np.float32)())},
-        {(1, 0): lambda: (held(0, np.float32)(), held(3, np.float32)())},
+        {(0, 1): lambda: (loader(0, np.float32)(), loader(3, np.float32)())},
+        {(0, 1): lambda: (loader(0, np.float32)(), loader(2, np.float32)())},
+        {(1, 0): lambda: (loader(0, np.float32)(), loader(3, np.float32)())},
     ],
 }
+"""Values of each field of a scene that differ from those of `scene`."""
 
 
 def test_every_field_of_a_scene_counts():
-    assert list(OTHER) == [f.name for f in fields(Scene)], (
-        "a field was added: say above what another value of it is"
-    )
-    found = {scene_digest(scene())}
-    for name, values in OTHER.items():
-        for value in values:
-            found.add(scene_digest(scene(**{name: value})))
-    assert len(found) == 1 + sum(map(len, OTHER.values()))
-
-
-def test_every_field_of_a_frame_counts_but_the_name_that_messages_show():
-    other = {
-        "name": "/another/place/frame2.png",
-        "load": held(31, np.uint8),
-        "position": 2.5,
-        "valid": held(True, np.bool_),
-        "time": 1.0,
-    }
-    assert list(other) == [f.name for f in fields(Frame)], (
-        "a field was added: say above what another value of it is"
-    )
-    for name, value in other.items():
-        changed = scene(frames=(*FRAMES[:2], replace(FRAMES[2], **{name: value})))
-        assert (scene_digest(changed) == scene_digest(scene())) == (name == "name")
-
-
-def test_which_pixels_hold_data_counts_even_where_their_intensities_are_those_of_the_fill():
-    def image(hole):
-        found = np.full((ROWS, COLUMNS), 10, np.float32)
-        found[hole] = np.nan
-        return found
-
-    other = Frame("frame1", held(20, np.float32), 1)
-    frames = [
-        (Frame("frame0", lambda hole=hole: image(hole), 0), other, FRAMES[2])
-        for hole in ((0, 0), (2, 3))
+    field_names = [field.name for field in fields(Scene)]
+    assert list(OTHER_VALUES) == field_names, "write another value of the new field above"
+    changed_scenes = [
+        scene(**{name: value}) for name, values in OTHER_VALUES.items() for value in values
     ]
-    masked = [
-        (
-            FRAMES[0],
-            replace(FRAMES[1], valid=lambda x=x: np.arange(COLUMNS) * np.ones((ROWS, 1)) != x),
-            FRAMES[2],
-        )
-        for x in (0, 1)
-    ]
-    assert len({scene_digest(scene(frames=some)) for some in (FRAMES, *frames, *masked)}) == 5
+    digests = {scene_digest(changed_scene) for changed_scene in [scene(), *changed_scenes]}
+    assert len(digests) == 1 + len(changed_scenes)
 
 
-def test_what_is_alike_has_one_digest():
-    turned = dict(reversed(scene().truths.items()))
-    assert scene_digest(scene()) == scene_digest(scene()) == scene_digest(scene(truths=turned))
+OTHER_FRAME_VALUES = {
+    "name": "/another/place/frame2.png",
+    "load": loader(31, np.uint8),
+    "position": 2.5,
+    "valid": loader(True, np.bool_),
+    "time": 1.0,
+}
+"""Values of each field of a frame that differ from those of the third frame."""
 
 
-def test_a_digest_is_computed_once():
+def test_every_field_of_a_frame_counts_except_the_name():
+    field_names = [field.name for field in fields(Frame)]
+    assert list(OTHER_FRAME_VALUES) == field_names, "write another value of the new field above"
+    for name, value in OTHER_FRAME_VALUES.items():
+        changed_frame = replace(FRAMES[2], **{name: value})
+        changed_scene = scene(frames=(*FRAMES[:2], changed_frame))
+        is_equal = scene_digest(changed_scene) == scene_digest(scene())
+        assert is_equal == (name == "name")
+
+
+def test_pixels_without_data_count_although_an_image_is_filled_there():
+    def image(missing_pixel):
+        pixels = np.full((ROWS, COLUMNS), 10, np.float32)
+        pixels[missing_pixel] = np.nan
+        return pixels
+
+    def valid(missing_column):
+        return np.arange(COLUMNS) * np.ones((ROWS, 1)) != missing_column
+
+    match = Frame("frame1", loader(20, np.float32), 1)
+    scenes = [scene()]
+    for pixel in ((0, 0), (2, 3)):
+        reference = Frame("frame0", lambda pixel=pixel: image(pixel), 0)
+        scenes.append(scene(frames=(reference, match, FRAMES[2])))
+    for column in (0, 1):
+        masked_match = replace(FRAMES[1], valid=lambda column=column: valid(column))
+        scenes.append(scene(frames=(FRAMES[0], masked_match, FRAMES[2])))
+    assert len({scene_digest(changed_scene) for changed_scene in scenes}) == len(scenes)
+
+
+def test_equal_scenes_have_one_digest():
+    reversed_truths = dict(reversed(scene().truths.items()))
+    assert scene_digest(scene()) == scene_digest(scene())
+    assert scene_digest(scene()) == scene_digest(scene(truths=reversed_truths))
+
+
+def test_the_digest_of_a_scene_is_computed_once():
     calls = []
-    one = scene(masks={"nonocc": lambda: calls.append("mask") or np.ones((ROWS, COLUMNS), bool)})
-    assert scene_digest(one) == scene_digest(one)
+
+    def load_mask():
+        calls.append("mask")
+        return np.ones((ROWS, COLUMNS), bool)
+
+    masked_scene = scene(masks={"nonocc": load_mask})
+    assert scene_digest(masked_scene) == scene_digest(masked_scene)
     assert calls == ["mask"]
 
 
-def test_without_its_images_or_its_truth_a_scene_has_no_digest():
-    first, second = (replace(frame, load=missing) for frame in FRAMES[:2])
-    for needed in (
+def test_a_scene_without_its_images_or_its_truth_has_no_digest():
+    first, second = (replace(frame, load=fail_to_load) for frame in FRAMES[:2])
+    changes = [
         {"frames": (first, *FRAMES[1:])},
         {"frames": (FRAMES[0], second, FRAMES[2])},
-        {"truths": {(0, 1): missing}},
-    ):
-        with pytest.raises(DataError, match=r"somewhere/file\.png"):
-            scene_digest(scene(**needed))
-
-
-# --- on their way to other processes
-
-
-def sent(one):
-    return pickle.loads(pickle.dumps(one))
-
-
-def test_scenes_are_sent_with_everything():
-    for changes in ({}, *({name: value} for name, values in OTHER.items() for value in values)):
-        one = scene(**changes)
-        assert scene_digest(sent(one)) == scene_digest(one)
-
-
-# --- and in the store
-
-METHOD = {"name": "m", "matching_cost": "absolute_difference", "optimization": "winner_take_all"}
-
-
-def test_protocols_that_measure_otherwise_have_keys_of_their_own():
-    script = load(METHOD)
-    [task] = tasks_of_script(script, [scene()])
-    gaps = [
-        replace(resolve("taxonomy2002"), masks="scene", regions=("nonocc",), disparity_gap=gap)
-        for gap in (1.0, 2.0, 3.0)
+        {"truths": {(0, 1): fail_to_load}},
     ]
-    assert len(set(replace(task, protocols=tuple(gaps)).keys)) == 3
+    for change in changes:
+        with pytest.raises(DataError, match=r"somewhere/file\.png"):
+            scene_digest(scene(**change))
+
+
+def test_a_scene_that_is_sent_to_another_process_has_the_same_digest():
+    scenes = [scene()]
+    for name, values in OTHER_VALUES.items():
+        scenes += [scene(**{name: value}) for value in values]
+    for one_scene in scenes:
+        received_scene = pickle.loads(pickle.dumps(one_scene))
+        assert scene_digest(received_scene) == scene_digest(one_scene)
