@@ -11,7 +11,6 @@ from small_scenes import cut_scenes
 from stereo_framework import evaluate, load_scene
 from stereo_framework.io import read_disparity, write_disparity, write_image
 from stereo_framework.io.output_folders import RECORD
-from stereo_framework.sweep import identity
 
 
 @pytest.fixture
@@ -177,13 +176,3 @@ def test_a_truth_is_measured_and_pixels_have_ranges_of_their_own(pair, tmp_path)
     assert grey["statistics"]["rms_error_all"] == pytest.approx(
         whole["statistics"]["rms_error_all"], abs=0.05
     )
-
-
-def test_tiles_are_kept_for_the_plugins_that_a_method_names(pair, tmp_path, monkeypatch, registry):
-    (tmp_path / "mine.py").write_text("")
-    (tmp_path / "mine.yaml").write_text("plugins: [mine.py]\ninclude: window\n")
-    asked = []
-    monkeypatch.setattr(identity, "code_digest", lambda plugins: asked.append(plugins) or "code")
-    result = call("left.png", "right.png", "--method", "mine.yaml", "--disparities", "0:31")
-    assert result.exit_code == 0, result.output
-    assert asked == [(str(tmp_path / "mine.py"),)]
