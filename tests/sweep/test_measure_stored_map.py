@@ -7,7 +7,7 @@ from sweep_parts import WINDOW, dots, stored
 import stereo_framework
 from stereo_framework.core.call_context import CallReport, report_call
 from stereo_framework.core.registration import stage
-from stereo_framework.sweep import executors
+from stereo_framework.sweep import computation
 from stereo_framework.sweep.result import GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE
 
 FIRST = {"evaluation": {"protocol": "taxonomy2002"}}
@@ -33,7 +33,7 @@ def test_one_method_under_two_protocols_has_one_map(tmp_path, monkeypatch):
     scene = dots()
     script = WINDOW | {"name": "a"}
     [before] = stereo_framework.run(script | FIRST, scenes=scene, out=tmp_path, maps=True)
-    monkeypatch.setattr(executors, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
+    monkeypatch.setattr(computation, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
     [again] = stereo_framework.run(script | SECOND, scenes=scene, out=tmp_path, maps=True)
     assert again.map == before.map
     assert again.protocol == "middlebury-v2"
@@ -73,7 +73,7 @@ def test_all_that_is_known_of_a_match_is_kept_where_its_map_is_measured_again(
     scene = dots()
     [before] = stereo_framework.run(bounded | FIRST, scenes=scene, out=tmp_path, maps=True)
     assert before.error is None
-    monkeypatch.setattr(executors, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
+    monkeypatch.setattr(computation, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
     [again] = stereo_framework.run(bounded | SECOND, scenes=scene, out=tmp_path, maps=True)
 
     assert again.statistics[MEMORY] == 12.0

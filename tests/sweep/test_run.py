@@ -13,7 +13,7 @@ from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.io.raw import read_pfm
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load
-from stereo_framework.sweep import executors
+from stereo_framework.sweep import computation
 from stereo_framework.sweep.script_run import execute
 from stereo_framework.sweep.tasks import tasks_of_script
 
@@ -80,7 +80,7 @@ def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(
     other = stereo_framework.run(SIZES, scenes=dots(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
     monkeypatch.setattr(
-        executors, "run_tasks", lambda *_, **__: pytest.fail("a stored result was computed again")
+        computation, "run_tasks", lambda *_, **__: pytest.fail("a stored result was computed again")
     )
     assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(
         first
