@@ -52,6 +52,9 @@ _END_OF_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 SQLite deletes that file.
 """
 
+_LOCK_TIMEOUT = 30
+"""Maximum time that SQLite waits for a lock of another program, in seconds."""
+
 _FREE_STEPS = 20_000_000
 """Steps of SQLite's virtual machine that every query may take."""
 
@@ -271,7 +274,7 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
     """
     check_not_linked(path)
     _check_companions(path)
-    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
+    with contextlib.closing(sqlite3.connect(path, timeout=_LOCK_TIMEOUT)) as connection:
         database = Database(path, name, connection)
         if not database.check_schema():
             database.create_table()
@@ -321,7 +324,7 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
     # which a link leads.
     mode = "immutable=1" if path.is_symlink() or is_without_locks else "mode=ro"
     with contextlib.closing(
-        sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=30)
+        sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=_LOCK_TIMEOUT)
     ) as connection:
         database = Database(path, name, connection)
         yield database if database.check_schema() else None
