@@ -20,7 +20,7 @@ import pytest
 from sweep_parts import SIZES, WINDOW, dots
 
 import stereo_framework
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import StereoFrameworkError
 from stereo_framework.sweep import Store, database
 from stereo_framework.sweep.database import LOCK
 from stereo_framework.sweep.store import FILE
@@ -105,7 +105,7 @@ def test_locked_database_without_a_lock_file_is_no_second_program(out, monkeypat
     """On a file system without locks, SQLite also reports that a database is locked."""
     pytest.importorskip("fcntl")
     monkeypatch.setattr(database, "_LOCK_TIMEOUT", 0.1)
-    # Without the lock file, the missing locks are not detected before the file is opened.
+    # Without the lock file, missing locks are not detected before the file is opened.
     (out / LOCK).unlink()
 
     def refuse(*arguments):
@@ -278,7 +278,7 @@ def test_results_are_read_without_permission_to_write(open_out):
     open_out.chmod(0o777)
 
 
-RUNS_AND_READS = """
+READS_AND_OPENS_TO_WRITE = """
 import sys
 from pathlib import Path
 from stereo_framework.core.errors import DataError
@@ -310,7 +310,7 @@ def test_read_only_disk_is_reported(out, tmp_path):
     if not can_mount:
         pytest.skip("the system does not let the test mount a folder read-only")
     program = tmp_path / "program.py"
-    program.write_text(RUNS_AND_READS)
+    program.write_text(READS_AND_OPENS_TO_WRITE)
     done = on_a_read_only_disk(tmp_path, sys.executable, str(program), str(out))
     count, *messages = done.stdout.splitlines()
     assert count == "6", done.stderr
@@ -368,10 +368,9 @@ def test_file_in_place_of_the_folder_is_reported(tmp_path):
 def test_file_of_another_program_is_reported(tmp_path):
     """The file may also be damaged."""
     (tmp_path / FILE).write_text("no database" * 1000)
-    with pytest.raises(
-        DataError, match=r"is not a results store \(file is not a database\); it may"
-    ):
-        Store(tmp_path)
+    message = message_of(Store, tmp_path)
+    assert message.startswith(f"{tmp_path / FILE}: is not a results store (file is not a database)")
+    assert "it may be damaged, or a file of another program; choose another folder" in message
 
 
 def test_full_disk_is_reported_when_the_folder_is_made(tmp_path, monkeypatch):
