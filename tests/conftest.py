@@ -76,10 +76,11 @@ def _one_thread_a_worker() -> Iterator[None]:
         yield
         return
     from stereo_framework.kernels.cores import available_cores
-    from stereo_framework.sweep import executors
+    from stereo_framework.sweep import computation, processes
 
     with stereo_framework.threads(1), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executors, "thread_count", available_cores)
+        patch.setattr(computation, "thread_count", available_cores)
+        patch.setattr(processes, "thread_count", available_cores)
         yield
 
 

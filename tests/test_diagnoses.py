@@ -205,7 +205,7 @@ CASES = [
     (table_of_another_kind, "write the table again", "name another file"),
     (deep_scripts, "remove that line", "nest fewer scripts"),
     (lock_of_a_stopped_process, "wait for it or end it", "choose another folder"),
-    (database_of_another_program, "close that program", "choose a folder on a local disk"),
+    (database_of_another_program, "choose another folder", "move the file away and run again"),
 ]
 
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from stereo_framework.cli._shared import as_typed
@@ -71,7 +72,7 @@ class _Start:
     count: int
 
 
-class Progress(contextlib.ExitStack):
+class Progress:
     """Display of the progress of a command, within a ``with`` block.
 
     The display shows the number of results, the speed, and the time left. It also shows
@@ -89,7 +90,7 @@ class Progress(contextlib.ExitStack):
     """
 
     def __init__(self, total: int, things: str = "runs"):
-        super().__init__()
+        self._stack = contextlib.ExitStack()
         self.total = total
         self.things = things
         self.count = 0
@@ -109,16 +110,24 @@ class Progress(contextlib.ExitStack):
         self._ended = threading.Event()
 
     def __enter__(self) -> Progress:
-        # The base class ends these registrations when the block ends.
-        self.enter_context(reporting_compilation_to(self._note_kernel))
-        self.enter_context(reporting_steps_to(self.watch))
-        self.enter_context(reporting_iterations_to(self._note_round))
+        # The stack ends these registrations when the block ends.
+        self._stack.enter_context(reporting_compilation_to(self._note_kernel))
+        self._stack.enter_context(reporting_steps_to(self.watch))
+        self._stack.enter_context(reporting_iterations_to(self._note_round))
         self._console = _console_with_bars()
         if self._console is None:
             self._start_lines()
         else:
             self._start_bar()
         return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
 
     # --- events -----------------------------------------------------------------------
 
@@ -247,7 +256,7 @@ class Progress(contextlib.ExitStack):
         from rich.live import Live
 
         live = Live(get_renderable=self._bar_line, console=self._console, transient=True)
-        self.callback(live.stop)
+        self._stack.callback(live.stop)
         # If no thread can be started, the bar does not move, and the work goes on.
         with contextlib.suppress(RuntimeError):
             live.start()
@@ -284,8 +293,8 @@ class Progress(contextlib.ExitStack):
             return
         # The thread ends before the results are printed, so that no line of progress
         # appears between them. Callbacks run in reverse order: the event comes first.
-        self.callback(thread.join)
-        self.callback(self._ended.set)
+        self._stack.callback(thread.join)
+        self._stack.callback(self._ended.set)
 
     def _print_lines(self) -> None:
         """Print a line every few seconds until the work ends."""

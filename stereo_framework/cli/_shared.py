@@ -490,7 +490,8 @@ def who(
     name: str, workers: int | None, dask: str | None
 ) -> AbstractContextManager[Executor | None]:
     """Who computes, as --executor or --dask say: None for threads of this process."""
-    from stereo_framework.sweep.executors import Processes, dask_executor
+    from stereo_framework.sweep.dask_cluster import dask_executor
+    from stereo_framework.sweep.processes import Processes
 
     if name not in ("thread", "process"):
         raise ParameterError(

@@ -51,16 +51,26 @@ def locked(path: PathLike) -> Iterator[None]:
         except OSError as error:
             if error.errno in _LOCKED_BY_ANOTHER:
                 raise BlockingIOError(error.errno, "the lock is held", os.fspath(path)) from None
-            message = (
-                f"{path}: the file cannot be locked ({error.strerror}); some network folders do "
-                "not support file locks; choose a folder on a local disk"
-            )
-            raise DataError(message) from error
+            raise DataError(_lock_message(path, error)) from error
         _open_locks.add(descriptor)
         yield
     finally:
         _open_locks.discard(descriptor)
         os.close(descriptor)
+
+
+def _lock_message(path: PathLike, error: OSError) -> str:
+    """Return the error message about a file that cannot be locked."""
+    if error.errno in _NO_LOCKS:
+        return (
+            f"{path}: the file cannot be locked ({error.strerror}), because its file system has no "
+            "file locks; a folder needs locks, so that only one process writes to it; some network "
+            "folders do not support file locks; choose a folder on a local disk"
+        )
+    return (
+        f"{path}: the file cannot be locked ({error.strerror}); the disk or the network may have "
+        "failed; check the folder, or choose a folder on a local disk"
+    )
 
 
 def has_locks(path: PathLike) -> bool:

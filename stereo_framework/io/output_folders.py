@@ -14,6 +14,7 @@ these files:
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -44,6 +45,12 @@ _PARTIAL_FILE_LIFETIME = 3600
 
 _DIGEST_LENGTH = 32
 """Number of hexadecimal digits of a shortened SHA-256 digest."""
+
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Error numbers for a file or folder that this program may not change."""
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Error numbers for a full disk, and for a user who has used up the quota."""
 
 _output_folders: list[Path] = []
 """Output folders that are protected at the moment."""
@@ -109,11 +116,23 @@ def write_bytes(path: PathLike, data: bytes) -> None:
         message = f"{path}: the file cannot be written: {Path(path).parent} is not a folder"
         raise DataError(message) from None
     except OSError as error:
-        message = f"{path}: the file cannot be written: {error.strerror or error}"
-        raise DataError(message) from error
+        raise DataError(_writing_message(path, error)) from error
     finally:
         if partial_file is not None:
             partial_file.unlink(missing_ok=True)
+
+
+def _writing_message(path: PathLike, error: OSError) -> str:
+    """Return the error message about a file that cannot be written, with the remedy."""
+    message = f"{path}: the file cannot be written: {error.strerror or error}"
+    if error.errno in _READ_ONLY:
+        return (
+            f"{message}; the file and its folder must be writable; make them writable, or choose "
+            "another folder"
+        )
+    if error.errno in _DISK_FULL:
+        return f"{message}; the disk needs free space; free some space, or choose another disk"
+    return message
 
 
 def _is_special_file(path: PathLike) -> bool:

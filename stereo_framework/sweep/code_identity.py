@@ -29,6 +29,8 @@ from stereo_framework.engine.pipeline import Pipeline
 from stereo_framework.evaluation.metrics import METRICS
 from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.io.registered_readers import registered_readers
+from stereo_framework.script import load
+from stereo_framework.sweep import pseudo_truth
 
 _ENGINE = ("stereo_framework.engine.runner", "stereo_framework.engine.pipeline")
 """Modules that run every method."""
@@ -38,9 +40,6 @@ _EVALUATOR = ("stereo_framework.evaluation.evaluate",)
 
 _REGISTERED_READERS = "stereo_framework.io.registered_readers"
 """Module that reads files with the readers of plug-ins."""
-
-REFERENCE_SCRIPT = "truth_free/pseudo_truth"
-"""Built-in script whose disparity map stands in for missing ground truth."""
 
 
 class CodeReader:
@@ -130,13 +129,10 @@ class CodeReader:
 
     def _sources_of_pseudo_truth(self) -> ReachedSources:
         """Return the sources of the map that stands in for missing ground truth."""
-        from stereo_framework.script import load
-        from stereo_framework.sweep import pseudo_truth
-
-        script_file = package_folder() / f"{REFERENCE_SCRIPT}.yaml"
+        script_file = package_folder() / f"{pseudo_truth.SCRIPT}.yaml"
         files = (Path(pseudo_truth.__file__), script_file)
         digests = frozenset((file.name, digest_of_data(file)) for file in files)
-        pipeline = load(REFERENCE_SCRIPT).only.pipeline
+        pipeline = load(pseudo_truth.SCRIPT).only.pipeline
         return self.sources_of_matching(pipeline) | ReachedSources(digests)
 
     # --- sources of functions ---------------------------------------------------------

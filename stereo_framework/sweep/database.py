@@ -1,9 +1,9 @@
 """The SQLite file of a results folder, guarded against files that third parties made.
 
-SQLite trusts the files that it opens. A journal beside the database can name any file,
+SQLite trusts the files that it opens. A journal next to the database can name any file,
 which SQLite then deletes. A trigger in the database changes the values that are written.
 A view, or pages that refer to each other in circles, can make a query that never ends.
-Therefore three checks are made. The files beside a database must be plain files, and its
+Therefore three checks are made. The files next to a database must be plain files, and its
 journal must not name another file. The database must hold exactly the one table of a
 results store. A query is stopped if it takes far more steps than the size of its file
 can explain.
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from stereo_framework.core import limits
-from stereo_framework.core.errors import DataError, StereoFrameworkError
+from stereo_framework.core.errors import DataError
 from stereo_framework.io import check_not_linked, has_locks
+from stereo_framework.sweep.store_errors import writing_error
 
 LOCK = "writer.lock"
 """The file in the folder of a store that the writing process locks."""
@@ -43,13 +44,16 @@ _SCHEMA = [
 """All that a results store may define: the table, and the index of its primary key."""
 
 _COMPANIONS = ("-journal", "-wal", "-shm")
-"""Endings of the names of the files that SQLite keeps beside a database."""
+"""Endings of the names of the files that SQLite keeps next to a database."""
 
 _END_OF_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """Last bytes of a journal that names a second file, the super-journal.
 
 SQLite deletes that file.
 """
+
+_LOCK_TIMEOUT = 30
+"""Maximum time that SQLite waits for a lock of another program, in seconds."""
 
 _FREE_STEPS = 20_000_000
 """Steps of SQLite's virtual machine that every query may take."""
@@ -80,7 +84,7 @@ class Database:
         self._path = path
         self._name = name
         self._connection = connection
-        self._opened_file = _file_identity(path)
+        self._opened_file = file_identity(path)
         self._steps = 0
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.STORED_VALUE)
         connection.set_progress_handler(self._is_endless, _STEPS_PER_CHECK)
@@ -147,8 +151,7 @@ class Database:
             with self._connection:
                 yield
         except sqlite3.Error as error:
-            message = f"{self._name}: {content} cannot be written: {error}; earlier results are kept; run the same command again to continue"
-            raise StereoFrameworkError(message) from error
+            raise writing_error(self._name, content, error) from error
         self.check_in_place()
 
     def check_in_place(self) -> None:
@@ -158,18 +161,19 @@ class Database:
         content is lost when the program ends.
         """
         folder = os.path.dirname(self._name) or "."
-        present_file = _file_identity(self._path)
+        present_file = file_identity(self._path)
         if present_file is None:
             message = (
-                f"{folder}: was removed or moved during the run, together with its results; later results are lost; "
-                "run the same command again to start over"
+                f"{folder}: was removed or moved during the run, together with its results; "
+                "later results are lost; run the same command again to start over"
             )
             raise DataError(message)
         if present_file != self._opened_file:
             message = (
-                f"{self._name}: another file took its place during the run; a program that synchronizes or restores files may have "
-                "written it; the results computed since are lost; stop that program for this folder, or choose another folder, and run the "
-                "same command again"
+                f"{self._name}: another file took its place during the run; a program that "
+                "synchronizes or restores files may have written it; the results computed since "
+                "are lost; stop that program for this folder, or choose another folder, and run "
+                "the same command again"
             )
             raise DataError(message)
 
@@ -193,8 +197,8 @@ class Database:
             raise self._former_version_error(version)
         if schema != _SCHEMA or version != VERSION:
             message = (
-                f"{self._name}: is not a results store of this program, because it does not define exactly the one table of version "
-                f"{VERSION}; choose another folder"
+                f"{self._name}: is not a results store of this program, because it does not define "
+                f"exactly the one table of version {VERSION}; choose another folder"
             )
             raise DataError(message)
         return True
@@ -241,7 +245,11 @@ class Database:
         return DataError(message)
 
     def _endless_error(self) -> DataError:
-        message = f"{self._name}: is damaged: reading the file does not end; choose another folder, or delete this file and run again"
+        """Return the error about a query that takes too many steps."""
+        message = (
+            f"{self._name}: is damaged: reading the file does not end; choose another folder, or "
+            "delete this file and run again"
+        )
         return DataError(message)
 
 
@@ -259,14 +267,14 @@ def opened_to_write(path: Path, name: str) -> Iterator[Database]:
     Raises
     ------
     DataError
-        The file is not a results store, or a file beside it is not to be trusted. At the
+        The file is not a results store, or a file next to it is unsafe. At the
         end of the block: another file took the place of the store.
     sqlite3.Error
         SQLite cannot open the file.
     """
     check_not_linked(path)
     _check_companions(path)
-    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
+    with contextlib.closing(sqlite3.connect(path, timeout=_LOCK_TIMEOUT)) as connection:
         database = Database(path, name, connection)
         if not database.check_schema():
             database.create_table()
@@ -299,7 +307,7 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
     Raises
     ------
     DataError
-        The file is not a results store, or a file beside it is not to be trusted.
+        The file is not a results store, or a file next to it is unsafe.
     sqlite3.Error
         SQLite cannot open the file.
     """
@@ -316,7 +324,7 @@ def opened_to_read(path: Path, name: str) -> Iterator[Database | None]:
     # which a link leads.
     mode = "immutable=1" if path.is_symlink() or is_without_locks else "mode=ro"
     with contextlib.closing(
-        sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=30)
+        sqlite3.connect(f"{target.as_uri()}?{mode}", uri=True, timeout=_LOCK_TIMEOUT)
     ) as connection:
         database = Database(path, name, connection)
         yield database if database.check_schema() else None
@@ -335,14 +343,15 @@ def _refuse_log_without_locks(path: Path) -> None:
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size > 0:
         message = (
-            f"{log}: holds results that cannot be read here, because this file system has no locks; copy the whole folder to a "
-            "local disk and read it there, or let the run end that writes it"
+            f"{log}: holds results that cannot be read here, because this file system has no "
+            "locks; copy the whole folder to a local disk and read it there, or let the run end "
+            "that writes it"
         )
         raise DataError(message)
 
 
 def _check_companions(path: Path) -> None:
-    """Refuse the files beside a database that a third party may have made to do harm.
+    """Refuse the files next to a database that a third party may have made to do harm.
 
     Raises
     ------
@@ -357,8 +366,8 @@ def _check_companions(path: Path) -> None:
         and _last_bytes(journal, len(_END_OF_SUPER_JOURNAL)) == _END_OF_SUPER_JOURNAL
     ):
         message = (
-            f"{journal}: names another file, which SQLite would delete; this program never writes such a journal; "
-            "choose another folder, or delete the journal"
+            f"{journal}: names another file, which SQLite would delete; this program never writes "
+            "such a journal; choose another folder, or delete the journal"
         )
         raise DataError(message)
 
@@ -371,7 +380,7 @@ def _last_bytes(path: Path, count: int) -> bytes:
         return file.read(count)
 
 
-def _file_identity(path: Path) -> tuple[int, int] | None:
+def file_identity(path: Path) -> tuple[int, int] | None:
     """Return the device number and inode number of a file; None if there is no such file."""
     try:
         status = os.stat(path)

@@ -1,4 +1,4 @@
-"""Run a parameter script: every method and setting on every scene, measured and stored."""
+"""Run a parameter script: compute each setting on each scene, and store the results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from stereo_framework.io import is_replaceable
 from stereo_framework.io.raw import is_whole
 from stereo_framework.kernels.progress import counted
 from stereo_framework.script import Script, load
-from stereo_framework.sweep.executors import Crew
+from stereo_framework.sweep.computation import Computation
 from stereo_framework.sweep.result import Result, ResultList, confidence_files
 from stereo_framework.sweep.store import Store
-from stereo_framework.sweep.task_results import Done, failed, measure_stored_map
+from stereo_framework.sweep.task_results import TaskResults, failed, measure_stored_map
 from stereo_framework.sweep.tasks import MAX_LOADED_SCENES, Task, release_scene, tasks_of_script
 
 
@@ -46,44 +46,60 @@ def run(
 ) -> ResultList:
     """Run a parameter script.
 
-    Settings that begin with the same stages share them: each beginning is computed once. The numbers are those of runs one by
-    one, whoever computes them.
+    Settings that begin with the same stages share them, so that each beginning is
+    computed only once. The statistics are the same as those of single runs, whichever
+    executor is used.
 
     Parameters
     ----------
     script : path, name of a built-in script, mapping or Script
+        The script to run.
     scenes : scene names or Scene objects, optional
-        Instead of the script's own. Names as `find_scenes` takes them: data sets and patterns stand for all their scenes.
+        Scenes to use instead of the scenes of the script. Names are allowed as in
+        `find_scenes`: data sets and patterns stand for all their scenes.
     data : path, optional
-        Data root; default: the environment variable STEREO_DATA, then the user's cache folder.
+        Data root. The default is the environment variable STEREO_DATA, then the cache
+        folder of the user.
     out : path, optional
-        Folder for the results store, the resolved script and the maps. Results that are there already are not computed again.
+        Folder for the results store, the resolved script and the maps. Results that are
+        in the folder already are not computed again.
     overrides : sequence of str, or str
-        ``key.path=value`` settings over the script's.
+        Settings such as ``key.path=value``, which replace values of the script.
     plugins : sequence of str or Path, or a single one
-        Plug-ins besides those that the script names, and files outside its folder that it may name.
+        Plug-ins in addition to those that the script names, and files outside the
+        script's folder that the script may name.
     workers : int, optional
-        Units of work at a time, each in one thread; default: the number of `threads`, or as many as the executor has. With 1 worker, or a single unit, the
-        stages themselves use all cores.
+        Number of batches of settings that are computed at the same time, each in one
+        thread. The default is the number of `threads`, or the number of workers of the
+        executor. With 1 worker, or if there is only one batch, the stages use all
+        cores.
     executor : concurrent.futures.Executor, optional
-        Who computes, such as a ProcessPoolExecutor or Dask's ``Client(address).get_executor()``; default: threads of this process. Executors other
-        than a ThreadPoolExecutor get the scenes with all their arrays and import the stages. A script that makes a process pool needs
+        The workers, such as a ProcessPoolExecutor or Dask's
+        ``Client(address).get_executor()``. The default is threads of this process.
+        Executors other than a ThreadPoolExecutor receive the scenes with all their
+        arrays, and import the stages. A Python program that makes a process pool needs
         ``if __name__ == "__main__":``.
     memory : int, optional
-        Bytes that cost volumes may take together; default: four fifths of what is free, on a cluster all that there is.
+        Maximum memory of all cost volumes together, in bytes. The default is four
+        fifths of the free memory. For a Dask cluster, the default is no limit.
     maps : bool, optional
-        Keep disparity maps: in ``out/maps`` or, without `out`, in the results. Default: with `out` only when the script sweeps
-        nothing, else always.
+        Whether to keep disparity maps. They are stored in ``out/maps`` or, without
+        `out`, in the results. By default, maps are kept, unless `out` is given and the
+        script sweeps an axis.
 
     Returns
     -------
     list of Result
-        Scene by scene, in the script's order; a notebook shows it as a table, and ``stereo_framework.plot`` draws curves. A run that failed has an `error` and no statistics.
+        Results scene by scene, in the order of the script. A notebook shows the list as
+        a table, and ``stereo_framework.plot`` draws curves. The result of a failed run
+        has an `error` and no statistics.
 
     Raises
     ------
     ScriptError, DataError, ParameterError
-        Faults of the script, its scenes or search ranges, before anything runs; another sweep that writes to `out`.
+        The script, its scenes or its search ranges have faults. These errors are raised
+        before anything runs. The folder `out` cannot be used, for example because
+        another process writes to it.
 
     Examples
     --------
@@ -94,16 +110,24 @@ def run(
     """
     start = Path.cwd()
     folder = None if out is None else start / out
-    loaded, tasks = load_tasks(script, scenes, data=data, overrides=overrides, plugins=plugins)
-    coming = execute(
-        [loaded], tasks, out=folder, maps=maps, workers=workers, executor=executor, memory=memory
+    loaded_script, tasks = load_tasks(
+        script, scenes, data=data, overrides=overrides, plugins=plugins
     )
-    # Who listens already, such as a bar over several scripts, hears of every run.
-    found = {
-        task: results
-        for (task, results), _ in zip(coming, counted(len(tasks), "run"), strict=False)
-    }
-    return ResultList(result for task in tasks for result in found[task])
+    computed = execute(
+        [loaded_script],
+        tasks,
+        out=folder,
+        maps=maps,
+        workers=workers,
+        executor=executor,
+        memory=memory,
+    )
+    results_of_task: dict[Task, list[Result]] = {}
+    # The counter reports each run to a listener, such as a progress bar over several
+    # scripts.
+    for (task, results), _ in zip(computed, counted(len(tasks), "run"), strict=False):
+        results_of_task[task] = results
+    return ResultList(result for task in tasks for result in results_of_task[task])
 
 
 def load_tasks(
@@ -117,25 +141,38 @@ def load_tasks(
     may_execute: bool = True,
     folder: Path | None = None,
 ) -> tuple[Script, list[Task]]:
-    """Load a script and plan its runs; `check` and `run` refuse the same scripts by it.
+    """Load a script, and create its tasks.
+
+    The commands `check` and `run` call this function, so that they refuse the same
+    scripts.
 
     Parameters
     ----------
     source : path, name of a built-in script, mapping or Script
+        The script to load.
     scenes, data, overrides, plugins
-        As in `run`.
+        The arguments of `run` with the same names.
     scenes_optional : bool
-        Plan no run, instead of an error, if nothing names a scene.
+        Whether a script without scenes is allowed. It has no tasks.
     may_execute : bool
-        As in `tasks_of_script`.
+        Whether the functions that the script names may be imported; see
+        `tasks_of_script`.
     folder : Path, optional
-        Folder from which relative paths of scenes start; default: the current one. A
-        plug-in may change the current folder when it is imported.
+        Folder at which relative paths of scenes start. The default is the current
+        folder when this function is called. A plug-in may change the current folder
+        when it is imported.
+
+    Returns
+    -------
+    Script
+        The checked script.
+    list of Task
+        The tasks, scene by scene.
 
     Raises
     ------
     ScriptError, DataError, ParameterError
-        Faults of the script, its scenes or search ranges.
+        The script, its scenes or its search ranges have faults.
     """
     start = folder or Path.cwd()
     if isinstance(source, Script):
@@ -156,21 +193,32 @@ def load_tasks(
 def scenes_of(
     script: Script, scenes: str | Scene | Iterable[str | Scene] | None, data: str | Path | None
 ) -> list[Scene]:
-    """Return the scenes to run a script on; by default those that the script names.
+    """Load the scenes on which a script runs.
+
+    Parameters
+    ----------
+    script : Script
+        The script, whose scenes are the default.
+    scenes : scene names or Scene objects, optional
+        Scenes to use instead of the scenes of the script.
+    data : path, optional
+        Data root.
 
     Raises
     ------
     DataError
-        None at all, or one that does not exist.
+        There is no scene, or a scene does not exist.
     """
     if scenes is None:
         scene_list: list[str | Scene] = list(script.scenes)
     else:
         scene_list = [scenes] if isinstance(scenes, str | Scene) else list(scenes)
     if not scene_list:
-        raise DataError(
-            f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene (synthetic/planes needs no data)"
+        message = (
+            f"{script.name}: no scene to run on; name some under 'scenes:' or with --scene "
+            "(synthetic/planes needs no data)"
         )
+        raise DataError(message)
     return load_scenes(scene_list, data=data)
 
 
@@ -180,66 +228,123 @@ def execute(
     *,
     out: Path | None = None,
     maps: bool | None = None,
-    **who: Any,
-) -> Iterator[Done]:
-    """Run tasks and yield each with its results as they are there.
+    workers: int | None = None,
+    executor: Executor | None = None,
+    memory: int | None = None,
+) -> Iterator[TaskResults]:
+    """Run tasks, and yield each task with its results as soon as they are complete.
 
-    With `out`, results found in its store are taken from there, first of all, and new ones written to it, one by one; failed ones
-    are run again. `who` computes, and within what memory, is told as to a `Crew`; the other parameters are those of `run`.
+    With `out`, results in the store of the folder are read first. New results are
+    written to the store one by one. Failed runs are repeated.
+
+    Parameters
+    ----------
+    scripts : sequence of Script
+        The scripts of the tasks, which are written to the folder.
+    tasks : sequence of Task
+        The tasks to run.
+    out, maps, workers, executor, memory
+        The arguments of `run` with the same names.
+
+    Yields
+    ------
+    (Task, list of Result)
+        Each task with its results, one for each protocol.
     """
-    keep = (out is None or not any(task.setting.axes for task in tasks)) if maps is None else maps
+    keep_maps = maps
+    if keep_maps is None:
+        keep_maps = out is None or not any(task.setting.axes for task in tasks)
     with contextlib.ExitStack() as stack:
-        crew = stack.enter_context(Crew(keep=keep, **who))
-        store = None if out is None else stack.enter_context(Store(out, create=True))
-        if store is not None:
-            store.describe(
-                scripts,
-                [
-                    metric
-                    for task in tasks
-                    for protocol in task.protocols
-                    for metric in protocol.metrics
-                ],
-            )
+        computation = stack.enter_context(
+            Computation(workers, executor, memory, keep_maps=keep_maps)
+        )
+        store = None
+        if out is not None:
+            store = stack.enter_context(Store(out, create=True))
+            store.describe(scripts, _metrics_of(tasks))
             store.set_listed_keys(dict.fromkeys(key for task in tasks for key in task.keys))
-        yield from read_or_compute(store, tasks, crew)
+        yield from read_or_compute(store, tasks, computation)
 
 
-def read_or_compute(store: Store | None, tasks: Sequence[Task], crew: Crew) -> Iterator[Done]:
-    """The results of each task: those that a store has, then the others, which are computed and added to it."""
-    todo = []
+def _metrics_of(tasks: Sequence[Task]) -> list[str]:
+    """Return the names of the metrics of all protocols of some tasks."""
+    protocols = [protocol for task in tasks for protocol in task.protocols]
+    return [metric for protocol in protocols for metric in protocol.metrics]
+
+
+def read_or_compute(
+    store: Store | None, tasks: Sequence[Task], computation: Computation
+) -> Iterator[TaskResults]:
+    """Yield stored results first, then compute the other results and add them to the store.
+
+    Parameters
+    ----------
+    store : Store or None
+        The store, which is open for writing. Without a store, all tasks are computed.
+    tasks : sequence of Task
+        The tasks whose results are needed.
+    computation : Computation
+        The computation of the missing results.
+
+    Yields
+    ------
+    (Task, list of Result)
+        Each task with its results, one for each protocol.
+    """
+    tasks_to_compute = []
     for task in tasks:
-        known = [] if store is None else [store.get(key) for key in task.keys]
-        whole = [
-            r for r in known if r is not None and not r.error and not (crew.keep and _lacks_map(r))
-        ]
-        if store is not None and len(whole) == len(task.keys):
-            if (
-                whole[0].axes != task.setting.axes
-            ):  # another script asked for the same run along other axes, or along none
-                whole = _added(
-                    store, task, [replace(result, axes=task.setting.axes) for result in whole]
-                )
-            yield task, whole
-        elif store is not None and (before := _matched_before(store, task)):
-            yield task, _added(store, task, measure_stored_map(task, before))
+        stored_results = None
+        if store is not None:
+            stored_results = _read(store, task, keep_maps=computation.keep_maps)
+        if stored_results is None:
+            tasks_to_compute.append(task)
         else:
-            todo.append(task)
-    left = collections.Counter(task.scene for task in todo)
-    many = len(left) > MAX_LOADED_SCENES
-    for task, computed in crew.computed(todo):
-        results = _with_damage(task, _failed_if_changed(task, computed))
+            yield task, stored_results
+
+    remaining_tasks = collections.Counter(task.scene for task in tasks_to_compute)
+    has_many_scenes = len(remaining_tasks) > MAX_LOADED_SCENES
+    for task, computed_results in computation.results_of(tasks_to_compute):
+        results = _with_damage(task, _failed_if_changed(task, computed_results))
         if store is not None:
             store.check_in_place()
             results = _added(store, task, store.with_map(results))
         yield task, results
-        left[task.scene] -= 1
-        if many and not left[task.scene]:
+        remaining_tasks[task.scene] -= 1
+        if has_many_scenes and not remaining_tasks[task.scene]:
             release_scene(task.scene)
 
 
+def _read(store: Store, task: Task, *, keep_maps: bool) -> list[Result] | None:
+    """Return the results of a task from a store, or None if the task must be computed.
+
+    If the store has the disparity map of the task under other protocols only, the map
+    is evaluated under the protocols of the task.
+    """
+    results = []
+    for key in task.keys:
+        result = store.get(key)
+        if result is not None and _is_complete(result, needs_map=keep_maps):
+            results.append(result)
+    if len(results) == len(task.keys):
+        if results[0].axes == task.setting.axes:
+            return results
+        # Another script has the same run, but sweeps other axes.
+        with_axes = [replace(result, axes=task.setting.axes) for result in results]
+        return _added(store, task, with_axes)
+
+    result_with_map = _matched_before(store, task)
+    if result_with_map is None:
+        return None
+    return _added(store, task, measure_stored_map(task, result_with_map))
+
+
+def _is_complete(result: Result, *, needs_map: bool) -> bool:
+    """Return whether a stored result did not fail, and has its map if the map is needed."""
+    return not result.error and not (needs_map and _lacks_map(result))
+
+
 def _with_damage(task: Task, results: list[Result]) -> list[Result]:
-    """Return results whose warnings begin with the damage of the files of their images."""
+    """Return results whose warnings begin with the damage of the image files."""
     damage = task.scene.damage
     has_result = not all(result.error for result in results)
     if has_result and task.setting.pipeline.reads_frames:
@@ -253,9 +358,9 @@ def _with_damage(task: Task, results: list[Result]) -> list[Result]:
 
 
 def _failed_if_changed(task: Task, results: list[Result]) -> list[Result]:
-    """Return the results of a task, or failed ones if files of its stages changed meanwhile.
+    """Return the results of a task, or failed ones if files of its stages changed.
 
-    Results of other files must not be stored under the identity of the earlier ones.
+    Results of changed files must not be stored under the identity of the earlier files.
     """
     if all(result.error for result in results):
         return results
@@ -270,27 +375,33 @@ def _failed_if_changed(task: Task, results: list[Result]) -> list[Result]:
 
 
 def _added(store: Store, task: Task, results: list[Result]) -> list[Result]:
-    """The results of a task, which are added to a store."""
+    """Add the results of a task to a store, and return them."""
     for key, result in zip(task.keys, results, strict=True):
         store.add(key, result)
     return results
 
 
 def _matched_before(store: Store, task: Task) -> Result | None:
-    """A result of the same match under another protocol, whose map is as it was written."""
-    measures = {step.stage.name for step in task.setting.pipeline.in_slot("confidence")}
-    for one in store.of_run(task.id):
-        if one.error or one.method != task.setting.method or one.map is None or _lacks_map(one):
+    """Return a stored result of the same match whose map can be evaluated again.
+
+    The disparity map and all confidence maps of the task must be as this program has
+    written them.
+    """
+    steps = task.setting.pipeline.in_slot("confidence")
+    measures = {step.stage.name for step in steps}
+    for result in store.of_run(task.id):
+        is_same_method = result.method == task.setting.method
+        if result.error or not is_same_method or result.map is None or _lacks_map(result):
             continue
-        confidence = confidence_files(one.map)
-        whole = measures <= confidence.keys()
-        if whole and all(map(is_replaceable, [one.map, *confidence.values()])):
-            return one
+        confidence = confidence_files(result.map)
+        is_complete = measures <= confidence.keys()
+        if is_complete and all(map(is_replaceable, [result.map, *confidence.values()])):
+            return result
     return None
 
 
 def _lacks_map(result: Result) -> bool:
-    """Whether the map is not there or was cut off, or its confidence was."""
+    """Return whether the map or a confidence map of a result is missing or incomplete."""
     if result.map is None or not result.map.is_file():
         return True
     return not all(map(is_whole, [result.map, *confidence_files(result.map).values()]))

@@ -1,4 +1,9 @@
-"""The results store: one SQLite file in the output folder with one table, written by the parent process alone, one transaction a result."""
+"""Store the results of a sweep in an output folder.
+
+The results are in one table of the SQLite file `results.sqlite`. Only the process that
+runs the sweep writes to the file, with one transaction for each result. Disparity maps
+are files in the subfolder `maps`.
+"""
 
 import collections
 import contextlib
@@ -8,12 +13,15 @@ import sqlite3
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, get_type_hints
+from types import TracebackType
+from typing import Any, Self, get_type_hints
 
 import yaml
 from pydantic import ConfigDict, TypeAdapter, with_config
 from pydantic_core import from_json
-from typing_extensions import TypedDict  # pydantic asks for it, and brings it
+
+# Before Python 3.12, pydantic needs this TypedDict in place of the one of `typing`.
+from typing_extensions import TypedDict
 
 from stereo_framework.core import limits
 from stereo_framework.core.errors import DataError, one_line, short, warn
@@ -30,115 +38,192 @@ from stereo_framework.io import (
 )
 from stereo_framework.script import Script
 from stereo_framework.script.include import RESOLVED
-from stereo_framework.sweep.database import LOCK, Database, opened_to_read, opened_to_write
+from stereo_framework.sweep.database import (
+    LOCK,
+    Database,
+    file_identity,
+    opened_to_read,
+    opened_to_write,
+)
 from stereo_framework.sweep.identity import result_key
 from stereo_framework.sweep.result import Result, confidence_file
+from stereo_framework.sweep.store_errors import (
+    Event,
+    event_of,
+    lost_lock_error,
+    opening_to_read_error,
+    opening_to_write_error,
+    reading_error,
+    second_writer_error,
+)
 
 FILE = "results.sqlite"
+"""Name of the SQLite file in an output folder."""
 
 _METRICS_FILE = "metrics.json"
-"""Units, directions and sources of the metrics that plug-ins brought."""
+"""Name of the file with the units, directions and sources of the metrics of plug-ins."""
 
 _ADD = (
     "INSERT INTO results (key, place, row, details) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE"
     " SET row = excluded.row, details = excluded.details, place = ifnull(excluded.place, place)"
 )
-_DETAILS = ("parameters", "script")
-_SHOWN = tuple(
-    f.name
-    for f in fields(Result)
-    if f.name not in (*_DETAILS, "traceback") and not f.name.startswith("_")
+"""Statement that writes a result, and keeps the place that its key has in the plan."""
+
+_SET_PLACE = (
+    "INSERT INTO results (key, place) VALUES (?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET place = excluded.place"
 )
-_TYPES = {name: kind for name, kind in get_type_hints(Result).items() if name in _SHOWN}
-_ROW_CLASS: Any = TypedDict("_Row", _TYPES)  # type: ignore
+"""Statement that gives a key a place in the plan."""
+
+_DETAILS = ("parameters", "script")
+"""Fields of a result in the column `details`. They are parsed only if they are read."""
+
+_ROW_FIELDS = tuple(
+    field.name
+    for field in fields(Result)
+    if field.name not in (*_DETAILS, "traceback") and not field.name.startswith("_")
+)
+"""Fields of a result in the column `row`."""
+
+_ROW_TYPES = {name: kind for name, kind in get_type_hints(Result).items() if name in _ROW_FIELDS}
+_ROW_CLASS: Any = TypedDict("_Row", _ROW_TYPES)  # type: ignore
 _ROW: Any = TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(_ROW_CLASS))
-"""Reader and writer of the column `row`, which holds a result in JSON."""
+"""Reader of the column `row`, which holds a result as JSON."""
+
+_MISSING = (
+    "results are still missing; if the run is not going on, it was stopped early: "
+    "run the same command again"
+)
+"""Text about planned results that are not in the store, after their number."""
 
 
-class Store(contextlib.ExitStack):
+class Store:
     """Results of one output folder, by key.
 
-    A plan lists the results that one script asks for, in order; results are shared between plans by content, so that a repeated or
-    extended script computes only what is missing.
+    The plan of a folder is the ordered list of results that the last command needs. A
+    key depends on the content of a result. Therefore a repeated or extended script
+    finds its earlier results, and computes only the missing ones.
+
+    Use the store in a ``with`` block, or call `close`.
 
     Parameters
     ----------
     folder : Path
         Output folder.
     create : bool
-        Open for writing, which one process at a time may do; make the folder and the store when missing. Otherwise nothing is written,
-        and the folder may be one that cannot be written to.
+        True opens the store for writing, and creates a missing folder or store. Only
+        one process may write at the same time. False opens the store for reading. Then
+        nothing is written, and the folder may be read-only.
 
     Raises
     ------
     DataError
-        No results there, a store of another version or kind, a damaged one, or another process writes to it.
+        The folder has no results, or its store is damaged, has another version or
+        belongs to another program. Another process writes to the folder. The file
+        system has no locks, or permission is missing.
     """
 
     def __init__(self, folder: Path, *, create: bool = False):
-        super().__init__()
-        # The results of a method that changes the current folder must not be written there.
+        # A stage may change the current folder, but results belong into this folder.
         self.folder = folder.absolute()
         self._name = f"{folder / FILE}"
+        self._stack = contextlib.ExitStack()
+        # The lock file of a store that is open for writing, to detect its removal.
+        self._lock_identity: tuple[int, int] | None = None
+        opening_error = opening_to_write_error if create else opening_to_read_error
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)
             try:
-                self._db = self._opened_to_write(folder) if create else self._opened_to_read(folder)
+                self._db = self._open_to_write(folder) if create else self._open_to_read(folder)
             except (OSError, sqlite3.Error) as error:
-                message = (
-                    f"{self._name}: cannot be used as a results store: {error}; another program may have the file open, or the file "
-                    "system may not be fit for it; close that program, or choose a folder on a local disk"
-                )
-                raise DataError(message) from error
+                raise opening_error(self._name, error) from error
             undo.pop_all()
         if problem := remember_metrics(self.folder / _METRICS_FILE):
             warn([problem])
 
-    def _opened_to_write(self, folder: Path) -> Database:
-        self.enter_context(output_folder(self.folder))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def close(self) -> None:
+        """Close the store, and release the lock of the folder."""
+        self._stack.close()
+
+    def _open_to_write(self, folder: Path) -> Database:
+        """Lock the folder, and open its store for writing."""
+        self._stack.enter_context(output_folder(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
-            self.enter_context(locked(self.folder / LOCK))
+            self._stack.enter_context(locked(self.folder / LOCK))
         except BlockingIOError:
-            message = (
-                f"{folder}: another process holds the lock {LOCK}; this may be a command that is writing there, or a process that was "
-                "stopped and not ended; wait for it or end it, or choose another folder"
-            )
-            raise DataError(message) from None
+            raise second_writer_error(folder, LOCK) from None
+        self._lock_identity = file_identity(self.folder / LOCK)
         remove_partial_files(self.folder)
-        return self.enter_context(opened_to_write(self.folder / FILE, self._name))
+        return self._stack.enter_context(opened_to_write(self.folder / FILE, self._name))
 
-    def _opened_to_read(self, folder: Path) -> Database:
-        database = self.enter_context(opened_to_read(self.folder / FILE, self._name))
+    def _open_to_read(self, folder: Path) -> Database:
+        """Open the store for reading."""
+        database = self._stack.enter_context(opened_to_read(self.folder / FILE, self._name))
         if database is None:
-            message = f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' writes them"
+            message = (
+                f"{folder}: no results there ({FILE} is missing); 'run SCRIPT --out {folder}' "
+                "writes them"
+            )
             raise DataError(message)
         return database
 
-    # --- writing ----------------------------------------------------------------------------------------------------------
+    # --- writing ----------------------------------------------------------------------
 
     def describe(self, scripts: Sequence[Script], metrics: Iterable[str]) -> None:
-        """Keep the resolved scripts, and units, directions and sources of metrics that plug-ins brought, so that the results are shown without either.
+        """Write the resolved scripts, and the properties of metrics of plug-ins.
+
+        With these files, results can be shown without the scripts and the plug-ins.
+
+        Parameters
+        ----------
+        scripts : sequence of Script
+            The scripts of the run.
+        metrics : iterable of str
+            Names of the metrics of all protocols.
 
         Raises
         ------
         DataError
-            A file of that name is the user's, or was changed; or the disk is full.
+            A file cannot be written, or a file of the user has its name.
         """
         for script in scripts:
-            write_bytes(
-                self.folder / f"{script.name}{RESOLVED}",
-                yaml.safe_dump(script.resolved, sort_keys=False).encode(),
-            )
-        if text := describe_metrics(dict.fromkeys(metrics)):
-            write_bytes(self.folder / _METRICS_FILE, text.encode())
+            text = yaml.safe_dump(script.resolved, sort_keys=False)
+            write_bytes(self.folder / f"{script.name}{RESOLVED}", text.encode())
+        if description := describe_metrics(dict.fromkeys(metrics)):
+            write_bytes(self.folder / _METRICS_FILE, description.encode())
 
     def check_in_place(self) -> None:
-        """Raise a DataError if the store was removed, moved or replaced since it was opened."""
+        """Refuse a store that another process may have changed since it was opened.
+
+        Raises
+        ------
+        DataError
+            The store or its lock file was removed, moved or replaced.
+        """
         self._db.check_in_place()
+        lock = self.folder / LOCK
+        if self._lock_identity is not None and file_identity(lock) != self._lock_identity:
+            raise lost_lock_error(lock)
 
     def set_listed_keys(self, keys: Iterable[str]) -> None:
-        """Make `keys`, in this order, the results that the folder is about.
+        """Make some keys, in their order, the plan of the folder.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            Keys of results, which may be missing.
 
         Raises
         ------
@@ -150,23 +235,20 @@ class Store(contextlib.ExitStack):
         with self._db.transaction("the plan"):
             self._db.execute("DELETE FROM results WHERE row IS NULL")
             self._db.execute("UPDATE results SET place = NULL WHERE place >= 0")
-            self._db.execute_many(
-                "INSERT INTO results (key, place) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET place = excluded.place",
-                ((key, place) for place, key in enumerate(keys)),
-            )
+            self._db.execute_many(_SET_PLACE, ((key, place) for place, key in enumerate(keys)))
 
     def add(self, key: str, result: Result, *, is_external: bool = False) -> None:
-        """Write one result; an earlier one under the same key is replaced.
+        """Write one result. It replaces an earlier result under the same key.
 
         Parameters
         ----------
         key : str
             A `result_key`.
         result : Result
-            Its map, if it has one, lies in the folder.
+            The result. Its map, if it has one, is a file in the folder.
         is_external : bool
             Whether another program made the map. Such results are listed together with
-            those of every script.
+            the results of every plan.
 
         Raises
         ------
@@ -175,22 +257,27 @@ class Store(contextlib.ExitStack):
         DataError
             The store was removed, moved or replaced since it was opened.
         """
-        row = {name: getattr(result, name) for name in _SHOWN}
+        row = {name: getattr(result, name) for name in _ROW_FIELDS}
         row["map"] = result.map and result.map.relative_to(self.folder).as_posix()
         details = {name: getattr(result, name) for name in _DETAILS}
         place = -1 if is_external else None
         with self._db.transaction("a result"):
-            row_text = json.dumps(row, default=_plain)
-            details_text = json.dumps(details, default=_plain)
+            row_text = json.dumps(row, default=_json_value)
+            details_text = json.dumps(details, default=_json_value)
             self._db.execute(_ADD, (key, place, row_text, details_text))
 
     def with_map(self, results: Sequence[Result]) -> list[Result]:
-        """Write the map of some results to the folder, and return the results without the array.
+        """Write the map of some results, and return the results without the arrays.
 
         Parameters
         ----------
         results : sequence of Result
             All results of one match, one for each protocol. They share a map.
+
+        Returns
+        -------
+        list of Result
+            The results with the path of the map.
 
         Raises
         ------
@@ -206,11 +293,12 @@ class Store(contextlib.ExitStack):
             write_pfm(confidence_file(path, name), confidence)
         return [replace(result, map=path, _disparity=None, _confidence={}) for result in results]
 
-    # --- reading ----------------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------
 
     def get(self, key: str) -> Result | None:
-        """The result under a key, None when there is none yet."""
-        return next(iter(self._results("key = ? AND row IS NOT NULL", key)), None)
+        """Return the result under a key, or None if it is not computed yet."""
+        results = self._results("key = ? AND row IS NOT NULL", key)
+        return results[0] if results else None
 
     def of_run(self, run: str) -> list[Result]:
         """Return the results of one run under all protocols.
@@ -225,33 +313,66 @@ class Store(contextlib.ExitStack):
         return self._results("key > ? AND key < ? AND row IS NOT NULL", prefix, f"{prefix}\x7f")
 
     def results(self, *, every: bool = False) -> list[Result]:
-        """Results that were asked for last, in their order, and those of maps made elsewhere; or all in the order in which they were first asked for."""
-        asked = "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
-        return self._results("row IS NOT NULL ORDER BY rowid" if every else asked)
+        """Return the planned results in their order, and then results of external maps.
+
+        Parameters
+        ----------
+        every : bool
+            True returns all results, in the order in which they were first planned.
+        """
+        if every:
+            return self._results("row IS NOT NULL ORDER BY rowid")
+        return self._results(
+            "row IS NOT NULL AND place IS NOT NULL ORDER BY place < 0, place, rowid"
+        )
 
     def lacking(self) -> str:
-        """What is to be said of the results that were asked for and are not there yet; empty where none is missing."""
-        [[missing]] = self._read("count(*)", "row IS NULL")
-        said = "results are still missing; if the run is not going on, it was stopped early: run the same command again"
-        return f"{missing} {said}" if missing else ""
+        """Return a sentence about planned results that are missing; empty without any."""
+        [[count]] = self._read("count(*)", "row IS NULL")
+        return f"{count} {_MISSING}" if count else ""
 
-    def _read(self, columns: str, where: str, *values: Any) -> list[Any]:
+    def _read(self, columns: str, condition: str, *values: Any) -> list[Any]:
+        """Return the values of some columns in the rows that fulfil an SQL condition."""
         with _damaged_file_errors(self._name):
-            return self._db.execute(f"SELECT {columns} FROM results WHERE {where}", values)
+            return self._db.execute(f"SELECT {columns} FROM results WHERE {condition}", values)
 
-    def _results(self, where: str, *values: Any) -> list[Result]:
-        return [self._result(*row) for row in self._read("row, details", where, *values)]
+    def _results(self, condition: str, *values: Any) -> list[Result]:
+        """Return the results of the rows that fulfil an SQL condition."""
+        rows = self._read("row, details", condition, *values)
+        return [self._result(row, details) for row, details in rows]
 
     def _result(self, row: Any, details: Any) -> Result:
+        """Return the result of a row.
+
+        Parameters
+        ----------
+        row, details
+            The values of the two columns. They may have any type if the store is
+            damaged.
+        """
         with _damaged_file_errors(self._name):
             values = _ROW.validate_json(row)
             for value in values["axes"].values():
                 if type(value) is int:
-                    float(value)  # which refuses endless digits
-            if values["map"] is not None:
-                values["map"] = self.folder / _below(values["map"])
+                    # Integers with thousands of digits raise an OverflowError.
+                    float(value)
+            map_name = values["map"]
             return Result(
-                **(values | {name: _Detail(details, name, self._name) for name in _DETAILS})
+                id=values["id"],
+                scene=values["scene"],
+                method=values["method"],
+                parameters=_StoredMapping(details, "parameters", self._name),
+                axes=values["axes"],
+                protocol=values["protocol"],
+                statistics=values["statistics"],
+                energy=values["energy"],
+                seconds=values["seconds"],
+                warnings=values["warnings"],
+                error=values["error"],
+                script=_StoredMapping(details, "script", self._name),
+                protocol_text=values["protocol_text"],
+                map=None if map_name is None else self.folder / _inside_folder(map_name),
+                environment=values["environment"],
             )
 
 
@@ -280,60 +401,105 @@ def read_scripts(folder: Path) -> dict[str, dict[str, Any]]:
             problems.append(str(error))
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
             reason = short(" ".join(str(error).split()), 200)
-            problems.append(
-                f"{path}: is damaged: {reason}; delete it, and the next run writes it again"
-            )
+            message = f"{path}: is damaged: {reason}; delete it, and the next run writes it again"
+            problems.append(message)
     if problems:
         others = f" ({len(problems) - 1} more scripts cannot be read)" if len(problems) > 1 else ""
         warn([one_line(f"{problems[0]}{others}")])
     return scripts
 
 
-class _Detail(collections.UserDict[str, Any]):
-    """A stored mapping that is read when it is first asked for."""
+class _StoredMapping(collections.UserDict[str, Any]):
+    """A mapping in the column `details`, which is parsed when it is read first.
 
-    def __init__(self, text: Any, name: str, store: str):
-        self._text, self._name, self._store = text, name, store
+    Parameters
+    ----------
+    text
+        The value of the column. It may have any type if the store is damaged.
+    field : str
+        Name of the field of the result.
+    store : str
+        The SQLite file, as messages name it.
+    """
+
+    def __init__(self, text: Any, field: str, store: str):
+        self._text = text
+        self._field = field
+        self._store = store
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:  # type: ignore[override]
         """The stored mapping, read from its JSON text."""
         with _damaged_file_errors(self._store):
-            # Unlike Python's own reader, this one refuses deeply nested values, which nothing else could print.
-            mapping = dict(from_json(self._text)[self._name])
+            # Unlike the JSON reader of Python, this reader refuses deeply nested
+            # values, which no other part of the program could print.
+            mapping = dict(from_json(self._text)[self._field])
             if len(mapping) > limits.ENTRIES:
-                raise ValueError(
-                    f"{self._name}: has {len(mapping)} entries; at most {limits.ENTRIES} are read"
+                message = (
+                    f"{self._field}: has {len(mapping)} entries; at most {limits.ENTRIES} are read"
                 )
+                raise ValueError(message)
             return mapping
 
     def items(self) -> ItemsView[str, Any]:
-        """At the speed of a dict."""
+        """Return the items of the dict, which is faster than the method of UserDict."""
         return self.data.items()
 
 
-def _below(path: Path) -> PurePosixPath:
-    """The path of a file in the folder; a ValueError for one outside."""
-    found = PurePosixPath(path.as_posix())
-    if found.is_absolute() or ".." in found.parts:
-        raise ValueError(f"map: {str(found)[:40]!r} is no file of the folder")
-    return found
+def _inside_folder(path: Path) -> PurePosixPath:
+    """Return a relative path, and refuse a path that leads out of the folder.
+
+    Raises
+    ------
+    ValueError
+        The path is absolute or contains "..".
+    """
+    relative_path = PurePosixPath(path.as_posix())
+    if relative_path.is_absolute() or ".." in relative_path.parts:
+        raise ValueError(f"map: {str(relative_path)[:40]!r} is no file of the folder")
+    return relative_path
+
+
+_DAMAGE = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+"""Exceptions that damaged values cause."""
 
 
 @contextlib.contextmanager
-def _damaged_file_errors(path: str) -> Iterator[None]:
-    """Tell in a line that what stands in a file is no result, whatever it is."""
+def _damaged_file_errors(name: str) -> Iterator[None]:
+    """Report exceptions of the block in one line, as errors about the store.
+
+    Parameters
+    ----------
+    name : str
+        The SQLite file, as messages name it.
+
+    Raises
+    ------
+    DataError
+        The file is damaged, or it cannot be read.
+    """
     try:
         yield
-    except (sqlite3.Error, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise DataError(
-            f"{path}: may be damaged: {reason}; choose another folder, or delete it and run again"
-        ) from error
+    except sqlite3.Error as error:
+        if event_of(error) in (Event.NO_DATABASE, Event.OTHER):
+            raise _damage_error(name, error) from error
+        raise reading_error(name, error) from error
+    except _DAMAGE as error:
+        raise _damage_error(name, error) from error
 
 
-def _plain(value: Any) -> Any:
-    """What JSON holds of other values: numbers of plug-ins may be numpy's, parameters may be anything."""
+def _damage_error(name: str, error: Exception) -> DataError:
+    """Return the error about a store with values that are no results."""
+    reason = " ".join(str(error).split())[:200]
+    message = f"{name}: may be damaged: {reason}; choose another folder, or delete it and run again"
+    return DataError(message)
+
+
+def _json_value(value: Any) -> Any:
+    """Convert a value that JSON does not have.
+
+    Plug-ins may return numbers of NumPy, and parameters may have any type.
+    """
     if isinstance(value, Mapping):
         return dict(value)
     try:

@@ -1,26 +1,22 @@
-"""What workers do: compute the tasks of a unit and measure their maps, in this process or in another one."""
+"""Compute the results of tasks: match their pairs and evaluate their disparity maps."""
 
-import functools
 import json
-import pickle
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from stereo_framework.core.errors import ParameterError, StereoFrameworkError, short
+from stereo_framework.core.errors import StereoFrameworkError, short
 from stereo_framework.core.estimate import Estimate
-from stereo_framework.core.plugins import load_plugin, module_names
-from stereo_framework.core.scene import Disparity, Scene
-from stereo_framework.core.shared_modules import give_names
+from stereo_framework.core.scene import Disparity
 from stereo_framework.core.step import describe_stage_error
 from stereo_framework.engine.runner import PipelineRunner
 from stereo_framework.evaluation.evaluate import statistics_of
-from stereo_framework.evaluation.protocols import Protocol
 from stereo_framework.evaluation.sanity import Remedies, find_reading_errors
 from stereo_framework.kernels.compiling import working_time
 from stereo_framework.kernels.threads import threads
-from stereo_framework.sweep.code_identity import code_of_program
+from stereo_framework.sweep.batches import Batch
 from stereo_framework.sweep.identity import environment
 from stereo_framework.sweep.pseudo_truth import pseudo_truth_of
 from stereo_framework.sweep.result import (
@@ -34,120 +30,255 @@ from stereo_framework.sweep.result import (
     Result,
     text_of_trace,
 )
-from stereo_framework.sweep.tasks import Task, Unit
+from stereo_framework.sweep.tasks import Task
 
 _EXTERNAL = ("maps", "command", "python", "onnx")
 """Matchers whose maps other programs compute."""
 
-Done = tuple[Task, list[Result]]
+_MATCHER_STATISTICS = (MEMORY, LOWER_BOUND, GAP)
+"""Statistics that a match gives, because no protocol can compute them from the map."""
+
+TaskResults = tuple[Task, list[Result]]
 """A task and its results, one for each protocol."""
 
 
-def run_tasks(unit: Unit, *, keep: bool) -> Iterator[Done]:
-    """Run the tasks of a unit and measure each map under its protocols; what is raised becomes an error of its own task alone.
+@dataclass(frozen=True)
+class _MatchOutput:
+    """The part of a task's results that does not depend on a protocol.
 
     Parameters
     ----------
-    unit : list of Task
-    keep : bool
-        Leave the maps in the results.
+    disparity : ndarray, float32, (rows, columns)
+        Disparity map in pixels; NaN means no estimate.
+    confidence : mapping of str to ndarray
+        Confidence maps by the name of the confidence measure.
+    energy : float or None
+        Energy of the optimizer's labels.
+    seconds : mapping of str to float
+        Run time of each stage.
+    warnings : tuple of str
+        Warnings of the stages.
+    statistics : mapping of str to float
+        Peak memory of external programs, lower bound of the energy, and gap.
+    environment : mapping of str to str
+        Versions of packages, the machine, messages and trace.
+    map : Path or None
+        File of the disparity map, if the map is stored already.
+    keeps_arrays : bool
+        Whether the results contain the disparity map and the confidence maps.
     """
-    pipelines = [task.setting.pipeline for task in unit]
-    for i, match in PipelineRunner(pipelines, unit[0].scene, unit[0].search):
-        yield unit[i], _results_or_error(unit[i], _of_match, match, keep)
+
+    disparity: Disparity
+    confidence: Mapping[str, Disparity]
+    energy: float | None
+    seconds: Mapping[str, float]
+    warnings: tuple[str, ...]
+    statistics: Mapping[str, float]
+    environment: Mapping[str, str]
+    map: Path | None = None
+    keeps_arrays: bool = False
 
 
-def results_of_tasks(unit: Unit, *, keep: bool) -> list[list[Result]]:
-    """The results of each task of a unit, each kernel in one thread."""
+# --- results of tasks -----------------------------------------------------------------
+
+
+def run_tasks(batch: Batch, *, keep_maps: bool) -> Iterator[TaskResults]:
+    """Match the pairs of a batch, and evaluate each disparity map under its protocols.
+
+    If a stage or a metric raises an exception, only the tasks that it concerns fail.
+
+    Parameters
+    ----------
+    batch : list of Task
+        Tasks with the same scene and search range.
+    keep_maps : bool
+        Whether the results contain the disparity maps and the confidence maps.
+
+    Yields
+    ------
+    (Task, list of Result)
+        Each task with its results, one for each protocol.
+    """
+    pipelines = [task.setting.pipeline for task in batch]
+    for i, match in PipelineRunner(pipelines, batch[0].scene, batch[0].search):
+        task = batch[i]
+        yield task, _results_or_error(task, _evaluate_match, match, keep_maps)
+
+
+def results_of_batch(batch: Batch, *, keep_maps: bool) -> list[list[Result]]:
+    """Return the results of each task of a batch. Each kernel uses one thread."""
     with threads(1):
-        found = dict(run_tasks(unit, keep=keep))
-    return [found[task] for task in unit]
+        results = dict(run_tasks(batch, keep_maps=keep_maps))
+    return [results[task] for task in batch]
 
 
-def measure_stored_map(task: Task, before: Result) -> list[Result]:
-    """The results of a task whose match another protocol has measured `before`: its stored map is measured, and nothing is matched."""
-    return _results_or_error(task, _of_result, before)
+def measure_stored_map(task: Task, stored: Result) -> list[Result]:
+    """Evaluate a stored disparity map under the protocols of a task, without matching.
+
+    Parameters
+    ----------
+    task : Task
+        The task whose results are needed.
+    stored : Result
+        A result of the same match under another protocol, with a stored map.
+    """
+    return _results_or_error(task, _evaluate_stored_map, stored)
 
 
 def failed(task: Task, error: str, trace: str = "") -> list[Result]:
-    """The results of a task that came to nothing."""
-    return [
-        _result(task, protocol, error=short(error), traceback=trace) for protocol in task.protocols
-    ]
+    """Return the results of a task that failed, one for each protocol.
+
+    Parameters
+    ----------
+    task : Task
+        The failed task.
+    error : str
+        Reason of the failure. A long text is shortened.
+    trace : str
+        Traceback of the exception, if there is one.
+    """
+    results = []
+    for protocol in task.protocols:
+        result = Result(
+            id=task.id,
+            scene=task.scene.name,
+            method=task.setting.method,
+            parameters=task.setting.parameters,
+            axes=task.setting.axes,
+            protocol=protocol.name,
+            error=short(error),
+            script=_script_of(task),
+            protocol_text=str(protocol),
+            environment=_with_scenes_of_method(task, environment()),
+            traceback=trace,
+        )
+        results.append(result)
+    return results
 
 
 def _results_or_error(
-    task: Task, results_of: Callable[..., list[Result]], *found: Any
+    task: Task, evaluate: Callable[..., list[Result]], *arguments: Any
 ) -> list[Result]:
-    """What was measured; what is raised becomes an error."""
+    """Return a task's results; an exception becomes its error.
+
+    Parameters
+    ----------
+    task : Task
+        The task, which is the first argument of `evaluate`.
+    evaluate : callable
+        The function that returns the results.
+    *arguments
+        The other arguments of `evaluate`.
+    """
     try:
-        return results_of(task, *found)
-    except Exception as error:  # a plug-in may raise anything; one failed run must not end a sweep
-        return failed(task, describe_stage_error(error), "".join(traceback.format_exception(error)))
+        return evaluate(task, *arguments)
+    except Exception as error:
+        # Plug-ins may raise anything, and one failed run must not end a sweep.
+        trace = "".join(traceback.format_exception(error))
+        return failed(task, describe_stage_error(error), trace)
 
 
-def _of_match(task: Task, match: Estimate | Exception, keep: bool) -> list[Result]:
+def _evaluate_match(task: Task, match: Estimate | Exception, keep_maps: bool) -> list[Result]:
+    """Return the results of a match, or raise the exception that took its place."""
     if isinstance(match, Exception):
         raise match
-    about = {MEMORY: match.memory, LOWER_BOUND: match.lower_bound}
-    if match.energy is not None and match.lower_bound is not None and match.lower_bound > 0:
-        about[GAP] = 100 * (match.energy / match.lower_bound - 1)
-    said = {MESSAGES: match.messages, TRACE: text_of_trace(match.trace)}
-    found: dict[str, Any] = {
-        "energy": match.energy,
-        "warnings": match.warnings,
-        "seconds": match.seconds,
-    }
-    found["statistics"] = {name: value for name, value in about.items() if value is not None}
-    found["environment"] = environment() | {name: text for name, text in said.items() if text}
-    if keep:
-        found |= {"_disparity": match.disparity, "_confidence": match.confidence}
-    return _results_of_map(task, match.disparity, match.confidence, found)
+    output = _MatchOutput(
+        disparity=match.disparity,
+        confidence=match.confidence,
+        energy=match.energy,
+        seconds=match.seconds,
+        warnings=match.warnings,
+        statistics=_statistics_of_matcher(match),
+        environment=environment() | _texts_of_matcher(match),
+        keeps_arrays=keep_maps,
+    )
+    return _evaluate(task, output)
 
 
-def _of_result(task: Task, before: Result) -> list[Result]:
-    assert before.disparity is not None
-    found = {
-        name: getattr(before, name)
-        for name in ("energy", "warnings", "seconds", "environment", "map")
-    }
-    found["statistics"] = {
-        name: before.statistics[name]
-        for name in (MEMORY, LOWER_BOUND, GAP)
-        if name in before.statistics
-    }
-    return _results_of_map(task, before.disparity, before.confidence, found)
+def _statistics_of_matcher(match: Estimate) -> dict[str, float]:
+    """Return the peak memory, lower bound and gap of a match, if they are known."""
+    statistics: dict[str, float] = {}
+    if match.memory is not None:
+        statistics[MEMORY] = match.memory
+    if match.lower_bound is not None:
+        statistics[LOWER_BOUND] = match.lower_bound
+        if match.energy is not None and match.lower_bound > 0:
+            statistics[GAP] = 100 * (match.energy / match.lower_bound - 1)
+    return statistics
 
 
-def _results_of_map(
-    task: Task, disparity: Disparity, confidence: Mapping[str, Disparity], found: dict[str, Any]
-) -> list[Result]:
-    """What each protocol says of a map, beside what was `found` of it and is no matter of a protocol."""
-    told, pseudo_truth = [*found["warnings"]], None
+def _texts_of_matcher(match: Estimate) -> dict[str, str]:
+    """Return the messages of external programs and the trace, if they are not empty."""
+    texts = {MESSAGES: match.messages, TRACE: text_of_trace(match.trace)}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _evaluate_stored_map(task: Task, stored: Result) -> list[Result]:
+    """Return the results of a match whose disparity map is stored."""
+    assert stored.disparity is not None
+    statistics = stored.statistics
+    output = _MatchOutput(
+        disparity=stored.disparity,
+        confidence=stored.confidence,
+        energy=stored.energy,
+        seconds=stored.seconds,
+        warnings=stored.warnings,
+        statistics={name: statistics[name] for name in _MATCHER_STATISTICS if name in statistics},
+        environment=stored.environment,
+        map=stored.map,
+    )
+    return _evaluate(task, output)
+
+
+def _evaluate(task: Task, output: _MatchOutput) -> list[Result]:
+    """Evaluate a disparity map under each protocol of a task."""
+    warnings = [*output.warnings]
+    pseudo_truth = None
     if any(protocol.without_truth for protocol in task.protocols):
         try:
             pseudo_truth = pseudo_truth_of(task.scene, task.search)
         except StereoFrameworkError as error:
-            told.append(f"no distances to the pseudo ground truth: {error}")
-    warnings = tuple(dict.fromkeys((*told, *_reading_errors_of(task, disparity))))
+            warnings.append(f"no distances to the pseudo ground truth: {error}")
+    warnings += _reading_errors_of(task, output.disparity)
+
     results = []
     for protocol in task.protocols:
         start = working_time()
         statistics = statistics_of(
-            disparity, task.scene, protocol, pseudo_truth=pseudo_truth, confidence=confidence
+            output.disparity,
+            task.scene,
+            protocol,
+            pseudo_truth=pseudo_truth,
+            confidence=output.confidence,
         )
-        seconds = {**found["seconds"], EVALUATION: working_time() - start}
-        own = {
-            "warnings": warnings,
-            "statistics": {**statistics, **found["statistics"]},
-            "seconds": seconds,
-        }
-        results.append(_result(task, protocol, **(found | own)))
+        seconds = {**output.seconds, EVALUATION: working_time() - start}
+        result = Result(
+            id=task.id,
+            scene=task.scene.name,
+            method=task.setting.method,
+            parameters=task.setting.parameters,
+            axes=task.setting.axes,
+            protocol=protocol.name,
+            statistics={**statistics, **output.statistics},
+            energy=output.energy,
+            seconds=seconds,
+            warnings=tuple(dict.fromkeys(warnings)),
+            script=_script_of(task),
+            protocol_text=str(protocol),
+            map=output.map,
+            environment=_with_scenes_of_method(task, output.environment),
+            _disparity=output.disparity if output.keeps_arrays else None,
+            _confidence=output.confidence if output.keeps_arrays else {},
+        )
+        results.append(result)
     return results
 
 
 def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
-    """Return the doubts about the map of a task and its truth, with remedies for scripts."""
+    """Return warnings about a map or a ground truth that may have been read wrongly.
+
+    Each warning contains a remedy for scripts.
+    """
     matchers = [step for step in task.setting.pipeline.steps if step.stage.slot == "matcher"]
     is_external = any(
         step.stage.name in _EXTERNAL or not step.stage.is_built_in for step in matchers
@@ -164,114 +295,17 @@ def _reading_errors_of(task: Task, disparity: Disparity) -> list[str]:
     )
 
 
-def _result(task: Task, protocol: Protocol, **found: Any) -> Result:
-    setting, scene = task.setting, task.scene.name
-    script = setting.mapping | {"scenes": [scene]}
-    known = {"environment": environment(), "script": script, "protocol_text": str(protocol)} | found
-    if setting.scenes:
-        # The script of the result contains only the scene of this run.
-        names = json.dumps(setting.scenes)
-        known["environment"] = {**known["environment"], SCENES_OF_METHOD: names}
-    return Result(
-        task.id, scene, setting.method, setting.parameters, setting.axes, protocol.name, **known
-    )
+def _script_of(task: Task) -> dict[str, Any]:
+    """Return the resolved script of a task, which contains only the task's scene."""
+    return task.setting.mapping | {"scenes": [task.scene.name]}
 
 
-# --- in other processes -----------------------------------------------------------------------------------------------
+def _with_scenes_of_method(task: Task, result_environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return an environment with the scenes to which the script restricts the method.
 
-
-def pack_tasks(
-    unit: Unit, *, keep: bool
-) -> tuple[tuple[str, ...], str, dict[str, str], bytes, bytes]:
-    """Return the arguments of `run_packed_tasks` for a unit.
-
-    Parameters
-    ----------
-    unit : sequence of Task
-        Tasks on one scene.
-    keep : bool
-        Whether the worker returns the disparity maps.
-
-    Returns
-    -------
-    plugins : tuple of str
-        Plug-ins that the worker must load first.
-    code : str
-        Digest of the code that the tasks need.
-    names : dict of str to str
-        Paths of the sources of the plug-ins, by the names of their modules here.
-    packed : bytes
-        Tasks without their scene.
-    scene : bytes
-        Scene with all its arrays.
-
-    Raises
-    ------
-    ParameterError
-        A stage's function cannot be sent.
+    The script of a result contains only the scene of its run, so it lacks these scenes.
     """
-    plugins = dict.fromkeys(
-        plugin for task in unit for plugin in task.setting.shared.get("plugins", ())
-    )
-    tasks: Any = [replace(task, scene=None) for task in unit]  # type: ignore[arg-type]
-    try:
-        return (
-            tuple(plugins),
-            _code_of_tasks(unit),
-            module_names(plugins),
-            pickle.dumps((tasks, keep)),
-            _pickled(unit[0].scene),
-        )
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ParameterError(
-            f"a stage cannot be sent to another process: {error}; name its file or module under plugins:"
-        ) from error
-
-
-def run_packed_tasks(
-    plugins: tuple[str, ...], code: str, names: dict[str, str], packed: bytes, scene: bytes
-) -> list[list[Result]]:
-    """Compute a unit in this process.
-
-    `pack_tasks` describes the arguments.
-
-    Raises
-    ------
-    ParameterError
-        This process has read other code than the program that sends the unit.
-    """
-    for plugin in plugins:
-        load_plugin(plugin)
-    give_names(names)
-    try:
-        tasks, keep = pickle.loads(packed)
-        is_same_code = _code_of_tasks(tasks) == code
-    except (AttributeError, ImportError):
-        # A stage or a class of the program does not exist here.
-        is_same_code = False
-    if not is_same_code:
-        message = (
-            "a worker process has read other code than the program that sends its work, or has "
-            "other versions of packages; a file may have changed meanwhile: run again"
-        )
-        raise ParameterError(message)
-    return results_of_tasks([replace(task, scene=_unpickled(scene)) for task in tasks], keep=keep)
-
-
-def _code_of_tasks(tasks: Unit) -> str:
-    """Return the digest of the code that tasks need in any process."""
-    pipelines = [task.setting.pipeline for task in tasks]
-    return code_of_program(pipelines, [protocol for task in tasks for protocol in task.protocols])
-
-
-# Units come scene by scene.
-@functools.lru_cache(1)
-def _pickled(scene: Scene) -> bytes:
-    return pickle.dumps(scene)
-
-
-# What was computed of a scene, its regions for example, stays with it.
-@functools.lru_cache(4)
-def _unpickled(scene: bytes) -> Scene:
-    found: Scene = pickle.loads(scene)
-    return found
+    scenes = task.setting.scenes
+    if not scenes:
+        return result_environment
+    return {**result_environment, SCENES_OF_METHOD: json.dumps(scenes)}

@@ -18,8 +18,6 @@ import numpy as np
 from stereo_framework.core.errors import DataError, ParameterError, ScriptError, warn
 from stereo_framework.core.scene import Scene, SearchRange
 from stereo_framework.engine.pipeline import Pipeline
-from stereo_framework.engine.planned_steps import AuxiliaryMatching, PlannedStep
-from stereo_framework.engine.plans import sort_key
 from stereo_framework.engine.tiling import of_large_pair
 from stereo_framework.evaluation import regions
 from stereo_framework.evaluation.protocols import Protocol
@@ -38,16 +36,6 @@ MAX_LOADED_SCENES = 8
 
 A sweep over more scenes loads and releases them one after the other.
 """
-
-_FEWEST, _MOST = 4, 16
-"""So many units for each worker what is left would make, when the next one is cut off, and so many all tasks if all were as small as the last ones: with
-these, workers end together."""
-
-_LARGEST = 100
-"""Settings of a unit: what is computed elsewhere comes back a unit at a time."""
-
-_TOGETHER = 4
-"""A unit is this many times as large as others before settings with a common beginning are parted, which is then computed twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,61 +376,3 @@ def _range_around_truth(scene: Scene, margin: float, step: float) -> dict[str, f
     first = math.floor((lowest - extension) / step + 1e-4)
     last = math.ceil((highest + extension) / step - 1e-4)
     return {"minimum": first * step, "maximum": max(last, first + 1) * step}
-
-
-Unit = list[Task]
-"""Tasks of one scene and search range that one worker computes together."""
-
-
-def units(tasks: Sequence[Task], workers: int) -> Iterator[Unit]:
-    """Tasks bundled for a number of workers: slices of the sorted settings of a scene and search range.
-
-    Sorted, those that begin alike follow each other, more iterations after fewer. A slice ends where another beginning begins, one up to the map that
-    the optimizer makes.
-    """
-    groups: dict[tuple[int, SearchRange], list[Task]] = {}
-    for task in tasks:
-        groups.setdefault((id(task.scene), task.search), []).append(task)
-    numbers: dict[PlannedStep, int] = {}
-    left = len(tasks)
-    for group in groups.values():
-        unit: Unit = []
-        before: list[int] | None = None
-        for task in sorted(group, key=lambda task: _order(task, numbers)):
-            length = _length_of_beginning(task.setting.pipeline)
-            beginning = [number for number, _ in _order(task, numbers)[:length]]
-            size = _LARGEST
-            if workers > 1:
-                size = min(
-                    size, max(1, len(tasks) // (_MOST * workers), left // (_FEWEST * workers))
-                )
-            if len(unit) >= (_TOGETHER * size if beginning == before else size):
-                yield unit
-                left -= len(unit)
-                unit = []
-            unit.append(task)
-            before = beginning
-        yield unit
-        left -= len(unit)
-
-
-def _order(task: Task, numbers: dict[PlannedStep, int]) -> list[tuple[int, int]]:
-    """The `sort_key` of the auxiliary methods and of all steps."""
-    pipeline = task.setting.pipeline
-    return sort_key((AuxiliaryMatching(pipeline.auxiliary), *pipeline.steps), numbers)
-
-
-def _length_of_beginning(pipeline: Pipeline) -> int:
-    """Return the number of entries of `_order` up to the step with a disparity map.
-
-    Two settings that agree in these entries share the computation of the disparity map.
-    Therefore, they should be in the same unit. A scheme computes the disparity map if
-    there is one. Otherwise, the optimizer or the matcher computes it.
-    """
-    # The first entry of `_order` stands for the auxiliary methods.
-    numbered_steps = list(enumerate(pipeline.steps, start=1))
-    for product in ("estimate", "disparity"):
-        for number, step in numbered_steps:
-            if product in step.makes:
-                return number + 1
-    raise AssertionError("a pipeline has an optimizer or a matcher")

@@ -27,7 +27,7 @@ from stereo_framework.script.addresses import split
 from stereo_framework.script.axes import Axis
 from stereo_framework.script.expansion import Expansion
 from stereo_framework.script.keys import is_number
-from stereo_framework.sweep.executors import Crew
+from stereo_framework.sweep.computation import Computation
 from stereo_framework.sweep.script_run import read_or_compute, scenes_of
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.tasks import Task, tasks_of
@@ -240,7 +240,7 @@ def tune(
     )
     proposed = _proposals(study, loaded.expansions, seed, several=workers > 1)
     with contextlib.ExitStack() as stack:
-        crew = stack.enter_context(Crew(workers, executor, memory))
+        computation = stack.enter_context(Computation(workers, executor, memory))
         store = None if out is None else stack.enter_context(Store(start / out, create=True))
         if store is not None:
             store.describe([loaded], tuned.protocol.metrics)
@@ -248,7 +248,7 @@ def tune(
         keys: list[str] = []
         for first in range(0, min(trials, tuned.size), workers):
             batch = [next(proposed) for _ in range(first, min(first + workers, trials, tuned.size))]
-            _make(batch, tuned, loaded, store, crew, keys)
+            _make(batch, tuned, loaded, store, computation, keys)
             for trial in batch:
                 told = "FAIL" if trial.error else trial.state.upper()
                 study.tell(trial.asked, trial.value, optuna.trial.TrialState[told])
@@ -378,7 +378,7 @@ def _make(
     tuned: Tuned,
     script: Script,
     store: Store | None,
-    crew: Crew,
+    computation: Computation,
     keys: list[str],
 ) -> None:
     """Try settings on scene after scene, those that have no hope on none of the further ones; their results' keys follow those of earlier trials."""
@@ -397,7 +397,7 @@ def _make(
         keys += [key for task in of_task for key in task.keys]
         if store is not None:
             store.set_listed_keys(keys)
-        for task, [result] in read_or_compute(store, list(of_task), crew):
+        for task, [result] in read_or_compute(store, list(of_task), computation):
             of_task[task].error, of_task[task].traceback = result.error, result.traceback
             of_task[task].measured.append(result.statistics)
         alive = [

@@ -19,7 +19,7 @@ from stereo_framework.core.registration import step
 from stereo_framework.papers.energies2008.items import _energy
 from stereo_framework.script import load
 from stereo_framework.script.load import inspect_script
-from stereo_framework.sweep.executors import Processes
+from stereo_framework.sweep.processes import Processes
 
 pytestmark = pytest.mark.skipif(
     os.name != "posix", reason="the commands are those of a POSIX shell"

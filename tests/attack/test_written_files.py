@@ -16,7 +16,7 @@ from stereo_framework.core.errors import DataError
 from stereo_framework.io import output_folder, read_pfm, write_bytes
 from stereo_framework.io.output_folders import RECORD
 from stereo_framework.sweep import Store
-from stereo_framework.sweep.executors import Crew
+from stereo_framework.sweep.computation import Computation
 from stereo_framework.tables.formats import to_text
 from stereo_framework.tables.tables import Table
 from stereo_framework.user_pair.pairs import pairs
@@ -215,16 +215,16 @@ def test_a_map_that_was_cut_off_is_made_again(damage, home):
 
 @pytest.mark.parametrize("maps", ["--maps", "--no-maps"])
 def test_a_folder_that_goes_away_is_told(maps, home, monkeypatch):
-    computed = Crew.computed
+    results_of = Computation.results_of
 
-    def going(crew, todo):
-        for found in computed(crew, todo):
+    def going(computation, tasks):
+        for found in results_of(computation, tasks):
             if (home / "o").exists():
                 shutil.rmtree(home / "o")
             yield found
 
     shutil.rmtree(home / "o")
-    monkeypatch.setattr(Crew, "computed", going)
+    monkeypatch.setattr(Computation, "results_of", going)
     result = call("run", "sw.yaml", "--out", "o", maps)
     assert result.exit_code == 2
     assert (

@@ -264,7 +264,7 @@ def test_workers_memory_and_executors_reach_the_sweep(words, function, handed, m
         addresses.append(address)
         return contextlib.nullcontext("the cluster")
 
-    monkeypatch.setattr("stereo_framework.sweep.executors.dask_executor", cluster)
+    monkeypatch.setattr("stereo_framework.sweep.dask_cluster.dask_executor", cluster)
     invoke(*words.split(), "--dask", "tcp://host:1")
     assert (arguments["executor"], addresses) == ("the cluster", ["tcp://host:1"])
 

@@ -40,7 +40,7 @@ from stereo_framework.core.pair import Pair
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.core.registration import stage
 from stereo_framework.optimization import winner_take_all
-from stereo_framework.sweep.executors import Processes
+from stereo_framework.sweep.processes import Processes
 
 EXAMPLES = settings.default.max_examples
 many = settings(max_examples=2 * EXAMPLES)

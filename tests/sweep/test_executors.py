@@ -1,10 +1,10 @@
-"""Who computes does not matter: equal results from all executors, workers that die, runs that do not fit."""
+"""Tests of executors: equal results, workers that die, and tasks without enough memory."""
 
 import concurrent.futures
-import functools
 import multiprocessing
 import os
 import re
+import subprocess
 import sys
 import threading
 import types
@@ -14,13 +14,21 @@ import pytest
 from sweep_parts import WINDOW, assert_equal, dots, numbers, stored
 
 import stereo_framework
-from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError, ResultWarning
+from stereo_framework.core.errors import (
+    DataError,
+    MissingExtraError,
+    ParameterError,
+    ResultWarning,
+    StereoFrameworkError,
+)
 from stereo_framework.core.registration import stage
 from stereo_framework.engine import strips
 from stereo_framework.kernels.progress import reporting_iterations_to
 from stereo_framework.script import load
-from stereo_framework.sweep import executors
-from stereo_framework.sweep.executors import Crew, Processes, dask_executor
+from stereo_framework.sweep import dask_cluster, memory_budget
+from stereo_framework.sweep.computation import Computation
+from stereo_framework.sweep.dask_cluster import dask_executor
+from stereo_framework.sweep.processes import Processes
 from stereo_framework.sweep.tasks import tasks_of_script
 
 SWEEP = {
@@ -56,81 +64,128 @@ import os, signal, pathlib
 from stereo_framework.stages import stage
 
 @stage("refinement", source="a test")
-def dangerous(disparity, *, at: int = 0, once: str = ""):
-    """End the process at 5, at 6 until there is a file, which is made."""
-    if at == 5 or (at == 6 and not pathlib.Path(once).exists()):
-        if at == 6:
-            pathlib.Path(once).touch()
+def dangerous(disparity, *, mode: int = 0, file: str = ""):
+    """Kill the process in mode 5. In mode 6, kill it only if the file is missing."""
+    path = pathlib.Path(file)
+    is_first_call = mode == 6 and not path.exists()
+    if is_first_call:
+        path.touch()
+    if mode == 5 or is_first_call:
         os.kill(os.getpid(), signal.SIGKILL)
     return disparity
 '''
 posix = pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-dask = pytest.mark.filterwarnings("ignore")  # Dask's own
+# Dask warns about its own use of other libraries.
+dask = pytest.mark.filterwarnings("ignore")
 pytestmark = pytest.mark.usefixtures("small_scenes_only")
 
+WORKER_DIED_TWICE = (
+    "its worker died twice, once while it computed nothing else; the system may have killed it for "
+    "want of memory, or its method may have ended it; lower --memory and --workers, or run this "
+    "setting alone with --executor thread"
+)
 
-def swept(**options):
+
+def run_sweep(**options):
+    """Run the sweep on two scenes."""
     return stereo_framework.run(SWEEP, scenes=[dots("mine"), "synthetic/planes"], **options)
 
 
 @pytest.fixture(scope="module")
-def alone():
-    """Each run by itself, nothing shared."""
-    found = []
+def separate_results():
+    """Return the results of the sweep from separate runs, which share nothing."""
+    results = []
     for scene in (dots("mine"), stereo_framework.load_scene("synthetic/planes")):
-        for one in stereo_framework.script.load(SWEEP).settings:
-            [result] = stereo_framework.run(
-                one.mapping | {"name": "script"}, scenes=scene, workers=1
-            )
-            np.testing.assert_array_equal(result.disparity, one.pipeline(scene).disparity)
-            found.append(result)
-    return found
+        for setting in load(SWEEP).settings:
+            script = setting.mapping | {"name": "script"}
+            [result] = stereo_framework.run(script, scenes=scene, workers=1)
+            disparity = setting.pipeline(scene).disparity
+            np.testing.assert_array_equal(result.disparity, disparity)
+            results.append(result)
+    return results
 
 
-def executor(name, request):
+def make_executor(name, request):
+    """Return an executor with two workers."""
     if name == "dask":
         return dask_executor(request.getfixturevalue("cluster"))
-    pool = functools.partial(
-        concurrent.futures.ProcessPoolExecutor, mp_context=multiprocessing.get_context("spawn")
-    )
-    return {"threads": concurrent.futures.ThreadPoolExecutor, "processes": Processes, "pool": pool}[
-        name
-    ](2)
+    if name == "threads":
+        return concurrent.futures.ThreadPoolExecutor(2)
+    if name == "processes":
+        return Processes(2)
+    spawning = multiprocessing.get_context("spawn")
+    return concurrent.futures.ProcessPoolExecutor(2, mp_context=spawning)
 
 
-def assert_as_alone(results, alone):
-    assert [r.scene for r in results] == [r.scene for r in alone]
-    for one, other in zip(results, alone, strict=True):
-        assert (one.id, repr(one.statistics), one.energy, one.error) == (
-            other.id,
-            repr(other.statistics),
-            other.energy,
-            None,
-        )
-        np.testing.assert_array_equal(one.disparity, other.disparity)
+def assert_same(results, expected_results):
+    """Compare results with those of separate runs."""
+    assert [r.scene for r in results] == [r.scene for r in expected_results]
+    for result, expected in zip(results, expected_results, strict=True):
+        assert result.error is None
+        assert result.id == expected.id
+        assert result.energy == expected.energy
+        assert repr(result.statistics) == repr(expected.statistics)
+        np.testing.assert_array_equal(result.disparity, expected.disparity)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_here(workers, alone):
-    assert_as_alone(swept(workers=workers), alone)
+def test_threads_give_the_results_of_separate_runs(workers, separate_results):
+    """One worker computes in the calling thread, and three workers are threads."""
+    assert_same(run_sweep(workers=workers), separate_results)
 
 
 @pytest.mark.parametrize(
     "name",
     ["threads", pytest.param("dask", marks=dask), pytest.param("pool", marks=pytest.mark.slow)],
 )
-def test_elsewhere(name, alone, request):
-    with executor(name, request) as pool:
-        assert_as_alone(swept(executor=pool), alone)
+def test_given_executor_gives_the_results_of_separate_runs(name, separate_results, request):
+    """The user may pass an executor of concurrent.futures, or one of a Dask client."""
+    with make_executor(name, request) as pool:
+        assert_same(run_sweep(executor=pool), separate_results)
 
 
-def test_dask_is_an_extra(monkeypatch):
+class IdleExecutor(concurrent.futures.Executor):
+    """An executor that never begins a call."""
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, function, *arguments):
+        """Return a future that does not end."""
+        future = concurrent.futures.Future()
+        self.futures.append(future)
+        return future
+
+
+def test_batches_that_have_not_begun_are_cancelled(registry):
+    """The end of the block cancels them. An exception of a batch becomes its error."""
+    idle = IdleExecutor()
+    error = KeyError("gone")
+    threading.Timer(0.2, lambda: idle.futures[0].set_exception(error)).start()
+    with Computation(workers=2, executor=idle) as computation:
+        _, [result] = next(computation.results_of(tasks_of_script(load(SWEEP), [dots()])))
+    assert result.error == "KeyError: 'gone'"
+    assert len(idle.futures) == 3
+    assert all(future.cancelled() for future in idle.futures[1:])
+
+
+def test_rounds_in_threads_are_reported_to_the_listener_of_the_caller():
+    """Progress of runs, iterations and sweeps comes from the threads, too."""
+    nouns = set()
+    with reporting_iterations_to(lambda thread, done, count, noun: nouns.add(noun)):
+        run_sweep(workers=2)
+    assert {"run", "iteration", "sweep"} <= nouns
+
+
+# --- Dask -----------------------------------------------------------------------------
+
+
+def test_missing_dask_gives_the_command_that_installs_it(monkeypatch):
+    """Dask is an optional dependency."""
     monkeypatch.setitem(sys.modules, "distributed", None)
+    message = r"--dask needs dask.distributed: pip install '\.\[cluster\]' in the folder"
     with (
-        pytest.raises(
-            MissingExtraError,
-            match=r"--dask needs dask.distributed: pip install '\.\[cluster\]' in the folder",
-        ),
+        pytest.raises(MissingExtraError, match=message),
         dask_executor("tcp://localhost:1"),
     ):
         pass
@@ -145,144 +200,176 @@ def test_dask_is_an_extra(monkeypatch):
         pytest.param("tcp://127.0.0.1:1", marks=pytest.mark.slow),
     ],
 )
-def test_where_no_dask_scheduler_is(address):
+def test_wrong_address_of_a_scheduler_gives_the_address_and_a_remedy(address):
+    """The message differs from the message about a scheduler that is lost later."""
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    with (
-        pytest.raises(
-            DataError, match=rf"^--dask {address}: no Dask scheduler answers there: \S.*$"
-        ),
-        dask_executor(address),
-    ):
+    message = (
+        rf"^--dask {address}: no Dask scheduler answers at this address: \S.*; expected the address "
+        r"that 'dask scheduler' prints, such as \S+; start the scheduler, or correct the address$"
+    )
+    with pytest.raises(DataError, match=message), dask_executor(address):
         pass
 
 
-class Busy(concurrent.futures.Executor):
-    """Begins nothing."""
+class LonelyScheduler(IdleExecutor):
+    """An executor of a Dask client whose cluster has no workers.
 
-    def __init__(self):
-        self.futures = []
+    Parameters
+    ----------
+    status : str
+        Status of the client after the first call was submitted.
+    """
 
-    def submit(self, function, *arguments):
-        self.futures.append(concurrent.futures.Future())
-        return self.futures[-1]
-
-
-def test_what_an_executor_has_not_begun_is_taken_back(registry):
-    busy = Busy()
-    threading.Timer(0.2, lambda: busy.futures[0].set_exception(KeyError("gone"))).start()
-    with Crew(workers=2, executor=busy) as crew:
-        _, [result] = next(crew.computed(tasks_of_script(load(SWEEP), [dots()])))
-    assert result.error == "KeyError: 'gone'"
-    assert len(busy.futures) == 3
-    assert all(future.cancelled() for future in busy.futures[1:])
-
-
-class Deserted(Busy):
-    """Begins nothing, as a Dask cluster whose workers are gone; the first call is given up when somebody asks for them."""
-
-    def __init__(self):
+    def __init__(self, status="running"):
         super().__init__()
         scheduler = types.SimpleNamespace(address="tcp://somewhere:8786")
         self._client = types.SimpleNamespace(
             status="running", scheduler=scheduler, nthreads=self.no_threads
         )
+        self.later_status = status
+
+    def submit(self, function, *arguments):
+        """Change the status of the client, and return a future that does not end."""
+        self._client.status = self.later_status
+        return super().submit(function, *arguments)
 
     def no_threads(self):
+        """End the first call, because the computation counts the workers while it waits."""
         for future in self.futures[:1]:
             future.set_exception(KeyError("gone"))
         return {}
 
 
-def test_that_no_dask_worker_comes_is_told(registry, monkeypatch):
-    monkeypatch.setattr(executors, "_PATIENCE", 1)
+def test_missing_dask_worker_is_reported_after_some_time(registry, monkeypatch):
+    """The warning gives the command that starts a worker."""
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 1)
+    message = (
+        r"^--dask tcp://somewhere:8786: the cluster has had no worker for 1 seconds; the sweep "
+        r"continues when a worker connects; start a worker with: dask worker tcp://somewhere:8786$"
+    )
+    tasks = tasks_of_script(load(SWEEP), [dots()])
     with (
-        Crew(workers=2, executor=Deserted()) as crew,
-        pytest.warns(
-            ResultWarning,
-            match=r"^--dask: no worker for 1 seconds; .* comes: dask worker tcp://somewhere:8786$",
-        ),
+        Computation(workers=2, executor=LonelyScheduler()) as computation,
+        pytest.warns(ResultWarning, match=message),
     ):
-        next(crew.computed(tasks_of_script(load(SWEEP), [dots()])))
+        next(computation.results_of(tasks))
 
 
-def test_who_listens_hears_of_the_rounds_in_threads():
-    heard = set()
-    with reporting_iterations_to(lambda thread, done, count, what: heard.add(what)):
-        swept(workers=2)
-    assert {"run", "iteration", "sweep"} <= heard
+LOST_SCHEDULER = (
+    r"^--dask tcp://\S+: the connection to the Dask scheduler was lost during the run; the "
+    r"scheduler must run until all results are computed; stored results are kept; start the "
+    r"scheduler again, and run the same command to continue$"
+)
 
 
-# --- workers that die -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("status", ["closed", "closing"])
+def test_lost_scheduler_ends_the_run_with_a_message(status, registry):
+    """The futures of a lost scheduler never end, so the status of the client decides."""
+    tasks = tasks_of_script(load(SWEEP), [dots()])
+    lost = LonelyScheduler(status)
+    with (
+        Computation(workers=2, executor=lost) as computation,
+        pytest.raises(StereoFrameworkError, match=LOST_SCHEDULER),
+    ):
+        list(computation.results_of(tasks))
+
+
+# --- workers that die -----------------------------------------------------------------
 
 
 @posix
 @pytest.mark.parametrize(
-    ("name", "at"),
+    ("name", "modes"),
     [
         ("processes", [6, 5]),
         pytest.param("dask", [4, 6, 7], marks=[dask, pytest.mark.slow]),
-        # Processes take the place of an executor that is broken.
+        # Processes of this package take the place of a broken executor.
         pytest.param("pool", [4, 6, 7], marks=pytest.mark.slow),
     ],
 )
-def test_what_a_worker_that_dies_was_at_is_computed_once_more(
-    name, at, tmp_path, registry, request
-):
+def test_tasks_of_a_dead_worker_are_computed_again(name, modes, tmp_path, registry, request):
+    """A task fails only if its worker dies again while it computes nothing else."""
     (tmp_path / "dangerous_stage.py").write_text(PLUGIN)
+    flag = tmp_path / "flag"
+    grid = {"matching_cost.truncation": [1, 10], "refinement.dangerous.mode": modes}
     script = WINDOW | {
         "plugins": [str(tmp_path / "dangerous_stage.py")],
-        "refinement": [{"use": "dangerous", "once": str(tmp_path / "was there")}],
-        "sweep": {"grid": {"matching_cost.truncation": [1, 10], "refinement.dangerous.at": at}},
+        "refinement": [{"use": "dangerous", "file": str(flag)}],
+        "sweep": {"grid": grid},
     }
-    with executor(name, request) as pool:
+    with make_executor(name, request) as pool:
         results = stereo_framework.run(script, scenes=dots(), out=tmp_path / "out", executor=pool)
-    assert (tmp_path / "was there").exists()
-    message = (
-        "its worker died twice, once while it computed nothing else; the system may have killed it for want of memory, or "
-        "its method may have ended it; lower --memory and --workers, or run this setting alone with --executor thread"
-    )
-    assert [(r.axes["refinement.dangerous.at"], r.error) for r in results] == [
-        (n, message if n == 5 else None) for n in at
-    ] * 2
+    assert flag.exists()
+    errors = [WORKER_DIED_TWICE if mode == 5 else None for mode in modes]
+    assert [r.axes["refinement.dangerous.mode"] for r in results] == modes * 2
+    assert [r.error for r in results] == errors * 2
     assert numbers(stored(tmp_path / "out")) == numbers(results)
-    # The dangerous stage does nothing to the map.
-    assert len({repr(r.statistics) for r in results[: len(at)] if not r.error}) == 1
+
+    # The dangerous stage does not change the map, so all its modes give equal statistics.
+    statistics = [repr(r.statistics) for r in results[: len(modes)] if not r.error]
+    assert len(set(statistics)) == 1
     assert all(r.statistics for r in results if not r.error)
 
 
-def test_stages_that_cannot_be_sent_are_told(registry):
+def test_stage_that_cannot_be_sent_is_refused_with_a_remedy(registry):
+    """A function that is defined inside another function cannot be pickled."""
+
     @stage("refinement", source="a test")
     def here_only(disparity):
         return disparity
 
-    with (
-        Processes(1) as pool,
-        pytest.raises(
-            ParameterError, match="a stage cannot be sent to another process: .*here_only.*plugins:"
-        ),
-    ):
-        stereo_framework.run(
-            SWEEP | {"refinement": ["here_only"], "sweep": {}}, scenes=dots(), executor=pool
-        )
+    message = "a stage cannot be sent to another process: .*here_only.*plugins:"
+    script = SWEEP | {"refinement": ["here_only"], "sweep": {}}
+    with Processes(1) as pool, pytest.raises(ParameterError, match=message):
+        stereo_framework.run(script, scenes=dots(), executor=pool)
 
 
-def test_processes_stay_for_the_next_work_and_work_that_is_left_in_the_middle_stops_them(alone):
+def test_processes_stay_until_the_end_of_their_block(separate_results):
+    """A computation that ends early keeps the processes, and their block ends them."""
     tasks = tasks_of_script(load(SWEEP), [stereo_framework.load_scene("synthetic/planes")])
-    # A cluster of another test may still be there.
-    others = set(multiprocessing.active_children())
+    # A cluster of another test may still have processes.
+    other_processes = set(multiprocessing.active_children())
     with Processes(2) as pool:
-        assert_as_alone(swept(executor=pool), alone)
-        own = set(multiprocessing.active_children()) - others
-        with Crew(executor=pool) as crew:
-            next(crew.computed(tasks))
-        assert own == set(multiprocessing.active_children()) - others != set()
-    assert not set(multiprocessing.active_children()) - others
+        assert_same(run_sweep(executor=pool), separate_results)
+        started_processes = set(multiprocessing.active_children()) - other_processes
+        with Computation(executor=pool) as computation:
+            next(computation.results_of(tasks))
+        assert started_processes
+        assert set(multiprocessing.active_children()) - other_processes == started_processes
+    assert not set(multiprocessing.active_children()) - other_processes
 
 
-# --- what is shared ---------------------------------------------------------------------------------------------------
+PROGRAM_THAT_EXAMINES_SIGNALS = """
+import signal
+from stereo_framework.sweep.processes import Processes
+
+def is_ignored():
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+def is_blocked():
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+if __name__ == "__main__":
+    with Processes(1) as pool:
+        print(pool.submit(is_ignored).result(), pool.submit(is_blocked).result())
+"""
 
 
-def test_a_beginning_is_computed_once_whoever_computes(registry):
+@posix
+def test_processes_neither_ignore_nor_block_interrupts(tmp_path):
+    """External programs that stages start would inherit both."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM_THAT_EXAMINES_SIGNALS)
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout == "False False\n"
+
+
+# --- shared steps ---------------------------------------------------------------------
+
+
+def test_shared_beginning_is_computed_once_for_any_number_of_workers(registry):
+    """Tasks with the same optimizer go into one batch, so the optimizer runs once."""
     calls = []
 
     @stage("optimization", source="a test")
@@ -299,55 +386,63 @@ def test_a_beginning_is_computed_once_whoever_computes(registry):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_halo_that_raises_fails_its_own_runs(registry, workers):
+def test_exception_in_a_halo_fails_only_its_own_runs(registry, workers):
+    """A halo is a function of a plug-in, which may raise anything."""
+
     @stage("refinement", source="a test", halo=lambda size: 1 // size)
     def careless(disparity, *, size: int = 1):
         return disparity
 
-    script = MIXED | {
-        "refinement": ["careless"],
-        "sweep": {"grid": {"refinement.careless.size": [1, 0, 2]}},
-    }
+    grid = {"refinement.careless.size": [1, 0, 2]}
+    script = MIXED | {"refinement": ["careless"], "sweep": {"grid": grid}}
     results = stereo_framework.run(script, scenes=dots(), workers=workers)
     assert [bool(r.error) for r in results] == [False, True, False]
-    assert re.search(
-        r"test_executors.py:\d+: refinement stage careless: ZeroDivisionError: ", results[1].error
-    )
+    pattern = r"test_executors.py:\d+: refinement stage careless: ZeroDivisionError: "
+    assert re.search(pattern, results[1].error)
 
 
-# --- memory -----------------------------------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------
 
 VOLUME = 4 * 24 * 32 * 8
+"""Bytes of a float32 cost volume of the small scene."""
+
+
+def is_graph_cut(result):
+    """Return whether a result of the sweep `MIXED` has the optimizer graph_cut."""
+    return "graph_cut" in result.axes.values()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_runs_that_do_not_fit_fail_alone(workers, monkeypatch):
+def test_only_runs_that_need_too_much_memory_fail(workers, monkeypatch):
+    """A graph cut needs three volumes. The other optimizers run on strips."""
     monkeypatch.setattr(strips, "STRIP_ROWS", 4)
-    expected = stereo_framework.run(MIXED, scenes=dots(), workers=1)
-    assert all(r.error is None for r in expected)
-    # Strips fit; a graph cut with its three volumes does not.
+    expected_results = stereo_framework.run(MIXED, scenes=dots(), workers=1)
+    assert all(r.error is None for r in expected_results)
+
     results = stereo_framework.run(MIXED, scenes=dots(), workers=workers, memory=2 * VOLUME)
-    told = (
-        "graph_cut needs about 0.0703 MiB for 32x24 pixels and 8 levels; 0.0469 MiB are allowed (--memory); "
-        "use fewer levels or smaller images"
+    message = (
+        "graph_cut needs about 0.0703 MiB for 32x24 pixels and 8 levels; 0.0469 MiB are allowed "
+        "(--memory); use fewer levels or smaller images"
     )
-    assert [r.error for r in results] == [
-        told if "graph_cut" in r.axes.values() else None for r in results
-    ]
-    for result, whole in zip(results, expected, strict=True):
+    assert [r.error for r in results] == [message if is_graph_cut(r) else None for r in results]
+    for result, expected in zip(results, expected_results, strict=True):
         if not result.error:
-            assert_equal([result], [whole])
-    # By default most of what is free may be taken.
-    for free, fits in ((4, True), (-4, False)):
-        monkeypatch.setattr(
-            executors, "free_memory", lambda free=free: int(1.25 * 3 * VOLUME) + free
-        )
-        again = stereo_framework.run(MIXED, scenes=dots(), workers=1)
-        assert all(r.error is None for r in again if "graph_cut" not in r.axes.values())
-        assert {r.error is None for r in again if "graph_cut" in r.axes.values()} == {fits}
+            assert_equal([result], [expected])
 
 
-def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
+@pytest.mark.parametrize(("spare_bytes", "fits"), [(4, True), (-4, False)])
+def test_most_of_the_free_memory_may_be_used_by_default(spare_bytes, fits, monkeypatch):
+    """Three volumes of a graph cut fit into four fifths of the free memory, or not."""
+    monkeypatch.setattr(strips, "STRIP_ROWS", 4)
+    free_bytes = int(1.25 * 3 * VOLUME) + spare_bytes
+    monkeypatch.setattr(memory_budget, "free_memory", lambda: free_bytes)
+    results = stereo_framework.run(MIXED, scenes=dots(), workers=1)
+    assert all(r.error is None for r in results if not is_graph_cut(r))
+    assert {r.error is None for r in results if is_graph_cut(r)} == {fits}
+
+
+def test_tasks_that_do_not_fit_together_are_computed_apart(monkeypatch, registry):
+    """Without enough memory for their shared volume, each task computes its own strips."""
     monkeypatch.setattr(strips, "STRIP_ROWS", 4)
     calls = []
 
@@ -356,16 +451,16 @@ def test_what_does_not_fit_together_is_computed_apart(monkeypatch, registry):
         calls.append(len(reference))
         return stereo_framework.matching_cost.absolute_difference(reference, match, search)
 
-    script = load(
-        SWEEP | {"matching_cost": "counted", "sweep": {"grid": {"aggregation.box.size": [1, 3, 5]}}}
-    )
-    # Loading the script tries the halo on small images.
+    grid = {"aggregation.box.size": [1, 3, 5]}
+    script = load(SWEEP | {"matching_cost": "counted", "sweep": {"grid": grid}})
+    # The script loader has called the stage on small images to check its halo.
     calls.clear()
     together = stereo_framework.run(script, scenes=dots(), workers=1)
-    # The costs that they share are computed alone, and then at once.
+    # The shared costs are computed once, for the whole image.
     assert calls == [24]
+
     calls.clear()
     apart = stereo_framework.run(script, scenes=dots(), workers=1, memory=int(1.5 * VOLUME))
-    # Each for itself, in strips with the halos of its window and of its smoothness term.
+    # Each task computes strips with the halos of its window and of its smoothness term.
     assert (len(calls), max(calls)) == (18, 10)
     assert_equal(apart, together)

@@ -1,4 +1,4 @@
-"""Runs that a signal ends at any moment: the same command continues them to equal tables and maps."""
+"""Tests of runs that a signal ends: the same command continues them to equal results."""
 
 import os
 import random
@@ -17,7 +17,7 @@ pytestmark = [
 ]
 
 MARKS = "STEREO_TEST_MARKS"
-"""Environment variable with the folder in which the plug-in leaves marks of progress."""
+"""Environment variable with the folder in which the plug-in creates marks of progress."""
 
 PLUGIN = f'''
 import os, time, uuid
@@ -32,7 +32,7 @@ mark("planning")
 
 @stage("refinement", source="a test")
 def marked(disparity):
-    """Return the map, and leave a mark."""
+    """Return the map, and create a mark."""
     mark("matching")
     return disparity
 '''
@@ -64,6 +64,7 @@ WAIT_SECONDS = 120
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory):
+    """Return the path of a script with a plug-in that creates marks."""
     folder = tmp_path_factory.mktemp("script")
     (folder / "marking.py").write_text(PLUGIN)
     (folder / "script.yaml").write_text(yaml.safe_dump(SCRIPT, sort_keys=False))
@@ -71,14 +72,18 @@ def script(tmp_path_factory):
 
 
 def use_default_signals():
-    """Undo what nohup, or a shell that starts the tests in the background, has ignored."""
+    """Restore the default handlers of all signals.
+
+    Programs such as nohup, and shells that start the tests in the background, let them
+    ignore some signals.
+    """
     for number in SIGNALS:
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
 
 
 def start(script, folder, place):
-    """Start a run that writes to a folder."""
+    """Start a run that writes to a folder, with the options that lead to a place."""
     marks = folder / "marks"
     marks.mkdir(parents=True, exist_ok=True)
     options = ["--out", str(folder / "out"), "--maps", "--workers", "2", *PLACES[place]]
@@ -91,7 +96,7 @@ def start(script, folder, place):
 
 
 def finish(script, folder, place):
-    """Run to the end; return the numbers of all results, and the maps by name."""
+    """Run to the end, and return the numbers of all results, and the maps by name."""
     child = start(script, folder, place)
     output, errors = child.communicate(timeout=WAIT_SECONDS)
     assert child.returncode == 0, output + errors
@@ -102,16 +107,18 @@ def finish(script, folder, place):
 
 
 def maps_of(out):
+    """Return the paths of all stored maps."""
     return sorted((out / "maps").rglob("*.pfm"))
 
 
 @pytest.fixture(scope="module")
 def undisturbed(script, tmp_path_factory):
+    """Return the results and maps of a run without a signal."""
     return finish(script, tmp_path_factory.mktemp("undisturbed"), "planning")
 
 
 def progress(folder, place):
-    """Count what shows that a run has reached a place."""
+    """Return the number of marks, or of maps, that show how far a run has come."""
     if place == "writing maps":
         return len(maps_of(folder / "out"))
     if place == "writing the report":
@@ -120,6 +127,7 @@ def progress(folder, place):
 
 
 def wait_for_progress(child, folder, place, count):
+    """Wait until a run has come to a place."""
     deadline = time.monotonic() + WAIT_SECONDS
     while progress(folder, place) < count:
         assert child.poll() is None, child.communicate()
@@ -130,9 +138,10 @@ def wait_for_progress(child, folder, place, count):
 @pytest.mark.parametrize("moment", range(3))
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_a_killed_run_continues_to_equal_tables_and_maps(
+def test_killed_run_continues_to_equal_results_and_maps(
     number, place, moment, script, undisturbed, tmp_path
 ):
+    """The same command continues a run after each signal, wherever it arrives."""
     draw = random.Random(f"{number.name} {place} {moment}")
     count = draw.randint(1, RUNS - 2) if place not in ("planning", "writing the report") else 1
     delay = draw.uniform(0, 0.2 if place == "writing the report" else 0.05)
@@ -153,7 +162,8 @@ def test_a_killed_run_continues_to_equal_tables_and_maps(
     assert finish(script, tmp_path, place) == undisturbed
 
 
-def test_a_run_continues_after_many_signals(script, undisturbed, tmp_path):
+def test_run_continues_after_many_signals(script, undisturbed, tmp_path):
+    """The same folder is used after kills at all places."""
     draw = random.Random(0)
     for place in PLACES:
         child = start(script, tmp_path, place)

@@ -1,4 +1,4 @@
-"""A stored map that another protocol measures: which map it is, and what is kept of its match."""
+"""Tests of stored disparity maps that are evaluated under another protocol."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sweep_parts import WINDOW, dots, stored
 import stereo_framework
 from stereo_framework.core.call_context import CallReport, report_call
 from stereo_framework.core.registration import stage
-from stereo_framework.sweep import executors
+from stereo_framework.sweep import computation
 from stereo_framework.sweep.result import GAP, LOWER_BOUND, MEMORY, MESSAGES, TRACE
 
 FIRST = {"evaluation": {"protocol": "taxonomy2002"}}
@@ -20,6 +20,7 @@ def maps_in(folder):
 
 
 def test_two_methods_of_one_pipeline_have_a_map_each(tmp_path):
+    """The map of another method is not used, although it is equal."""
     scene = dots()
     for name, protocol in (("a", FIRST), ("b", SECOND)):
         script = WINDOW | {"name": name} | protocol
@@ -30,10 +31,11 @@ def test_two_methods_of_one_pipeline_have_a_map_each(tmp_path):
 
 
 def test_one_method_under_two_protocols_has_one_map(tmp_path, monkeypatch):
+    """The second protocol evaluates the stored map, and nothing is matched."""
     scene = dots()
     script = WINDOW | {"name": "a"}
     [before] = stereo_framework.run(script | FIRST, scenes=scene, out=tmp_path, maps=True)
-    monkeypatch.setattr(executors, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
+    monkeypatch.setattr(computation, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
     [again] = stereo_framework.run(script | SECOND, scenes=scene, out=tmp_path, maps=True)
     assert again.map == before.map
     assert again.protocol == "middlebury-v2"
@@ -44,7 +46,7 @@ def test_one_method_under_two_protocols_has_one_map(tmp_path, monkeypatch):
 
 @pytest.fixture
 def bounded(registry):
-    """Return a script whose optimizer reports all that is kept of a match."""
+    """Return a script whose stages report everything that a result can store."""
 
     @stage("optimization", source="a test")
     def bounded_optimizer(volume):
@@ -67,13 +69,14 @@ def bounded(registry):
     }
 
 
-def test_all_that_is_known_of_a_match_is_kept_where_its_map_is_measured_again(
+def test_results_under_another_protocol_keep_all_values_of_the_match(
     bounded, tmp_path, monkeypatch
 ):
+    """Energy, bounds, seconds, warnings, messages and trace come from the first result."""
     scene = dots()
     [before] = stereo_framework.run(bounded | FIRST, scenes=scene, out=tmp_path, maps=True)
     assert before.error is None
-    monkeypatch.setattr(executors, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
+    monkeypatch.setattr(computation, "run_tasks", lambda *_, **__: pytest.fail("matched again"))
     [again] = stereo_framework.run(bounded | SECOND, scenes=scene, out=tmp_path, maps=True)
 
     assert again.statistics[MEMORY] == 12.0
@@ -96,7 +99,9 @@ def test_all_that_is_known_of_a_match_is_kept_where_its_map_is_measured_again(
     assert stored_again.statistics == again.statistics
 
 
-def test_a_bound_of_zero_has_no_gap_in_percent(registry, tmp_path):
+def test_lower_bound_of_zero_has_no_gap_in_percent(registry, tmp_path):
+    """The gap is a percentage of the lower bound."""
+
     @stage("optimization", source="a test")
     def bounded_by_zero(volume):
         levels = volume.costs.argmin(axis=2).astype(np.int16)
@@ -111,7 +116,8 @@ def test_a_bound_of_zero_has_no_gap_in_percent(registry, tmp_path):
 
 @pytest.mark.parametrize("measures", [["peak_ratio"], ["peak_ratio", "curvature"]])
 @pytest.mark.parametrize("removed", [None, "map", "first", "last"])
-def test_a_match_is_computed_again_if_one_of_its_maps_is_missing(tmp_path, measures, removed):
+def test_match_is_computed_again_if_one_of_its_maps_is_missing(tmp_path, measures, removed):
+    """The disparity map and all confidence maps must be there."""
     scene = dots()
     script = WINDOW | {"name": "a", "confidence": measures}
     [before] = stereo_framework.run(script | FIRST, scenes=scene, out=tmp_path, maps=True)

@@ -8,7 +8,7 @@ from sweep_parts import dots, numbers
 
 import stereo_framework
 from stereo_framework.script import load
-from stereo_framework.sweep.executors import Processes
+from stereo_framework.sweep.processes import Processes
 from stereo_framework.sweep.tasks import tasks_of_script
 
 SCRIPT = {

@@ -12,9 +12,9 @@ from stereo_framework.core.module_sources import source_files, unload_modules
 from stereo_framework.core.plugins import load_plugin
 from stereo_framework.script import load
 from stereo_framework.sweep import identity
-from stereo_framework.sweep.executors import Processes
 from stereo_framework.sweep.identity import code_digest
-from stereo_framework.sweep.task_results import pack_tasks, run_packed_tasks
+from stereo_framework.sweep.packed_tasks import pack_tasks, run_packed_tasks
+from stereo_framework.sweep.processes import Processes
 from stereo_framework.sweep.tasks import tasks_of_script
 
 FILES = {
@@ -125,7 +125,7 @@ def test_a_worker_that_reads_another_version_of_a_plugin_fails(registry, tmp_pat
     (task,) = tasks_of_script(
         load({**SCRIPT, "plugins": [str(plugin)]}), [load_scene("synthetic/planes")]
     )
-    packed = pack_tasks([task], keep=False)
+    packed = pack_tasks([task], keep_maps=False)
     with plugin.open("a") as file:
         file.write("LIMIT = 2\n")
     with Processes(1) as pool, pytest.raises(ParameterError, match="a worker has read other code"):

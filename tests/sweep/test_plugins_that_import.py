@@ -14,8 +14,8 @@ from stereo_framework.core.errors import ParameterError, StereoFrameworkError
 from stereo_framework.core.plugins import PLUGIN_PREFIX, load_plugin
 from stereo_framework.core.registration import find
 from stereo_framework.script import load
-from stereo_framework.sweep.executors import Processes
-from stereo_framework.sweep.task_results import pack_tasks, run_packed_tasks
+from stereo_framework.sweep.packed_tasks import pack_tasks, run_packed_tasks
+from stereo_framework.sweep.processes import Processes
 from stereo_framework.sweep.tasks import tasks_of_script
 
 COUNT = """
@@ -217,7 +217,7 @@ def test_a_worker_may_know_a_module_under_another_name_than_the_program(folder):
     }
     (task,) = tasks_of_script(load(mapping), [load_scene("synthetic/planes")])
     with Processes(1) as pool:
-        packed_tasks = pack_tasks([task], keep=False)
+        packed_tasks = pack_tasks([task], keep_maps=False)
         [[result]] = pool.submit(run_packed_tasks, *packed_tasks).result()
     assert not result.error
 

@@ -1,64 +1,65 @@
-"""Where the system starts fewer worker processes than asked for, those that there are compute all runs."""
+"""Tests of systems that start fewer worker processes than requested."""
 
 import errno
 import os
 import threading
 import time
+from concurrent.futures import BrokenExecutor
 
 import pytest
 
 from stereo_framework.core.errors import ResultWarning
-from stereo_framework.sweep import executors
-from stereo_framework.sweep.executors import CannotStartError, Processes
+from stereo_framework.sweep import processes
+from stereo_framework.sweep.processes import CannotStartError, Processes
 
 
 def refuse_processes_after(monkeypatch, count):
-    """Let the system start only so many processes."""
-    start, lock, started = executors._Worker.__init__, threading.Lock(), []
+    """Let the system start only `count` processes."""
+    start_worker = processes._Worker.__init__
+    lock = threading.Lock()
+    started_workers = []
 
     def limited_start(worker):
         with lock:
-            if len(started) >= count:
+            if len(started_workers) >= count:
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-            started.append(worker)
-        start(worker)
+            started_workers.append(worker)
+        start_worker(worker)
 
-    monkeypatch.setattr(executors._Worker, "__init__", limited_start)
+    monkeypatch.setattr(processes._Worker, "__init__", limited_start)
 
 
-def test_without_processes_the_message_names_the_limit_and_a_remedy(monkeypatch):
+def test_message_about_missing_processes_gives_the_limit_and_a_remedy(monkeypatch):
+    """Without any process, every call raises the same error."""
     refuse_processes_after(monkeypatch, 0)
+    message = r"temporarily unavailable; .*ulimit -u.*; .*--workers 1"
     with Processes(2) as pool:
-        futures = [pool.submit(abs, -number) for number in range(4)]
-        for future in futures:
-            with pytest.raises(
-                CannotStartError, match=r"temporarily unavailable; .*ulimit -u.*; .*--workers 1"
-            ):
+        for future in [pool.submit(abs, -number) for number in range(4)]:
+            with pytest.raises(CannotStartError, match=message):
                 future.result(timeout=300)
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_few_processes_compute_all_calls_and_the_warning_comes_once(count, monkeypatch):
+def test_few_processes_compute_all_calls_and_warn_once(count, monkeypatch):
+    """Calls wait for the processes that the system has started."""
     refuse_processes_after(monkeypatch, count)
 
     def compute():
         with Processes(4) as pool:
-            futures = [
-                pool.submit(time.sleep, 0.2),
-                *(pool.submit(abs, -number) for number in range(9)),
-            ]
-            return [future.result(timeout=300) for future in futures]
+            calls = [pool.submit(time.sleep, 0.2)]
+            calls += [pool.submit(abs, -number) for number in range(9)]
+            return [future.result(timeout=300) for future in calls]
 
-    with pytest.warns(
-        ResultWarning, match=rf"starts only [1-{count}] of 4 worker processes; the limit"
-    ) as caught:
+    message = rf"starts only [1-{count}] of 4 worker processes; the limit"
+    with pytest.warns(ResultWarning, match=message) as warnings:
         assert compute() == [None, *range(9)]
-    assert len(caught) == 1
+    assert len(warnings) == 1
 
 
-def test_a_process_that_dies_frees_the_place_for_another(monkeypatch):
+def test_another_process_replaces_a_dead_process(monkeypatch):
+    """The death of a process frees its place, so the system starts another one."""
     refuse_processes_after(monkeypatch, 2)
     with Processes(1) as pool:
-        with pytest.raises(executors.BrokenExecutor):
+        with pytest.raises(BrokenExecutor):
             pool.submit(os._exit, 1).result(timeout=300)
         assert pool.submit(abs, -3).result(timeout=300) == 3

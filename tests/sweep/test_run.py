@@ -1,4 +1,4 @@
-"""Running scripts: order, resuming, failing runs, workers, maps."""
+"""Tests of running scripts: order, repeated runs, failed runs, and stored maps."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,15 @@ from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.io.raw import read_pfm
 from stereo_framework.matching_cost import absolute_difference
 from stereo_framework.script import load
-from stereo_framework.sweep import executors
+from stereo_framework.sweep import computation
 from stereo_framework.sweep.script_run import execute
 from stereo_framework.sweep.tasks import tasks_of_script
 
 BLANK = Scene("blank", dots().frames)
 
 
-def test_order_is_scene_then_axes():
+def test_results_are_ordered_by_scene_and_then_by_axes():
+    """The last axis varies fastest."""
     results = stereo_framework.run(SIZES, scenes=[dots("a"), dots("b", seed=1)])
     expected = [
         (scene, truncation, size)
@@ -28,15 +29,16 @@ def test_order_is_scene_then_axes():
         for truncation in (10, None)
         for size in (1, 3, 5)
     ]
-    found = [
+    actual = [
         (r.scene, r.axes["matching_cost.truncation"], r.axes["aggregation.box.size"])
         for r in results
     ]
-    assert found == expected
+    assert actual == expected
     assert len({r.id for r in results}) == 12
 
 
-def test_a_result_tells_of_its_pipeline_and_what_it_was_computed_with(tmp_path):
+def test_result_contains_statistics_run_times_and_environment(tmp_path):
+    """The values equal those of a direct call of the pipeline."""
     [result] = stereo_framework.run(WINDOW, scenes=dots(), out=tmp_path)
     match = load(WINDOW).only.pipeline(dots())
     np.testing.assert_array_equal(result.disparity, match.disparity)
@@ -60,11 +62,12 @@ def test_a_result_tells_of_its_pipeline_and_what_it_was_computed_with(tmp_path):
     assert (result.parameters["seed"], result.parameters["optimization.seed"]) == (3, 3)
 
 
-def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
+def test_stored_script_of_a_result_gives_the_same_numbers(tmp_path):
+    """The script of one result and the resolved script of the folder can be run."""
     results = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     [again] = stereo_framework.run(stored(tmp_path)[4].script, scenes=dots())
     assert (again.id, again.statistics) == (results[4].id, results[4].statistics)
-    # The whole resolved script as well, from its file, on scenes that it names.
+    # The resolved script of the whole sweep is a file of the folder.
     assert numbers(
         stereo_framework.run(tmp_path / "sizes.resolved.yaml", scenes=dots())
     ) == numbers(results)
@@ -73,30 +76,31 @@ def test_the_stored_script_of_a_result_runs_to_the_same_numbers(tmp_path):
     }
 
 
-def test_a_second_run_computes_nothing_but_for_another_scene_of_the_same_name(
-    tmp_path, monkeypatch
-):
+def test_second_run_computes_only_scenes_with_another_content(tmp_path, monkeypatch):
+    """The identity of a run contains the content of the scene, and not only its name."""
     first = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     other = stereo_framework.run(SIZES, scenes=dots(seed=1), out=tmp_path)
     assert {r.id for r in first}.isdisjoint(r.id for r in other)
     monkeypatch.setattr(
-        executors, "run_tasks", lambda *_, **__: pytest.fail("a stored result was computed again")
+        computation, "run_tasks", lambda *_, **__: pytest.fail("a stored result was computed again")
     )
     assert numbers(stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, workers=1)) == numbers(
         first
     )
 
 
-def test_a_result_has_the_axes_of_the_script_that_asks(tmp_path):
+def test_stored_result_gets_the_axes_of_the_current_script(tmp_path):
+    """Another script may have the same run without any axis."""
     first = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
-    one = ["aggregation.box.size=3", "matching_cost.truncation=10"]
-    [same] = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, overrides=one, maps=True)
+    values = ["aggregation.box.size=3", "matching_cost.truncation=10"]
+    [same] = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, overrides=values, maps=True)
     assert (same.id, dict(same.axes)) == (first[1].id, {})
     again = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
     assert numbers(again) == numbers(stored(tmp_path)) == numbers(first)
 
 
-def test_a_method_without_chance_runs_once_over_an_axis_of_seeds(tmp_path):
+def test_method_without_random_numbers_runs_once_over_an_axis_of_seeds(tmp_path):
+    """Only simulated annealing has a result for each seed."""
     optimizers = ["winner_take_all", {"use": "simulated_annealing", "iterations": 1}]
     script = WINDOW | {
         "smoothness": "potts",
@@ -109,15 +113,17 @@ def test_a_method_without_chance_runs_once_over_an_axis_of_seeds(tmp_path):
     assert numbers(again) == numbers(stored(tmp_path)) == numbers(first)
 
 
-def test_the_cell_of_a_notebook_may_run_again_and_is_part_of_the_identity(registry, tmp_path):
-    found = []
+def test_cell_of_a_notebook_may_run_again_and_belongs_to_the_identity(registry, tmp_path):
+    """A changed stage gives another identity, and an unchanged stage the same one."""
+    results = []
     for number in (1, 2, 2):
-        # A notebook gives the text of every cell a file of its own.
+        # A notebook writes the text of each cell to a separate file.
         cell = tmp_path / f"{number}.py"
         cell.write_text(f"""
 @stage("matching_cost", source="a test")
 def typed(reference, match, search):
-    return CostVolume(absolute_difference(reference, match, search).costs * np.float32({number}), search, 255.0)
+    costs = absolute_difference(reference, match, search).costs
+    return CostVolume(costs * np.float32({number}), search, 255.0)
 """)
         names = {
             "stage": stage,
@@ -126,40 +132,44 @@ def typed(reference, match, search):
             "np": np,
         }
         exec(compile(cell.read_text(), cell, "exec"), names | {"__name__": "__main__"})
-        found += stereo_framework.run(
+        results += stereo_framework.run(
             {"matching_cost": "typed", "optimization": "winner_take_all"}, scenes=dots()
         )
-    first, changed, same = (r.id for r in found)
+    first, changed, same = (r.id for r in results)
     assert first != changed == same
 
 
-def test_an_interrupted_run_continues(tmp_path):
+def test_interrupted_run_continues(tmp_path):
+    """The second run reads the stored results, and computes only the missing ones."""
     script = load(SIZES)
     partial = execute([script], tasks_of_script(script, [dots()]), out=tmp_path, workers=1)
-    done = [*next(partial)[1], *next(partial)[1]]
+    first_results = [*next(partial)[1], *next(partial)[1]]
     partial.close()
     assert len(stored(tmp_path)) == 2
     assert lacking(tmp_path).startswith("4 results are still missing")
     results = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
-    assert numbers(results[:2]) == numbers(done)
+    assert numbers(results[:2]) == numbers(first_results)
     assert lacking(tmp_path) == ""
 
 
-def test_a_failing_run_is_recorded_and_stops_nothing(registry, tmp_path):
+def test_failed_run_is_stored_and_stops_no_other_run(registry, tmp_path):
+    """The error names the file and the line of the stage."""
     results = stereo_framework.run(
         fails(tmp_path, [-1, 5, -2]), scenes=dots(), out=tmp_path / "out"
     )
-    told = f"{tmp_path / 'plugin_without_luck.py'}:8: refinement stage fails: ValueError: no luck"
+    plugin = tmp_path / "plugin_without_luck.py"
+    message = f"{plugin}:8: refinement stage fails: ValueError: no luck"
     assert (
         [r.error for r in results]
         == [r.error for r in stored(tmp_path / "out")]
-        == [None, told, None]
+        == [None, message, None]
     )
     assert results[1].traceback.endswith("ValueError: no luck\n")
     assert results[1].statistics == {}
 
 
-def test_a_run_that_failed_is_tried_again(tmp_path):
+def test_failed_run_is_repeated_by_the_next_command(tmp_path):
+    """The first command has too little memory."""
     failed = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path, memory=1000)
     assert all("are allowed (--memory)" in r.error for r in failed)
     again = stereo_framework.run(SIZES, scenes=dots(), out=tmp_path)
@@ -167,41 +177,43 @@ def test_a_run_that_failed_is_tried_again(tmp_path):
     assert numbers(stored(tmp_path)) == numbers(again)
 
 
-def test_maps_are_written_unless_sweeping(tmp_path):
+def test_maps_of_a_sweep_are_written_only_on_request(tmp_path):
+    """If a later command requests the maps, the runs are computed again."""
     [result] = stereo_framework.run(WINDOW, scenes=dots("folder/tiny"), out=tmp_path / "one")
     np.testing.assert_array_equal(read_pfm(result.map), result.disparity)
     assert result.map.parent == tmp_path / "one" / "maps"
     np.testing.assert_array_equal(stored(tmp_path / "one")[0].disparity, result.disparity)
     stereo_framework.run(SIZES, scenes=dots(), out=tmp_path / "many")
     assert not (tmp_path / "many" / "maps").exists()
-    # Asked for afterwards, they are computed.
+    # The store has results without maps, so the maps are computed now.
     stereo_framework.run(SIZES, scenes=dots(), out=tmp_path / "many", maps=True)
     assert len(list((tmp_path / "many" / "maps").glob("*.pfm"))) == 6
 
 
-def test_several_protocols_measure_one_match():
+def test_several_protocols_evaluate_one_match():
+    """The results have the same identity, and metrics can be added to a protocol."""
     protocols = ["taxonomy2002", {"base": "taxonomy2002", "threshold": 2}]
     results = stereo_framework.run(WINDOW | {"evaluation": {"protocol": protocols}}, scenes=dots())
     assert [r.protocol for r in results] == ["taxonomy2002", "taxonomy2002[thresholds=2]"]
     assert results[0].id == results[1].id
-    # Metrics stand beside a protocol's own, those of the scene's if the script names none.
-    for given, name in (
+    # Metrics are added to the protocol of the script, or to the protocol of the scene.
+    for evaluation, name in (
         ({"protocol": protocols[1]}, "taxonomy2002[thresholds=2]"),
         ({}, "taxonomy2002"),
     ):
         [more] = stereo_framework.run(
-            WINDOW | {"evaluation": given | {"metrics": ["mape", "rms_error"]}}, scenes=dots()
+            WINDOW | {"evaluation": evaluation | {"metrics": ["mape", "rms_error"]}}, scenes=dots()
         )
         assert more.protocol == f"{name}+mape"
-        own = next(r for r in results if r.protocol == name).statistics
-        assert repr({key: more.statistics[key] for key in own}) == repr(own)
+        statistics = next(r for r in results if r.protocol == name).statistics
+        assert repr({key: more.statistics[key] for key in statistics}) == repr(statistics)
         assert "mape_all" in more.statistics
         [again] = stereo_framework.run(more.script, scenes=dots())
         assert repr(again.statistics) == repr(more.statistics)
 
 
 @pytest.mark.parametrize(
-    ("change", "scenes", "kind", "said"),
+    ("change", "scenes", "kind", "message"),
     [
         ({}, None, DataError, "no scene to run on"),
         ({}, BLANK, DataError, "no search range"),
@@ -219,14 +231,15 @@ def test_several_protocols_measure_one_match():
         ),
     ],
 )
-def test_what_does_not_fit_the_scenes_is_told(change, scenes, kind, said):
-    with pytest.raises(kind, match=said):
+def test_script_that_does_not_fit_its_scenes_is_refused(change, scenes, kind, message):
+    """Scenes, search ranges and ground truth are checked before anything runs."""
+    with pytest.raises(kind, match=message):
         stereo_framework.run(SIZES | change, scenes=scenes)
 
 
-def test_a_scene_without_truth():
+def test_scene_without_ground_truth_has_statistics_that_need_none():
+    """They are prediction errors and distances to the pseudo ground truth."""
     [result] = stereo_framework.run(WINDOW | {"search": {"minimum": 0, "maximum": 7}}, scenes=BLANK)
-    # What needs no truth: distances to the pseudo ground truth and prediction errors.
     measured = {name for name in result.statistics if not name.startswith("pseudo_truth_")}
     assert measured == {"predict_err_match", "fraction_matched"}
 
@@ -234,22 +247,25 @@ def test_a_scene_without_truth():
 @pytest.mark.parametrize(
     ("truth", "search", "expected"),
     [
-        # 4..10 is 6 wide, half of it to either side
+        # The range 4..10 has the width 6. Half of the width is added at each end.
         ([4, 10], {"truth_margin": 0.5}, (1, 13, 1)),
         ([4, 10], {"truth_margin": 0}, (4, 10, 1)),
         ([4.25, 9.5], {"truth_margin": 0}, (4, 10, 1)),
         ([4.25, 9.5], {"truth_margin": 0, "step": 0.25}, (4.25, 9.5, 0.25)),
         ([5.5, 55], {"truth_margin": 0.5}, (-20, 80, 1)),
-        ([3, 3], {"truth_margin": 0.5}, (3, 4, 1)),  # two levels at least
-        ([4, 10], {"truth_margin": 0.5, "minimum": 0}, (0, 13, 1)),  # what is given counts
+        # A range has at least two levels.
+        ([3, 3], {"truth_margin": 0.5}, (3, 4, 1)),
+        # An end that the script gives has priority.
+        ([4, 10], {"truth_margin": 0.5, "minimum": 0}, (0, 13, 1)),
         ([np.nan, 4, 10], {"truth_margin": 0.5}, (1, 13, 1)),
     ],
 )
-def test_a_range_around_the_truth(truth, search, expected):
+def test_search_range_around_the_ground_truth(truth, search, expected):
+    """The margin is a fraction of the width of the range of true disparities."""
     image = np.random.default_rng(0).integers(0, 256, (4, 8, 3), dtype=np.uint8)
-    known = np.resize(np.array(truth, np.float32), (4, 8))
+    truth_map = np.resize(np.array(truth, np.float32), (4, 8))
     frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
-    scene = Scene("known", frames, search=SearchRange(0, 7), truths={(0, 1): lambda: known})
+    scene = Scene("known", frames, search=SearchRange(0, 7), truths={(0, 1): lambda: truth_map})
     [task] = tasks_of_script(load(WINDOW | {"search": search}), [scene])
     assert (task.search.minimum, task.search.maximum, task.search.step) == expected
     assert task.setting.parameters["search.truth_margin"] == search["truth_margin"]
@@ -267,7 +283,7 @@ def test_a_range_around_the_truth(truth, search, expected):
         (SearchRange(0, 8, 2), [4.25, 9.6], {"truth_margin": 0, "step": 0.25}, (4.25, 9.75, 0.25)),
         (SearchRange(0, 8, 2), [3, 3], {"truth_margin": 0.5}, (2, 4, 2)),
         (SearchRange(0, 8, 0.5), [3, 3], {"truth_margin": 0.5}, (3, 3.5, 0.5)),
-        # Tenths are no float32 numbers, and lie on the grid of their step all the same.
+        # Tenths are not exact in float32, but they still lie on the grid of their step.
         (SearchRange(0, 8, 0.1), [0.3, 0.7], {"truth_margin": 0}, (0.3, 0.7, 0.1)),
         (SearchRange(0, 8, 1 / 3), [2 / 3, 4 / 3], {"truth_margin": 0}, (2 / 3, 4 / 3, 1 / 3)),
         (SearchRange(0, 8), [4, 10], {"truth_margin": 0.5, "maximum": 20}, (1, 20, 1)),
@@ -281,9 +297,10 @@ def test_a_range_around_the_truth(truth, search, expected):
         (None, [4, 10], {"truth_margin": 0.5, "step": 0.5}, (1, 13, 0.5)),
     ],
 )
-def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(
+def test_range_around_the_ground_truth_lies_on_the_grid_of_its_step(
     scene_search, truth, search, expected
 ):
+    """The step of the script has priority over the step of the scene."""
     image = np.random.default_rng(0).integers(0, 256, (4, 8, 3), dtype=np.uint8)
     truth_map = np.resize(np.array(truth, np.float32), (4, 8))
     frames = (Frame("left", lambda: image, 0), Frame("right", lambda: image, 1))
@@ -305,7 +322,8 @@ def test_a_range_around_the_truth_lies_on_the_grid_of_its_step(
         ({}, SearchRange(0, 7, 0.5, -1)),
     ],
 )
-def test_each_end_and_the_step_of_a_script_replace_those_of_the_scene(search, expected):
+def test_search_values_of_a_script_replace_values_of_the_scene(search, expected):
+    """Each end and the step can be replaced alone. The direction stays."""
     turned = dots(search=SearchRange(0, 7, 0.5)).pair(1, 0, SearchRange(0, 7, 0.5))
     [task] = tasks_of_script(load(WINDOW | {"search": search}), [turned])
     assert task.search == expected
@@ -324,13 +342,15 @@ def test_each_end_and_the_step_of_a_script_replace_those_of_the_scene(search, ex
     ],
 )
 def test_maps_are_kept_unless_a_stored_script_sweeps(tmp_path, stored, sweeps, maps, is_kept):
+    """The argument `maps` has priority over this default."""
     script = SIZES if sweeps else WINDOW
     out = tmp_path if stored else None
     results = stereo_framework.run(script, scenes=dots(), out=out, maps=maps)
     assert {r.disparity is not None for r in results} == {is_kept}
 
 
-def test_two_scripts_of_which_one_sweeps_keep_no_maps(tmp_path):
+def test_maps_of_several_scripts_are_not_kept_if_one_sweeps(tmp_path):
+    """One default applies to all scripts of a command."""
     scripts = [load(WINDOW | {"name": "one"}), load(SIZES)]
     tasks = []
     for script in scripts:
@@ -340,7 +360,9 @@ def test_two_scripts_of_which_one_sweeps_keep_no_maps(tmp_path):
     assert not (tmp_path / "maps").exists()
 
 
-def test_damage_of_the_images_comes_first_among_the_warnings(tmp_path):
+def test_damage_of_the_images_is_the_first_warning(tmp_path):
+    """It appears once, whether the result is computed or read from the store."""
+
     def damaged():
         report_damage("left.png is cut off")
         return np.full((24, 32), 7, np.uint8)
@@ -356,22 +378,23 @@ def test_damage_of_the_images_comes_first_among_the_warnings(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_of_many_scenes_few_are_loaded(workers):
+def test_few_of_many_scenes_are_in_memory(workers):
+    """The scenes of finished tasks are released."""
     scenes = [dots(f"scene{i}", seed=i) for i in range(12)]
     expected = [
         stereo_framework.run(SIZES, scenes=dots(f"scene{i}", seed=i))[0].id for i in (0, 11)
     ]
 
-    def loaded():
+    def count_loaded_scenes():
         return sum(bool(scene.__dict__.get("_images")) for scene in scenes)
 
     tasks = tasks_of_script(load(SIZES), scenes)
-    assert loaded() == 0
-    found = {}
+    assert count_loaded_scenes() == 0
+    result_of_task = {}
     for task, [result] in execute([], tasks, workers=workers, maps=False):
-        found[task] = result
-        # Those that are computed, and those that are handed out next.
-        assert loaded() <= 2 * workers + 2
-    assert loaded() == 0
-    assert [found[tasks[0]].id, found[tasks[66]].id] == expected
-    assert not any(result.error for result in found.values())
+        result_of_task[task] = result
+        # The scenes of running batches and of the next batches are in memory.
+        assert count_loaded_scenes() <= 2 * workers + 2
+    assert count_loaded_scenes() == 0
+    assert [result_of_task[tasks[0]].id, result_of_task[tasks[66]].id] == expected
+    assert not any(result.error for result in result_of_task.values())

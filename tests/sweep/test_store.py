@@ -1,4 +1,4 @@
-"""The results store: what goes in comes out, nothing is mixed up, faults are told."""
+"""Tests of the results store: stored values, plans, and errors about damaged stores."""
 
 import math
 
@@ -12,6 +12,7 @@ from stereo_framework.sweep.store import map_stem, read_scripts
 
 
 def result(method="box9", **changes):
+    """Return a result with some fields changed."""
     values = {
         "id": "0123456789abcdef",
         "scene": "synthetic/planes",
@@ -31,37 +32,45 @@ def result(method="box9", **changes):
 
 @pytest.fixture
 def store(tmp_path):
+    """Return a store that is open for writing."""
     with Store(tmp_path, create=True) as store:
         yield store
 
 
 def methods(store, **options):
+    """Return the methods of the stored results in order."""
     return [r.method for r in store.results(**options)]
 
 
-def test_what_goes_in_comes_out_and_can_be_written_again(store, tmp_path):
+def test_stored_result_has_all_values_and_can_be_stored_again(store, tmp_path):
+    """A result that was read from a store equals the result that was written."""
     store.add("a", result())
-    with Store(tmp_path / "other", create=True) as other:
-        other.add("b", store.get("a"))
-        found = other.get("b")
-    assert found.record() | {"statistics": None} == result().record() | {"statistics": None}
-    assert found.statistics["bad_pixels_all"] == 12.5
-    assert math.isnan(found.statistics["rms_error_textureless"])
-    assert found.script == result().script
+    with Store(tmp_path / "other", create=True) as other_store:
+        other_store.add("b", store.get("a"))
+        copy = other_store.get("b")
+    # NaN differs from itself, so the statistics are compared one by one.
+    without_statistics = {"statistics": None}
+    assert copy.record() | without_statistics == result().record() | without_statistics
+    assert copy.statistics["bad_pixels_all"] == 12.5
+    assert math.isnan(copy.statistics["rms_error_textureless"])
+    assert copy.script == result().script
     assert store.get("b") is None
 
 
-def test_details_that_are_none_are_told_when_they_are_asked_for(store):
+def test_damaged_details_are_reported_when_they_are_read(store):
+    """The parameters and the script are parsed only if they are read."""
     store.add("a", result())
     store._db.execute("UPDATE results SET details = '[1]'")
-    with pytest.raises(
-        DataError,
-        match=r"results\.sqlite: may be damaged: list indices .*; choose another folder, or delete it",
-    ):
-        store.get("a").record()
+    damaged = store.get("a")
+    message = (
+        r"results\.sqlite: may be damaged: list indices .*; choose another folder, or delete it"
+    )
+    with pytest.raises(DataError, match=message):
+        damaged.record()
 
 
-def test_plans_order_results_and_do_not_mix(store, tmp_path):
+def test_plan_orders_the_results_of_the_last_command(store, tmp_path):
+    """Results of earlier commands stay in the store, but they are not listed."""
     store.set_listed_keys(["a", "b", "c"])
     for key in ("c", "a"):
         store.add(key, result(method=key))
@@ -69,7 +78,7 @@ def test_plans_order_results_and_do_not_mix(store, tmp_path):
     assert lacking(tmp_path).startswith(
         "1 results are still missing; if the run is not going on, it was stopped early"
     )
-    # Another script shares one of them.
+    # Another script shares one of these results.
     store.set_listed_keys(["c", "d"])
     assert (methods(store), methods(store, every=True)) == (["c"], ["a", "c"])
     store.add("elsewhere", result(method="theirs"), is_external=True)
@@ -80,23 +89,24 @@ def test_plans_order_results_and_do_not_mix(store, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("content", "message"),
     [
-        (lambda path: None, r"no results there \(results.sqlite is missing\); 'run SCRIPT --out "),
-        (lambda path: path.touch(), "no results there"),  # another is just making it
-        (
-            lambda path: path.write_text("no database, but long enough to be taken for one" * 100),
-            "cannot be used as a results store",
-        ),
+        (None, r"no results there \(results.sqlite is missing\); 'run SCRIPT --out "),
+        # Another process may have created the file only now.
+        ("", "no results there"),
+        ("a text that is as long as a database" * 100, "is not a results store"),
     ],
 )
-def test_what_is_no_store_is_told(make, said, tmp_path):
-    make(tmp_path / "results.sqlite")
-    with pytest.raises(DataError, match=said):
+def test_folder_without_a_store_is_refused(content, message, tmp_path):
+    """The file may be missing or empty, or it may have another format."""
+    if content is not None:
+        (tmp_path / "results.sqlite").write_text(content)
+    with pytest.raises(DataError, match=message):
         Store(tmp_path)
 
 
-def test_a_write_that_fails_keeps_what_was_there(store, tmp_path):
+def test_failed_write_keeps_earlier_results(store, tmp_path):
+    """Each result has its own transaction."""
     store.set_listed_keys(["a", "b"])
     store.add("a", result(method="a"))
     store._db.execute("PRAGMA query_only = ON")
@@ -113,7 +123,8 @@ def test_a_write_that_fails_keeps_what_was_there(store, tmp_path):
         (3, " (2 more scripts cannot be read)"),
     ],
 )
-def test_the_first_damaged_script_is_named_and_others_are_counted(tmp_path, damaged, end):
+def test_first_damaged_script_is_named_and_others_are_counted(tmp_path, damaged, end):
+    """One warning is enough, because results are shown without the scripts."""
     for number in range(damaged):
         (tmp_path / f"bad{number}.resolved.yaml").write_text("[")
     (tmp_path / "good.resolved.yaml").write_text("name: good")
@@ -135,11 +146,13 @@ def test_the_first_damaged_script_is_named_and_others_are_counted(tmp_path, dama
     ids=lambda change: next(iter(change)),
 )
 def test_maps_of_other_scenes_methods_and_runs_have_other_files(change):
+    """The name of a map contains the scene, the method and the identity of the run."""
     assert map_stem(result(**change)) != map_stem(result())
     assert map_stem(result()) == "synthetic-planes_box9_0123456789abcdef"
 
 
-def test_results_of_one_run_do_not_contain_those_of_runs_with_a_similar_name(store):
+def test_results_of_a_run_do_not_include_runs_with_a_similar_identity(store):
+    """The identity of one run may be the beginning of the identity of another run."""
     runs = ("abc", "abcd", "ab", 'abc"', "abc,")
     for run in runs:
         for protocol in ("p", "q"):

@@ -7,7 +7,8 @@ import pytest
 from sweep_parts import dots
 
 from stereo_framework.script import load
-from stereo_framework.sweep.tasks import tasks_of_script, units
+from stereo_framework.sweep.batches import batches as units
+from stereo_framework.sweep.tasks import tasks_of_script
 
 WINDOW = {
     "matching_cost": "absolute_difference",

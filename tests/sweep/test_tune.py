@@ -18,8 +18,8 @@ from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
-from stereo_framework.sweep import executors
-from stereo_framework.sweep.executors import Processes
+from stereo_framework.sweep import computation
+from stereo_framework.sweep.processes import Processes
 from stereo_framework.sweep.tune import suggested, tune
 
 BAD = "bad_pixels_all"
@@ -84,7 +84,7 @@ def assert_stored(out, tuned):
 @pytest.fixture
 def no_computing(monkeypatch):
     return lambda: monkeypatch.setattr(
-        executors, "run_tasks", lambda *_, **__: pytest.fail("computed again")
+        computation, "run_tasks", lambda *_, **__: pytest.fail("computed again")
     )
 
 

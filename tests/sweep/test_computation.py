@@ -1,7 +1,8 @@
-"""Limits of a crew: the number of units that it computes at once, and their memory."""
+"""Tests of the limits of a computation: number of running batches, and memory."""
 
 import math
 import types
+from concurrent import futures
 
 import pytest
 from sweep_parts import WINDOW, dots
@@ -9,13 +10,14 @@ from sweep_parts import WINDOW, dots
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.engine.memory import peak_memory
 from stereo_framework.script import load
-from stereo_framework.sweep import executors
-from stereo_framework.sweep.executors import Crew
+from stereo_framework.sweep import computation as computation_module
+from stereo_framework.sweep import memory_budget
+from stereo_framework.sweep.computation import Computation
 from stereo_framework.sweep.tasks import tasks_of_script
 
 
 def dask_client(threads_of_workers):
-    """Return a fake Dask client."""
+    """Return a fake Dask client whose workers have some numbers of threads."""
     threads = {f"tcp://{number}": count for number, count in enumerate(threads_of_workers)}
     return types.SimpleNamespace(nthreads=lambda: threads, status="running")
 
@@ -28,8 +30,8 @@ def pool_with(**attributes):
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """Let the machine have a million free bytes and seven threads."""
-    monkeypatch.setattr(executors, "free_memory", lambda: 1_000_000)
-    monkeypatch.setattr(executors, "thread_count", lambda: 7)
+    monkeypatch.setattr(memory_budget, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(computation_module, "thread_count", lambda: 7)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +48,16 @@ def machine(monkeypatch):
         (None, pool_with(), 7),
     ],
 )
-def test_the_number_of_workers_is_that_of_the_argument_or_executor_or_threads(workers, pool, count):
-    with Crew(workers, pool) as crew:
-        assert crew._workers == count
+def test_number_of_workers_comes_from_argument_or_executor_or_threads(workers, pool, count):
+    """The argument has priority, then the executor, then the number of threads."""
+    with Computation(workers, pool) as computation:
+        assert computation.workers == count
+
+
+def test_number_of_workers_of_a_thread_pool_is_its_number_of_threads():
+    """The pool may come from the user."""
+    with futures.ThreadPoolExecutor(5) as pool, Computation(executor=pool) as computation:
+        assert computation.workers == 5
 
 
 @pytest.mark.parametrize(
@@ -58,14 +67,15 @@ def test_the_number_of_workers_is_that_of_the_argument_or_executor_or_threads(wo
         (None, pool_with(_max_workers=4), 800_000),
         (123, None, 123),
         (2_000_000, None, 2_000_000),
-        # A cluster may run on other machines, whose memory this machine does not know.
+        # A cluster may run on other machines, whose memory is unknown here.
         (None, pool_with(_client=dask_client([2])), math.inf),
         (123, pool_with(_client=dask_client([2])), 123),
     ],
 )
-def test_the_memory_limit_is_the_argument_or_four_fifths_of_the_free_memory(memory, pool, expected):
-    with Crew(memory=memory, executor=pool) as crew:
-        assert crew._memory == expected
+def test_memory_limit_is_the_argument_or_four_fifths_of_the_free_memory(memory, pool, expected):
+    """The default limit of a cluster is infinite."""
+    with Computation(memory=memory, executor=pool) as computation:
+        assert computation.memory_limit == expected
 
 
 @pytest.mark.parametrize(
@@ -73,18 +83,20 @@ def test_the_memory_limit_is_the_argument_or_four_fifths_of_the_free_memory(memo
     [
         ({"workers": 0}, "workers: 0 is below 1"),
         ({"workers": -1}, "workers: -1 is below 1"),
-        ({"memory": 0}, "memory: 0 bytes is nothing"),
-        ({"memory": -5}, "memory: -5 bytes is nothing"),
+        ({"memory": 0}, "memory: 0 bytes are too few; expected at least 1"),
+        ({"memory": -5}, "memory: -5 bytes are too few; expected at least 1"),
     ],
 )
 def test_fewer_than_one_worker_or_byte_is_refused(options, message):
+    """Both limits must be positive."""
     with pytest.raises(ParameterError, match=f"^{message}$"):
-        Crew(**options)
+        Computation(**options)
 
 
 def test_one_worker_and_one_byte_are_accepted():
-    with Crew(workers=1, memory=1) as crew:
-        assert (crew._workers, crew._memory) == (1, 1)
+    """Both limits may be 1."""
+    with Computation(workers=1, memory=1) as computation:
+        assert (computation.workers, computation.memory_limit) == (1, 1)
 
 
 def required_bytes(task):
@@ -94,16 +106,17 @@ def required_bytes(task):
 
 
 @pytest.mark.parametrize(("spare_bytes", "succeeds"), [(0, True), (1, True), (-1, False)])
-def test_a_run_fails_only_if_it_needs_more_than_the_memory_limit(spare_bytes, succeeds):
+def test_task_fails_only_if_it_needs_more_than_the_memory_limit(spare_bytes, succeeds):
+    """A task whose memory equals the limit is computed."""
     [task] = tasks_of_script(load(WINDOW), [dots()])
-    with Crew(workers=1, memory=required_bytes(task) + spare_bytes) as crew:
-        [(computed, [result])] = crew.computed([task])
+    with Computation(workers=1, memory=required_bytes(task) + spare_bytes) as computation:
+        [(computed, [result])] = computation.results_of([task])
     assert computed is task
     assert (result.error is None) == succeeds
 
 
 class Recorder:
-    """An executor that counts the units that are submitted and not finished."""
+    """An executor that counts the batches that are submitted and not finished."""
 
     def __init__(self):
         self.running = 0
@@ -125,7 +138,7 @@ class LazyFuture:
         self.arguments = arguments
 
     def add_done_callback(self, callback):
-        """Call back at once, so that the crew reads the result."""
+        """Call back at once, so that the computation reads the result."""
         callback(self)
 
     def cancel(self):
@@ -138,29 +151,32 @@ class LazyFuture:
 
 
 @pytest.mark.parametrize(
-    ("memory_in_units", "workers", "peak"),
+    ("memory_in_batches", "workers", "peak"),
     [
-        # The memory limits the submitted units to the whole units that fit.
+        # The memory limits the submitted batches to the whole batches that fit.
         (2, 4, 2),
         (1.99, 4, 1),
         (3, 4, 3),
-        # With enough memory, each worker has a unit, and one more unit waits.
+        # With enough memory, each worker has a batch, and one more batch waits.
         (100, 1, 2),
         (100, 2, 3),
     ],
 )
-def test_units_are_submitted_as_long_as_their_memory_fits(
-    monkeypatch, memory_in_units, workers, peak
+def test_batches_are_submitted_while_their_memory_fits(
+    monkeypatch, memory_in_batches, workers, peak
 ):
+    """At most one batch more than there are workers is submitted."""
     sweep = {"grid": {"matching_cost.truncation": [*range(1, 9)]}}
     tasks = tasks_of_script(load(WINDOW | {"sweep": sweep}), [dots()])
-    # Each task becomes a separate unit, so that units can be counted.
-    monkeypatch.setattr(executors, "units", lambda tasks, workers: [[task] for task in tasks])
-    memory = int(memory_in_units * required_bytes(tasks[0]))
+    # Each task becomes a separate batch, so that batches can be counted.
+    monkeypatch.setattr(
+        computation_module, "batches", lambda tasks, workers: [[task] for task in tasks]
+    )
+    memory = int(memory_in_batches * required_bytes(tasks[0]))
     pool = Recorder()
-    with Crew(workers, pool, memory=memory) as crew:
-        computed = dict(crew.computed(tasks))
-    for results in computed.values():
+    with Computation(workers, pool, memory=memory) as computation:
+        results_of_task = dict(computation.results_of(tasks))
+    for results in results_of_task.values():
         assert [result.error for result in results] == [None]
-    assert len(computed) == 8
+    assert len(results_of_task) == 8
     assert pool.peak == peak
