@@ -116,8 +116,7 @@ def measure_map(
 
     identity = _identity(loaded_scene, parameters, disparity)
     statistics = statistics_of(disparity, loaded_scene, used_protocol)
-    # The damage of a file is known only after the file was read. The identity reads the
-    # images, and the statistics read the ground truth.
+    # The damage of the images is known only now, because the identity reads the images.
     damage = loaded_scene.damage
     reading_errors = find_reading_errors(disparity, loaded_scene, remedies=map_remedies)
     return Result(
