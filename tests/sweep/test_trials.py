@@ -166,12 +166,14 @@ def test_a_trial_fails_if_its_value_is_not_finite(setting, value):
 SCRIPT = WINDOW | {"name": "window", "sweep": {"grid": {"aggregation.box.size": [1, 3, 5]}}}
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("trials", "count"), [(1, 1), (2, 2), (3, 3), (4, 3)])
 def test_the_number_of_trials_is_limited_by_the_argument_and_by_the_settings(
-    tmp_path, trials, count
+    tmp_path, workers, trials, count
 ):
     finished_trials = []
-    result = tune(SCRIPT, BAD, dots(), trials=trials, out=tmp_path, each=finished_trials.append)
+    options = {"out": tmp_path, "workers": workers, "each": finished_trials.append}
+    result = tune(SCRIPT, BAD, dots(), trials=trials, **options)
     assert [trial.number for trial in result.trials] == list(range(count))
     assert finished_trials == result.trials
     first_line = (tmp_path / "best.yaml").read_text().splitlines()[0]
@@ -179,6 +181,14 @@ def test_the_number_of_trials_is_limited_by_the_argument_and_by_the_settings(
         f"# The average of {BAD} over the scenes is {result.best.value:.6g}, "
         f"the best value of {count} trials."
     )
+
+
+@pytest.mark.parametrize(("trials", "workers"), [(3, 2), (5, 3), (4, 9)])
+def test_the_last_batch_has_only_the_remaining_trials(trials, workers):
+    grid = {"aggregation.box.size": [1, 3, 5, 7, 9], "matching_cost.truncation": [5, 20, None]}
+    script = SCRIPT | {"sweep": {"grid": grid}}
+    result = tune(script, BAD, dots(), trials=trials, workers=workers)
+    assert [trial.number for trial in result.trials] == list(range(trials))
 
 
 def test_the_seed_chooses_the_settings_and_its_default_is_0():

@@ -1,4 +1,4 @@
-"""Searches for the best values: which settings are tried, failures, and continued searches."""
+"""Searches for the best values: their settings, failures, and continued searches."""
 
 import importlib
 import re
@@ -11,14 +11,14 @@ import yaml
 from sweep_parts import WINDOW, lacking, stored
 
 import stereo_framework
-from stereo_framework.core.errors import MissingExtraError, ParameterError
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 from stereo_framework.sweep import executors
 from stereo_framework.sweep.executors import Processes
-from stereo_framework.sweep.tune import tune
+from stereo_framework.sweep.tune import _better_direction, tune
 
 BAD = "bad_pixels_all"
 
@@ -155,8 +155,8 @@ def test_a_third_of_the_settings_leads_to_one_of_the_best():
         result = tune(script, BAD, scenes, trials=24, seed=seed)
         best_setting = swept_values(result.best.setting)
         assert result.best.value == pytest.approx(expected[best_setting], rel=1e-12)
-        # The search finds one of the best 4 of 72 settings. If 24 settings were drawn at
-        # random, one search of four would miss them: (1 - 4 / 72) ** 24 = 0.25.
+        # The best setting is one of the best 4 of 72. If 24 settings were random, one
+        # search of four would miss these 4 settings: (1 - 4 / 72) ** 24 = 0.25.
         assert result.best.value <= sorted(expected.values())[3], seed
 
 
@@ -287,6 +287,19 @@ def test_mistakes_are_reported_before_a_setting_runs(change, options, message, f
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("statistic", ["pixels_all", "no_such_metric"])
+def test_a_statistic_without_a_direction_is_refused(statistic):
+    with pytest.raises(ParameterError, match=f"^cannot tune for '{statistic}' because neither"):
+        _better_direction(statistic)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "better"), [("bad0.5_nonocc", "lower"), ("fraction_matched", "higher")]
+)
+def test_the_metric_of_a_statistic_defines_its_direction(statistic, better):
+    assert _better_direction(statistic) == better
+
+
 def test_without_optuna_the_error_names_the_extra_to_install(monkeypatch):
     for module in ("tune", "proposals"):
         monkeypatch.delitem(sys.modules, f"stereo_framework.sweep.{module}")
@@ -369,6 +382,14 @@ def test_the_best_script_runs_to_the_results_of_the_best_trial(small_scenes, tmp
     assert text.startswith(first_line)
     # The results have the same identities as the results of the trials.
     assert {result.id for result in best_results} <= {result.id for result in stored(tmp_path)}
+
+
+def test_a_file_of_the_user_with_the_name_of_the_best_script_is_refused(tmp_path, forbid_computing):
+    forbid_computing()
+    (tmp_path / "best.yaml").write_text("include: window\n")
+    with pytest.raises(DataError, match=r"best\.yaml"):
+        tune(SCRIPT, BAD, noisy_scene(), trials=1, out=tmp_path)
+    assert (tmp_path / "best.yaml").read_text() == "include: window\n"
 
 
 def test_a_search_starts_in_the_folder_of_the_call_if_a_plug_in_changes_the_folder(
