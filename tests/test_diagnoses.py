@@ -23,7 +23,7 @@ from stereo_framework.io import (
 )
 from stereo_framework.kernels.threads import LIMIT_HINT
 from stereo_framework.script.legacy import convert
-from stereo_framework.sweep.external_maps import COMMAND_LINE
+from stereo_framework.sweep.external_maps import COMMAND_REMEDIES
 from stereo_framework.sweep.store import Store
 from stereo_framework.tables.formats import read_csv
 from stereo_framework.user_pair.search_range import SparseMatches, find_pair_problems
@@ -89,7 +89,7 @@ def scene():
 
 def truth_in_another_scale(folder):
     """Return the doubt about a correct map whose truth was read in a wrong scale."""
-    return find_reading_errors(4 * scene().truth, scene(), remedies=COMMAND_LINE)[0]
+    return find_reading_errors(4 * scene().truth, scene(), remedies=COMMAND_REMEDIES)[0]
 
 
 def truth_in_another_scale_of_python(folder):

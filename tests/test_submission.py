@@ -7,7 +7,8 @@ from stereo_framework import run
 from stereo_framework.core.errors import DataError, ParameterError
 from stereo_framework.datasets import load_scene
 from stereo_framework.io import write_disparity, write_image
-from stereo_framework.sweep.external_maps import find_maps, measure_map
+from stereo_framework.sweep.external_maps import measure_map
+from stereo_framework.sweep.map_folders import find_maps
 
 TRUTH = np.full((6, 8), 3, np.float32)
 
@@ -41,8 +42,8 @@ def test_a_submission(root, folder):
     (folder / "notes.txt").write_text("no map")
     found = find_maps(folder, protocol="middlebury-v2", data=root)
     assert found.maps == {"middlebury-v2/teddy": folder / "teddy.png"}
-    assert found.missing == ("middlebury-v2/cones",)
-    assert found.strangers == ()
+    assert found.missing_scenes == ("middlebury-v2/cones",)
+    assert found.unassigned_files == ()
     # The scale is the data set's.
     for changes, bad in ({}, 100), ({"thresholds": [2]}, 0):
         measured = measure_map(
@@ -62,14 +63,14 @@ def test_how_files_are_called(root, folder, path):
     write_disparity(folder / "stones.pfm", TRUTH)
     found = find_maps(folder, scenes=["middlebury2003"], data=root)
     assert found.maps == {"middlebury2003/cones": folder / path}
-    assert found.strangers == (folder / "stones.pfm",)
+    assert found.unassigned_files == (folder / "stones.pfm",)
 
 
 def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, folder):
     write_disparity(folder / "planes.pfm", load_scene("synthetic/planes").truth)
     found = find_maps(folder, scenes=["synthetic/planes"], data=root)
     assert dict(found.maps) == {"synthetic/planes": folder / "planes.pfm"}
-    with pytest.raises(DataError, match="holds no map of a scene"):
+    with pytest.raises(DataError, match=r"no disparity map of a known scene \(disparity maps: 1,"):
         find_maps(folder, data=root)
 
 
@@ -81,21 +82,23 @@ def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, folde
             "",
             {"protocol": "middlebury-v2"},
             DataError,
-            "holds no map of a scene of middlebury-v2: 0 files",
+            r"no disparity map of a known scene of middlebury-v2 \(disparity maps: 0, known "
+            r"scenes: 2\); name each file",
         ),
         (
             "cones.pfm",
             "",
             {},
             DataError,
-            "cones.pfm: belongs to middlebury-v2/cones or middlebury2003/cones; say which",
+            "cones.pfm: the name of the file fits middlebury-v2/cones and middlebury2003/cones "
+            "equally well; choose the data set with",
         ),
         (
             "cones.pfm",
             "",
             {"scenes": ["middlebury"]},
             DataError,
-            "no scene is called middlebury or begins so",
+            "there is no scene or data set middlebury; 'stereo-framework scenes' lists all scenes",
         ),
         (
             "cones.pfm",
@@ -111,7 +114,7 @@ def test_maps_of_synthetic_scenes_are_measured_where_those_are_named(root, folde
             DataError,
             "two maps for middlebury-v2/cones: cones.pfm and cones.png",
         ),
-        ("", "none", {}, DataError, "no such folder"),
+        ("", "none", {}, DataError, "there is no such folder"),
     ],
 )
 def test_what_cannot_be_told_is_asked(root, folder, maps, place, asked, error, said):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stereo_framework.evaluation import Protocol
     from stereo_framework.evaluation.sanity import Remedies
     from stereo_framework.sweep import Result
-    from stereo_framework.sweep.tune import Trial
+    from stereo_framework.sweep.trials import Trial
     from stereo_framework.user_pair.method_choice import MapComparison
 
 Data = Annotated[
@@ -422,7 +422,7 @@ def truth_alone(
     from stereo_framework.evaluation.evaluate import of_truth
     from stereo_framework.io import read_mask
     from stereo_framework.io.disparity import FORMAT_MARKER, in_pixels, map_values, scale_of
-    from stereo_framework.sweep.external_maps import COMMAND_LINE
+    from stereo_framework.sweep.external_maps import COMMAND_REMEDIES
 
     if truth is None:
         options = {
@@ -444,7 +444,7 @@ def truth_alone(
     scene = replace(scene, name=truth.stem)
     if truth_mask is not None:
         scene = scene.within(read_mask(truth_mask))
-    remedies = replace(COMMAND_LINE, truth="write --truth-unknown {value}", truth_scale=factor)
+    remedies = replace(COMMAND_REMEDIES, truth="write --truth-unknown {value}", truth_scale=factor)
     return scene, measured, remedies
 
 

@@ -55,7 +55,8 @@ def evaluate(
     from stereo_framework.figures.disparity_figures import write_pictures
     from stereo_framework.io import output_folder
     from stereo_framework.io.disparity import KITTI_SCALE, grey_bits
-    from stereo_framework.sweep.external_maps import add_maps, find_maps, measure_map
+    from stereo_framework.sweep.external_maps import add_maps, measure_map
+    from stereo_framework.sweep.map_folders import find_maps
     from stereo_framework.sweep.store import map_stem
     from stereo_framework.tables.means import average_rows
 
@@ -86,12 +87,13 @@ def evaluate(
     for folder in folders:
         found = find_maps(folder, protocol=spec, scenes=scene or ())
         _shared.tell(
-            "warning", *(f"{path}: belongs to no scene; left out" for path in found.strangers)
+            "warning",
+            *(f"{path}: belongs to no scene; left out" for path in found.unassigned_files),
         )
-        if found.missing:
+        if found.missing_scenes:
             _shared.tell(
                 "warning",
-                f"{folder}: no map for {', '.join(found.missing)}; the average leaves them out",
+                f"{folder}: no map for {', '.join(found.missing_scenes)}; the average leaves them out",
             )
         given.append((folder, name or folder.resolve().name, found.maps))
     changes = {} if threshold is None else {"thresholds": threshold}
@@ -113,7 +115,7 @@ def evaluate(
                 known,
                 under,
                 method=method,
-                place=place,
+                maps_path=place,
                 disparity_scale=scale,
                 unknown=encoding.unknown_of_map(path, siblings),
                 remedies=alone[2] if alone else None,

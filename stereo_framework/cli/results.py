@@ -146,12 +146,12 @@ def results(
 def _export(found: Sequence[Result], format: str, folder: Path) -> int:
     """Write maps as a benchmark wants them; returns the exit status."""
     from stereo_framework.io import output_folder
-    from stereo_framework.sweep.external_maps import FORMATS, export_maps
+    from stereo_framework.sweep.benchmark_export import BENCHMARKS, export_maps
     from stereo_framework.tables.values import grouped
     from stereo_framework.tables.words import setting_name
 
-    if format not in FORMATS:
-        raise ParameterError(f"--export {format}: no such benchmark; {nearest(format, FORMATS)}")
+    if format not in BENCHMARKS:
+        raise ParameterError(f"--export {format}: no such benchmark; {nearest(format, BENCHMARKS)}")
     settings = grouped(found, setting_name)
     failed, owners = 0, dict[Path, str]()
     for name, own in settings.items():

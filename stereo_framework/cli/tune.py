@@ -52,7 +52,7 @@ def tune(
 
     from stereo_framework.script import load
     from stereo_framework.sweep.script_run import scenes_of
-    from stereo_framework.sweep.tune import BEST
+    from stereo_framework.sweep.tune import BEST_SCRIPT
     from stereo_framework.sweep.tune import tune as search
     from stereo_framework.tables.values import show
     from stereo_framework.tables.words import name_of
@@ -103,7 +103,7 @@ def tune(
             print(f"\n{yaml.safe_dump(tuned.best_script, sort_keys=False)}", end="")
         else:
             _shared.say(
-                f"best script: {out / BEST}; all trials' results: stereo-framework results {out}"
+                f"best script: {out / BEST_SCRIPT}; all trials' results: stereo-framework results {out}"
             )
     failed = [trial for trial in tuned.trials if trial.error]
     for trial in failed:

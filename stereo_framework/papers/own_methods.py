@@ -12,7 +12,8 @@ from stereo_framework.datasets import data_roots
 from stereo_framework.papers.paper import Context, short
 from stereo_framework.script import load
 from stereo_framework.sweep import Result
-from stereo_framework.sweep.external_maps import find_maps, measure_map
+from stereo_framework.sweep.external_maps import measure_map
+from stereo_framework.sweep.map_folders import find_maps
 from stereo_framework.tables.ranking import astar_groups, average_ranks, competition_ranks
 
 REGIONS = ("nonocc", "all", "disc")

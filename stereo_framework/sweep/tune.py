@@ -1,156 +1,37 @@
-"""Search a script's settings for the best value of a statistic: promising ones are tried, hopeless ones given up early."""
+"""Search the settings of a script for the best value of a statistic.
+
+The search tries some of the settings, scene by scene. It stops a setting as soon as its
+average over the scenes so far is too bad.
+"""
 
 import contextlib
-import itertools
 import math
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from stereo_framework.core.errors import MissingExtraError, ParameterError, install_command
+from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.former_names import new_or_nearest
 from stereo_framework.core.scene import Scene
 from stereo_framework.evaluation.evaluate import statistics_of
 from stereo_framework.evaluation.metrics import metric_of
 from stereo_framework.evaluation.protocols import Protocol, average
 from stereo_framework.io import check_replaceable, write_bytes
-from stereo_framework.script import Script, Setting, load
-from stereo_framework.script.addresses import split
-from stereo_framework.script.axes import Axis
+from stereo_framework.script import Script, load
 from stereo_framework.script.expansion import Expansion
-from stereo_framework.script.keys import is_number
 from stereo_framework.sweep.computation import Computation
+from stereo_framework.sweep.proposals import Proposer
 from stereo_framework.sweep.script_run import read_or_compute, scenes_of
 from stereo_framework.sweep.store import Store
 from stereo_framework.sweep.tasks import Task, tasks_of
+from stereo_framework.sweep.trials import Trial, TuningResult, evaluate_last_scene
 
-try:
-    import optuna
-except ImportError:
-    raise MissingExtraError(f"tune needs optuna: {install_command('tune')}") from None
-
-# It tells of each trial otherwise, and that the model of several parameters at a time may change.
-optuna.logging.set_verbosity(optuna.logging.ERROR)
-
-BEST = "best.yaml"
-"""The best script, in the output folder."""
-
-_DRAWS = 10
-"""How often the model may propose what was tried already, before chance decides."""
-
-_PRUNER = optuna.pruners.PercentilePruner(75.0, n_startup_trials=5)
-"""Hopeless is what three quarters of the complete trials are better than. The median gave up the best of a grid of windows on two scenes in half of all
-searches."""
-
-
-@dataclass(eq=False)
-class Trial:
-    """A setting that was tried.
-
-    Parameters
-    ----------
-    number : int
-        From 0, in the order of trying.
-    setting : Setting
-    asked : optuna.Trial
-    scenes : mapping of str to float
-        The statistic on each scene, as far as it was measured.
-    measured : list of mapping
-        All statistics of each of these scenes.
-    value : float or None
-        The statistic's average over all scenes; None unless the trial is complete.
-    error : str or None
-        Why it failed.
-    traceback : str
-        Where in the code the error was raised, as Python prints it; empty if nothing was raised.
-    setting_on_scene : callable, optional
-        Function that takes the name of a scene, and returns the setting with the values
-        that the script sets on this scene. None means that there are no such values.
-    """
-
-    number: int
-    setting: Setting
-    asked: optuna.Trial
-    scenes: dict[str, float] = field(default_factory=dict)
-    measured: list[Mapping[str, float]] = field(default_factory=list)
-    value: float | None = None
-    error: str | None = None
-    traceback: str = ""
-    setting_on_scene: Callable[[str], Setting] | None = None
-
-    def setting_on(self, scene_name: str) -> Setting:
-        """Return the setting with the values that the script sets on a scene."""
-        if self.setting_on_scene is None:
-            return self.setting
-        return self.setting_on_scene(scene_name)
-
-    @property
-    def state(self) -> str:
-        """How it ended: ``complete``, ``pruned`` or ``failed``."""
-        return "failed" if self.error else "pruned" if self.value is None else "complete"
-
-    def record(self) -> dict[str, Any]:
-        """The trial as the plain object that ``--json`` prints."""
-        told = {
-            name: getattr(self, name) for name in ("number", "scenes", "value", "state", "error")
-        }
-        return told | {"method": self.setting.method, "axes": self.setting.axes}
-
-
-@dataclass(eq=False)
-class Tuned:
-    """What a search found.
-
-    Parameters
-    ----------
-    statistic, better : str
-        What was searched for, and whether it is better ``lower`` or ``higher``.
-    protocol : Protocol
-    scenes : list of Scene
-    size : int
-        Settings that there are.
-    trials : list of Trial
-    """
-
-    statistic: str
-    better: str
-    protocol: Protocol
-    scenes: Sequence[Scene]
-    size: int
-    trials: list[Trial] = field(default_factory=list)
-
-    def average(self, measured: Sequence[Mapping[str, float]], scenes: Sequence[Scene]) -> float:
-        """Of the statistic over scenes, as the protocol prescribes it."""
-        return average(measured, self.protocol, [scene.weight for scene in scenes]).get(
-            self.statistic, math.nan
-        )
-
-    @property
-    def best(self) -> Trial | None:
-        """The best of the complete trials, the first of equals; None if no trial is complete."""
-        choose = min if self.better == "lower" else max
-        return choose(
-            (trial for trial in self.trials if trial.value is not None),
-            key=attrgetter("value"),
-            default=None,
-        )
-
-    @property
-    def best_script(self) -> dict[str, Any] | None:
-        """The script of the best setting on the same scenes, all values filled in; it runs to the same numbers. None if no trial is complete."""
-        return (
-            best.setting.mapping | {"scenes": [scene.name for scene in self.scenes]}
-            if (best := self.best)
-            else None
-        )
+BEST_SCRIPT = "best.yaml"
+"""Name of the file with the best script, in the output folder."""
 
 
 def tune(
@@ -168,252 +49,302 @@ def tune(
     executor: Executor | None = None,
     memory: int | None = None,
     each: Callable[[Trial], None] = lambda trial: None,
-) -> Tuned:
-    """Search the settings that a script's ``sweep`` spans for the best value of a statistic.
+) -> TuningResult:
+    """Search the settings of a script's ``sweep`` for the best value of a statistic.
 
     Parameters
     ----------
     script : path, name of a built-in script, mapping or Script
-        Axes whose numbers stand in order are searched along it, however many there are. Several methods are one more choice. A `Script` of
-        very many settings must have been loaded with ``tuning=True``.
+        The script with the settings. An axis with numbers in ascending or descending
+        order is searched in this order, so it may have many values. Other values, and
+        the methods of the script, are searched as unrelated values. If you pass a
+        `Script` with very many settings, load it with ``tuning=True``.
     statistic : str
-        ``bad_pixels_nonocc``, say. Whether lower or higher is better follows from the table of metrics.
+        Name of the statistic, such as ``bad_pixels_nonocc``. The table of metrics
+        defines whether lower or higher values are better.
     scenes : scene names or Scene objects, optional
-        Instead of the script's own. Each setting is tried on one after the other; where the average so far is worse than those of three
-        quarters of the complete trials, the other scenes are left out.
+        Scenes to use instead of the scenes of the script. A setting runs on one scene
+        after another. It is stopped if its average so far is worse than the averages of
+        75 % of the complete trials.
     overrides, plugins, data
-        As for `run`.
+        See `run`.
     trials : int
-        Settings to try in all, those of earlier calls included. Each is tried once.
+        Maximum number of settings to try, including the settings of earlier calls with
+        the same `out`. No setting is tried twice.
     out : path, optional
-        Folder for the results store and the best script. Results that are there are not computed again, so that the same call goes on where
-        an earlier one ended, however that was.
+        Folder for the results and for the best script. Results that the folder already
+        contains are not computed again. Therefore you can repeat a call that was
+        stopped, and it continues.
     workers : int
-        Trials at a time. Their number decides what is tried, as trials made together do not know of each other; time does not.
+        Number of trials that run together. The values of trials that run together are
+        not known when their settings are chosen, so this number changes which settings
+        are tried. Run times do not change it.
     seed : int
-        Of the search.
+        Seed of the search.
     executor, memory
-        Who computes, and within what memory, as for `run`; they change neither what is tried nor its numbers.
+        Executor and memory limit of the computation; see `run`. They change neither the
+        settings that are tried nor their results.
     each : callable, optional
-        Called with each trial as it ends.
+        Function that is called with each finished trial.
 
     Returns
     -------
-    Tuned
-        All trials, and the best of them.
+    TuningResult
+        All trials, with the best of them.
 
     Raises
     ------
     ScriptError, DataError, ParameterError
-        Faults of the script, its scenes or the other parameters, before anything runs; another sweep that writes to `out`.
+        The script, its scenes or another argument has a fault, or another process
+        writes to `out`. These errors are raised before a setting runs.
     MissingExtraError
         Optuna is not installed.
 
     Notes
     -----
-    The average is the protocol's: over scenes, weighted or over pixels. Settings are proposed by a multivariate tree-structured Parzen
-    estimator (Bergstra et al. 2011; Falkner et al. 2018), the first ten by chance. A setting that fails is left out. A call that goes on proposes the same
-    settings again as before, whose results are in the store.
+    The protocol defines the average over scenes: plain, weighted or over pixels. A
+    multivariate tree-structured Parzen estimator proposes the settings (Bergstra et al.
+    2011; Falkner et al. 2018). The first ten settings are drawn at random. The
+    estimator ignores settings that fail. A call that continues an earlier call proposes
+    the same settings again, and finds their results in the store.
 
     Examples
     --------
-    >>> script = {"include": "window", "sweep": {"grid": {"aggregation.box.size": [1, 7, 15]}}}
-    >>> found = tune(script, "bad_pixels_nonocc", "synthetic/planes", trials=3)
-    >>> found.best.setting.axes["aggregation.box.size"] > 1
+    >>> grid = {"aggregation.box.size": [1, 7, 15]}
+    >>> script = {"include": "window", "sweep": {"grid": grid}}
+    >>> result = tune(script, "bad_pixels_nonocc", "synthetic/planes", trials=3)
+    >>> result.best.setting.axes["aggregation.box.size"] > 1
     True
     """
-    start = Path.cwd()
-    loaded = (
-        script
-        if isinstance(script, Script)
-        else load(script, overrides=overrides, tuning=True, plugins=plugins)
-    )
-    if trials < 1 or seed < 0:
-        raise ParameterError(
-            f"trials: {trials} is below 1" if trials < 1 else f"seed: {seed} is below 0"
-        )
+    start_folder = Path.cwd()
+    if isinstance(script, Script):
+        loaded_script = script
+    else:
+        loaded_script = load(script, overrides=overrides, tuning=True, plugins=plugins)
+    _check_minimum("trials", trials, minimum=1)
+    _check_minimum("seed", seed, minimum=0)
     # A plug-in may have changed the current folder when it was imported.
-    with contextlib.chdir(start):
-        tuned = _prepared(loaded, statistic, scenes_of(loaded, scenes, data))
-    study = optuna.create_study(
-        direction="minimize" if tuned.better == "lower" else "maximize", pruner=_PRUNER
+    with contextlib.chdir(start_folder):
+        result = _prepare_search(loaded_script, statistic, scenes_of(loaded_script, scenes, data))
+
+    proposer = Proposer(
+        loaded_script.expansions, better=result.better, seed=seed, proposes_batches=workers > 1
     )
-    proposed = _proposals(study, loaded.expansions, seed, several=workers > 1)
     with contextlib.ExitStack() as stack:
         computation = stack.enter_context(Computation(workers, executor, memory))
-        store = None if out is None else stack.enter_context(Store(start / out, create=True))
-        if store is not None:
-            store.describe([loaded], tuned.protocol.metrics)
-            check_replaceable(store.folder / BEST)
-        keys: list[str] = []
-        for first in range(0, min(trials, tuned.size), workers):
-            batch = [next(proposed) for _ in range(first, min(first + workers, trials, tuned.size))]
-            _make(batch, tuned, loaded, store, computation, keys)
+        store = None
+        if out is not None:
+            store = stack.enter_context(Store(start_folder / out, create=True))
+            store.describe([loaded_script], result.protocol.metrics)
+            check_replaceable(store.folder / BEST_SCRIPT)
+        runner = _TrialRunner(loaded_script, result, store, computation)
+
+        number_of_trials = min(trials, result.size)
+        for first in range(0, number_of_trials, workers):
+            batch_size = min(workers, number_of_trials - first)
+            batch = [proposer.propose() for _ in range(batch_size)]
+            runner.run(batch)
             for trial in batch:
-                told = "FAIL" if trial.error else trial.state.upper()
-                study.tell(trial.asked, trial.value, optuna.trial.TrialState[told])
-            tuned.trials += batch
-            if store is not None and (best := tuned.best) is not None:
-                said = f"# {statistic} {best.value:.6g} on average over the scenes: the best of {len(tuned.trials)} trials.\n"
-                write_bytes(
-                    store.folder / BEST,
-                    (said + yaml.safe_dump(tuned.best_script, sort_keys=False)).encode(),
-                )
+                proposer.report(trial)
+            result.trials += batch
+            if store is not None:
+                _write_best_script(store.folder, result)
             for trial in batch:
                 each(trial)
-    return tuned
+    return result
 
 
-def _prepared(script: Script, statistic: str, scenes: Sequence[Scene]) -> Tuned:
-    """A search without trials, checked."""
-    for expansion in script.expansions:
-        if expansion.method.scenes:
-            name = expansion.method.name
-            raise ParameterError(
-                f"{script.name}: the method {name!r} has the key 'scenes', but tune compares all "
-                "methods on the same scenes; remove this key"
-            )
-    size = sum(
-        math.prod(len(group[0].values) for group in expansion.groups)
-        for expansion in script.expansions
+def _write_best_script(folder: Path, result: TuningResult) -> None:
+    """Write the best script to the output folder if a trial is complete."""
+    best = result.best
+    if best is None:
+        return
+    comment = (
+        f"# The average of {result.statistic} over the scenes is {best.value:.6g}, "
+        f"the best value of {len(result.trials)} trials.\n"
     )
+    text = comment + yaml.safe_dump(result.best_script, sort_keys=False)
+    write_bytes(folder / BEST_SCRIPT, text.encode())
+
+
+# --- checks before the search ---------------------------------------------------------
+
+
+def _check_minimum(name: str, value: int, minimum: int) -> None:
+    """Refuse an argument that is less than its minimum."""
+    if value < minimum:
+        message = f"{name} must be at least {minimum}, but it is {value}"
+        raise ParameterError(message)
+
+
+def _prepare_search(script: Script, statistic: str, scenes: Sequence[Scene]) -> TuningResult:
+    """Return a search without trials.
+
+    Raises
+    ------
+    ParameterError
+        The search is not possible with this script, these scenes or this statistic.
+    """
+    _refuse_methods_with_scenes(script)
+    size = sum(map(_number_of_choices, script.expansions))
     if size == 1:
         example = "sweep: {grid: {matching_cost.truncation: [5, 10, 20]}}"
-        raise ParameterError(
-            f"{script.name}: nothing to tune: no axis of the script has two values; give some, as {example}"
+        message = (
+            f"{script.name}: there is nothing to tune, because no axis of the script has two "
+            f"values; add an axis, such as {example}"
         )
-    protocols = {str(one): one for scene in scenes for one in script.protocols_on(scene)}
+        raise ParameterError(message)
+    protocol = _common_protocol(script, scenes)
+    _check_statistic(statistic, scenes, protocol)
+    better = _better_direction(statistic)
+    return TuningResult(statistic, better, protocol, scenes, size)
+
+
+def _refuse_methods_with_scenes(script: Script) -> None:
+    """Refuse a method with the key ``scenes``, because methods need common scenes."""
+    for expansion in script.expansions:
+        if expansion.method.scenes:
+            message = (
+                f"{script.name}: the method {expansion.method.name!r} has the key 'scenes', but "
+                "tune compares all methods on the same scenes; remove this key"
+            )
+            raise ParameterError(message)
+
+
+def _number_of_choices(expansion: Expansion) -> int:
+    """Return the number of choices of values for the axes of a method."""
+    return math.prod(len(group[0].values) for group in expansion.groups)
+
+
+def _common_protocol(script: Script, scenes: Sequence[Scene]) -> Protocol:
+    """Return the protocol that evaluates all scenes.
+
+    Raises
+    ------
+    ParameterError
+        There are several protocols, on one scene or on different scenes.
+    """
+    protocols: dict[str, Protocol] = {}
+    for scene in scenes:
+        protocols |= {str(protocol): protocol for protocol in script.protocols_on(scene)}
     if len(protocols) > 1:
-        names = ", ".join(one.name for one in protocols.values())
-        raise ParameterError(
-            f"{script.name}: one protocol must measure all scenes, here are {names}; set evaluation.protocol"
+        names = ", ".join(protocol.name for protocol in protocols.values())
+        message = (
+            f"{script.name}: tune needs one protocol for all scenes, but there are several "
+            f"({names}); set evaluation.protocol to one protocol"
         )
+        raise ParameterError(message)
     [protocol] = protocols.values()
-    # What is measured of any map tells the names.
-    zeros = {scene: np.zeros(scene.reference.shape[:2], np.float32) for scene in scenes}
-    blank = [
-        statistics_of(zero, scene, protocol, pseudo_truth=zero) for scene, zero in zeros.items()
-    ]
-    there = average(blank, protocol, [scene.weight for scene in scenes])
-    if statistic not in there:
-        where = f"{', '.join(scene.name for scene in scenes)} under {protocol.name}"
-        remedy = new_or_nearest("statistics", "metrics", statistic, there)
-        raise ParameterError(f"statistic: no {statistic!r} on {where}; {remedy}")
+    return protocol
+
+
+def _check_statistic(statistic: str, scenes: Sequence[Scene], protocol: Protocol) -> None:
+    """Refuse a statistic that the protocol does not compute on the scenes."""
+    # A map of zeros is evaluated on each scene. The keys of the average are the
+    # statistics that exist for these scenes and this protocol.
+    statistics_on_scenes = []
+    for scene in scenes:
+        zeros = np.zeros(scene.reference.shape[:2], np.float32)
+        statistics_on_scenes.append(statistics_of(zeros, scene, protocol, pseudo_truth=zeros))
+    weights = [scene.weight for scene in scenes]
+    allowed_statistics = average(statistics_on_scenes, protocol, weights)
+    if statistic not in allowed_statistics:
+        scene_names = ", ".join(scene.name for scene in scenes)
+        remedy = new_or_nearest("statistics", "metrics", statistic, allowed_statistics)
+        message = (
+            f"statistic: the protocol {protocol.name} does not compute {statistic!r} on "
+            f"{scene_names}; {remedy}"
+        )
+        raise ParameterError(message)
+
+
+def _better_direction(statistic: str) -> str:
+    """Return "lower" or "higher", the direction in which a statistic improves.
+
+    Raises
+    ------
+    ParameterError
+        The statistic has no such direction.
+    """
     metric = metric_of(statistic)
     if metric is None or not metric.better:
-        raise ParameterError(
-            f"statistic: {statistic} is neither better low nor high; name one that is, as bad_pixels_nonocc"
+        message = (
+            f"cannot tune for {statistic!r} because neither low nor high values are better; "
+            "choose another statistic, such as bad_pixels_nonocc"
         )
-    return Tuned(statistic, metric.better, protocol, scenes, size)
+        raise ParameterError(message)
+    return metric.better
 
 
-def _proposals(
-    study: optuna.Study, expansions: Sequence[Expansion], seed: int, *, several: bool
-) -> Iterator[Trial]:
-    """Settings to try, each once: by the model or, where it proposes none but those that were tried, by chance."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        model = optuna.samplers.TPESampler(
-            seed=seed, multivariate=True, group=True, constant_liar=several
-        )
-    chance = optuna.samplers.RandomSampler(seed=seed)
-    tried: set[tuple[int, tuple[int, ...]]] = set()
-    for number in itertools.count():
-        for draw in itertools.count():
-            study.sampler = model if draw < _DRAWS else chance
-            asked = study.ask()
-            found = suggested(expansions, asked)
-            if found not in tried:
-                break
-            study.tell(asked, state=optuna.trial.TrialState.FAIL)
-        tried.add(found)
-        expansion, choice = expansions[found[0]], found[1]
-        setting_on = partial(expansion.setting_on, choice=choice)
-        yield Trial(number, expansion.setting(choice), asked, setting_on_scene=setting_on)
+# --- trials ---------------------------------------------------------------------------
 
 
-def suggested(expansions: Sequence[Expansion], trial: optuna.Trial) -> tuple[int, tuple[int, ...]]:
-    """Return the index of a method, and a choice for its expansion, that a trial suggests.
+class _TrialRunner:
+    """Runs batches of trials, and records their results in the trials.
 
-    If there are several methods, the method is one parameter of the trial. Each group of
-    axes is another one. A group whose values are sorted numbers is searched in their
-    order. The values of other groups are searched as unrelated values.
+    Parameters
+    ----------
+    script : Script
+        The script of the settings.
+    result : TuningResult
+        The search that the trials belong to.
+    store : Store or None
+        The store of the results.
+    computation : Computation
+        The workers that compute.
     """
-    has_several_methods = len(expansions) > 1
-    index = 0
-    if has_several_methods:
-        index = trial.suggest_categorical("method", range(len(expansions)))
-    expansion = expansions[index]
-    choice: list[int] = []
-    for group in expansion.groups:
-        name = " + ".join(axis.name for axis in group)
-        if has_several_methods:
-            name = f"{expansion.method.name}: {name}"
-        count = len(group[0].values)
-        if count == 1:
-            choice.append(0)
-        elif all(map(_ordered, group)):
-            choice.append(trial.suggest_int(name, 0, count - 1))
-        else:
-            choice.append(trial.suggest_categorical(name, range(count)))
-    return index, tuple(choice)
 
+    def __init__(
+        self,
+        script: Script,
+        result: TuningResult,
+        store: Store | None,
+        computation: Computation,
+    ):
+        self.script = script
+        self.result = result
+        self.store = store
+        self.computation = computation
+        # The keys of the results of all trials so far, in the order of their tasks.
+        self.keys: list[str] = []
 
-def _ordered(axis: Axis) -> bool:
-    """Whether an axis lists numbers upwards or downwards; a null at an end means beyond all of them, as for a truncation."""
-    if split(axis.name).is_slot:
-        return False
-    values: list[Any] = [document.data for document in axis.values]
-    if None in (values[0], values[-1]):
-        values.remove(None)
-    return (
-        len(values) > 1
-        and all(map(is_number, values))
-        and values in (sorted(values), sorted(values, reverse=True))
-    )
+    def run(self, trials: Sequence[Trial]) -> None:
+        """Run trials scene by scene. Trials that fail or are stopped are left out."""
+        for scene in self.result.scenes:
+            trials = self._run_on_scene(trials, scene)
 
+    def _run_on_scene(self, trials: Sequence[Trial], scene: Scene) -> list[Trial]:
+        """Run trials on a scene, and return the trials that continue."""
+        trial_of_task = self._plan(trials, scene)
+        for task in trial_of_task:
+            self.keys += task.keys
+        if self.store is not None:
+            self.store.set_listed_keys(self.keys)
 
-def _make(
-    batch: Sequence[Trial],
-    tuned: Tuned,
-    script: Script,
-    store: Store | None,
-    computation: Computation,
-    keys: list[str],
-) -> None:
-    """Try settings on scene after scene, those that have no hope on none of the further ones; their results' keys follow those of earlier trials."""
-    alive = list(batch)
-    for scene in tuned.scenes:
-        of_task: dict[Task, Trial] = {}
-        for trial, task in zip(
-            alive,
-            tasks_of(scene, script, [trial.setting_on(scene.name) for trial in alive]),
-            strict=True,
-        ):
-            if isinstance(task, Task):
-                of_task[task] = trial
-            else:
-                trial.error = str(task)
-        keys += [key for task in of_task for key in task.keys]
-        if store is not None:
-            store.set_listed_keys(keys)
-        for task, [result] in read_or_compute(store, list(of_task), computation):
-            of_task[task].error, of_task[task].traceback = result.error, result.traceback
-            of_task[task].measured.append(result.statistics)
-        alive = [
-            trial for trial in of_task.values() if trial.error is None and _hopeful(trial, tuned)
+        tasks = list(trial_of_task)
+        for task, [task_result] in read_or_compute(self.store, tasks, self.computation):
+            trial = trial_of_task[task]
+            trial.error = task_result.error
+            trial.traceback = task_result.traceback
+            trial.statistics.append(task_result.statistics)
+
+        return [
+            trial
+            for trial in trial_of_task.values()
+            if trial.error is None and evaluate_last_scene(trial, self.result)
         ]
 
+    def _plan(self, trials: Sequence[Trial], scene: Scene) -> dict[Task, Trial]:
+        """Return the trial of each task on a scene.
 
-def _hopeful(trial: Trial, tuned: Tuned) -> bool:
-    """Note what was measured last; false if the trial failed there or is worse than those of three quarters of the complete ones."""
-    scenes = tuned.scenes[: len(trial.measured)]
-    name = scenes[-1].name
-    trial.scenes[name] = alone = tuned.average(trial.measured[-1:], scenes[-1:])
-    if not math.isfinite(alone):
-        trial.error = f"{tuned.statistic} is {alone} on {name}"
-        return False
-    together = tuned.average(trial.measured, scenes)
-    trial.asked.report(together, len(scenes) - 1)
-    trial.value = together if len(scenes) == len(tuned.scenes) else None
-    return not trial.asked.should_prune()
+        A trial fails if the search range of its setting is not valid on the scene.
+        """
+        settings = [trial.setting_on(scene.name) for trial in trials]
+        tasks = tasks_of(scene, self.script, settings)
+        trial_of_task: dict[Task, Trial] = {}
+        for trial, task in zip(trials, tasks, strict=True):
+            if isinstance(task, Task):
+                trial_of_task[task] = trial
+            else:
+                trial.error = str(task)
+        return trial_of_task

@@ -9,7 +9,8 @@ from evaluation_inputs import make_scene
 from stereo_framework.evaluation import evaluate, resolve
 from stereo_framework.evaluation.protocols import average
 from stereo_framework.io import read_disparity
-from stereo_framework.sweep.external_maps import find_maps, measure_map
+from stereo_framework.sweep.external_maps import measure_map
+from stereo_framework.sweep.map_folders import find_maps
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Measures of confidence in sweeps: statistics, stored maps, pictures and pages."""
+"""Confidence measures in sweeps: statistics, stored maps, tables and reports."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from cli_parts import invoke
 
 from stereo_framework.sweep import Store, run
 
+MEASURES = ["left_right_consistency", "peak_ratio"]
 SCRIPT = {
     "name": "sure",
     "matching_cost": "census",
@@ -15,26 +16,45 @@ SCRIPT = {
 }
 
 
-def test_measured_and_stored(small_scenes, tmp_path):
+@pytest.fixture
+def stored_result(small_scenes, tmp_path):
+    """Return a result whose maps are stored in the folder ``out``."""
     [result] = run(SCRIPT, "synthetic/stripes", out=tmp_path / "out")
-    [kept] = run(SCRIPT, "synthetic/stripes")
     assert result.error is None
-    for one in (result, kept):
-        assert sorted(one.confidence) == ["left_right_consistency", "peak_ratio"]
-        statistics = one.statistics
-        assert 0 < statistics["auc_optimal"] < statistics["auc_peak_ratio"]
-        assert statistics["auc_ratio_peak_ratio"] == pytest.approx(
-            statistics["auc_peak_ratio"] / statistics["auc_optimal"]
+    return result
+
+
+def assert_has_statistics(result):
+    """Check the areas under the curves of a confidence measure."""
+    assert sorted(result.confidence) == MEASURES
+    optimum = result.statistics["auc_optimal"]
+    area = result.statistics["auc_peak_ratio"]
+    assert 0 < optimum < area
+    assert result.statistics["auc_ratio_peak_ratio"] == pytest.approx(area / optimum)
+
+
+def test_stored_confidence_maps_and_their_statistics_equal_those_in_memory(stored_result):
+    [result_in_memory] = run(SCRIPT, "synthetic/stripes")
+    assert_has_statistics(stored_result)
+    assert_has_statistics(result_in_memory)
+    for name in MEASURES:
+        np.testing.assert_array_equal(
+            stored_result.confidence[name], result_in_memory.confidence[name]
         )
-    for name in ("peak_ratio", "left_right_consistency"):
-        np.testing.assert_array_equal(result.confidence[name], kept.confidence[name])
-    files = sorted(path.name.removeprefix(result.map.stem) for path in result.map.parent.iterdir())
-    assert files == [".pfm", "_confidence_left_right_consistency.pfm", "_confidence_peak_ratio.pfm"]
+
+
+def test_the_store_has_a_file_for_each_confidence_map(stored_result, tmp_path):
+    stem = stored_result.map.stem
+    files = [path.name.removeprefix(stem) for path in stored_result.map.parent.iterdir()]
+    assert sorted(files) == [".pfm", *(f"_confidence_{name}.pfm" for name in MEASURES)]
     with Store(tmp_path / "out") as store:
-        [stored] = store.results()
-    assert sorted(stored.confidence) == ["left_right_consistency", "peak_ratio"]
+        [result] = store.results()
+    assert sorted(result.confidence) == MEASURES
+
+
+def test_tables_and_reports_show_results_with_confidence_maps(stored_result, tmp_path):
     assert "sure" in invoke("rank", str(tmp_path / "out"), "--boundary").output
-    page = invoke("report", str(tmp_path / "out"), "--out", str(tmp_path / "page.html"))
-    assert page.exit_code == 0, page.output
-    text = (tmp_path / "page.html").read_text()
-    assert "auc_ratio_peak_ratio" in text
+    page = tmp_path / "page.html"
+    report = invoke("report", str(tmp_path / "out"), "--out", str(page))
+    assert report.exit_code == 0, report.output
+    assert "auc_ratio_peak_ratio" in page.read_text()

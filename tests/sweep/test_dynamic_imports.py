@@ -32,7 +32,10 @@ def match(left, right, minimum, maximum):
 
 @pytest.fixture
 def work_folder(tmp_path, monkeypatch):
-    """Write a module with a disparity, and restore the search path of Python."""
+    """Write a module with a disparity, and return its folder.
+
+    The search path of Python is restored after the test.
+    """
     monkeypatch.chdir(tmp_path)
     # The imported functions insert a folder into the search path.
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
@@ -49,7 +52,7 @@ def write_script(work_folder, value, more_keys=""):
     (work_folder / "mine.yaml").write_text(f"scenes: [synthetic/planes]\nmatcher: {matcher}\n")
 
 
-def bad_pixels_and_warnings():
+def run_script():
     """Run the script; return the percentage of bad pixels and the printed warnings."""
     result = call("run", "mine.yaml", "--out", "out", "--json")
     return json.loads(result.stdout)[0]["statistics"]["bad_pixels_all"], result.stderr
@@ -67,32 +70,33 @@ def test_a_run_is_computed_again_if_a_module_that_a_call_imports_changes(
     work_folder, value, more_keys
 ):
     write_script(work_folder, value, more_keys)
-    earlier, _ = bad_pixels_and_warnings()
+    earlier, _ = run_script()
     (work_folder / "disparity_module.py").write_text("V = 500\n")
     # The next process has not imported the module.
     sys.modules.pop("disparity_module", None)
-    changed, _ = bad_pixels_and_warnings()
+    changed, _ = run_script()
     assert earlier < 100
     assert changed == 100
 
 
 def test_a_computed_module_name_gives_a_warning_with_its_line_and_two_remedies(work_folder):
     write_script(work_folder, 'importlib.import_module("disparity_" + "module").V')
-    _, printed = bad_pixels_and_warnings()
-    [line] = [line for line in printed.splitlines() if "computed while the program runs" in line]
+    _, printed = run_script()
+    event = "computed while the program runs"
+    [line] = [line for line in printed.splitlines() if event in line]
     assert "mine.py:11: " in line
     assert "stored results are not computed again if that file changes" in line
-    assert (
+    remedy = (
         "list its file under 'files' of the matcher, or import the module by an import statement"
-        in line
     )
+    assert remedy in line
 
 
 def test_a_constant_module_name_gives_no_warning(work_folder):
     write_script(work_folder, 'importlib.import_module("disparity_module").V')
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResultWarning)
-        _, printed = bad_pixels_and_warnings()
+        _, printed = run_script()
     assert "computed while the program runs" not in printed
 
 

@@ -35,12 +35,13 @@ COMMANDS = {
 
 @pytest.fixture(params=FORMER_VERSIONS)
 def version(request):
+    """Return the version of an earlier format."""
     return request.param
 
 
 @pytest.fixture
 def old_folder(tmp_path, monkeypatch, version):
-    """A results folder of an earlier version, and the inputs of the commands."""
+    """Write the inputs of the commands, and return an earlier results folder."""
     monkeypatch.chdir(tmp_path)
     write_disparity("map.pfm", load_scene("synthetic/planes").truth)
     axes = {"aggregation.box.size": [3, 5]}

@@ -1,4 +1,4 @@
-"""Matchers, sums of costs, schemes and auxiliary methods in a sweep: identity, sharing, workers, stored results."""
+"""Sweeps over matchers, sums of costs, schemes and auxiliary methods."""
 
 import itertools
 
@@ -28,32 +28,35 @@ SCRIPT = {
 
 
 @pytest.mark.usefixtures("tiny")
-def test_runs_are_those_of_their_pipelines_however_they_are_shared(tmp_path):
+def test_the_results_are_those_of_the_pipelines_with_workers_and_with_a_store(tmp_path):
     scene = dots()
-    found = stereo_framework.run(SCRIPT, scenes=scene)
-    assert len(found) == 2 * 2 * (2 + 2 + 1)
-    assert {r.error for r in found} == {None}
-    for result, one in zip(found, load(SCRIPT).settings, strict=True):
-        np.testing.assert_array_equal(result.disparity, one.pipeline(scene).disparity)
-    assert {r.energy is None for r in found if r.method == "whole"} == {True}
-    assert numbers(stereo_framework.run(SCRIPT, scenes=scene, workers=3)) == numbers(found)
-    stored = stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)
-    assert numbers(stored) == numbers(found)
-    # The second time nothing is computed: the seconds are those of the first.
-    assert [r.seconds for r in stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)] == [
-        r.seconds for r in stored
-    ]
+    results = stereo_framework.run(SCRIPT, scenes=scene)
+    assert len(results) == 2 * 2 * (2 + 2 + 1)
+    assert {result.error for result in results} == {None}
+    for result, setting in zip(results, load(SCRIPT).settings, strict=True):
+        np.testing.assert_array_equal(result.disparity, setting.pipeline(scene).disparity)
+    energies = {result.energy for result in results if result.method == "whole"}
+    assert energies == {None}
+    assert numbers(stereo_framework.run(SCRIPT, scenes=scene, workers=3)) == numbers(results)
+
+    stored_results = stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)
+    assert numbers(stored_results) == numbers(results)
+    # The second run computes nothing, so its run times are those of the first run.
+    second_results = stereo_framework.run(SCRIPT, scenes=scene, out=tmp_path)
+    assert [r.seconds for r in second_results] == [r.seconds for r in stored_results]
+
+
+def identity(*overrides, **changes):
+    """Return the identity of the run of a changed script without its sweep."""
+    script = {key: value for key, value in SCRIPT.items() if key not in ("sweep", "methods")}
+    [task] = tasks_of_script(load(script | changes, overrides=overrides), [dots()])
+    return task.id
 
 
 @pytest.mark.usefixtures("tiny")
-def test_everything_that_decides_a_map_is_part_of_its_identity():
-    def identity(*overrides, **changes):
-        script = {key: value for key, value in SCRIPT.items() if key not in ("sweep", "methods")}
-        [task] = tasks_of_script(load({**script, **changes}, overrides=overrides), [dots()])
-        return task.id
-
+def test_each_value_that_changes_the_disparity_map_changes_the_identity():
     costs = SCRIPT["matching_cost"]
-    ids = [
+    identities = [
         identity(),
         identity("matching_cost.tenfold.weight=2"),
         identity("matching_cost.tenfold.saturation=20"),
@@ -64,21 +67,22 @@ def test_everything_that_decides_a_map_is_part_of_its_identity():
         identity("auxiliary.a.aggregation.box.size=3"),
         identity("auxiliary.b.matcher.height=3"),
         identity("auxiliary.b={auxiliary: {c: {matcher: flat}}}"),
-        # Stages receive auxiliary maps in their order.
+        # Stages receive the auxiliary disparity maps in their order.
         identity(auxiliary=dict(reversed(SCRIPT["auxiliary"].items()))),
         identity("scheme=whole"),
         identity("confidence=sure"),
     ]
-    for one, other in itertools.combinations(ids, 2):
-        assert one != other
-    assert (
-        identity("matching_cost.tenfold.weight=1")
-        == identity("matching_cost.tenfold.weight=1.0")
-        == ids[0]
-    )
+    for first, second in itertools.combinations(identities, 2):
+        assert first != second
 
 
-def test_processes_get_them(small_scenes):
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("weight", ["1", "1.0"])
+def test_a_default_value_does_not_change_the_identity(weight):
+    assert identity(f"matching_cost.tenfold.weight={weight}") == identity()
+
+
+def test_worker_processes_compute_the_same_results(small_scenes):
     script = {
         "auxiliary": {"a": {"include": "window"}},
         "preprocessing": {"use": "radiometric_field", "initial": "a"},
@@ -87,8 +91,10 @@ def test_processes_get_them(small_scenes):
         "search": {"maximum": 8},
         "methods": {"sum": {}, "schemed": {"scheme": "pyramid"}, "whole": {"matcher": "opencv_bm"}},
     }
-    here = stereo_framework.run(script, scenes="synthetic/planes")
+    results_of_threads = stereo_framework.run(script, scenes="synthetic/planes")
     with Processes(1) as pool:
-        there = stereo_framework.run(script, scenes="synthetic/planes", executor=pool)
-    assert {r.error for r in here} == {None}
-    assert numbers(there) == numbers(here)
+        results_of_processes = stereo_framework.run(
+            script, scenes="synthetic/planes", executor=pool
+        )
+    assert {result.error for result in results_of_threads} == {None}
+    assert numbers(results_of_processes) == numbers(results_of_threads)

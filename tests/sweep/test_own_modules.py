@@ -10,9 +10,8 @@ from stereo_framework import load_scene
 from stereo_framework.core.errors import ParameterError
 from stereo_framework.core.module_sources import source_files, unload_modules
 from stereo_framework.core.plugins import load_plugin
+from stereo_framework.core.reached_sources import sources_of_file
 from stereo_framework.script import load
-from stereo_framework.sweep import identity
-from stereo_framework.sweep.identity import code_digest
 from stereo_framework.sweep.packed_tasks import pack_tasks, run_packed_tasks
 from stereo_framework.sweep.processes import Processes
 from stereo_framework.sweep.tasks import tasks_of_script
@@ -48,53 +47,71 @@ def write_files(folder, files):
     return folder / next(iter(files))
 
 
-def sources_and_digest(folder, changed_files=()):
-    """Load the plug-in again; return its source files and the digest of the code."""
-    plugin = write_files(
-        folder / "mine",
-        FILES | {name: f"{FILES[name]}limit = 2\n" for name in changed_files},
-    )
-    unload_modules(
-        [
-            Path(path).resolve()
-            for module in list(sys.modules.values())
-            if "_of_a_test" in (path := getattr(module, "__file__", None) or "")
-        ]
-    )
+def unload_test_modules():
+    """Unload the modules that earlier plug-ins have imported."""
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    unload_modules([Path(file).resolve() for file in files if file and "_of_a_test" in file])
+
+
+def load_test_plugin(folder, changed_file=None):
+    """Write the files into a folder, load the plug-in and return its path.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder that does not exist yet.
+    changed_file : str, optional
+        Name of a file that gets an additional line.
+    """
+    files = dict(FILES)
+    if changed_file is not None:
+        files[changed_file] += "limit = 2\n"
+    plugin = write_files(folder / "mine", files)
+    unload_test_modules()
     load_plugin(str(plugin))
-    return source_files(plugin), code_digest((str(plugin),))
+    return plugin
 
 
-def _file(name):
+def digest_of_test_plugin(folder, changed_file=None):
+    """Load the plug-in from a new folder, and return the digest of its code."""
+    plugin = load_test_plugin(folder, changed_file)
+    return sources_of_file(plugin).digests
+
+
+def file_of_module(name):
     """Return the file of an imported module."""
     return Path(sys.modules[name].__file__).resolve()
 
 
+IMPORTED_FILES = [name for name in FILES if name != "unrelated.py"]
+
+
+def test_the_sources_of_a_plugin_are_all_modules_of_the_user_that_it_imports(tmp_path):
+    plugin = load_test_plugin(tmp_path)
+    expected = {(tmp_path / "mine" / name).resolve() for name in IMPORTED_FILES}
+    assert set(source_files(plugin)) == expected
+
+
 def test_each_module_of_the_user_that_a_plugin_imports_is_part_of_the_identity(tmp_path):
-    files, digest = sources_and_digest(tmp_path / "first")
-    names = {path.relative_to(tmp_path.resolve() / "first").as_posix() for path in files}
-    assert names == {("mine/" + name).replace("mine/../", "") for name in FILES} - {
-        "mine/unrelated.py"
-    }
-    assert sources_and_digest(tmp_path / "same")[1] == digest
-    counted = [name for name in FILES if name != "unrelated.py"]
-    digests = {
-        sources_and_digest(tmp_path / str(i), changed_files=[name])[1]
-        for i, name in enumerate(counted)
-    }
-    assert len(digests - {digest}) == len(counted)
-    assert sources_and_digest(tmp_path / "unrelated", changed_files=["unrelated.py"])[1] == digest
+    digest = digest_of_test_plugin(tmp_path / "first")
+    assert digest_of_test_plugin(tmp_path / "same") == digest
+    assert digest_of_test_plugin(tmp_path / "unrelated", "unrelated.py") == digest
+    digests = set()
+    for number, name in enumerate(IMPORTED_FILES):
+        digests.add(digest_of_test_plugin(tmp_path / str(number), name))
+    assert len(digests - {digest}) == len(IMPORTED_FILES)
 
 
-def test_modules_of_installed_packages_and_of_this_package_are_no_sources():
-    assert source_files(_file("numpy.linalg"))[0] == _file("numpy.linalg")
-    assert all(
-        path.is_relative_to(_file("numpy.linalg").parent)
-        for path in source_files(_file("numpy.linalg"))
-    )
-    assert source_files(_file("stereo_framework.core.stage")) == [
-        _file("stereo_framework.core.stage")
-    ]
+def test_an_installed_package_has_only_its_files_as_sources():
+    linalg_file = file_of_module("numpy.linalg")
+    files = source_files(linalg_file)
+    assert files[0] == linalg_file
+    assert all(path.is_relative_to(linalg_file.parent) for path in files)
+
+
+def test_a_module_of_this_package_has_no_further_sources():
+    stage_file = file_of_module("stereo_framework.core.stage")
+    assert source_files(stage_file) == [stage_file]
 
 
 COST = """
@@ -113,18 +130,16 @@ SCRIPT = {
 
 def test_the_identity_contains_a_plugin_as_it_was_when_it_was_imported(registry, tmp_path):
     plugin = write_files(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
-    before = code_digest((load_plugin(str(plugin)),))
+    before = sources_of_file(Path(load_plugin(str(plugin)))).digests
     with plugin.open("a") as file:
         file.write("LIMIT = 2\n")
-    identity._code_digest.cache_clear()
-    assert code_digest((load_plugin(str(plugin)),)) == before
+    assert sources_of_file(Path(load_plugin(str(plugin)))).digests == before
 
 
 def test_a_worker_that_reads_another_version_of_a_plugin_fails(registry, tmp_path):
     plugin = write_files(tmp_path, {"edited.py": COST + "LIMIT = 1\n"})
-    (task,) = tasks_of_script(
-        load({**SCRIPT, "plugins": [str(plugin)]}), [load_scene("synthetic/planes")]
-    )
+    script = load({**SCRIPT, "plugins": [str(plugin)]})
+    [task] = tasks_of_script(script, [load_scene("synthetic/planes")])
     packed = pack_tasks([task], keep_maps=False)
     with plugin.open("a") as file:
         file.write("LIMIT = 2\n")

@@ -47,7 +47,7 @@ sweep: {{grid: {{search.maximum: [6, 7, 8]}}}}
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, registry):
-    """A folder with two plug-ins, of which the first imports the second."""
+    """Write a plug-in that imports another plug-in, and return their folder."""
     plugin_folder = tmp_path / "plugins"
     plugin_folder.mkdir()
     (plugin_folder / "first_of_two.py").write_text(FIRST)
@@ -66,8 +66,8 @@ def write_script(folder, *plugins):
     return path
 
 
-def executions(folder, name):
-    """Return the number of executions of a plug-in file."""
+def count_executions(folder, name):
+    """Count the executions of a plug-in file."""
     return len((folder / f"{name}.count").read_text())
 
 
@@ -88,7 +88,9 @@ def test_a_file_is_executed_once_whatever_its_names(folder, monkeypatch, plugins
     monkeypatch.syspath_prepend(folder)
     script = write_script(folder, *plugins)
     loaded = load(script, plugins=["second_of_two.py", folder / "first_of_two.py"])
-    assert executions(folder, "first_of_two") == executions(folder, "second_of_two") == 1
+    assert (
+        count_executions(folder, "first_of_two") == count_executions(folder, "second_of_two") == 1
+    )
     assert sorted(loaded.plugins) == [
         str(folder / "first_of_two.py"),
         str(folder / "second_of_two.py"),
@@ -100,7 +102,7 @@ def test_an_included_script_may_name_a_plug_in_of_its_includer(folder):
     outer = folder / "outer.yaml"
     outer.write_text("include: s.yaml\nplugins: link.py\n")
     load(outer)
-    assert executions(folder, "second_of_two") == 1
+    assert count_executions(folder, "second_of_two") == 1
 
 
 def test_a_stage_keeps_its_function_under_all_names_of_its_file(folder):
@@ -117,7 +119,9 @@ def test_a_cycle_of_imports_behaves_as_in_python(folder):
     text = f"{COUNT}import first_of_two\nshift = 1\n{STAGE.format(name='second_stage', shift=1)}"
     (folder / "second_of_two.py").write_text(text)
     load(write_script(folder, "first_of_two.py", "second_of_two.py"))
-    assert executions(folder, "first_of_two") == executions(folder, "second_of_two") == 1
+    assert (
+        count_executions(folder, "first_of_two") == count_executions(folder, "second_of_two") == 1
+    )
     assert sys.modules["second_of_two"].first_of_two is sys.modules["first_of_two"]
 
 
@@ -128,7 +132,7 @@ def test_a_cycle_that_needs_an_unfinished_name_fails_and_works_after_a_repair(fo
     assert not {"first_of_two", "second_of_two"} & set(sys.modules)
     (folder / "second_of_two.py").write_text(SECOND)
     load(write_script(folder, "first_of_two.py", "second_of_two.py"))
-    assert executions(folder, "second_of_two") == 1
+    assert count_executions(folder, "second_of_two") == 1
 
 
 def test_an_import_inside_a_function_finds_the_plug_in(folder):
@@ -138,7 +142,7 @@ def test_an_import_inside_a_function_finds_the_plug_in(folder):
     load_plugin("late.py")
     [late] = [module for name, module in sys.modules.items() if f"{PLUGIN_PREFIX}late_" in name]
     assert late.shift() == 1
-    assert executions(folder, "second_of_two") == 1
+    assert count_executions(folder, "second_of_two") == 1
 
 
 def test_only_files_of_a_plug_in_folder_find_its_modules(folder, tmp_path):
@@ -176,7 +180,7 @@ def test_a_module_of_the_program_is_shared_unless_its_file_has_changed(folder, h
     program = PROGRAM.format(folder=str(folder), script=str(script))
     change = f"import os, time\nos.utime('second_of_two.py', (time.time() + {hours} * 3600,) * 2)\n"
     subprocess.run([sys.executable, "-c", change + program], check=True, cwd=folder)
-    assert executions(folder, "second_of_two") == count
+    assert count_executions(folder, "second_of_two") == count
 
 
 # --- runs in processes, resumed runs and identities ---------------------------------
@@ -188,12 +192,12 @@ def test_worker_processes_execute_each_file_once_and_a_second_run_computes_nothi
     options = ["--workers", "2", "--executor", "process"]
     subprocess.run([*command, *options], check=True, capture_output=True)
     # The program and its two workers are three processes.
-    assert 2 <= executions(folder, "first_of_two") <= 3
-    assert executions(folder, "second_of_two") == executions(folder, "first_of_two")
-    before = executions(folder, "first_of_two")
+    assert 2 <= count_executions(folder, "first_of_two") <= 3
+    assert count_executions(folder, "second_of_two") == count_executions(folder, "first_of_two")
+    before = count_executions(folder, "first_of_two")
     again = subprocess.run([*command, *options], check=True, capture_output=True, text=True)
     assert "synthetic/planes" in again.stdout
-    assert executions(folder, "first_of_two") == before + 1
+    assert count_executions(folder, "first_of_two") == before + 1
 
 
 def test_threads_and_processes_give_the_same_results(folder):
@@ -206,7 +210,7 @@ def test_threads_and_processes_give_the_same_results(folder):
     assert [result.statistics for result in threads] == [result.statistics for result in processes]
 
 
-def test_a_worker_may_know_a_module_under_another_name_than_the_program(folder):
+def test_a_module_may_have_another_name_in_a_worker_than_in_the_program(folder):
     # The program executes the file as a plug-in, and the worker imports it.
     load_plugin("second_of_two.py")
     mapping = {
@@ -215,7 +219,7 @@ def test_a_worker_may_know_a_module_under_another_name_than_the_program(folder):
         "optimization": "winner_take_all",
         "refinement": ["first_stage", "second_stage"],
     }
-    (task,) = tasks_of_script(load(mapping), [load_scene("synthetic/planes")])
+    [task] = tasks_of_script(load(mapping), [load_scene("synthetic/planes")])
     with Processes(1) as pool:
         packed_tasks = pack_tasks([task], keep_maps=False)
         [[result]] = pool.submit(run_packed_tasks, *packed_tasks).result()
@@ -236,14 +240,16 @@ def test_the_identity_covers_a_module_next_to_the_plug_in(folder, tmp_path):
     for shift in ("1", "2"):
         (folder / "second_of_two.py").write_text(SECOND.replace("shift = 1", f"shift = {shift}"))
         program = (
+            "from pathlib import Path\n"
             "from stereo_framework.core.plugins import load_plugin\n"
-            "from stereo_framework.sweep.identity import code_digest\n"
-            "print(code_digest((load_plugin('first_of_two.py'),)))\n"
+            "from stereo_framework.core.reached_sources import sources_of_file\n"
+            "file = Path(load_plugin('first_of_two.py'))\n"
+            "print(sorted(sources_of_file(file).digests))\n"
         )
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=folder
         )
-        digests.add(done.stdout)
+        digests.add(process.stdout)
     assert len(digests) == 2
 
 
@@ -285,13 +291,14 @@ def test_a_name_that_two_files_define_is_refused_with_both_files(tmp_path, regis
     with pytest.raises(StereoFrameworkError) as caught:
         load_plugin("two.py", tmp_path)
     message = str(caught.value)
-    first, second = (Path(tmp_path).resolve() / name for name in ("one.py", "two.py"))
+    first = Path(tmp_path).resolve() / "one.py"
+    second = Path(tmp_path).resolve() / "two.py"
     assert f"{definition}: already registered by {first}, and {second} registers" in message
     assert message.endswith("too; rename one of the two")
 
 
 @pytest.mark.parametrize(
-    ("code", "place"),
+    ("code", "location"),
     [
         (
             STAGE.format(name="median", shift=0),
@@ -304,10 +311,8 @@ def test_a_name_that_two_files_define_is_refused_with_both_files(tmp_path, regis
         ),
     ],
 )
-def test_the_name_of_a_built_in_object_is_refused(tmp_path, registry, code, place):
+def test_the_name_of_a_built_in_object_is_refused(tmp_path, registry, code, location):
     (tmp_path / "mine.py").write_text(code)
-    with pytest.raises(
-        StereoFrameworkError,
-        match=rf"{place}, so {tmp_path}/mine.py cannot register it; choose another name",
-    ):
+    message = rf"{location}, so {tmp_path}/mine.py cannot register it; choose another name"
+    with pytest.raises(StereoFrameworkError, match=message):
         load_plugin("mine.py", tmp_path)

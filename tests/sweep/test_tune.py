@@ -1,4 +1,4 @@
-"""Tuning: the optimum of small spaces, what is tried and what given up, and searches that are left and taken up again."""
+"""Searches for the best values: their settings, failures, and continued searches."""
 
 import importlib
 import re
@@ -6,342 +6,400 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import optuna
 import pytest
 import yaml
-from optuna.distributions import CategoricalDistribution, IntDistribution
 from sweep_parts import WINDOW, lacking, stored
 
 import stereo_framework
-from stereo_framework.core.errors import MissingExtraError, ParameterError
+from stereo_framework.core.errors import DataError, MissingExtraError, ParameterError
 from stereo_framework.core.registration import stage
 from stereo_framework.core.scene import Frame, Scene, SearchRange
 from stereo_framework.kernels.progress import reporting_steps_to
 from stereo_framework.script import load
 from stereo_framework.sweep import computation
 from stereo_framework.sweep.processes import Processes
-from stereo_framework.sweep.tune import suggested, tune
+from stereo_framework.sweep.tune import _better_direction, tune
 
 BAD = "bad_pixels_all"
 
 
-def swept(**grid):
+def sweep_over(**grid):
+    """Return a script that sweeps the parameters of a window method."""
     return WINDOW | {"name": "small", "sweep": {"grid": grid}}
 
 
-SCRIPT = swept(
+SCRIPT = sweep_over(
     **{
         "aggregation.box.size": {"range": [1, 13, 2]},
         "matching_cost.truncation": [5, 20, 80, 300, None],
     }
 )
-# More settings than the first ten, which are drawn by chance; few enough to try them all.
-ALL = swept(
+
+SMALL_SCRIPT = sweep_over(
     **{"aggregation.box.size": [1, 3, 7, 11], "matching_cost.truncation": [5, 20, 80, None]}
 )
+"""A script with 16 settings. The first ten trials are drawn at random."""
+
 SYNTHETIC = ["synthetic/planes", "synthetic/slanted"]
 
 
-def noisy(name="noisy", seed=0, noise=60.0):
-    """A plane of random dots whose second image is noisy: small windows see too little, large ones cross the step."""
-    chance = np.random.default_rng(seed)
-    left = chance.integers(0, 256, (32, 48)).astype(np.float32)
+def noisy_scene(name="noisy", seed=0, noise=60.0):
+    """Return a scene of random dots with a disparity step and a noisy second image.
+
+    Small windows suffer from the noise, and large windows cover both sides of the step.
+    """
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, 256, (32, 48)).astype(np.float32)
     truth = np.full((32, 48), 3, np.float32)
     truth[:, 24:] = 6
-    right = chance.integers(0, 256, (32, 48)).astype(np.float32)
+    right = rng.integers(0, 256, (32, 48)).astype(np.float32)
     rows, columns = np.indices(truth.shape)
-    target = columns - truth.astype(int)
-    seen = target >= 0
-    right[rows[seen], target[seen]] = left[seen]
-    right = np.clip(right + chance.normal(0, noise, right.shape), 0, 255).astype(np.float32)
-    frames = Frame("left", lambda: left, 0), Frame("right", lambda: right, 1)
+    target_columns = columns - truth.astype(int)
+    is_inside = target_columns >= 0
+    right[rows[is_inside], target_columns[is_inside]] = left[is_inside]
+    right = np.clip(right + rng.normal(0, noise, right.shape), 0, 255).astype(np.float32)
+    frames = (Frame("left", lambda: left, 0), Frame("right", lambda: right, 1))
     return Scene(name, frames, search=SearchRange(0, 9), truths={(0, 1): lambda: truth})
 
 
-def key(one):
-    return tuple(one.axes.items())
+def swept_values(result_or_setting):
+    """Return the swept values with their addresses, as a key of dictionaries."""
+    return tuple(result_or_setting.axes.items())
 
 
-def averages(script, scenes, statistic=BAD):
-    """Of the whole sweep: average by setting."""
-    found = {}
+def averages_of_all_settings(script, scenes):
+    """Run the whole sweep, and return the average of bad pixels for each setting."""
+    values_of_setting = {}
     for result in stereo_framework.run(script, scenes):
-        found.setdefault(key(result), []).append(result.statistics[statistic])
-    return {axes: float(np.mean(values)) for axes, values in found.items()}
+        values = values_of_setting.setdefault(swept_values(result), [])
+        values.append(result.statistics[BAD])
+    return {setting: float(np.mean(values)) for setting, values in values_of_setting.items()}
 
 
-def rows(tuned):
-    return [(t.number, t.setting.axes, t.scenes, t.value, t.state, t.error) for t in tuned.trials]
+def rows_of_trials(result):
+    """Return the settings and values of all trials, for comparisons."""
+    return [
+        (trial.number, trial.setting.axes, trial.scenes, trial.value, trial.state, trial.error)
+        for trial in result.trials
+    ]
 
 
-def assert_stored(out, tuned):
-    """Scenes and settings stand in the results store, each once, as the trials say."""
-    keys = [(r.scene, key(r)) for r in stored(out, every=True)]
-    assert len(set(keys)) == len(keys), "something was computed twice"
-    assert set(keys) == {(scene, key(t.setting)) for t in tuned.trials for scene in t.scenes}
+def assert_stored(out, result):
+    """Check that the store contains each scene of each trial exactly once."""
+    keys = [(row.scene, swept_values(row)) for row in stored(out, every=True)]
+    assert len(set(keys)) == len(keys), "a setting was computed twice"
+    expected = set()
+    for trial in result.trials:
+        expected |= {(scene, swept_values(trial.setting)) for scene in trial.scenes}
+    assert set(keys) == expected
 
 
 @pytest.fixture
-def no_computing(monkeypatch):
-    return lambda: monkeypatch.setattr(
-        computation, "run_tasks", lambda *_, **__: pytest.fail("computed again")
-    )
+def forbid_computing(monkeypatch):
+    """Return a function after whose call every computation fails the test."""
+
+    def fail(*_, **__):
+        pytest.fail("a task was computed")
+
+    return lambda: monkeypatch.setattr(computation, "run_tasks", fail)
 
 
-# --- the search -------------------------------------------------------------------------------------------------------
+# --- the search -----------------------------------------------------------------------
 
 
 COST = {"matching_cost": "absolute_difference"}
-BOTH = {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}
+ZIPPED = {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}
 COSTS = ["absolute_difference", {"use": "squared_difference", "truncation": 50}]
-SEVERAL = {
+SCRIPT_WITH_TWO_METHODS = {
     "optimization": "winner_take_all",
     "methods": {
         "plain": {**COST, "sweep": {"grid": {"matching_cost.truncation": [20, None]}}},
         "window": {
             **COST,
             "aggregation": ["box"],
-            "sweep": {"grid": {"matching_cost": COSTS}, "zip": BOTH},
+            "sweep": {"grid": {"matching_cost": COSTS}, "zip": ZIPPED},
         },
     },
 }
 
 
 @pytest.mark.parametrize(
-    ("script", "size", "workers"), [(ALL, 16, 1), (ALL, 16, 2), (SEVERAL, 2 + 2 * 3, 1)]
+    ("script", "size", "workers"),
+    [(SMALL_SCRIPT, 16, 1), (SMALL_SCRIPT, 16, 2), (SCRIPT_WITH_TWO_METHODS, 2 + 2 * 3, 1)],
 )
-def test_with_enough_trials_everything_is_tried_once(script, size, workers, capfd):
-    tuned = tune(script, BAD, noisy(), trials=1000, workers=workers)
-    # Optuna says nothing.
+def test_with_enough_trials_each_setting_is_tried_once(script, size, workers, capfd):
+    result = tune(script, BAD, noisy_scene(), trials=1000, workers=workers)
+    # Optuna prints nothing.
     assert capfd.readouterr() == ("", "")
     expected = [
-        (r.method, r.axes, r.statistics[BAD]) for r in stereo_framework.run(script, noisy())
+        (row.method, row.axes, row.statistics[BAD])
+        for row in stereo_framework.run(script, noisy_scene())
     ]
-    found = [(t.setting.method, t.setting.axes, t.value) for t in tuned.trials]
-    assert sorted(map(repr, found)) == sorted(map(repr, expected))
-    assert tuned.size == len(found) == size
-    assert (tuned.best.value, tuned.better) == (min(value for *_, value in expected), "lower")
+    tried = [(trial.setting.method, trial.setting.axes, trial.value) for trial in result.trials]
+    assert sorted(map(repr, tried)) == sorted(map(repr, expected))
+    assert result.size == len(tried) == size
+    assert result.best.value == min(value for *_, value in expected)
+    assert result.better == "lower"
 
 
 def test_a_third_of_the_settings_leads_to_one_of_the_best():
-    scenes = [noisy("a", 1), noisy("b", 2)]
-    script = swept(
+    scenes = [noisy_scene("a", 1), noisy_scene("b", 2)]
+    script = sweep_over(
         **{
             "aggregation.box.size": {"range": [1, 23, 2]},
             "matching_cost.truncation": [5, 20, 40, 80, 300, None],
         }
     )
-    expected = averages(script, scenes)
+    expected = averages_of_all_settings(script, scenes)
     for seed in range(3):
-        tuned = tune(script, BAD, scenes, trials=24, seed=seed)
-        assert tuned.best.value == pytest.approx(expected[key(tuned.best.setting)], rel=1e-12)
-        # One of the best 4 of 72; 24 by chance alone miss them in one search of five: (1 - 4 / 72) ** 24 = 0.25.
-        assert tuned.best.value <= sorted(expected.values())[3], seed
+        result = tune(script, BAD, scenes, trials=24, seed=seed)
+        best_setting = swept_values(result.best.setting)
+        assert result.best.value == pytest.approx(expected[best_setting], rel=1e-12)
+        # The best setting is one of the best 4 of 72. If 24 settings were random, one
+        # search of four would miss these 4 settings: (1 - 4 / 72) ** 24 = 0.25.
+        assert result.best.value <= sorted(expected.values())[3], seed
 
 
-def test_hopeless_settings_are_not_tried_on_further_scenes(tmp_path):
-    tuned = tune(SCRIPT, BAD, [noisy(str(i), i) for i in range(3)], trials=30, out=tmp_path)
-    pruned = [t for t in tuned.trials if t.state == "pruned"]
-    complete = [t for t in tuned.trials if t.state == "complete"]
+def test_settings_with_bad_averages_are_not_tried_on_further_scenes(tmp_path):
+    scenes = [noisy_scene(str(i), i) for i in range(3)]
+    result = tune(SCRIPT, BAD, scenes, trials=30, out=tmp_path)
+    pruned = [trial for trial in result.trials if trial.state == "pruned"]
+    complete = [trial for trial in result.trials if trial.state == "complete"]
     assert len(pruned) > 3
-    assert all(len(t.scenes) == 3 for t in complete)
-    assert all(1 <= len(t.scenes) < 3 and t.value is None and t.number >= 5 for t in pruned)
-    # Given up is what was worse than three quarters of the complete trials before, after as many scenes.
+    assert all(len(trial.scenes) == 3 for trial in complete)
     for trial in pruned:
-        before = [
-            np.mean([t.scenes[s] for s in trial.scenes])
-            for t in complete
-            if t.number < trial.number
+        assert 1 <= len(trial.scenes) < 3
+        assert trial.value is None
+        assert trial.number >= 5
+        # A stopped trial is worse than three quarters of the complete trials before it,
+        # after the same number of scenes.
+        earlier_averages = [
+            np.mean([earlier.scenes[scene] for scene in trial.scenes])
+            for earlier in complete
+            if earlier.number < trial.number
         ]
-        assert np.mean(list(trial.scenes.values())) > np.percentile(before, 75)
-    assert_stored(tmp_path, tuned)
+        assert np.mean(list(trial.scenes.values())) > np.percentile(earlier_averages, 75)
+    assert_stored(tmp_path, result)
 
 
 @pytest.mark.slow
-def test_a_search_is_the_same_whoever_computes():
-    expected = rows(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2))
+def test_a_search_is_the_same_with_each_executor():
+    expected = rows_of_trials(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2))
     assert [state for *_, state, _ in expected] == ["complete"] * 4
-    for made in (Processes(2), ThreadPoolExecutor(2)):
-        with made as pool:
-            assert (
-                rows(tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2, executor=pool)) == expected
-            )
+    for executor in (Processes(2), ThreadPoolExecutor(2)):
+        with executor as pool:
+            result = tune(SCRIPT, BAD, SYNTHETIC, trials=4, workers=2, executor=pool)
+        assert rows_of_trials(result) == expected
 
 
-def test_numbers_in_order_are_searched_along_it():
-    def dimensions(script):
-        trial = optuna.create_study().ask()
-        suggested(load(script).expansions, trial)
-        return trial.distributions
-
-    grid = {
-        "aggregation.box.size": [9, 5, 3],
-        "matching_cost.truncation": [5, 20, None],
-        "matching_cost.birchfield_tomasi": [False, True],
-        "aggregation.box.iterations": [1, 3, 2],
-        "search.step": [1],
-    }
-    assert dimensions(swept(**grid)) == {
-        "aggregation.box.size": IntDistribution(0, 2),
-        # Without truncation is beyond every truncation.
-        "matching_cost.truncation": IntDistribution(0, 2),
-        "matching_cost.birchfield_tomasi": CategoricalDistribution(range(2)),
-        "aggregation.box.iterations": CategoricalDistribution(range(3)),
-    }
-    together = {"zip": {"aggregation.box.size": [3, 5, 7], "aggregation.box.iterations": [3, 2, 1]}}
-    assert dimensions(WINDOW | {"sweep": together}) == {
-        "aggregation.box.size + aggregation.box.iterations": IntDistribution(0, 2)
-    }
+# --- failures -------------------------------------------------------------------------
 
 
-# --- failures ---------------------------------------------------------------------------------------------------------
-
-
-def test_settings_that_fail_stop_no_others(registry):
+def test_settings_that_fail_do_not_stop_other_settings(registry):
     @stage("refinement", source="a test")
     def refuses_five(disparity, *, size: int = 0):
-        """Raise for one value."""
+        """Raise an exception if the size is 5."""
         if size == 5:
             raise ValueError("five is too many")
         return disparity
 
     grid = {"refinement.refuses_five.size": [4, 5], "search.maximum": [-5, 8]}
-    tuned = tune(
-        swept(**grid) | {"refinement": ["refuses_five"]}, BAD, [noisy("a"), noisy("b", 1)], trials=5
-    )
-    found = {tuple(t.setting.axes.values()): t.error for t in tuned.trials}
-    refused = "scene a: search.maximum: -5 is not above search.minimum, 0"
-    assert (found[4, -5], found[5, -5], found[4, 8]) == (refused, refused, None)
-    assert found[5, 8].endswith("refinement stage refuses_five: ValueError: five is too many")
+    script = sweep_over(**grid) | {"refinement": ["refuses_five"]}
+    result = tune(script, BAD, [noisy_scene("a"), noisy_scene("b", 1)], trials=5)
+    errors = {tuple(trial.setting.axes.values()): trial.error for trial in result.trials}
+    search_error = "scene a: search.maximum: -5 is not above search.minimum, 0"
+    assert errors[4, -5] == search_error
+    assert errors[5, -5] == search_error
+    assert errors[4, 8] is None
+    assert errors[5, 8].endswith("refinement stage refuses_five: ValueError: five is too many")
+
+
+def test_a_trial_has_the_traceback_of_its_error(registry):
+    @stage("refinement", source="a test")
+    def fails_with_traceback(disparity, *, size: int = 0):
+        """Raise an exception."""
+        raise ValueError("no luck")
+
+    grid = {"refinement.fails_with_traceback.size": [4, 5]}
+    script = sweep_over(**grid) | {"refinement": ["fails_with_traceback"]}
+    result = tune(script, BAD, noisy_scene(), trials=1)
+    assert "in fails_with_traceback" in result.trials[0].traceback
 
 
 @pytest.mark.parametrize(
-    ("statistic", "options", "said"),
+    ("statistic", "options", "message"),
     [
         (BAD, {"memory": 1000}, r"box needs about .* are allowed \(--memory\)"),
-        # Dots without a textureless pixel.
+        # The scene has no textureless pixel.
         ("bad_pixels_textureless", {}, "^bad_pixels_textureless is nan on noisy$"),
     ],
 )
-def test_trials_may_all_fail(statistic, options, said):
-    tuned = tune(SCRIPT, statistic, noisy(), trials=3, **options)
-    assert all(re.search(said, t.error) for t in tuned.trials)
-    assert ([t.state for t in tuned.trials], tuned.best, tuned.best_script) == (
-        ["failed"] * 3,
-        None,
-        None,
-    )
+def test_a_search_may_have_no_complete_trial(tmp_path, statistic, options, message):
+    result = tune(SCRIPT, statistic, noisy_scene(), trials=3, out=tmp_path, **options)
+    assert all(re.search(message, trial.error) for trial in result.trials)
+    assert [trial.state for trial in result.trials] == ["failed"] * 3
+    assert result.best is None
+    assert result.best_script is None
+    assert not (tmp_path / "best.yaml").exists()
+
+
+TWO_PROTOCOLS = {"protocol": ["taxonomy2002", "kitti2012"]}
+PIXEL_COUNTS = {"protocol": {"base": "taxonomy2002", "name": "p", "metrics": ["pixels"]}}
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "said"),
+    ("change", "options", "message"),
     [
         (
             {},
             {"statistic": "bad_pixel_al"},
-            "statistic: no 'bad_pixel_al' on noisy under taxonomy2002; allowed: .*; did you mean 'bad_pixels_all'",
+            "statistic: the protocol taxonomy2002 does not compute 'bad_pixel_al' on noisy; "
+            "allowed: .*; did you mean 'bad_pixels_all'",
         ),
         ({}, {"statistic": "fraction_matchd"}, "did you mean 'fraction_matched'"),
         (
             {"sweep": {}},
             {},
-            "small: nothing to tune: no axis of the script has two values; give some",
+            "small: there is nothing to tune, because no axis of the script has two values; "
+            "add an axis, such as sweep: {grid: {matching_cost",
         ),
-        ({}, {"trials": 0}, "trials: 0 is below 1"),
-        ({}, {"seed": -1}, "seed: -1 is below 0"),
+        ({}, {"trials": 0}, "^trials must be at least 1, but it is 0$"),
+        ({}, {"seed": -1}, "^seed must be at least 0, but it is -1$"),
         (
-            {"evaluation": {"protocol": ["taxonomy2002", "kitti2012"]}},
+            {"evaluation": TWO_PROTOCOLS},
             {},
-            "one protocol must measure all scenes, here are taxonomy2002, kitti2012",
+            r"small: tune needs one protocol for all scenes, but there are several "
+            r"\(taxonomy2002, kitti2012\); set evaluation.protocol to one protocol",
         ),
         (
-            {
-                "evaluation": {
-                    "protocol": {"base": "taxonomy2002", "name": "p", "metrics": ["pixels"]}
-                }
-            },
+            {"evaluation": PIXEL_COUNTS},
             {"statistic": "pixels_all"},
-            "statistic: pixels_all is neither better low nor high",
+            "^cannot tune for 'pixels_all' because neither low nor high values are better; "
+            "choose another statistic, such as bad_pixels_nonocc$",
         ),
     ],
 )
-def test_mistakes_are_told_before_anything_runs(change, options, said, no_computing):
-    no_computing()
-    with pytest.raises(ParameterError, match=said) as caught:
-        tune(SCRIPT | change, **{"statistic": BAD, "scenes": noisy()} | options)
+def test_mistakes_are_reported_before_a_setting_runs(change, options, message, forbid_computing):
+    forbid_computing()
+    arguments = {"statistic": BAD, "scenes": noisy_scene()} | options
+    with pytest.raises(ParameterError, match=message) as caught:
+        tune(SCRIPT | change, **arguments)
     assert "\n" not in str(caught.value)
 
 
-def test_without_optuna(monkeypatch):
-    monkeypatch.delitem(sys.modules, "stereo_framework.sweep.tune")
+@pytest.mark.parametrize("statistic", ["pixels_all", "no_such_metric"])
+def test_a_statistic_without_a_direction_is_refused(statistic):
+    with pytest.raises(ParameterError, match=f"^cannot tune for '{statistic}' because neither"):
+        _better_direction(statistic)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "better"), [("bad0.5_nonocc", "lower"), ("fraction_matched", "higher")]
+)
+def test_the_metric_of_a_statistic_defines_its_direction(statistic, better):
+    assert _better_direction(statistic) == better
+
+
+def test_without_optuna_the_error_names_the_extra_to_install(monkeypatch):
+    for module in ("tune", "proposals"):
+        monkeypatch.delitem(sys.modules, f"stereo_framework.sweep.{module}")
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(
-        MissingExtraError, match=r"tune needs optuna: pip install '\.\[tune\]' in the folder"
-    ):
+    message = r"^tune needs optuna: pip install '\.\[tune\]' in the folder"
+    with pytest.raises(MissingExtraError, match=message):
         importlib.import_module("stereo_framework.sweep.tune")
 
 
-# --- the folder -------------------------------------------------------------------------------------------------------
+# --- the output folder ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_a_search_goes_on_as_if_it_had_not_been_left(tmp_path, workers):
-    scenes = [noisy("a", 1), noisy("b", 2)]
-    whole = tune(SCRIPT, BAD, scenes, trials=14, out=tmp_path / "whole", workers=workers)
+def test_a_search_in_several_calls_is_the_same_as_in_one_call(tmp_path, workers):
+    scenes = [noisy_scene("a", 1), noisy_scene("b", 2)]
+    one_call = tune(SCRIPT, BAD, scenes, trials=14, out=tmp_path / "one", workers=workers)
     for trials in (4, 4, 12, 14):
-        parts = tune(SCRIPT, BAD, scenes, trials=trials, out=tmp_path / "parts", workers=workers)
-        assert len(parts.trials) == trials
-    assert rows(parts) == rows(whole) == rows(tune(SCRIPT, BAD, scenes, trials=14, workers=workers))
-    assert_stored(tmp_path / "parts", whole)
+        last_call = tune(
+            SCRIPT, BAD, scenes, trials=trials, out=tmp_path / "several", workers=workers
+        )
+        assert len(last_call.trials) == trials
+    without_folder = tune(SCRIPT, BAD, scenes, trials=14, workers=workers)
+    assert rows_of_trials(last_call) == rows_of_trials(one_call) == rows_of_trials(without_folder)
+    assert_stored(tmp_path / "several", one_call)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
     "moment", [1, 23, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (8, 40))]
 )
-def test_interrupted_in_the_middle_of_trials(tmp_path, workers, moment):
-    scenes = [noisy("a", 1), noisy("b", 2)]
+def test_a_search_that_was_interrupted_continues(tmp_path, workers, moment):
+    scenes = [noisy_scene("a", 1), noisy_scene("b", 2)]
     options = {"trials": 12, "out": tmp_path, "workers": workers}
     count = 0
 
-    def watch(doing):
+    def interrupt(step):
         nonlocal count
         count += 1
         if count == moment:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), reporting_steps_to(watch):
+    with pytest.raises(KeyboardInterrupt), reporting_steps_to(interrupt):
         tune(SCRIPT, BAD, scenes, **options)
-    tuned = tune(SCRIPT, BAD, scenes, **options)
-    assert rows(tuned) == rows(tune(SCRIPT, BAD, scenes, trials=12, workers=workers))
-    assert_stored(tmp_path, tuned)
+    continued = tune(SCRIPT, BAD, scenes, **options)
+    uninterrupted = tune(SCRIPT, BAD, scenes, trials=12, workers=workers)
+    assert rows_of_trials(continued) == rows_of_trials(uninterrupted)
+    assert_stored(tmp_path, continued)
 
 
-def test_results_of_a_sweep_and_of_another_statistic_serve_a_search(tmp_path, no_computing):
-    swept = stereo_framework.run(ALL, noisy(), out=tmp_path)
-    no_computing()
-    tune(ALL, BAD, noisy(), trials=10, out=tmp_path)
-    tuned = tune(ALL, "rms_error_all", noisy(), trials=16, out=tmp_path)
-    assert tuned.best.value == min(r.statistics["rms_error_all"] for r in swept)
+def test_a_search_uses_results_of_a_sweep_and_of_a_search_for_another_statistic(
+    tmp_path, forbid_computing
+):
+    results = stereo_framework.run(SMALL_SCRIPT, noisy_scene(), out=tmp_path)
+    forbid_computing()
+    tune(SMALL_SCRIPT, BAD, noisy_scene(), trials=10, out=tmp_path)
+    tuned = tune(SMALL_SCRIPT, "rms_error_all", noisy_scene(), trials=16, out=tmp_path)
+    assert tuned.best.value == min(result.statistics["rms_error_all"] for result in results)
 
 
-def test_the_folder_tells_of_the_search(small_scenes, tmp_path):
-    # Those of an earlier call are told of too.
+def test_the_folder_lists_the_results_of_all_trials_in_their_order(small_scenes, tmp_path):
+    # The second call lists the results of the first call, too.
     tune(SCRIPT, BAD, SYNTHETIC, trials=3, out=tmp_path)
     tuned = tune(SCRIPT, BAD, SYNTHETIC, trials=8, out=tmp_path)
-    listed = stored(tmp_path)
     assert lacking(tmp_path) == ""
-    # In the order of trying.
-    assert [r.axes for r in listed] == [t.setting.axes for t in tuned.trials for _ in t.scenes]
-    best = stereo_framework.run(tmp_path / "best.yaml")
-    assert {r.scene: r.statistics[BAD] for r in best} == tuned.best.scenes
-    assert yaml.safe_load((tmp_path / "best.yaml").read_text()) == tuned.best_script
-    assert (
-        (tmp_path / "best.yaml")
-        .read_text()
-        .splitlines()[0]
-        .startswith(f"# {BAD} {tuned.best.value:.6g} on average")
-    )
-    # All of its results are known under the same identity.
-    assert {r.id for r in best} <= {r.id for r in listed}
+    expected = []
+    for trial in tuned.trials:
+        expected += [trial.setting.axes] * len(trial.scenes)
+    assert [result.axes for result in stored(tmp_path)] == expected
     assert load(tmp_path / "small.resolved.yaml").resolved == load(SCRIPT).resolved
+
+
+def test_the_best_script_runs_to_the_results_of_the_best_trial(small_scenes, tmp_path):
+    tuned = tune(SCRIPT, BAD, SYNTHETIC, trials=8, out=tmp_path)
+    best_results = stereo_framework.run(tmp_path / "best.yaml")
+    values = {result.scene: result.statistics[BAD] for result in best_results}
+    assert values == tuned.best.scenes
+    text = (tmp_path / "best.yaml").read_text()
+    assert yaml.safe_load(text) == tuned.best_script
+    first_line = f"# The average of {BAD} over the scenes is {tuned.best.value:.6g}, the best"
+    assert text.startswith(first_line)
+    # The results have the same identities as the results of the trials.
+    assert {result.id for result in best_results} <= {result.id for result in stored(tmp_path)}
+
+
+def test_a_file_of_the_user_with_the_name_of_the_best_script_is_refused(tmp_path, forbid_computing):
+    forbid_computing()
+    (tmp_path / "best.yaml").write_text("include: window\n")
+    with pytest.raises(DataError, match=r"best\.yaml"):
+        tune(SCRIPT, BAD, noisy_scene(), trials=1, out=tmp_path)
+    assert (tmp_path / "best.yaml").read_text() == "include: window\n"
+
+
+def test_a_search_starts_in_the_folder_of_the_call_if_a_plug_in_changes_the_folder(
+    tmp_path, monkeypatch, registry
+):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    plugin = tmp_path / "moving_plugin.py"
+    plugin.write_text(f"import os\nos.chdir({str(elsewhere)!r})\n")
+    monkeypatch.chdir(tmp_path)
+    tune(SCRIPT, BAD, noisy_scene(), plugins=[plugin], trials=1, out="out")
+    assert (tmp_path / "out/best.yaml").exists()
+    assert not (elsewhere / "out").exists()

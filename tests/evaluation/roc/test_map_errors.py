@@ -14,7 +14,8 @@ from stereo_framework import load_scene
 from stereo_framework.core.errors import DataError
 from stereo_framework.evaluation.roc import map_errors, matching_table, scene_table
 from stereo_framework.evaluation.roc.matching_table import NONOCC, OCCLUDED
-from stereo_framework.sweep.external_maps import find_maps, measure_map
+from stereo_framework.sweep.external_maps import measure_map
+from stereo_framework.sweep.map_folders import find_maps
 
 NAN = np.nan
 

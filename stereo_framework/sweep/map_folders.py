@@ -1,0 +1,200 @@
+"""Find out which file of a folder is the disparity map of which scene."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stereo_framework.core.errors import DataError
+from stereo_framework.datasets import find_scenes, load_scene, scene_names
+from stereo_framework.evaluation import resolve
+from stereo_framework.io import PathLike
+from stereo_framework.io.scene_maps import best_scenes, map_files
+
+
+@dataclass(frozen=True)
+class FolderMaps:
+    """The disparity maps in a folder, such as a submission to a benchmark.
+
+    Parameters
+    ----------
+    maps : mapping of str to Path
+        File of the disparity map of each scene, by the full name of the scene. The
+        scenes have the order of the data sets.
+    unassigned_files : tuple of Path
+        Files with the extension of a disparity map that belong to no scene.
+    missing_scenes : tuple of str
+        Scenes of the same data sets without a disparity map.
+    """
+
+    maps: Mapping[str, Path]
+    unassigned_files: tuple[Path, ...]
+    missing_scenes: tuple[str, ...]
+
+
+def find_maps(
+    folder: PathLike,
+    *,
+    protocol: str | Mapping[str, Any] | None = None,
+    scenes: Sequence[str] = (),
+    data: PathLike | None = None,
+) -> FolderMaps:
+    """Assign the disparity maps in a folder to scenes by their names.
+
+    Parameters
+    ----------
+    folder : path-like
+        Folder with disparity maps, also in subfolders. A file belongs to a scene if its
+        name is the name of the scene (``tsukuba.png``) or begins with it
+        (``tsukuba_mine.pfm``), or if one of its folders has the name of the scene
+        (``trainingQ/Pipes/disp0MINE.pfm``).
+    protocol : str or mapping, optional
+        A preset, or a protocol that is derived from a preset. Without `scenes`, only
+        scenes of data sets with this preset are considered.
+    scenes : sequence of str, optional
+        The scenes to consider: names, data sets (``middlebury-v3/trainingQ``) and
+        patterns; see `find_scenes`. Default: all scenes that are not synthetic.
+    data : path-like, optional
+        Folder of the data sets; see `load_scene`.
+
+    Returns
+    -------
+    FolderMaps
+        The disparity map of each scene, and the files and scenes without a counterpart.
+
+    Raises
+    ------
+    DataError
+        The folder does not exist, no file belongs to a scene, a file fits several
+        scenes equally well, or a scene has two files.
+    ParameterError
+        The protocol has a fault.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        message = f"{folder}: there is no such folder"
+        raise DataError(message)
+    if protocol is not None:
+        # An unknown protocol is refused before files are searched.
+        resolve(protocol)
+    preset = None if scenes else _preset_of(protocol)
+    candidates = _named_scenes(scenes, data) if scenes else _scenes_under(preset, data)
+    scenes_of_file = {
+        path: list(best_scenes(path.relative_to(folder.parent), candidates))
+        for path in map_files(folder)
+    }
+    maps = _map_of_scene(folder, scenes_of_file)
+    if not maps:
+        addition = f" of {preset}" if preset else ""
+        message = (
+            f"{folder}: the folder contains no disparity map of a known scene{addition} "
+            f"(disparity maps: {len(scenes_of_file)}, known scenes: {len(candidates)}); name each "
+            "file, or its folder, after its scene, for example teddy.pfm"
+        )
+        raise DataError(message)
+
+    unassigned_files = tuple(path for path, names in scenes_of_file.items() if not names)
+    ordered_maps = {name: maps[name] for name in candidates if name in maps}
+    return FolderMaps(ordered_maps, unassigned_files, _missing_scenes(candidates, maps))
+
+
+def _preset_of(protocol: str | Mapping[str, Any] | None) -> str | None:
+    """Return the name of the preset that a protocol is derived from."""
+    if protocol is None or isinstance(protocol, str):
+        return protocol
+    return str(protocol["base"])
+
+
+def _map_of_scene(folder: Path, scenes_of_file: Mapping[Path, Sequence[str]]) -> dict[str, Path]:
+    """Return the file of each scene, by the name of the scene.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the files, for messages.
+    scenes_of_file : mapping of Path to sequence of str
+        The scenes that fit each file best. Files without a scene are left out.
+
+    Raises
+    ------
+    DataError
+        A file fits several scenes equally well, or a scene has two files.
+    """
+    maps: dict[str, Path] = {}
+    for path, names in scenes_of_file.items():
+        if len(names) > 1:
+            message = (
+                f"{path}: the name of the file fits {' and '.join(names)} equally well; choose "
+                "the data set with --protocol or --scene"
+            )
+            raise DataError(message)
+        if not names:
+            continue
+        [name] = names
+        if name in maps:
+            first, second = maps[name].relative_to(folder), path.relative_to(folder)
+            message = (
+                f"{folder}: there are two maps for {name}: {first} and {second}; remove one of them"
+            )
+            raise DataError(message)
+        maps[name] = path
+    return maps
+
+
+def _missing_scenes(candidates: Sequence[str], maps: Collection[str]) -> tuple[str, ...]:
+    """Return the scenes without a map in the data sets of the scenes with a map."""
+    folders = {_folder_of(name) for name in maps}
+    return tuple(name for name in candidates if name not in maps and _folder_of(name) in folders)
+
+
+def _folder_of(scene_name: str) -> str:
+    """Return the data set of a scene, with its subfolder if there is one."""
+    return scene_name.rpartition("/")[0]
+
+
+# --- scenes that may have maps --------------------------------------------------------
+
+
+def _named_scenes(scenes: Sequence[str], data: PathLike | None) -> list[str]:
+    """Return the full names of scenes, data sets and patterns.
+
+    Raises
+    ------
+    DataError
+        No scene has one of these names.
+    """
+    wanted_names: set[str] = set()
+    for scene in scenes:
+        wanted_names.update(find_scenes(scene, data=data))
+    endings = tuple(f"/{name}" for name in wanted_names)
+    names = [name for name in scene_names(data) if name in wanted_names or name.endswith(endings)]
+    if not names:
+        message = (
+            f"there is no scene or data set {' or '.join(scenes)}; 'stereo-framework scenes' "
+            "lists all scenes"
+        )
+        raise DataError(message)
+    return names
+
+
+def _scenes_under(preset: str | None, data: PathLike | None) -> list[str]:
+    """Return the scenes of the data sets that have a protocol; without one, of all.
+
+    Synthetic scenes are left out, because files rarely have their names by intention.
+    """
+    names = [name for name in scene_names(data) if not name.startswith("synthetic/")]
+    if preset is None:
+        return names
+    # All scenes of a data set have the same protocol. Therefore only one scene of each
+    # data set is loaded, although a data set may contain hundreds of scenes.
+    scene_of_data_set = {_data_set_of(name): name for name in names}
+    data_sets = {
+        data_set
+        for data_set, name in scene_of_data_set.items()
+        if load_scene(name, data=data).protocol == preset
+    }
+    return [name for name in names if _data_set_of(name) in data_sets]
+
+
+def _data_set_of(scene_name: str) -> str:
+    return scene_name.partition("/")[0]
