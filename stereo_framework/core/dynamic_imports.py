@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stereo_framework.core.errors import warn
+from stereo_framework.core.syntax_trees import parse_source
 
 _IMPORTING = ("import_module", "__import__", "run_module")
 """Python functions whose first argument is the name of an imported module."""
@@ -66,13 +67,8 @@ def dynamic_imports(source: bytes) -> DynamicImports:
     >>> dynamic_imports(source)
     DynamicImports(names=(('dyn', 0),), computed_lines=(3,))
     """
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):
-        # The file is not valid Python. Importing the file will report the error.
-        return DynamicImports()
-
-    return dynamic_imports_of(nodes)
+    tree = parse_source(source)
+    return DynamicImports() if tree is None else dynamic_imports_of(list(ast.walk(tree)))
 
 
 def dynamic_imports_of(nodes: Sequence[ast.AST]) -> DynamicImports:

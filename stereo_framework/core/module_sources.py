@@ -5,7 +5,6 @@ found by reading import statements. However, a module may change Python's search
 run time. Therefore `record_import` records the files that Python loads.
 """
 
-import ast
 import contextlib
 import functools
 import importlib
@@ -19,8 +18,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
-from stereo_framework.core.dynamic_imports import dynamic_imports
 from stereo_framework.core.shared_modules import SourceLoader, position_before_path_finder
+from stereo_framework.core.source_summaries import summarize_source
 
 _INSTALL_FOLDERS = ("site-packages", "dist-packages")
 """Names of the folders with installed packages."""
@@ -122,8 +121,9 @@ def unload_modules(files: list[Path]) -> None:
 
 def imported_modules(file: Path) -> list[str]:
     """Return the first parts of the absolute names that a Python file imports."""
-    names = _imported_names(file.read_bytes())
-    return list(dict.fromkeys(name.partition(".")[0] for name, level in names if level == 0))
+    imports = summarize_source(file.read_bytes()).imports
+    names = [imported.name.partition(".")[0] for imported in imports if imported.level == 0]
+    return list(dict.fromkeys(names))
 
 
 def source_files(file: Path) -> list[Path]:
@@ -226,44 +226,9 @@ def _imported_files(file: Path, module_folder: Path) -> list[Path]:
     if file.suffix != ".py":
         return []
     paths: list[Path] = []
-    for name, level in _imported_names(file.read_bytes()):
-        paths += _files_of_import(name, level, file, module_folder)
+    for imported in summarize_source(file.read_bytes()).imports:
+        paths += _files_of_import(imported.name, imported.level, file, module_folder)
     return paths
-
-
-@functools.lru_cache(maxsize=4096)
-def _imported_names(source: bytes) -> tuple[tuple[str, int], ...]:
-    """Return the names of all imported modules and objects in a Python file.
-
-    Names in ``importlib.import_module("name")`` are included.
-
-    Parameters
-    ----------
-    source : bytes
-        Content of the Python file.
-
-    Returns
-    -------
-    tuple of (str, int)
-        Imported names and their levels. For ``from ..maps import scale``, the item is
-        ``("maps.scale", 2)``. An absolute name has level 0.
-    """
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):
-        # The file is not valid Python. Importing the file will report the error.
-        return ()
-
-    # Unlike a set, a dictionary keeps the order of the imports.
-    names: dict[tuple[str, int], None] = {}
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names |= {(alias.name, 0): None for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            names |= {(f"{base}.{alias.name}".strip("."), node.level): None for alias in node.names}
-    names |= dict.fromkeys(dynamic_imports(source).names)
-    return tuple(names)
 
 
 def _files_of_import(name: str, level: int, file: Path, module_folder: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stereo_framework.core.dynamic_imports import dynamic_imports_of
+from stereo_framework.core.syntax_trees import parse_source
 
 _LONGEST_TEXT = 200
 """Maximum length of a text that may be the name of a file."""
@@ -82,24 +83,22 @@ def summarize_source(source: bytes) -> SourceSummary:
     >>> first.digest == summarize_source(b"limit = 4").digest
     False
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # The file is not valid Python. Importing the file will report the error.
+    tree = parse_source(source)
+    if tree is None:
         return SourceSummary(hashlib.sha256(source).digest())
     nodes, text = _flatten(tree)
 
     typing_nodes = set(_typing_imports(nodes))
     running_nodes = [node for node in nodes if node not in typing_nodes]
-    running_imports = dict(_imports(running_nodes))
+    # Several statements may import alternatives under one name.
+    running_imports = list(_imports(running_nodes))
     dynamic_names = dynamic_imports_of(nodes).names
-    attributes, whole_modules = _uses_of_imports(running_nodes, running_imports)
+    imported_names = [name for _, name in running_imports]
+    imported_names += [ImportedName(name, level) for name, level in dynamic_names]
+    attributes, whole_modules = _uses_of_imports(running_nodes, dict(running_imports))
     return SourceSummary(
         digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
-        imports=(
-            *running_imports.values(),
-            *(ImportedName(name, level) for name, level in dynamic_names),
-        ),
+        imports=tuple(dict.fromkeys(imported_names)),
         exports=dict(_imports(nodes)),
         attributes=attributes,
         whole_modules=whole_modules,
