@@ -311,8 +311,10 @@ def shared_workplace(tmp_path_factory) -> Workplace:
     """Copy the package, and run all methods once."""
     parent = tmp_path_factory.mktemp("source_changes")
     folder = parent / "work"
-    # Kernels that are already compiled are copied as well. This saves a minute.
-    shutil.copytree(PACKAGE, folder / PACKAGE.name)
+    # Kernels that are already compiled are copied as well. This saves a minute. Other
+    # test processes may be writing compiled code, and remove their temporary files.
+    temporary_files = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
+    shutil.copytree(PACKAGE, folder / PACKAGE.name, ignore=temporary_files)
     shutil.copytree(PACKAGE.parent / "configs", folder / "configs")
     write_user_files(folder)
     first_records = run_sweep(folder)
