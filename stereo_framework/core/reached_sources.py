@@ -47,6 +47,13 @@ If a module of this package imports one of these packages, the version of the pa
 counts. The other packages that this package imports compute no disparities.
 """
 
+_TABLE_OF_PROTOCOLS = Path("evaluation/presets.yaml")
+"""Table of the built-in protocols, relative to the folder of this package.
+
+It does not count as a source, because all fields of a protocol are part of the keys of
+its results. A changed protocol therefore affects only the results of this protocol.
+"""
+
 _MAX_FILES_PER_PATTERN = 1000
 """Maximum number of files that a pattern such as ``*.npy`` may name."""
 
@@ -276,8 +283,9 @@ def _digests_of_module(module: str) -> tuple[tuple[str, bytes], ...]:
     digests = [(module, summary.digest)]
     folders = [file.parent, _PACKAGE_FOLDER, package_folder()]
     for data_file in _named_files(folders, summary):
+        is_table_of_protocols = data_file == _PACKAGE_FOLDER / _TABLE_OF_PROTOCOLS
         # Python files count if they are imported.
-        if data_file.suffix != ".py":
+        if data_file.suffix != ".py" and not is_table_of_protocols:
             digests.append((data_file.name, digest_of_data(data_file)))
     return tuple(digests)
 
